@@ -1,0 +1,43 @@
+"""The command `loadstone`: what every command shares."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from loadstone.cli.instance import instance
+from loadstone.cli.reproduce import reproduce
+from loadstone.cli.train import train
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="How many facts fit into a linear associative memory: store them, measure them, draw the transition.",
+)
+app.command()(train)
+app.command()(instance)
+app.command()(reproduce)
+
+# Typer brings its own copy of Click from some version on: this is the base of its usage errors in either case.
+_Usage = next(kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message"))
+
+
+def main() -> None:
+    """Run a command; a mistake of the user ends in one sentence on standard error and exit code 2."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except _Usage as error:
+        _stop(error.format_message() or "a command is missing: see loadstone --help.", error.exit_code)
+    except (ValueError, OSError) as error:
+        _stop(str(error), 2)
+    except MemoryError:
+        _stop("memory ran out: lower p or d, or set a smaller --budget.", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _stop("interrupted; nothing half-written was left behind.", 130)
+
+
+def _stop(sentence: str, code: int) -> None:
+    print(f"loadstone: {' '.join(sentence.split())}", file=sys.stderr)
+    sys.exit(code)

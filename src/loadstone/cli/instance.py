@@ -1,0 +1,30 @@
+"""loadstone instance: write an instance for other programs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.cli.output import say
+from loadstone.cli.size import associations_from
+
+
+def instance(
+    d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
+    out: Annotated[str, typer.Option(help="The .npz file to write: inputs, outputs, about.")],
+    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
+    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
+    seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
+    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+) -> None:
+    """Write the first p associations of a stream as .npz."""
+    p = associations_from(p, load, d)
+    if not out.endswith(".npz"):
+        raise ValueError(f"out is {out!r}, but must end in .npz.")
+    from loadstone.problems.instance import write_instance
+    from loadstone.problems.stream import Stream
+
+    write_instance(out, problem, Stream(seed, d, law), p)
+    say(f"{out}: {problem} problem, p = {p}, d = {d}, seed {seed}, {law}.")

@@ -1,0 +1,54 @@
+"""How commands speak: one JSON object on standard output, or words for people; progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+
+def print_json(record: dict[str, object]) -> None:
+    """Exactly one JSON object; numbers that JSON cannot hold (NaN, infinities) become null."""
+    print(json.dumps(_finite(record), allow_nan=False))
+
+
+def print_table(title: str, rows: list[dict[str, object]]) -> None:
+    """A table for people, one row per run."""
+    table = Table(title=title, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()))
+    Console(soft_wrap=True).print(table)
+
+
+def say(sentence: str) -> None:
+    """A line for people, out of the way of what programs read."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress_of(what: str, total: int) -> Iterator:
+    """Yield `advance(done, words)`: a bar on a terminal, a plain line now and then otherwise."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, words: say(f"{what}: {done}/{total} {words}")
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, TextColumn("{task.fields[words]}"), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total, words="")
+        yield lambda done, words: bar.update(task, completed=done, words=words)
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

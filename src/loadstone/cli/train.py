@@ -1,0 +1,79 @@
+"""loadstone train: store the associations of one or several seeds and measure what is stored."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.arguments import rank_fraction, whole
+from loadstone.cli.output import print_json, print_table, progress_of, say
+from loadstone.cli.size import associations_from
+from loadstone.files import check_writable
+from loadstone.theory.load import load as alpha
+
+
+def train(
+    d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
+    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
+    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
+    kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
+    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    seed: Annotated[int, typer.Option(help="First seed.")] = 0,
+    seeds: Annotated[int, typer.Option(help="How many seeds, one after the other from --seed.")] = 1,
+    solver: Annotated[str, typer.Option(help="adam or hebbian.")] = "adam",
+    stop: Annotated[str, typer.Option(help="paper (99.9 % accuracy), exact (every margin positive) or none.")] = "paper",
+    steps: Annotated[int, typer.Option(help="Most steps of Adam.")] = 512,
+    warmup: Annotated[int, typer.Option(help="Steps of linear warm-up.")] = 32,
+    learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-2,
+    precision: Annotated[str, typer.Option(help="Products in training: float32, tf32, float16, bfloat16.")] = "float32",
+    form: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
+    stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
+    budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
+    out: Annotated[Optional[str], typer.Option(help="File for the memory (.safetensors); {seed} where several.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Store p associations in a d x d memory and measure how many it recalls."""
+    p = associations_from(p, load, d)
+    rank_fraction("kappa", kappa)
+    whole("seed", seed, 0)
+    whole("seeds", seeds, 1)
+    if out and seeds > 1 and "{seed}" not in out:
+        raise ValueError(f"out is {out!r}, but must contain {{seed}} when --seeds is above 1.")
+    files = [check_writable(out.replace("{seed}", str(seed + i))) for i in range(seeds)] if out else []
+
+    # Heavy imports come after the first checks, so that a mistake is answered at once.
+    from loadstone.experiments.run import run_all
+    from loadstone.experiments.spec import Spec
+    from loadstone.memories.files import save_memory
+    from loadstone.memories.training import Protocol
+    from loadstone.problems.budget import Budget
+
+    protocol = Protocol(learning_rate, steps, warmup, stop, precision)
+    specs = [
+        Spec(problem, d, p, seed + i, kappa, law, solver, protocol, form, stored_dtype) for i in range(seeds)
+    ]
+    limit = Budget.parse(budget) if budget else Budget()
+    with progress_of(f"{problem}, d = {d}, p = {p}", seeds * (steps if solver == "adam" else 1)) as advance:
+        runs = run_all(specs, limit, advance)
+    for file, run in zip(files, runs):
+        save_memory(file, run.memory, run.spec.about())
+    if json:
+        print_json(summary(runs))
+    else:
+        say(f"Problem: {runs[0].form}.")
+        print_table(f"p = {p}, d = {d}, load {alpha(p, d):.4f}, kappa {kappa}", [run.outcome() for run in runs])
+
+
+def summary(runs: list) -> dict[str, object]:
+    """One object for all seeds: means, the smallest margin, the status if all agree; each seed under `runs`."""
+    outcomes = [run.outcome() for run in runs]
+    spec = runs[0].spec
+    together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "seconds": sum}
+    statuses = {outcome["status"] for outcome in outcomes}
+    combined = {name: combine([outcome[name] for outcome in outcomes]) for name, combine in together.items()}
+    combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
+    shared = {"load": alpha(spec.p, spec.d), "seeds": len(runs), "form": runs[0].form}
+    return spec.about() | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}

@@ -1,0 +1,1 @@
+"""Runs: from a spec to what it leaves behind."""

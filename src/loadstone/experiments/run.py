@@ -1,0 +1,112 @@
+"""From specs to measured runs; seeds of small problems train side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from loadstone.experiments.spec import Spec
+from loadstone.measurements.accuracy import Measurement, measure
+from loadstone.memories.hebbian import hebbian
+from loadstone.memories.memory import Memory, initial_memory
+from loadstone.memories.solution import Status
+from loadstone.memories.training import train_batch
+from loadstone.problems.budget import Budget
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.original import original
+from loadstone.problems.problem import Problem
+from loadstone.problems.stream import Stream
+
+#: Seeds of problems whose inputs have at most this many components train side by side, this many at a time.
+_SMALL, _SIDE_BY_SIDE = 50_000, 5
+
+Advance = Callable[[int, str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A spec that was run: the memory and what was measured."""
+
+    spec: Spec
+    form: str
+    memory: Memory
+    status: Status
+    steps: int
+    measurement: Measurement
+    seconds: float
+
+    def record(self) -> dict[str, object]:
+        """The numbers of this run, with the words that identify it."""
+        return self.spec.about() | self.outcome() | {"form": self.form}
+
+    def outcome(self) -> dict[str, object]:
+        return {
+            "seed": self.spec.seed,
+            "accuracy": self.measurement.accuracy,
+            "violations": self.measurement.violations,
+            "loss": self.measurement.loss,
+            "margin": self.measurement.margin,
+            "steps": self.steps,
+            "status": self.status.value,
+            "seconds": round(self.seconds, 4),
+        }
+
+
+def problem_of(spec: Spec, budget: Budget | None = None) -> Problem:
+    """The problem that a spec describes."""
+    stream = Stream(spec.seed, spec.d, spec.law)
+    if spec.problem == "original":
+        return original(stream, spec.p, budget)
+    return decoupled(stream, spec.p, budget, spec.form, spec.stored_dtype)
+
+
+def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advance | None = None) -> list[Run]:
+    """Run every spec; `advance(done, words)` hears how many steps of Adam are behind (1 for a closed form)."""
+    runs: list[Run] = []
+    done = 0
+    for batch in _batches(specs):
+        cost = batch[0].protocol.steps if batch[0].solver == "adam" else 1
+
+        def hear(step: int, words: str, done: int = done, size: int = len(batch)) -> None:
+            if advance:
+                advance(done + size * step, words)
+
+        runs += _run_batch(batch, budget, hear)
+        done += cost * len(batch)
+        hear(cost, "")
+    return runs
+
+
+def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
+    """Neighbours that differ in nothing but the seed, if they may train side by side."""
+    batch: list[Spec] = []
+    for spec in specs:
+        alike = batch and replace(batch[0], seed=0) == replace(spec, seed=0)
+        small = spec.problem == "original" and spec.p * spec.d <= _SMALL
+        if batch and not (alike and small and len(batch) < _SIDE_BY_SIDE):
+            yield batch
+            batch = []
+        batch.append(spec)
+    if batch:
+        yield batch
+
+
+def _run_batch(specs: list[Spec], budget: Budget | None, hear: Advance) -> list[Run]:
+    began = time.perf_counter()
+    problems = [problem_of(spec, budget) for spec in specs]
+    if specs[0].solver == "hebbian":
+        solved = [(hebbian(problem), Status.CLOSED_FORM, 0) for problem in problems]
+    else:
+        memories = [initial_memory(spec.d, spec.kappa, spec.seed) for spec in specs]
+        solutions = train_batch(
+            problems, memories, specs[0].protocol,
+            lambda step, loss, accuracy: hear(step, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
+        )  # fmt: skip
+        solved = [(solution.memory, solution.status, solution.steps) for solution in solutions]
+    measurements = [measure(problem, memory) for problem, (memory, _, _) in zip(problems, solved)]
+    seconds = (time.perf_counter() - began) / len(specs)
+    return [
+        Run(spec, problem.form, *solution, measurement, seconds)
+        for spec, problem, solution, measurement in zip(specs, problems, solved, measurements)
+    ]

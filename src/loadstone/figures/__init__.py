@@ -1,0 +1,1 @@
+"""Figures: they read records and theory, and compute nothing long."""

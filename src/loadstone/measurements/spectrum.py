@@ -1,0 +1,20 @@
+"""Singular values of a memory."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from loadstone.arguments import refuse
+from loadstone.memories.memory import Memory
+
+
+def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
+    """The m largest singular values of W (m its rank), in falling order, scaled so that the largest is 2.
+
+    Recall does not depend on the scale of W; the law of the paper ends at 2.
+    """
+    values = np.linalg.svd(np.asarray(memory.matrix(), np.float64), compute_uv=False)[: memory.rank]
+    if not np.isfinite(values).all() or values[0] == 0:
+        raise refuse("memory", f"of largest singular value {values[0]}", "finite and not zero to be scaled")
+    return values * (2 / values[0])

@@ -1,0 +1,193 @@
+"""Training on the cross-entropy with Adam, as in the paper: full batch, warm-up, cosine decay.
+
+The gradient comes from the problem's pass: with respect to the query of association mu it is (pull_mu - u_mu) / n. Only
+the linear map from the memory to the queries is differentiated automatically, never the pass.
+
+The loop is one compiled program. It is entered anew every few steps, so that progress can be shown and an interrupt is
+heard; its state stays on the device.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int
+
+from loadstone.arguments import choice, positive, whole
+from loadstone.memories.memory import Memory
+from loadstone.memories.solution import Solution, Status
+from loadstone.problems.problem import Problem
+from loadstone.problems.recall import PRECISIONS
+
+STOP_RULES = ("paper", "exact", "none")
+
+#: Accuracy at which the paper's protocol stops.
+PAPER_ACCURACY = 0.999
+
+_RUNNING, _STOPPED, _STEP_LIMIT, _DIVERGED = range(4)
+_STATUS = {_STOPPED: Status.STOPPED, _STEP_LIMIT: Status.STEP_LIMIT, _DIVERGED: Status.DIVERGED}
+_SEGMENTS = 16
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How to train. The defaults are the paper's; it leaves the length of the warm-up open.
+
+    `stop` is 'paper' (accuracy of 99.9 %), 'exact' (every margin positive) or 'none'.
+    """
+
+    learning_rate: float = 1e-2
+    steps: int = 512
+    warmup: int = 32
+    stop: str = "paper"
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        positive("learning_rate", self.learning_rate)
+        whole("steps", self.steps, 1)
+        whole("warmup", self.warmup, 0, self.steps - 1)
+        choice("stop", self.stop, STOP_RULES)
+        choice("precision", self.precision, PRECISIONS)
+
+    def rate(self, step: Int[Array, ""]) -> Float[Array, ""]:
+        """Linear from learning_rate / (warmup + 1) to learning_rate over the warm-up, then a half cosine to 0."""
+        return optax.warmup_cosine_decay_schedule(
+            self.learning_rate / (self.warmup + 1), self.learning_rate, self.warmup, self.steps
+        )(step)
+
+
+PAPER_PROTOCOL = Protocol()
+
+
+class _State(NamedTuple):
+    memory: Memory
+    optimiser: optax.OptState
+    step: Int[Array, ""]
+    status: Int[Array, ""]
+    loss: Float[Array, "steps+1"]
+    accuracy: Float[Array, "steps+1"]
+
+
+Progress = Callable[[int, float, float], None]
+
+
+def train(
+    problem: Problem, memory: Memory, protocol: Protocol = PAPER_PROTOCOL, progress: Progress | None = None
+) -> Solution:
+    """Train one memory. `progress` is called now and then with (steps, loss, accuracy)."""
+    return train_batch([problem], [memory], protocol, progress)[0]
+
+
+def train_batch(
+    problems: Sequence[Problem],
+    memories: Sequence[Memory],
+    protocol: Protocol = PAPER_PROTOCOL,
+    progress: Progress | None = None,
+) -> list[Solution]:
+    """Train memories of equal shape on problems of equal shape as one program; each stops by itself.
+
+    `progress` sees the furthest step, the mean loss and the mean accuracy. `seconds` of each solution is the time of
+    the whole batch divided by its size.
+    """
+    began = time.perf_counter()
+    states = [_initial(memory, protocol) for memory in memories]
+    for segment in range(1, _SEGMENTS + 1):
+        until = -(-(protocol.steps + 1) * segment // _SEGMENTS)
+        states = _advance(tuple(problems), tuple(states), jnp.int32(until), protocol)
+        running = [int(state.status) == _RUNNING for state in states]
+        if progress:
+            progress(*_report(states))
+        if not any(running):
+            break
+    seconds = (time.perf_counter() - began) / len(states)
+    return [_solution(state, seconds) for state in states]
+
+
+def _initial(memory: Memory, protocol: Protocol) -> _State:
+    trace = jnp.full(protocol.steps + 1, jnp.nan)
+    return _State(memory, _optimiser(protocol).init(memory), jnp.int32(0), jnp.int32(_RUNNING), trace, trace)
+
+
+def _optimiser(protocol: Protocol) -> optax.GradientTransformation:
+    return optax.adam(protocol.rate)
+
+
+@partial(jax.jit, static_argnames="protocol")
+def _advance(
+    problems: tuple[Problem, ...], states: tuple[_State, ...], until: Int[Array, ""], protocol: Protocol
+) -> tuple[_State, ...]:
+    """Advance every running state to step `until`, or to its end.
+
+    The steps of a batch stand side by side in one loop: on a CPU they run at the same time, one on each core.
+    """
+
+    def unfinished(state: _State) -> Array:
+        return (state.status == _RUNNING) & (state.step < until)
+
+    def step_each(states: tuple[_State, ...]) -> tuple[_State, ...]:
+        return tuple(
+            jax.lax.cond(unfinished(state), partial(_step, problem, protocol), lambda same: same, state)
+            for problem, state in zip(problems, states)
+        )
+
+    def any_unfinished(states: tuple[_State, ...]) -> Array:
+        return jnp.stack([unfinished(state) for state in states]).any()
+
+    if len(states) == 1:
+        return (jax.lax.while_loop(unfinished, partial(_step, problems[0], protocol), states[0]),)
+    return jax.lax.while_loop(any_unfinished, step_each, states)
+
+
+def _step(problem: Problem, protocol: Protocol, state: _State) -> _State:
+    """Measure the memory; end if it may, else move it by one step of Adam."""
+    memory = state.memory
+    queries, pull_back = jax.vjp(lambda m: m.queries(problem.inputs), memory)
+    recall = problem.recall(queries, protocol.precision)
+    n = queries.shape[0]
+    loss, accuracy = recall.loss.mean(), recall.stored.mean()
+    finite = jnp.isfinite(loss) & jnp.isfinite(recall.pull).all()
+    met = {"paper": accuracy >= PAPER_ACCURACY, "exact": recall.stored.all(), "none": False}[protocol.stop]
+    status = jnp.where(state.step == protocol.steps, _STEP_LIMIT, _RUNNING)
+    status = jnp.where(finite, jnp.where(met, _STOPPED, status), _DIVERGED)
+
+    (gradient,) = pull_back((recall.pull - problem.target_outputs) / n)
+    updates, optimiser = _optimiser(protocol).update(gradient, state.optimiser)
+    moved = optax.apply_updates(memory, updates)
+    ended = status != _RUNNING
+    memory, optimiser = jax.tree.map(
+        lambda old, new: jnp.where(ended, old, new), (memory, state.optimiser), (moved, optimiser)
+    )
+    return _State(
+        memory,
+        optimiser,
+        jnp.where(ended, state.step, state.step + 1),
+        status.astype(jnp.int32),
+        state.loss.at[state.step].set(loss.astype(state.loss.dtype)),
+        state.accuracy.at[state.step].set(accuracy.astype(state.loss.dtype)),
+    )
+
+
+def _last(state: _State) -> tuple[int, float, float]:
+    # The trace is filled before each step, so the newest entry of a running state is one behind its step.
+    step = int(state.step)
+    place = step - 1 if int(state.status) == _RUNNING else step
+    return step, float(state.loss[place]), float(state.accuracy[place])
+
+
+def _report(states: Sequence[_State]) -> tuple[int, float, float]:
+    steps, losses, accuracies = zip(*(_last(state) for state in states))
+    return max(steps), float(np.mean(losses)), float(np.mean(accuracies))
+
+
+def _solution(state: _State, seconds: float) -> Solution:
+    steps = int(state.step)
+    loss, accuracy = (np.asarray(trace[: steps + 1]) for trace in (state.loss, state.accuracy))
+    return Solution(state.memory, _STATUS[int(state.status)], steps, loss, accuracy, seconds)

@@ -1,0 +1,57 @@
+"""How much memory a problem may take."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+
+import jax
+
+from loadstone.arguments import refuse, whole
+
+_UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+def _default_bytes() -> int:
+    """Half of the memory that the device in use has free."""
+    statistics = jax.devices()[0].memory_stats() if jax.default_backend() != "cpu" else None
+    if statistics:
+        return (statistics["bytes_limit"] - statistics["bytes_in_use"]) // 2
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bytes that one problem may take, its pass included. Default: half of what the device has free."""
+
+    bytes: int = field(default_factory=_default_bytes)
+
+    def __post_init__(self) -> None:
+        whole("budget", self.bytes, 1)
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """A budget from words such as '8GiB', '500 MB' or a number of bytes."""
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
+        if not match or match[2] not in _UNITS or float(match[1]) <= 0:
+            raise refuse("budget", text, "a size above 0 such as 8GiB, 500MB or a number of bytes")
+        return cls(max(1, round(float(match[1]) * _UNITS[match[2]])))
+
+    def allows(self, needed: int) -> bool:
+        return needed <= self.bytes
+
+    def require(self, needed: int, what: str) -> None:
+        """Refuse when `what` needs more than the budget."""
+        if not self.allows(needed):
+            raise ValueError(
+                f"budget is {_words(self.bytes)}, but {what} of this size needs {_words(needed)}: "
+                "raise the budget, or lower p or d."
+            )
+
+
+def _words(count: int) -> str:
+    for unit in ("GiB", "MiB", "KiB"):
+        if count >= _UNITS[unit]:
+            return f"{count / _UNITS[unit]:.3g} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,49 @@
+"""Random bits from counters: every word of a stream can be made alone, in any order, on any device.
+
+A stream is keyed by two 32-bit words. The word at (row, column) is a function of key, row and column only, so the
+first rows of a stream are the same whatever number of rows is made, in whatever blocks. Integers are exact, so the
+same bits come out of every device and every version of the libraries below.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, UInt32
+
+from loadstone.arguments import whole
+
+#: What a stream is for. Streams of different purposes are independent; the numbers must never change.
+PURPOSES = {"inputs": 0, "outputs": 1, "own outputs": 2, "memory": 3, "second factor": 4}
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+
+Word = UInt32[Array, "*shape"]
+Key = UInt32[Array, "2"]
+
+
+def threefry(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, Word]:
+    """Threefry-2x32 with 20 rounds (Salmon et al., 'Parallel random numbers: as easy as 1, 2, 3', 2011)."""
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
+    x, y = counter[0] + schedule[0], counter[1] + schedule[1]
+    for group in range(5):
+        for rotation in _ROTATIONS[group % 2]:
+            x = x + y
+            y = ((y << np.uint32(rotation)) | (y >> np.uint32(32 - rotation))) ^ x
+        x = x + schedule[(group + 1) % 3]
+        y = y + schedule[(group + 2) % 3] + np.uint32(group + 1)
+    return x, y
+
+
+def fold(key: Key, first: Word | int, second: Word | int) -> Key:
+    """A new key from `key` and two numbers; different numbers give independent keys."""
+    counter = (jnp.asarray(first, jnp.uint32), jnp.asarray(second, jnp.uint32))
+    return jnp.stack(threefry((key[0], key[1]), counter))
+
+
+def stream_key(seed: int, purpose: str, d: int) -> Key:
+    """The key of the stream that `seed` gives for one purpose in dimension d; dimensions do not share numbers."""
+    seed = whole("seed", seed, 0, 2**64 - 1)
+    base = jnp.asarray([seed >> 32, seed & 0xFFFFFFFF], jnp.uint32)
+    return fold(base, PURPOSES[purpose], d)

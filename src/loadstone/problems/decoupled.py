@@ -1,0 +1,153 @@
+"""The decoupled problem: each input has p competing outputs of its own, stored or made anew in every pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Float32, Int
+
+from loadstone.arguments import choice, whole
+from loadstone.problems.budget import Budget
+from loadstone.problems.counters import Key
+from loadstone.problems.embeddings import own_vectors
+from loadstone.problems.passes.own import own_recall, own_scores
+from loadstone.problems.passes.shared import over_blocks
+from loadstone.problems.recall import Recall
+from loadstone.problems.stream import Stream
+
+FORMS = ("auto", "stored", "regenerated")
+STORED_DTYPES = ("float32", "float16")
+
+#: Stored outputs lie in this many arrays at most, so that no operation ever spans all associations.
+_STORED_PARTS = 16
+#: A part is at least this large: many small parts would only take longer to compile.
+_PART_BYTES = 2**26
+#: Associations whose outputs are made, or converted to float32, at a time.
+_ROWS_AT_A_TIME = 4
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["inputs", "target_outputs", "key"],
+    meta_fields=["law", "block", "form"],
+)
+@dataclass(frozen=True)
+class Regenerated:
+    """Outputs are made from their counters, a few associations at a time, and never stored: memory O(p d)."""
+
+    inputs: Float32[Array, "p d"]
+    target_outputs: Float32[Array, "p d"]
+    key: Key
+    law: str
+    block: int = _ROWS_AT_A_TIME
+    form: str = "decoupled, outputs regenerated"
+
+    @property
+    def targets(self) -> Int[Array, "p"]:
+        return jnp.arange(self.inputs.shape[0], dtype=jnp.int32)
+
+    def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
+        p, d = queries.shape
+
+        def recall_rows(start: int, rows: int) -> Recall:
+            places = start + jnp.arange(rows, dtype=jnp.int32)
+            outputs = own_vectors(self.key, places.astype(jnp.uint32), p, d, self.law)
+            return own_recall(jax.lax.dynamic_slice_in_dim(queries, start, rows), outputs, places, precision)
+
+        return over_blocks(recall_rows, p, d, queries.dtype, self.block)
+
+    def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
+        p, d = self.inputs.shape
+        return own_scores(queries, own_vectors(self.key, rows.astype(jnp.uint32), p, d, self.law), "float32")
+
+    def in_float32(self) -> "Regenerated":
+        return self
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["inputs", "target_outputs", "parts", "source"],
+    meta_fields=["form"],
+)
+@dataclass(frozen=True)
+class Stored:
+    """Outputs are kept, as (associations, d, p), in a few parts; `source` can make them anew."""
+
+    inputs: Float32[Array, "p d"]
+    target_outputs: Float32[Array, "p d"]
+    parts: tuple[Float[Array, "part d p"], ...]
+    source: Regenerated
+    form: str
+
+    @property
+    def targets(self) -> Int[Array, "p"]:
+        return self.source.targets
+
+    def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
+        recalls, first = [], 0
+        for part in self.parts:
+            rows = part.shape[0]
+            recalls.append(_recall_part(queries[first : first + rows], part, first, precision))
+            first += rows
+        return Recall(*(jnp.concatenate(field) for field in zip(*recalls)))
+
+    def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
+        return self.source.scores(queries, rows)
+
+    def in_float32(self) -> "Stored | Regenerated":
+        return self if self.parts[0].dtype == jnp.float32 else self.source
+
+
+def _recall_part(
+    queries: Float[Array, "part d"], outputs: Float[Array, "part d p"], first: int, precision: str
+) -> Recall:
+    rows, d = queries.shape
+    # A float32 part is read in place. A float16 part that is to be converted is converted in small pieces, because
+    # the float32 copy would otherwise be as large as what float16 saves.
+    whole_part = outputs.dtype == queries.dtype or precision in ("float16", "bfloat16")
+
+    def recall_rows(start: int, count: int) -> Recall:
+        places = first + start + jnp.arange(count, dtype=jnp.int32)
+        piece = outputs if count == rows else jax.lax.dynamic_slice_in_dim(outputs, start, count)
+        return own_recall(jax.lax.dynamic_slice_in_dim(queries, start, count), piece, places, precision)
+
+    return over_blocks(recall_rows, rows, d, queries.dtype, rows if whole_part else _ROWS_AT_A_TIME)
+
+
+def decoupled(
+    stream: Stream, p: int, budget: Budget | None = None, form: str = "auto", dtype: str = "float32"
+) -> Stored | Regenerated:
+    """The first p associations of a stream, each with its own p outputs.
+
+    `form` 'auto' stores the outputs when they fit into the budget and regenerates them otherwise; the problem's
+    `form` says which. `dtype` 'float16' halves the memory of stored outputs, which are then rounded to 11 bits.
+    """
+    p, d = whole("p", p, 2), stream.d
+    form, dtype = choice("form", form, FORMS), choice("dtype", dtype, STORED_DTYPES)
+    budget = budget or Budget()
+    working = 4 * p * d * (6 + 4 * _ROWS_AT_A_TIME)
+    stored = jnp.dtype(dtype).itemsize * p * p * d + working
+    budget.require(stored if form == "stored" else working, f"the decoupled problem with outputs {_adjective(form)}")
+    regenerated = Regenerated(stream.inputs(p), stream.own_targets(p), stream.own_outputs_key, stream.law)
+    if form == "regenerated" or not budget.allows(stored):
+        return regenerated
+    return store(stream, regenerated, dtype)
+
+
+def store(stream: Stream, regenerated: Regenerated, dtype: str = "float32") -> Stored:
+    """Keep the outputs of a regenerated problem, each float32 value rounded once to `dtype`."""
+    p, d = regenerated.inputs.shape
+    wanted = -(-jnp.dtype(dtype).itemsize * p * p * d // _PART_BYTES)
+    rows = -(-p // min(_STORED_PARTS, wanted, p))
+    parts = tuple(
+        stream.own_outputs(first, min(rows, p - first), p).astype(dtype) for first in range(0, p, rows)
+    )
+    form = f"decoupled, outputs stored in {dtype}"
+    return Stored(regenerated.inputs, regenerated.target_outputs, parts, regenerated, form)
+
+
+def _adjective(form: str) -> str:
+    return "stored" if form == "stored" else "regenerated"

@@ -1,0 +1,60 @@
+"""Instances as files, so that other programs can check our answers."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from loadstone.arguments import choice, whole
+from loadstone.files import write_whole
+from loadstone.problems.stream import Stream
+
+KINDS = ("original", "decoupled")
+
+#: Bytes of decoupled outputs made at a time while writing.
+_PIECE = 2**26
+_FLOAT = np.dtype("<f4")
+
+
+def write_instance(path: str | Path, kind: str, stream: Stream, p: int) -> None:
+    """Write the first p associations of a stream as .npz: inputs (p, d) and outputs.
+
+    Outputs are (p, d) for the original problem and (p, p, d) for the decoupled one, outputs[mu, rho] being the output
+    rho of association mu; the target of association mu is output mu. `about` holds the rest as JSON.
+    """
+    choice("problem", kind, KINDS)
+    p = whole("p", p, 2)
+    about = {"problem": kind, "d": stream.d, "p": p, "seed": stream.seed, "law": stream.law}
+
+    def write(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            _add(archive, "inputs", (p, stream.d), [np.asarray(stream.inputs(p))])
+            if kind == "original":
+                _add(archive, "outputs", (p, stream.d), [np.asarray(stream.outputs(p))])
+            else:
+                _add(archive, "outputs", (p, p, stream.d), _own_outputs(stream, p))
+            text = np.asarray(json.dumps(about))
+            _add(archive, "about", (), [text], text.dtype)
+
+    write_whole(path, write)
+
+
+def _own_outputs(stream: Stream, p: int):
+    rows = max(1, _PIECE // (4 * p * stream.d))
+    for first in range(0, p, rows):
+        block = np.asarray(stream.own_outputs(first, min(rows, p - first), p))
+        yield np.ascontiguousarray(block.transpose(0, 2, 1))
+
+
+def _add(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], pieces, dtype: np.dtype = _FLOAT) -> None:
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    # A fixed date, so that the same instance gives the same bytes.
+    entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+    with archive.open(entry, "w", force_zip64=True) as member:
+        np.lib.format.write_array_header_1_0(member, header)
+        for piece in pieces:
+            member.write(np.ascontiguousarray(piece, dtype).tobytes())

@@ -1,0 +1,20 @@
+"""The original problem: all inputs compete for one shared set of outputs."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from loadstone.arguments import whole
+from loadstone.problems.budget import Budget
+from loadstone.problems.facts import Facts, block_rows
+from loadstone.problems.stream import Stream
+
+
+def original(stream: Stream, p: int, budget: Budget | None = None, block: int | None = None) -> Facts:
+    """The first p associations of a stream; input mu has output mu as its target."""
+    p = whole("p", p, 2)
+    block = block_rows(p, p) if block is None else whole("block", block, 1)
+    # Inputs, outputs, queries, pull and two more of that size; scores and weights of one block.
+    (budget or Budget()).require(4 * (6 * p * stream.d + 3 * block * p), "the original problem")
+    places = jnp.arange(p, dtype=jnp.int32)
+    return Facts(stream.inputs(p), stream.outputs(p), places, block, form="original, outputs shared")

@@ -1,0 +1,1 @@
+"""Ways of carrying out the pass; each returns the same Recall."""

@@ -1,0 +1,67 @@
+"""The pass when all inputs compete for the same outputs: row blocks through two matrix products in XLA.
+
+Scores are kept as (outputs, associations of the block): maxima then run over the major axis, and the products read
+their operands in the order in which they lie. A column of ones beside the outputs makes the partition sum come out of
+the second product. Only one block of scores is alive at a time: memory O(n d + block m).
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from loadstone.problems.recall import Recall, contenders, product
+
+_MINOR_WITH_MINOR = (((1,), (1,)), ((), ()))
+_MINOR_WITH_MAJOR = (((1,), (0,)), ((), ()))
+
+
+def shared_recall(
+    queries: Float[Array, "n d"],
+    outputs: Float[Array, "m d"],
+    targets: Int[Array, "n"],
+    block: int,
+    precision: str,
+) -> Recall:
+    """Recall of every query against the same outputs, `block` queries at a time."""
+    n, d = queries.shape
+    outputs = outputs.astype(queries.dtype)
+    with_ones = jnp.concatenate([outputs.T, jnp.ones((1, outputs.shape[0]), queries.dtype)])
+
+    def recall_rows(start: int, rows: int) -> Recall:
+        target = lax.dynamic_slice(targets, (start,), (rows,))
+        scores = shared_scores(lax.dynamic_slice(queries, (start, 0), (rows, d)), outputs, precision).T
+        target_score, rival = contenders(scores, target, axis=0)
+        top = jnp.maximum(target_score, rival)
+        weights = jnp.exp(scores - top[None, :])
+        sums = product(with_ones, weights, _MINOR_WITH_MAJOR, precision)
+        return Recall(target_score, rival, top + jnp.log(sums[d]), (sums[:d] / sums[d:]).T)
+
+    return over_blocks(recall_rows, n, d, queries.dtype, block)
+
+
+def shared_scores(
+    queries: Float[Array, "b d"], outputs: Float[Array, "m d"], precision: str
+) -> Float[Array, "b m"]:
+    """Scores of each query against every output."""
+    return product(outputs.astype(queries.dtype), queries, _MINOR_WITH_MINOR, precision).T
+
+
+def over_blocks(recall_rows, n: int, d: int, dtype, block: int) -> Recall:
+    """Fill a Recall of n associations by `recall_rows(start, rows)`, one block of rows after another.
+
+    Blocks have equal size; the last one is moved back to end at n, so a few rows may be made twice.
+    """
+    count = -(-n // block)
+    rows = -(-n // count)
+    if count == 1:
+        return recall_rows(0, n)
+
+    def fill(index: int, whole: Recall) -> Recall:
+        start = jnp.minimum(index * rows, n - rows)
+        part = recall_rows(start, rows)
+        return Recall(*(lax.dynamic_update_slice_in_dim(w, p, start, 0) for w, p in zip(whole, part)))
+
+    empty = jnp.zeros(n, dtype)
+    return lax.fori_loop(0, count, fill, Recall(empty, empty, empty, jnp.zeros((n, d), dtype)))

@@ -1,0 +1,65 @@
+"""What one pass over the competing outputs says about each association."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+#: How the products of a pass are made. Sums are kept in float32 (float64 for float64 queries) in every case.
+PRECISIONS = ("float32", "tf32", "float16", "bfloat16")
+
+
+class Recall(NamedTuple):
+    """Per association: the target's score, the best competing score, the log of the partition sum, and the pull.
+
+    The pull is the mean of the competing outputs (the target among them) weighted by the softmax of their scores.
+    """
+
+    target: Float[Array, "n"]
+    rival: Float[Array, "n"]
+    logsumexp: Float[Array, "n"]
+    pull: Float[Array, "n d"]
+
+    @property
+    def margin(self) -> Float[Array, "n"]:
+        return self.target - self.rival
+
+    @property
+    def loss(self) -> Float[Array, "n"]:
+        """Cross-entropy of each association."""
+        return self.logsumexp - self.target
+
+    @property
+    def stored(self) -> Bool[Array, "n"]:
+        return self.target > self.rival
+
+
+def contenders(
+    scores: Float[Array, "..."], target: Int[Array, "b"], axis: int
+) -> tuple[Float[Array, "b"], Float[Array, "b"]]:
+    """Target and rival of each association from its scores, which lie along `axis`.
+
+    Both are read from the same array: a target's score that is computed apart rounds differently, and then a near tie
+    is miscounted.
+    """
+    place = jnp.expand_dims(target, axis)
+    own = lax.broadcasted_iota(place.dtype, scores.shape, axis) == place
+    rival = jnp.max(jnp.where(own, -jnp.inf, scores), axis=axis)
+    target_score = jnp.take_along_axis(scores, place, axis=axis, mode="promise_in_bounds")
+    return target_score.squeeze(axis), rival
+
+
+def product(
+    a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str
+) -> Float[Array, "..."]:
+    """dot_general with operands rounded as `precision` says and sums in the precision of `a` (at least float32)."""
+    if precision in ("float16", "bfloat16"):
+        rounded = jnp.dtype(precision)
+        return lax.dot_general(
+            a.astype(rounded), b.astype(rounded), dimensions, preferred_element_type=jnp.float32
+        )
+    exact = lax.Precision.DEFAULT if precision == "tf32" else lax.Precision.HIGHEST
+    return lax.dot_general(a, b.astype(a.dtype), dimensions, precision=exact, preferred_element_type=a.dtype)

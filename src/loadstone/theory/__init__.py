@@ -1,0 +1,1 @@
+"""What statistical physics and geometry predict. Imports no other room of the package."""
