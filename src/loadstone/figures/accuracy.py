@@ -19,6 +19,7 @@ from loadstone.theory.load import load
 
 #: Colour-blind safe (Okabe and Ito), one per dimension in order of size.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+_STYLE = {"font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False}
 _STYLES = {("original", "adam"): "-", ("decoupled", "adam"): "--", ("original", "hebbian"): ":"}
 _NAMES = {
     ("original", "adam"): "original, trained",
@@ -32,8 +33,8 @@ def draw_accuracy(records: list[dict], stem: Path) -> list[Path]:
     kappas = sorted({record["kappa"] for record in records})
     dimensions = sorted({record["d"] for record in records})
     colour = dict(zip(dimensions, _COLOURS))
-    with plt.rc_context({"font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False}):
-        figure, axes = plt.subplots(1, len(kappas), figsize=(3.4 * len(kappas), 3.1), sharey=True, squeeze=False)
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(1, len(kappas), figsize=(3.4 * len(kappas), 3.3), sharey=True, squeeze=False)
         for panel, kappa in zip(axes[0], kappas):
             _panel(panel, [record for record in records if record["kappa"] == kappa], kappa, colour)
         axes[0, 0].set_ylabel("accuracy (mean, deviation)")
@@ -71,6 +72,9 @@ def _panel(panel: Axes, records: list[dict], kappa: float, colour: dict[int, str
         lines.append((HEBBIAN_CAPACITY, r"$\alpha_c^{\mathrm{Hebb}}$"))
     for threshold, name in lines:
         panel.axvline(threshold, color="#B00020", lw=1, ls=(0, (6, 2)))
-        panel.annotate(f"{name} = {threshold:.3f}", (threshold, 0.02), (3, 0), textcoords="offset points",
-                       color="#B00020", fontsize=7.5, rotation=90, va="bottom")  # fmt: skip
-    panel.set(xlabel=r"load $\alpha = p \log p / d^2$", title=rf"$\kappa = {kappa:g}$", ylim=(0, 1.03))
+        panel.annotate(
+            f"{name} = {threshold:.3f}", (threshold, 1.03), (0, 2), textcoords="offset points",
+            color="#B00020", fontsize=7.5, ha="center", va="bottom",
+        )  # fmt: skip
+    panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylim=(0, 1.03))
+    panel.set_title(rf"$\kappa = {kappa:g}$", pad=16)

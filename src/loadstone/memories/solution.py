@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import numpy as np
 from jaxtyping import Float
@@ -11,7 +11,7 @@ from jaxtyping import Float
 from loadstone.memories.memory import Memory
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """How a search ended. None of these says that the associations cannot be stored."""
 
     STOPPED = "stop rule met"

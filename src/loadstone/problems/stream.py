@@ -7,7 +7,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32
+from jaxtyping import Array, Float32, UInt32
 
 from loadstone.arguments import choice, whole
 from loadstone.problems.counters import Key, stream_key
@@ -32,11 +32,11 @@ class Stream:
         choice("law", self.law, LAWS)
 
     def inputs(self, p: int) -> Float32[Array, "p d"]:
-        return _rows(stream_key(self.seed, "inputs", self.d), _count(p), self.d, self.law)
+        return self._shared("inputs", p)
 
     def outputs(self, p: int) -> Float32[Array, "p d"]:
         """Outputs that all inputs share (original problem)."""
-        return _rows(stream_key(self.seed, "outputs", self.d), _count(p), self.d, self.law)
+        return self._shared("outputs", p)
 
     @property
     def own_outputs_key(self) -> Key:
@@ -45,11 +45,30 @@ class Stream:
 
     def own_outputs(self, first: int, rows: int, p: int) -> Float32[Array, "rows d p"]:
         """The p own outputs of each of the associations first, ..., first + rows - 1, as columns."""
-        return _own_block(self.own_outputs_key, jnp.uint32(first), rows, _count(p), self.d, self.law)
+        count = _padded(_count(p), _COLUMNS)
+        pieces = [
+            _own_block(self.own_outputs_key, jnp.uint32(start), count, self.d, self.law)
+            [: first + rows - start, :, :p]
+            for start in range(first, first + rows, _ROWS)
+        ]  # fmt: skip
+        return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
     def own_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): of each association's own outputs, the one at its own place."""
-        return _own_targets(self.own_outputs_key, _count(p), self.d, self.law)
+        return _own_targets(self.own_outputs_key, _padded(_count(p), _COLUMNS), self.d, self.law)[:p]
+
+    def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:
+        key = stream_key(self.seed, purpose, self.d)
+        return _shared_rows(key, _padded(_count(p), _COLUMNS), self.d, self.law)[:p]
+
+
+# A compiled program is made for each shape. Because streams are nested, a few more vectors than needed may be made:
+# with rounded-up numbers many values of p share one program.
+_ROWS, _COLUMNS = 8, 128
+
+
+def _padded(count: int, step: int) -> int:
+    return -(-count // step) * step
 
 
 def _count(p: int) -> int:
@@ -57,13 +76,13 @@ def _count(p: int) -> int:
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
-def _rows(key: Key, p: int, d: int, law: str) -> Float32[Array, "p d"]:
+def _shared_rows(key: Key, p: int, d: int, law: str) -> Float32[Array, "p d"]:
     return vectors(key, jnp.arange(p, dtype=jnp.uint32), d, law).T
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4, 5))
-def _own_block(key: Key, first, rows: int, p: int, d: int, law: str) -> Float32[Array, "rows d p"]:
-    return own_vectors(key, first + jnp.arange(rows, dtype=jnp.uint32), p, d, law)
+@partial(jax.jit, static_argnums=(2, 3, 4))
+def _own_block(key: Key, first: UInt32[Array, ""], p: int, d: int, law: str) -> Float32[Array, "_ROWS d p"]:
+    return own_vectors(key, first + jnp.arange(_ROWS, dtype=jnp.uint32), p, d, law)
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))

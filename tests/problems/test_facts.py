@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.problems.facts import facts
+
+GOOD = np.random.default_rng(0).standard_normal((6, 3))
+
+
+def with_nan():
+    bad = GOOD.copy()
+    bad[4, 1] = np.nan
+    return bad
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ((with_nan(), GOOD), r"inputs\[4, 1\] is nan, but every component must be finite"),
+        ((GOOD, with_nan() * np.inf), r"outputs\[0, 0\] is .*inf"),
+        ((GOOD, GOOD[:, :2]), r"outputs.shape is \(6, 2\), but must be \(M, 3\)"),
+        ((GOOD, GOOD[:5]), "targets is None, but must be given"),
+        ((GOOD, GOOD[:1], [0] * 6), "M of at least 2"),
+        ((GOOD, GOOD[:5], [0, 1, 2, 3, 4, 5]), r"targets is '0..5', but must be in 0..4"),
+        ((GOOD, GOOD[:5], [0, 1]), "6 whole numbers"),
+        ((GOOD, GOOD, np.arange(6.0)), "6 whole numbers"),
+        ((GOOD[0], GOOD), "inputs is .* a matrix of numbers"),
+        ((GOOD, [["a"]]), "outputs is .* a matrix of numbers"),
+        ((np.zeros((0, 3)), GOOD), "inputs is .* a matrix of numbers"),
+    ],
+)
+def test_bad_arrays_get_one_sentence(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence) as caught:
+        facts(*arguments)
+    assert str(caught.value).count("\n") == 0
+
+
+@given(st.integers(1, 9), st.integers(2, 9), st.integers(1, 5), st.integers(0, 99))
+def test_good_arrays_are_taken_as_they_are(n, m, d, seed):
+    random = np.random.default_rng(seed)
+    inputs, outputs, targets = random.standard_normal((n, d)), random.standard_normal((m, d)), random.integers(0, m, n)
+    problem = facts(inputs, outputs, targets)
+    np.testing.assert_array_equal(problem.inputs, inputs.astype(np.float32))
+    np.testing.assert_array_equal(problem.target_outputs, outputs.astype(np.float32)[targets])

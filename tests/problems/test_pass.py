@@ -1,0 +1,154 @@
+"""The pass against dense float64 computations that share no code with it."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logsumexp, softmax
+
+from loadstone.memories.memory import Full
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.facts import facts
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+
+
+def dense(queries, outputs, targets):
+    """Recall by the definitions, in float64; outputs are (n, m, d), one set for each query."""
+    queries, outputs = np.asarray(queries, np.float64), np.asarray(outputs, np.float64)
+    scores = np.einsum("nmd,nd->nm", outputs, queries)
+    place = np.arange(len(scores)), np.asarray(targets)
+    others = scores.copy()
+    others[place] = -np.inf
+    pull = np.einsum("nm,nmd->nd", softmax(scores, axis=1), outputs)
+    return scores[place], others.max(1), logsumexp(scores, axis=1), pull
+
+
+def random_queries(n, d, scale, seed=0):
+    return jnp.asarray(np.random.default_rng(seed).standard_normal((n, d)) * scale, jnp.float32)
+
+
+def all_outputs(problem):
+    """(n, m, d) outputs of any problem, from its stream's own arrays."""
+    if hasattr(problem, "outputs"):
+        return np.broadcast_to(problem.outputs, (problem.inputs.shape[0], *problem.outputs.shape))
+    p = problem.inputs.shape[0]
+    eye = jnp.eye(problem.inputs.shape[1])
+    by_axis = [problem.scores(jnp.broadcast_to(axis, (p, axis.size)), jnp.arange(p)) for axis in eye]
+    return np.stack(by_axis, axis=-1)
+
+
+PROBLEMS = {
+    "original": lambda: original(Stream(3, 9), 31),
+    "original, blocks of 4": lambda: original(Stream(3, 9), 31, block=4),
+    "stored": lambda: decoupled(Stream(3, 9), 31, form="stored"),
+    "regenerated": lambda: decoupled(Stream(3, 9), 31, form="regenerated"),
+    "facts": lambda: facts(
+        np.random.default_rng(1).standard_normal((17, 6)),
+        np.random.default_rng(2).standard_normal((5, 6)),
+        np.arange(17) % 5,
+        block=3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_pass_against_dense_float64(name, scale):
+    problem = PROBLEMS[name]()
+    queries = random_queries(*problem.inputs.shape, scale)
+    recall = jax.jit(lambda p, q: p.recall(q))(problem, queries)
+    # A score is a sum of d products: its rounding error is below d eps times the largest product sum.
+    tolerance = 4 * problem.inputs.shape[1] * 1.2e-7 * 10 * max(scale, 1)
+    for ours, exact in zip(recall, dense(queries, all_outputs(problem), problem.targets)):
+        np.testing.assert_allclose(ours, exact, atol=tolerance * 10, rtol=1e-5)
+    assert (np.asarray(recall.margin > 0) == np.asarray(recall.stored)).all()
+
+
+@pytest.mark.parametrize("name", ["original", "original, blocks of 4", "facts"])
+def test_pass_in_float64_is_exact_to_float64(name):
+    with jax.enable_x64(True):
+        problem = jax.tree.map(lambda a: a.astype(jnp.float64) if a.dtype == jnp.float32 else a, PROBLEMS[name]())
+        queries = random_queries(*problem.inputs.shape, 1.0).astype(jnp.float64)
+        recall = problem.recall(queries)
+        for ours, exact in zip(recall, dense(queries, all_outputs(problem), problem.targets)):
+            assert ours.dtype == jnp.float64
+            np.testing.assert_allclose(ours, exact, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=12)
+@given(n=st.integers(2, 12), m=st.integers(2, 9), d=st.integers(1, 6), block=st.integers(1, 14), seed=st.integers(0, 9))
+def test_any_shape_and_block_size(n, m, d, block, seed):
+    random = np.random.default_rng(seed)
+    problem = facts(random.standard_normal((n, d)), random.standard_normal((m, d)), random.integers(0, m, n), block)
+    queries = random_queries(n, d, 1.0, seed)
+    for ours, exact in zip(problem.recall(queries), dense(queries, all_outputs(problem), problem.targets)):
+        np.testing.assert_allclose(ours, exact, atol=1e-5)
+
+
+def test_block_size_does_not_matter():
+    whole = original(Stream(1, 8), 40)
+    queries = random_queries(40, 8, 1.0)
+    reference = whole.recall(queries)
+    for block in (1, 3, 7, 39, 40):
+        recall = original(Stream(1, 8), 40, block=block).recall(queries)
+        for ours, theirs in zip(recall, reference):
+            np.testing.assert_allclose(ours, theirs, atol=2e-6)
+
+
+def test_gradient_of_the_loss_against_finite_differences():
+    """Mean loss as a function of W, in float64: the gradient from the pull against central differences."""
+    with jax.enable_x64(True):
+        stream = Stream(0, 5)
+        problem = facts(np.asarray(stream.inputs(12), np.float64), np.asarray(stream.outputs(12), np.float64))
+        weights = np.random.default_rng(0).standard_normal((5, 5)) / 3
+
+        def loss(w):
+            return float(problem.recall(Full(jnp.asarray(w)).queries(problem.inputs)).loss.mean())
+
+        recall = problem.recall(Full(jnp.asarray(weights)).queries(problem.inputs))
+        gradient = np.asarray((recall.pull - problem.target_outputs).T @ problem.inputs) / 12
+        step = 1e-6
+        for i in range(5):
+            for j in range(5):
+                bump = np.zeros((5, 5))
+                bump[i, j] = step
+                difference = (loss(weights + bump) - loss(weights - bump)) / (2 * step)
+                assert gradient[i, j] == pytest.approx(difference, abs=1e-8)
+
+
+def test_ties_count_as_violations():
+    outputs = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    problem = facts(np.eye(2), outputs, [0, 2])
+    recall = problem.recall(jnp.eye(2))
+    assert recall.stored.tolist() == [False, True]
+    assert recall.margin.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("precision", ["float16", "bfloat16", "tf32"])
+def test_lower_precision_stays_near_and_keeps_float32_sums(precision):
+    problem = original(Stream(3, 30), 60)
+    queries = random_queries(60, 30, 0.3)
+    exact, rounded = problem.recall(queries), problem.recall(queries, precision)
+    bits = {"float16": 11, "bfloat16": 8, "tf32": 11}[precision]
+    # Two roundings of relative size 2^-bits on each of 30 products of deviation 0.3, accumulated at random.
+    tolerance = 8 * 2.0**-bits * 0.3 * 30**0.5
+    for ours, theirs in zip(rounded, exact):
+        assert ours.dtype == jnp.float32
+        np.testing.assert_allclose(ours, theirs, atol=tolerance)
+
+
+def test_no_array_of_p_by_p_is_ever_held():
+    """The compiled pass needs scratch memory of a few blocks of scores, whatever p is."""
+    d, block = 8, 64
+    for p in (1024, 4096):
+        shape = jax.ShapeDtypeStruct((p, d), jnp.float32)
+        places = jax.ShapeDtypeStruct((p,), jnp.int32)
+        from loadstone.problems.passes.shared import shared_recall
+
+        compiled = jax.jit(shared_recall, static_argnums=(3, 4)).lower(shape, shape, places, block, "float32").compile()
+        scratch = compiled.memory_analysis().temp_size_in_bytes
+        assert scratch < 4 * (4 * block * p + 8 * p * d)
+        assert scratch < 4 * p * p / 2

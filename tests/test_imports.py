@@ -1,0 +1,64 @@
+"""Data flows one way between the rooms: a walk over the imports holds it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import loadstone
+
+PACKAGE = Path(loadstone.__file__).parent
+#: Which rooms a room may import from, besides itself. `arguments` and `files` belong to no room.
+ALLOWED = {
+    "theory": set(),
+    "problems": set(),
+    "memories": {"problems"},
+    "measurements": {"problems", "memories"},
+    "experiments": {"problems", "memories", "measurements", "theory"},
+    "figures": {"theory"},
+    "cli": {"theory", "problems", "memories", "measurements", "experiments", "figures"},
+}
+#: Inside `experiments` only the catalogue may meet the theory: it turns loads into numbers of associations.
+MEETS_THEORY = {"experiments/catalogue.py"}
+
+
+def imported_rooms(file: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are absolute"
+            names = [node.module or ""]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("loadstone.")}
+    return found - {"arguments", "files"}
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_rooms_import_one_way(room):
+    files = list((PACKAGE / room).rglob("*.py"))
+    assert files
+    for file in files:
+        extra = imported_rooms(file) - ALLOWED[room] - {room}
+        assert not extra, f"{file.relative_to(PACKAGE)} imports {extra}"
+        if room == "experiments" and str(file.relative_to(PACKAGE)) not in MEETS_THEORY:
+            assert "theory" not in imported_rooms(file)
+
+
+def test_every_room_is_walked():
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert rooms == set(ALLOWED)
+
+
+def test_passes_know_nothing_of_solvers_and_solvers_nothing_of_passes():
+    for file in (PACKAGE / "memories").glob("*.py"):
+        assert "problems.passes" not in file.read_text(), file
+
+
+def test_public_names_all_exist():
+    for name in loadstone.__all__:
+        assert getattr(loadstone, name) is not None
+    with pytest.raises(AttributeError, match="nothing_here"):
+        _ = loadstone.nothing_here

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.theory.load import associations, dimension, load, nearest_associations
+
+
+def test_load_of_a_number_known_by_hand():
+    assert load(1, 7) == 0
+    assert load(100, 20) == pytest.approx(100 * 4.605170185988092 / 400, rel=1e-15)
+
+
+@given(st.floats(1.0, 1e12), st.integers(1, 10**5))
+def test_associations_and_dimension_invert_load(p, d):
+    alpha = load(p, d)
+    assert associations(alpha, d) == pytest.approx(p, rel=1e-9, abs=1e-7)
+    if alpha > 1e-12:
+        assert dimension(alpha, p) == pytest.approx(d, rel=1e-12)
+
+
+@given(st.floats(0.01, 3), st.integers(2, 3000))
+def test_nearest_associations_is_the_nearest_whole_number(alpha, d):
+    p = nearest_associations(alpha, d)
+    assert abs(p - associations(alpha, d)) <= 0.5
+
+
+def test_arrays_pass_through():
+    np.testing.assert_allclose(load(associations(np.array([0.2, 0.5, 1.2]), 50), 50), [0.2, 0.5, 1.2])
+
+
+@pytest.mark.parametrize("call", [lambda: load(0.5, 3), lambda: load(5, 0), lambda: associations(-1, 3),
+                                  lambda: associations(float("nan"), 3), lambda: dimension(0.0, 5)])  # fmt: skip
+def test_bad_numbers_are_refused_by_name(call):
+    with pytest.raises(ValueError, match="(p|d|load) is .* but must be"):
+        call()
