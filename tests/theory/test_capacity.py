@@ -5,7 +5,10 @@ from scipy.optimize import brentq
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 
 
-@pytest.mark.parametrize("kappa, known", [(0.1, 0.156784), (0.25, 0.311456), (0.5, 0.446865), (0.75, 0.493524), (1, 0.5)])
+KNOWN = {0.1: 0.156784, 0.25: 0.311456, 0.5: 0.446865, 0.75: 0.493524, 1: 0.5}
+
+
+@pytest.mark.parametrize("kappa, known", KNOWN.items())
 def test_known_values(kappa, known):
     assert capacity(kappa) == pytest.approx(known, abs=6e-7)
 

@@ -22,10 +22,10 @@ def print_table(title: str, rows: list[dict[str, object]]) -> None:
     """A table for people, one row per run."""
     table = Table(title=title, title_justify="left")
     for name in rows[0]:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()))
-    Console(soft_wrap=True).print(table)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def say(sentence: str) -> None:
@@ -38,7 +38,7 @@ def progress_of(what: str, total: int) -> Iterator:
     """Yield `advance(done, words)`: a bar on a terminal, a plain line now and then otherwise."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda done, words: say(f"{what}: {done}/{total} {words}")
+        yield lambda done, words: say(f"{what}: {done}/{total} {words}") if words else None
         return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, TextColumn("{task.fields[words]}"), console=console, transient=True) as bar:

@@ -24,7 +24,7 @@ def train(
     seed: Annotated[int, typer.Option(help="First seed.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many seeds, one after the other from --seed.")] = 1,
     solver: Annotated[str, typer.Option(help="adam or hebbian.")] = "adam",
-    stop: Annotated[str, typer.Option(help="paper (99.9 % accuracy), exact (every margin positive) or none.")] = "paper",
+    stop: Annotated[str, typer.Option(help="paper (99.9 % accuracy), exact (all margins positive) or none.")] = "paper",
     steps: Annotated[int, typer.Option(help="Most steps of Adam.")] = 512,
     warmup: Annotated[int, typer.Option(help="Steps of linear warm-up.")] = 32,
     learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-2,
@@ -32,7 +32,7 @@ def train(
     form: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
-    out: Annotated[Optional[str], typer.Option(help="File for the memory (.safetensors); {seed} where several.")] = None,
+    out: Annotated[Optional[str], typer.Option(help="File for the memory (.safetensors), {seed} for several.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Store p associations in a d x d memory and measure how many it recalls."""

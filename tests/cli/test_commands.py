@@ -1,0 +1,138 @@
+"""The commands as a user runs them: real processes, real files."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loadstone.memories.files import load_memory
+from loadstone.memories.memory import recall_place
+
+LOADSTONE = Path(sys.executable).with_name("loadstone")
+
+
+def run(*arguments, **options):
+    return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
+def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path):
+    memory, instance = tmp_path / "memory.safetensors", tmp_path / "instance.npz"
+    trained = run("train", "--d", 20, "--load", 0.5, "--seed", 3, "--json", "--out", memory)
+    assert trained.returncode == 0, trained.stderr
+    record = json.loads(trained.stdout)
+    assert trained.stdout.count("\n") == 1
+    assert {"p", "d", "load", "kappa", "seed", "accuracy", "violations", "loss", "steps", "status", "margin", "seconds",
+            "form", "solver", "stop", "rank"} <= record.keys()  # fmt: skip
+    assert (record["d"], record["seed"], record["accuracy"], record["violations"]) == (20, 3, 1.0, 0)
+    assert record["status"] == "stop rule met" and record["margin"] > 0
+    assert record["load"] == pytest.approx(0.5, abs=0.02)
+
+    assert run("instance", "--d", 20, "--p", record["p"], "--seed", 3, "--out", instance).returncode == 0
+    with np.load(instance) as file:
+        places = recall_place(load_memory(memory), file["inputs"], file["outputs"])
+    assert places.tolist() == list(range(record["p"]))
+
+
+def test_train_several_seeds_and_both_solvers(tmp_path):
+    several = run("train", "--problem", "decoupled", "--d", 10, "--p", 20, "--seeds", 3, "--stop", "exact",
+                  "--kappa", 0.5, "--json", "--out", tmp_path / "m{seed}.safetensors")  # fmt: skip
+    assert several.returncode == 0, several.stderr
+    record = json.loads(several.stdout)
+    assert [run["seed"] for run in record["runs"]] == [0, 1, 2] and record["rank"] == 5
+    assert record["accuracy"] == pytest.approx(np.mean([run["accuracy"] for run in record["runs"]]))
+    assert record["form"] == "decoupled, outputs stored in float32"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"m{seed}.safetensors" for seed in range(3)]
+
+    hebbian = run("train", "--d", 30, "--load", 0.05, "--solver", "hebbian", "--json")
+    record = json.loads(hebbian.stdout)
+    assert (record["solver"], record["status"], record["steps"]) == ("hebbian", "closed form", 0)
+    assert record["accuracy"] > 0.9
+
+
+def test_the_budget_switches_to_regenerated_outputs():
+    small = run("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--budget", "50kB", "--json", "--steps", 40)
+    record = json.loads(small.stdout)
+    roomy = json.loads(run("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--json", "--steps", 40).stdout)
+    assert record["form"] == "decoupled, outputs regenerated"
+    assert roomy["form"] == "decoupled, outputs stored in float32"
+    assert record["loss"] == pytest.approx(roomy["loss"], rel=1e-3)
+
+
+def test_people_get_a_table_and_plain_progress_lines():
+    shown = run("train", "--d", 10, "--p", 12)
+    assert shown.returncode == 0 and "accuracy" in shown.stdout and "stop rule met" in shown.stdout
+    assert "original, d = 10, p = 12:" in shown.stderr and "\x1b" not in shown.stdout + shown.stderr
+
+
+def test_diverged_is_a_status_and_json_stays_valid():
+    record = json.loads(run("train", "--d", 10, "--p", 20, "--learning-rate", 1e38, "--stop", "none", "--json").stdout)
+    assert record["status"] == "diverged"
+    assert record["loss"] is None
+
+
+BAD = {
+    "p below 2": (["train", "--d", 10, "--p", 1], "p is 1, but must be a whole number of at least 2"),
+    "d below 1": (["train", "--d", 0, "--p", 5], "d is 0, but must be a whole number of at least 1"),
+    "kappa 0": (["train", "--d", 10, "--p", 5, "--kappa", 0], "kappa is 0.0, but must be a number in (0, 1]"),
+    "kappa 1.5": (["train", "--d", 10, "--p", 5, "--kappa", 1.5], "kappa is 1.5"),
+    "kappa nan": (["train", "--d", 10, "--p", 5, "--kappa", "nan"], "kappa is nan"),
+    "load too small": (["train", "--d", 3, "--load", 0.01], "p must be at least 2"),
+    "load nan": (["train", "--d", 3, "--load", "nan"], "load is nan"),
+    "load negative": (["train", "--d", 3, "--load", -1], "load is -1.0"),
+    "neither p nor load": (["train", "--d", 3], "give either --load or --p"),
+    "both p and load": (["train", "--d", 3, "--p", 4, "--load", 1], "give either --load or --p"),
+    "budget": (["train", "--d", 10, "--p", 50, "--budget", "1kB"], "raise the budget"),
+    "decoupled budget": (
+        ["train", "--problem", "decoupled", "--d", 10, "--p", 50, "--budget", "1kB"], "raise the budget",
+    ),
+    "budget words": (["train", "--d", 10, "--p", 50, "--budget", "lots"], "budget is 'lots'"),
+    "unknown option": (["train", "--d", 10, "--p", 5, "--colour", "red"], "No such option: --colour"),
+    "unknown command": (["tain"], "No such command 'tain'"),
+    "unknown problem": (["train", "--problem", "other", "--d", 9, "--p", 5], "problem is 'other'"),
+    "unknown solver": (["train", "--solver", "sgd", "--d", 9, "--p", 5], "solver is 'sgd'"),
+    "unknown stop": (["train", "--stop", "soon", "--d", 9, "--p", 5], "stop is 'soon'"),
+    "hebbian rank": (["train", "--solver", "hebbian", "--kappa", 0.5, "--d", 9, "--p", 5], "kappa is 0.5"),
+    "no seeds": (["train", "--d", 9, "--p", 5, "--seeds", 0], "seeds is 0"),
+    "negative seed": (["train", "--d", 9, "--p", 5, "--seed", -1], "seed is -1"),
+    "not a number": (["train", "--d", "ten", "--p", 5], "Invalid value for '--d'"),
+    "missing folder": (["train", "--d", 9, "--p", 5, "--out", "nowhere/m.safetensors"], "nowhere is not a folder"),
+    "several into one": (["train", "--d", 9, "--p", 5, "--seeds", 2, "--out", "m.safetensors"], "must contain {seed}"),
+    "instance p": (["instance", "--d", 9, "--p", 1, "--out", "i.npz"], "p is 1"),
+    "instance name": (["instance", "--d", 9, "--p", 4, "--out", "i.txt"], "must end in .npz"),
+    "instance problem": (["instance", "--d", 9, "--p", 4, "--problem", "x", "--out", "i.npz"], "problem is 'x'"),
+    "instance law": (["instance", "--d", 9, "--p", 4, "--law", "x", "--out", "i.npz"], "law is 'x'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence_and_leaves_no_file(name, tmp_path):
+    arguments, sentence = BAD[name]
+    refused = run(*arguments, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert sentence in refused.stderr and refused.stdout == ""
+    assert refused.stderr.startswith("loadstone: ") and refused.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unwritable_folder_is_refused_before_any_work(tmp_path):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    if os.access(folder, os.W_OK):  # root may write anywhere: a path below a file is closed to root too
+        (tmp_path / "file").write_text("")
+        folder = tmp_path / "file"
+    refused = run("train", "--d", 2000, "--p", 100_000, "--out", folder / "m.safetensors")
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
+    assert "cannot be written to" in refused.stderr or "is not a folder" in refused.stderr
+
+
+def test_help_names_every_command():
+    shown = run("--help")
+    assert shown.returncode == 0
+    for command in ("train", "instance", "reproduce"):
+        assert command in shown.stdout

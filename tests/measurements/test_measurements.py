@@ -1,0 +1,110 @@
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.measurements.accuracy import measure
+from loadstone.measurements.scores import scores, single_scores
+from loadstone.measurements.spectrum import singular_values
+from loadstone.memories.hebbian import hebbian
+from loadstone.memories.memory import Full, initial_memory
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.facts import facts
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+
+
+def all_scores(problem, memory):
+    """(n, m) scores in float64 from stored arrays, with no pass."""
+    queries = np.asarray(problem.inputs, np.float64) @ np.asarray(memory.matrix(), np.float64).T
+    if hasattr(problem, "outputs"):
+        return queries @ np.asarray(problem.outputs, np.float64).T
+    outputs = np.concatenate([np.asarray(part, np.float64) for part in problem.parts])
+    return np.einsum("nd,ndm->nm", queries, outputs)
+
+
+PROBLEMS = {
+    "original": lambda: original(Stream(1, 12), 40),
+    "decoupled": lambda: decoupled(Stream(1, 12), 40),
+    "facts": lambda: facts(Stream(1, 12).inputs(40), Stream(1, 12).outputs(9), np.arange(40) % 9),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_measurement_by_the_definitions(name):
+    problem = PROBLEMS[name]()
+    memory = hebbian(problem)
+    table = all_scores(problem, memory)
+    place = np.arange(40), np.asarray(problem.targets)
+    others = table.copy()
+    others[place] = -np.inf
+    margin = table[place] - others.max(1)
+    loss = np.log(np.exp(table - table.max(1, keepdims=True)).sum(1)) + table.max(1) - table[place]
+    found = measure(problem, memory)
+    assert found.violations == (margin <= 0).sum() and 0 < found.violations < 40
+    assert found.accuracy == pytest.approx(1 - found.violations / 40, abs=1e-15)
+    assert found.loss == pytest.approx(loss.mean(), rel=1e-5)
+    assert found.margin == pytest.approx(margin.min(), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_scores_in_units_of_the_non_target_deviation(name):
+    problem = PROBLEMS[name]()
+    memory = hebbian(problem)
+    table = all_scores(problem, memory)
+    n, m = table.shape
+    mask = np.ones((n, m), bool)
+    mask[np.arange(n), np.asarray(problem.targets)] = False
+    unit = table[mask].std()
+    found = scores(problem, memory)
+    assert found.unit == pytest.approx(unit, rel=1e-5)
+    np.testing.assert_allclose(found.target, table[~mask] / unit, atol=1e-4)
+    np.testing.assert_allclose(found.rival, np.where(mask, table, -np.inf).max(1) / unit, atol=1e-4)
+    assert found.counts.sum() == n * (m - 1)
+    centres = (found.edges[1:] + found.edges[:-1]) / 2
+    mean = (centres * found.counts).sum() / found.counts.sum()
+    assert ((centres - mean) ** 2 * found.counts).sum() / found.counts.sum() == pytest.approx(1, abs=0.01)
+
+    one = single_scores(problem, memory, 7, found.unit)
+    assert one.others.size == m - 1
+    assert one.target == pytest.approx(found.target[7], abs=1e-5)
+    assert one.rival == pytest.approx(found.rival[7], abs=1e-5)
+    assert single_scores(problem, memory, 7).rival == pytest.approx(one.rival, rel=1e-6)
+
+
+def test_scores_do_not_depend_on_the_scale_of_the_memory():
+    problem = PROBLEMS["original"]()
+    memory = hebbian(problem)
+    a, b = scores(problem, memory), scores(problem, Full(8 * memory.weights))
+    np.testing.assert_allclose(a.target, b.target, rtol=1e-5)
+    assert b.unit == pytest.approx(8 * a.unit)
+
+
+def test_a_memory_without_scores_is_refused():
+    problem = PROBLEMS["original"]()
+    with pytest.raises(ValueError, match="memory is .* whose scores vary"):
+        scores(problem, Full(jnp.zeros((12, 12))))
+    with pytest.raises(ValueError, match="memory is .* finite and not zero"):
+        singular_values(Full(jnp.zeros((12, 12))))
+    with pytest.raises(ValueError, match="row is 40"):
+        single_scores(problem, hebbian(problem), 40)
+
+
+def test_singular_values_of_a_known_matrix():
+    left, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))
+    right, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((4, 4)))
+    matrix = left @ np.diag([5.0, 3.0, 2.0, 0.5]) @ right
+    np.testing.assert_allclose(singular_values(Full(jnp.asarray(matrix))), [2, 1.2, 0.8, 0.2], atol=1e-6)
+
+
+def test_only_as_many_singular_values_as_the_rank():
+    values = singular_values(initial_memory(20, 0.25, 0))
+    assert values.shape == (5,) and values[0] == 2 and (np.diff(values) <= 0).all() and values[-1] > 0.1
+
+
+def test_float16_outputs_are_measured_on_the_float32_instance():
+    stream = Stream(5, 20)
+    full, half = decoupled(stream, 80), decoupled(stream, 80, dtype="float16")
+    memory = hebbian(full)
+    ours, theirs = measure(half, memory), measure(full, memory)
+    assert ours.violations == theirs.violations
+    assert ours.loss == pytest.approx(theirs.loss, rel=1e-5)

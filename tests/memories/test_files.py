@@ -1,0 +1,54 @@
+import os
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.files import load_memory, save_memory
+from loadstone.memories.memory import initial_memory, recall_place
+from loadstone.memories.training import train
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+
+
+@pytest.mark.parametrize("kappa", [1.0, 0.5])
+def test_a_saved_memory_loads_back_and_recalls(tmp_path, kappa):
+    problem = original(Stream(0, 20), 30)
+    solution = train(problem, initial_memory(20, kappa, 0))
+    save_memory(tmp_path / "memory.safetensors", solution.memory, {"seed": 0, "kappa": kappa})
+    loaded = load_memory(tmp_path / "memory.safetensors")
+    assert (np.asarray(loaded.matrix()) == np.asarray(solution.memory.matrix())).all()
+    assert measure(problem, loaded) == measure(problem, solution.memory)
+    assert recall_place(loaded, problem.inputs, problem.outputs).tolist() == list(range(30))
+    with safe_open(tmp_path / "memory.safetensors", framework="numpy") as file:
+        assert file.metadata() == {"format": "loadstone memory 1", "seed": "0", "kappa": str(kappa)}
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path):
+    path = tmp_path / "memory.safetensors"
+    save_memory(path, initial_memory(5, 1.0, 0))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7])
+    with pytest.raises(ValueError, match="memory file is .* safetensors file"):
+        load_memory(path)
+    save_file({"other": np.zeros((2, 2))}, path)
+    with pytest.raises(ValueError, match="'weights', or with 'left' and 'right'"):
+        load_memory(path)
+    with pytest.raises(FileNotFoundError):
+        load_memory(tmp_path / "missing.safetensors")
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    path = tmp_path / "memory.safetensors"
+    save_memory(path, initial_memory(5, 1.0, 0))
+    before = path.read_bytes()
+
+    def full_disk(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save_memory(path, initial_memory(5, 1.0, 1))
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,224 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.memory import Factored, Full, initial_memory
+from loadstone.memories.solution import Status
+from loadstone.memories.training import Protocol, train, train_batch
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.facts import facts
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.theory.load import nearest_associations
+
+
+def numpy_rate(step, protocol):
+    if step < protocol.warmup:
+        low = protocol.learning_rate / (protocol.warmup + 1)
+        return low + (protocol.learning_rate - low) * step / protocol.warmup
+    part = (step - protocol.warmup) / (protocol.steps - protocol.warmup)
+    return protocol.learning_rate * 0.5 * (1 + np.cos(np.pi * part))
+
+
+def numpy_adam(parameters, gradient_of, protocol):
+    """Adam as published (Kingma and Ba, 2015), in float64, on a list of arrays."""
+    first = [np.zeros_like(x) for x in parameters]
+    second = [np.zeros_like(x) for x in parameters]
+    losses = []
+    for step in range(protocol.steps):
+        loss, gradients = gradient_of(parameters)
+        losses.append(loss)
+        for i, gradient in enumerate(gradients):
+            first[i] = 0.9 * first[i] + 0.1 * gradient
+            second[i] = 0.999 * second[i] + 0.001 * gradient**2
+            mean = first[i] / (1 - 0.9 ** (step + 1))
+            square = second[i] / (1 - 0.999 ** (step + 1))
+            parameters[i] = parameters[i] - numpy_rate(step, protocol) * mean / (np.sqrt(square) + 1e-8)
+    return parameters, losses + [gradient_of(parameters)[0]]
+
+
+def loss_and_error(weights, inputs, outputs):
+    """Mean cross-entropy of the original problem, and its gradient with respect to the queries."""
+    scores = inputs @ weights.T @ outputs.T
+    scores = scores - scores.max(1, keepdims=True)
+    probability = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    n = len(inputs)
+    return -np.log(np.diag(probability)).mean(), (probability @ outputs - outputs) / n
+
+
+def tiny():
+    problem = original(Stream(2, 6), 14)
+    return problem, np.asarray(problem.inputs, np.float64), np.asarray(problem.outputs, np.float64)
+
+
+def test_full_memory_against_numpy_adam():
+    problem, inputs, outputs = tiny()
+    memory, protocol = initial_memory(6, 1.0, 2), Protocol(steps=40, warmup=7, stop="none")
+
+    def gradient_of(parameters):
+        loss, error = loss_and_error(parameters[0], inputs, outputs)
+        return loss, [error.T @ inputs]
+
+    (weights,), losses = numpy_adam([np.asarray(memory.weights, np.float64)], gradient_of, protocol)
+    solution = train(problem, memory, protocol)
+    assert solution.status == Status.STEP_LIMIT and solution.steps == 40
+    np.testing.assert_allclose(solution.loss, losses, rtol=2e-5)
+    np.testing.assert_allclose(solution.memory.weights, weights, atol=2e-5)
+
+
+def test_factored_memory_against_numpy_adam():
+    problem, inputs, outputs = tiny()
+    memory, protocol = initial_memory(6, 0.5, 2), Protocol(steps=40, warmup=0, stop="none")
+    assert isinstance(memory, Factored) and memory.left.shape == (6, 3)
+
+    def gradient_of(parameters):
+        left, right = parameters
+        loss, error = loss_and_error(left @ right.T, inputs, outputs)
+        return loss, [error.T @ (inputs @ right), inputs.T @ (error @ left)]
+
+    start = [np.asarray(memory.left, np.float64), np.asarray(memory.right, np.float64)]
+    (left, right), losses = numpy_adam(start, gradient_of, protocol)
+    solution = train(problem, memory, protocol)
+    np.testing.assert_allclose(solution.loss, losses, rtol=1e-4)
+    np.testing.assert_allclose(solution.memory.matrix(), left @ right.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("make", [original, decoupled])
+@pytest.mark.parametrize("load, all_stored", [(0.5, True), (1.1, False)])
+def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored):
+    """d = 50, five seeds: everything stored at load 0.5, less than 0.9 at load 1.1."""
+    p = nearest_associations(load, 50)
+    problems = [make(Stream(seed, 50), p) for seed in range(5)]
+    memories = [initial_memory(50, 1.0, seed) for seed in range(5)]
+    solutions = train_batch(problems, memories)
+    accuracies = [measure(problem, solution.memory).accuracy for problem, solution in zip(problems, solutions)]
+    if all_stored:
+        assert accuracies == [1.0] * 5
+        assert all(solution.status == Status.STOPPED for solution in solutions)
+    else:
+        assert max(accuracies) < 0.9
+        assert all(solution.status == Status.STEP_LIMIT and solution.steps == 512 for solution in solutions)
+
+
+def test_half_rank_trains():
+    p = nearest_associations(0.4, 50)
+    problem = original(Stream(0, 50), p)
+    solution = train(problem, initial_memory(50, 0.5, 0))
+    assert solution.memory.rank == 25
+    assert np.linalg.matrix_rank(np.asarray(solution.memory.matrix(), np.float64), tol=1e-5) == 25
+    assert measure(problem, solution.memory).accuracy == 1.0
+
+
+def test_a_batch_trains_as_its_members_do_alone():
+    problems = [original(Stream(seed, 20), 60) for seed in range(3)]
+    memories = [initial_memory(20, 1.0, seed) for seed in range(3)]
+    together = train_batch(problems, memories)
+    for problem, memory, solution in zip(problems, memories, together):
+        alone = train(problem, memory)
+        assert (alone.steps, alone.status) == (solution.steps, solution.status)
+        np.testing.assert_allclose(alone.memory.weights, solution.memory.weights, atol=1e-5)
+        np.testing.assert_allclose(alone.loss, solution.loss, rtol=1e-5)
+
+
+def test_stop_rules():
+    problem, memory = original(Stream(1, 30), 110), initial_memory(30, 1.0, 1)
+    solutions = {stop: train(problem, memory, Protocol(stop=stop)) for stop in ("paper", "exact", "none")}
+    assert solutions["none"].steps == 512 and solutions["none"].status == Status.STEP_LIMIT
+    exact = solutions["exact"]
+    assert exact.status == Status.STOPPED and exact.accuracy[-1] == 1 and (exact.accuracy[:-1] < 1).all()
+    paper = solutions["paper"]
+    assert paper.accuracy[-1] >= 0.999 and (paper.accuracy[:-1] < 0.999).all()
+    assert len(paper.loss) == len(paper.accuracy) == paper.steps + 1
+    # All three walk the same path until they stop.
+    np.testing.assert_allclose(solutions["none"].loss[: exact.steps + 1], exact.loss, rtol=1e-6)
+
+
+def test_paper_stops_before_exact_when_one_in_a_thousand_is_missing():
+    p = 1500
+    problem, memory = original(Stream(0, 150), p), initial_memory(150, 1.0, 0)
+    paper, exact = (train(problem, memory, Protocol(stop=stop)) for stop in ("paper", "exact"))
+    assert paper.steps <= exact.steps
+    assert measure(problem, paper.memory).violations <= p // 1000
+    assert measure(problem, exact.memory).violations == 0
+
+
+def test_a_run_that_meets_infinities_is_diverged_and_nothing_else():
+    problem = original(Stream(0, 10), 20)
+    solution = train(problem, initial_memory(10, 1.0, 0), Protocol(learning_rate=1e38, steps=20, warmup=0, stop="none"))
+    assert solution.status == Status.DIVERGED
+    assert 0 < solution.steps < 20
+    assert len(solution.loss) == solution.steps + 1 and not np.isfinite(solution.loss[-1])
+    assert np.isfinite(solution.loss[0])
+
+
+def test_a_diverged_member_does_not_stop_its_batch():
+    problem = original(Stream(0, 10), 15)
+    broken = Full(jnp.full((10, 10), jnp.nan))
+    first, second = train_batch([problem, problem], [broken, initial_memory(10, 1.0, 0)])
+    assert (first.status, first.steps) == (Status.DIVERGED, 0)
+    assert second.status == Status.STOPPED
+
+
+def test_progress_is_heard():
+    heard = []
+    train(original(Stream(0, 10), 60), initial_memory(10, 1.0, 0), Protocol(steps=64, stop="none"),
+          lambda step, loss, accuracy: heard.append((step, loss, accuracy)))  # fmt: skip
+    assert [step for step, _, _ in heard] == sorted(step for step, _, _ in heard)
+    assert heard[-1][0] == 64 and len(heard) > 4
+    assert all(np.isfinite(loss) and 0 <= accuracy <= 1 for _, loss, accuracy in heard)
+
+
+@pytest.mark.parametrize("precision", ["float16", "bfloat16"])
+def test_training_in_lower_precision_is_measured_in_float32(precision):
+    p = nearest_associations(0.5, 40)
+    problem = original(Stream(0, 40), p)
+    solution = train(problem, initial_memory(40, 1.0, 0), Protocol(precision=precision))
+    measurement = measure(problem, solution.memory)
+    assert solution.memory.weights.dtype == jnp.float32
+    scores = np.asarray(problem.inputs) @ np.asarray(solution.memory.weights).T @ np.asarray(problem.outputs).T
+    assert measurement.accuracy == (scores.argmax(1) == np.arange(p)).mean() >= 0.99
+
+
+def test_the_whole_loop_is_one_program():
+    from loadstone.memories import training
+
+    problem, memory = original(Stream(0, 7), 11), initial_memory(7, 1.0, 0)
+    before = training._advance._cache_size()
+    train(problem, memory, Protocol(steps=33, stop="none"))
+    train(original(Stream(1, 7), 11), memory, Protocol(steps=33, stop="none"))
+    assert training._advance._cache_size() == before + 1
+
+
+@pytest.mark.parametrize(
+    "fields", [{"learning_rate": 0}, {"learning_rate": float("nan")}, {"steps": 0}, {"warmup": -1}, {"warmup": 512},
+               {"stop": "soon"}, {"precision": "int8"}],
+)  # fmt: skip
+def test_bad_protocols(fields):
+    with pytest.raises(ValueError, match=f"{next(iter(fields))} is .* but must be"):
+        Protocol(**fields)
+
+
+def test_initial_scales():
+    full, factored = initial_memory(60, 1.0, 3), initial_memory(60, 0.25, 3)
+    assert factored.left.shape == factored.right.shape == (60, 15)
+    for entries in (full.weights, factored.left, factored.right):
+        scaled = np.asarray(entries, np.float64) * 60
+        # The sample deviation of n normals varies by 1 / sqrt(2 n).
+        assert abs(scaled.std() - 1) < 5 / (2 * scaled.size) ** 0.5
+    assert not np.allclose(factored.left, factored.right)
+
+
+@pytest.mark.parametrize("kappa", [0, 1.1, float("nan")])
+def test_bad_rank_fraction(kappa):
+    with pytest.raises(ValueError, match=r"kappa is .* in \(0, 1\]"):
+        initial_memory(10, kappa, 0)
+
+
+def test_facts_of_a_user_train():
+    random = np.random.default_rng(0)
+    problem = facts(random.standard_normal((20, 12)), random.standard_normal((8, 12)), np.arange(20) % 8)
+    solution = train(problem, initial_memory(12, 1.0, 0), Protocol(stop="exact"))
+    assert solution.status == Status.STOPPED and measure(problem, solution.memory).violations == 0
+    assert jax.numpy.isfinite(solution.memory.weights).all()
