@@ -4,7 +4,6 @@ from scipy.optimize import brentq
 
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 
-
 KNOWN = {0.1: 0.156784, 0.25: 0.311456, 0.5: 0.446865, 0.75: 0.493524, 1: 0.5}
 
 
