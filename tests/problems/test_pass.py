@@ -12,6 +12,8 @@ from loadstone.memories.memory import Full
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
+from loadstone.problems.passes import shared_cpu
+from loadstone.problems.passes.shared import shared_recall
 from loadstone.problems.stream import Stream
 
 
@@ -54,9 +56,17 @@ PROBLEMS = {
 }
 
 
+@pytest.fixture(params=["fused", "in XLA"])
+def way(request, monkeypatch):
+    """Both ways of doing the pass over shared outputs; the fused one only where it can be built."""
+    if request.param == "in XLA":
+        monkeypatch.setattr(shared_cpu, "available", lambda: False)
+    return request.param
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
-def test_pass_against_dense_float64(name, scale):
+def test_pass_against_dense_float64(name, scale, way):
     problem = PROBLEMS[name]()
     queries = random_queries(*problem.inputs.shape, scale)
     recall = jax.jit(lambda p, q: p.recall(q))(problem, queries)
@@ -80,20 +90,21 @@ def test_pass_in_float64_is_exact_to_float64(name):
 
 @settings(max_examples=12)
 @given(n=st.integers(2, 12), m=st.integers(2, 9), d=st.integers(1, 6), block=st.integers(1, 14), seed=st.integers(0, 9))
-def test_any_shape_and_block_size(n, m, d, block, seed):
+def test_any_shape_and_block_size_in_xla(n, m, d, block, seed):
     random = np.random.default_rng(seed)
     problem = facts(random.standard_normal((n, d)), random.standard_normal((m, d)), random.integers(0, m, n), block)
     queries = random_queries(n, d, 1.0, seed)
-    for ours, exact in zip(problem.recall(queries), dense(queries, all_outputs(problem), problem.targets)):
+    recall = shared_recall(queries, problem.outputs, problem.targets, block, "float32")
+    for ours, exact in zip(recall, dense(queries, all_outputs(problem), problem.targets)):
         np.testing.assert_allclose(ours, exact, atol=1e-5)
 
 
 def test_block_size_does_not_matter():
-    whole = original(Stream(1, 8), 40)
+    problem = original(Stream(1, 8), 40)
     queries = random_queries(40, 8, 1.0)
-    reference = whole.recall(queries)
-    for block in (1, 3, 7, 39, 40):
-        recall = original(Stream(1, 8), 40, block=block).recall(queries)
+    reference = shared_recall(queries, problem.outputs, problem.targets, 40, "float32")
+    for block in (1, 3, 7, 39):
+        recall = shared_recall(queries, problem.outputs, problem.targets, block, "float32")
         for ours, theirs in zip(recall, reference):
             np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
@@ -119,7 +130,7 @@ def test_gradient_of_the_loss_against_finite_differences():
                 assert gradient[i, j] == pytest.approx(difference, abs=1e-8)
 
 
-def test_ties_count_as_violations():
+def test_ties_count_as_violations(way):
     outputs = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     problem = facts(np.eye(2), outputs, [0, 2])
     recall = problem.recall(jnp.eye(2))
@@ -146,8 +157,6 @@ def test_no_array_of_p_by_p_is_ever_held():
     for p in (1024, 4096):
         shape = jax.ShapeDtypeStruct((p, d), jnp.float32)
         places = jax.ShapeDtypeStruct((p,), jnp.int32)
-        from loadstone.problems.passes.shared import shared_recall
-
         compiled = jax.jit(shared_recall, static_argnums=(3, 4)).lower(shape, shape, places, block, "float32").compile()
         scratch = compiled.memory_analysis().temp_size_in_bytes
         assert scratch < 4 * (4 * block * p + 8 * p * d)

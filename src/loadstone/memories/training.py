@@ -154,10 +154,9 @@ def _step(problem: Problem, protocol: Protocol, state: _State) -> _State:
     n = queries.shape[0]
     loss, violations = recall.loss.mean(), jnp.sum(~recall.stored)
     accuracy = 1 - violations / n
-    finite = jnp.isfinite(loss) & jnp.isfinite(recall.pull).all()
     met = {"paper": violations <= n // PAPER_VIOLATIONS, "exact": violations == 0, "none": False}[protocol.stop]
     status = jnp.where(state.step == protocol.steps, _STEP_LIMIT, _RUNNING)
-    status = jnp.where(finite, jnp.where(met, _STOPPED, status), _DIVERGED)
+    status = jnp.where(jnp.isfinite(loss), jnp.where(met, _STOPPED, status), _DIVERGED)
 
     (gradient,) = pull_back((recall.pull - problem.target_outputs) / n)
     updates, optimiser = _optimiser(protocol).update(gradient, state.optimiser)

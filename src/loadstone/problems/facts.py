@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
+from loadstone.problems.passes import shared_cpu
 from loadstone.problems.passes.shared import shared_recall, shared_scores
 from loadstone.problems.recall import Recall
 
@@ -35,6 +36,8 @@ class Facts:
         return self.outputs[self.targets]
 
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
+        if precision == "float32" and queries.dtype == self.outputs.dtype == jnp.float32 and shared_cpu.available():
+            return shared_cpu.fused_recall(queries, self.outputs, self.targets)
         return shared_recall(queries, self.outputs, self.targets, self.block, precision)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:

@@ -1,0 +1,92 @@
+"""The pass over shared outputs as one fused kernel on a CPU, built on first use where a C++ compiler is at hand.
+
+XLA's CPU products lose about half of the machine on the narrow matrices of a pass (their inner size is d), and its
+softmax goes to memory and back. The kernel in shared_cpu.cc keeps both in the cache. Where it cannot be built the
+pass runs in XLA: same results to rounding, one logged sentence.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import jax
+import jaxlib
+from jaxtyping import Array, Float32, Int32
+
+from loadstone.problems.recall import Recall
+
+_SOURCE = Path(__file__).with_suffix(".cc")
+_TARGET = "loadstone_shared_recall"
+_FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-w")
+#: Set to 0 to run the pass in XLA.
+_SWITCH = "LOADSTONE_CPU_KERNEL"
+
+_log = logging.getLogger("loadstone")
+
+
+@cache
+def available() -> bool:
+    """Whether the kernel runs here: a CPU, a compiler, and no wish against it."""
+    if jax.default_backend() != "cpu" or os.environ.get(_SWITCH) == "0":
+        return False
+    try:
+        library = ctypes.CDLL(str(_built()))
+        jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(getattr(library, _TARGET)), platform="cpu")
+    except (OSError, subprocess.SubprocessError) as error:
+        _log.info("The fused CPU pass cannot be built (%s), so the pass runs in XLA.", error)
+        return False
+    return True
+
+
+def fused_recall(
+    queries: Float32[Array, "n d"], outputs: Float32[Array, "m d"], targets: Int32[Array, "n"]
+) -> Recall:
+    """Recall of every query against the same outputs, in float32. Memory O(n d + m d)."""
+    n, d = queries.shape
+    row, matrix = jax.ShapeDtypeStruct((n,), queries.dtype), jax.ShapeDtypeStruct((n, d), queries.dtype)
+    call = jax.ffi.ffi_call(_TARGET, (row, row, row, matrix), vmap_method="sequential")
+    return Recall(*call(queries, outputs, targets))
+
+
+def _built() -> Path:
+    """The kernel's library, from the cache of the user or freshly compiled for this very kind of machine."""
+    compiler = next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
+    if compiler is None:
+        raise FileNotFoundError("no C++ compiler is installed")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    identity = "\n".join([_SOURCE.read_text(), version, jaxlib.__version__, " ".join(_FLAGS), _processor()])
+    name = f"shared_recall-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
+    folder = _cache_folder()
+    library = folder / name
+    if not library.exists():
+        # Two processes may build at once: each renames its own complete file into place.
+        with tempfile.TemporaryDirectory(dir=folder) as workshop:
+            fresh = Path(workshop) / name
+            command = [compiler, *_FLAGS, f"-I{jax.ffi.include_dir()}", str(_SOURCE), "-o", str(fresh)]
+            subprocess.run(command, capture_output=True, check=True, timeout=300)
+            os.replace(fresh, library)
+    return library
+
+
+def _cache_folder() -> Path:
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _processor() -> str:
+    """What `-march=native` depends on: home folders may be shared by machines of several kinds."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.platform() + platform.processor()
+    return platform.machine() + "".join(sorted({line for line in lines if line.startswith(("flags", "model name"))}))

@@ -1,0 +1,108 @@
+"""The fused CPU kernel: same results as XLA to rounding, no results that hide trouble, and a way out without it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.problems.passes import shared_cpu
+from loadstone.problems.passes.shared import shared_recall
+from loadstone.problems.stream import Stream
+
+COMPILER = any(shutil.which(name) for name in ("c++", "g++", "clang++"))
+
+
+def draw(n, m, d, scale=1.0, seed=0):
+    random = np.random.default_rng(seed)
+    queries = jnp.asarray(random.standard_normal((n, d)) * scale, jnp.float32)
+    outputs = jnp.asarray(random.standard_normal((m, d)), jnp.float32)
+    return queries, outputs, jnp.asarray(random.integers(0, m, n), jnp.int32)
+
+
+def test_it_is_built_where_there_is_a_compiler():
+    assert shared_cpu.available() == COMPILER
+
+
+needs_kernel = pytest.mark.skipif(not COMPILER, reason="no C++ compiler: the pass runs in XLA here")
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    "n, m, d",
+    [(1, 2, 1), (3, 2, 2), (12, 33, 15), (13, 32, 16), (95, 127, 17), (97, 129, 31), (200, 128, 33), (40, 700, 64)],
+)
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_sizes_around_every_edge_of_its_tiles(n, m, d, scale):
+    queries, outputs, targets = draw(n, m, d, scale)
+    assert shared_cpu.available()
+    fused = shared_cpu.fused_recall(queries, outputs, targets)
+    reference = shared_recall(queries, outputs, targets, n, "float32")
+    # Scores are sums of d products of size `scale`: their rounding, on either side, grows as d scale eps. Weights turn
+    # an absolute error of the scores into a relative one of the pull.
+    error = 8 * 1.2e-7 * d * max(scale, 1)
+    for ours, theirs in zip(fused[:3], reference[:3]):
+        np.testing.assert_allclose(ours, theirs, atol=error * 4)
+    np.testing.assert_allclose(fused.pull, reference.pull, atol=error * 8)
+
+
+@needs_kernel
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_trouble_in_a_query_reaches_its_loss_and_no_other(bad):
+    queries, outputs, targets = draw(30, 40, 8)
+    queries = queries.at[7, 3].set(bad)
+    loss = np.asarray(shared_cpu.fused_recall(queries, outputs, targets).loss)
+    assert not np.isfinite(loss[7])
+    assert np.isfinite(np.delete(loss, 7)).all()
+
+
+@needs_kernel
+def test_many_programs_at_once_do_not_lock_up():
+    queries, outputs, targets = draw(300, 300, 20)
+    repeat = jax.jit(
+        lambda q: jax.lax.fori_loop(0, 200, lambda _, x: x + 0 * shared_cpu.fused_recall(x, outputs, targets).pull, q)
+    )
+    repeat(queries).block_until_ready()
+    with ThreadPoolExecutor(8) as pool:
+        for result in pool.map(lambda _: np.asarray(repeat(queries)), range(16), timeout=120):
+            np.testing.assert_array_equal(result, queries)
+
+
+@needs_kernel
+def test_problems_stacked_and_mapped():
+    queries, outputs, targets = draw(20, 20, 6)
+    stack = jnp.stack([queries, 2 * queries])
+    mapped = jax.vmap(lambda q: shared_cpu.fused_recall(q, outputs, targets))(stack)
+    for index in range(2):
+        alone = shared_cpu.fused_recall(stack[index], outputs, targets)
+        np.testing.assert_array_equal(mapped.pull[index], alone.pull)
+
+
+WITHOUT = """
+import logging, jax.numpy as jnp
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+import loadstone
+from loadstone.problems.passes import shared_cpu
+problem = loadstone.original(loadstone.Stream(0, 10), 30)
+print(shared_cpu.available(), float(problem.recall(problem.inputs).loss.sum()))
+"""
+
+
+WISHES = [{"PATH": "/nowhere"}, {"LOADSTONE_CPU_KERNEL": "0"}, {"XDG_CACHE_HOME": "/dev/null"}]
+
+
+@pytest.mark.parametrize("change", WISHES)
+def test_without_it_the_pass_runs_in_xla(change, tmp_path):
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)} | change
+    done = subprocess.run([sys.executable, "-c", WITHOUT], env=environment, capture_output=True, text=True, check=True)
+    available, loss = done.stdout.split()
+    stream = Stream(0, 10)
+    reference = shared_recall(stream.inputs(30), stream.outputs(30), jnp.arange(30), 30, "float32").loss.sum()
+    assert available == "False" and float(loss) == pytest.approx(float(reference), rel=1e-6)
+    if "LOADSTONE_CPU_KERNEL" not in change:
+        assert done.stderr.count("so the pass runs in XLA") == 1
