@@ -117,9 +117,9 @@ struct Pass {
   int64_t tiles() const { return (m + TILE - 1) / TILE; }
   int64_t groups() const { return (n + ROWS - 1) / ROWS; }
 
-  // A whole number of blocks for each thread, all of nearly the same size.
+  // Blocks of nearly the same size, several for each thread: one that is held up leaves its share to the others.
   int64_t blocks(int64_t threads) const {
-    const int64_t each = (groups() + GROUPS * threads - 1) / (GROUPS * threads);
+    const int64_t each = std::max<int64_t>(6, (groups() + GROUPS * threads - 1) / (GROUPS * threads));
     return std::min(threads * each, groups());
   }
 
@@ -244,14 +244,22 @@ static ffi::Error shared_recall(ffi::ThreadPool pool, ffi::Buffer<ffi::F32> quer
   pass.by_output = packed_outputs.of(pass.padded_outputs() * (pass.d + pass.width));
   pass.by_component = pass.by_output + pass.padded_outputs() * pass.d;
   if (!pass.by_output) return ffi::Error(ffi::ErrorCode::kResourceExhausted, "no memory to pack the outputs");
-  share(pool, pass.tiles(), [&](int64_t tile) { pass.pack_outputs(tile); });
 
-  const int64_t blocks = pass.blocks(std::max<int64_t>(1, pool.num_threads()));
+  // First every tile is packed, then every block is done, in one go: to wake the threads twice would cost more.
+  const int64_t tiles = pass.tiles(), blocks = pass.blocks(std::max<int64_t>(1, pool.num_threads()));
+  std::atomic<int64_t> packed{0};
   std::atomic<bool> failed{false};
-  share(pool, blocks, [&](int64_t index) {
+  share(pool, tiles + blocks, [&](int64_t task) {
+    if (task < tiles) {
+      pass.pack_outputs(task);
+      packed.fetch_add(1, std::memory_order_release);
+      return;
+    }
+    // Every tile is in the hands of a running thread by now.
+    while (packed.load(std::memory_order_acquire) < tiles) std::this_thread::yield();
     static thread_local Workspace scratch;
     float* memory = scratch.of(BLOCK * (pass.d + pass.width + TILE));
-    if (memory) pass.block(index, blocks, memory);
+    if (memory) pass.block(task - tiles, blocks, memory);
     else failed = true;
   });
   return failed ? ffi::Error(ffi::ErrorCode::kResourceExhausted, "no memory for a block of scores") : ffi::Error::Success();
