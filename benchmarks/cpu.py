@@ -58,10 +58,14 @@ def ours(case: str):
     problem, d, load, seeds, steps = CASES[case]
     problems, memories = instances(problem, d, load, seeds)
     protocol = training.Protocol(stop="none")
-    start = tuple(training._initial(memory, protocol) for memory in memories)
+    states = [training._initial(memory, protocol) for memory in memories]
+    if seeds == 1:
+        advance, stacked, start = training._advance, problems[0], states[0]
+    else:
+        advance, stacked, start = training._advance_batch, training._stack(problems), training._stack(states)
 
     def round_of_steps() -> None:
-        jax.block_until_ready(training._advance(tuple(problems), start, jnp.int32(steps), protocol))
+        jax.block_until_ready(advance(stacked, start, jnp.int32(steps), protocol))
 
     return round_of_steps
 

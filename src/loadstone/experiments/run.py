@@ -1,4 +1,4 @@
-"""From specs to measured runs; seeds of small problems train side by side."""
+"""From specs to measured runs; seeds of small problems train as one batch."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from loadstone.problems.original import original
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
 
-#: Seeds of problems whose inputs have at most this many components train side by side, this many at a time.
-_SMALL, _SIDE_BY_SIDE = 50_000, 5
+#: Seeds of problems whose inputs have at most this many components train as one batch, this many at a time.
+_SMALL, _BATCH = 50_000, 5
 
 Advance = Callable[[int, str], None]
 
@@ -79,12 +79,12 @@ def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advanc
 
 
 def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
-    """Neighbours that differ in nothing but the seed, if they may train side by side."""
+    """Neighbours that differ in nothing but the seed, if they may train as one batch."""
     batch: list[Spec] = []
     for spec in specs:
         alike = batch and replace(batch[0], seed=0) == replace(spec, seed=0)
         small = spec.problem == "original" and spec.p * spec.d <= _SMALL
-        if batch and not (alike and small and len(batch) < _SIDE_BY_SIDE):
+        if batch and not (alike and small and len(batch) < _BATCH):
             yield batch
             batch = []
         batch.append(spec)

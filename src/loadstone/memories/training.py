@@ -99,16 +99,28 @@ def train_batch(
     """
     began = time.perf_counter()
     states = [_initial(memory, protocol) for memory in memories]
+    alone = len(states) == 1
+    problem, state = (problems[0], states[0]) if alone else (_stack(problems), _stack(states))
+    advance = _advance if alone else _advance_batch
     for segment in range(1, _SEGMENTS + 1):
         until = -(-(protocol.steps + 1) * segment // _SEGMENTS)
-        states = _advance(tuple(problems), tuple(states), jnp.int32(until), protocol)
-        running = [int(state.status) == _RUNNING for state in states]
+        state = advance(problem, state, jnp.int32(until), protocol)
+        states = [state] if alone else _unstack(state, len(states))
         if progress:
             progress(*_report(states))
-        if not any(running):
+        if all(int(state.status) != _RUNNING for state in states):
             break
     seconds = (time.perf_counter() - began) / len(states)
     return [_solution(state, seconds) for state in states]
+
+
+def _stack(trees: Sequence) -> object:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def _unstack(tree: _State, count: int) -> list[_State]:
+    leaves, structure = jax.tree.flatten(jax.device_get(tree))
+    return [jax.tree.unflatten(structure, [leaf[index] for leaf in leaves]) for index in range(count)]
 
 
 def _initial(memory: Memory, protocol: Protocol) -> _State:
@@ -121,29 +133,19 @@ def _optimiser(protocol: Protocol) -> optax.GradientTransformation:
 
 
 @partial(jax.jit, static_argnames="protocol")
-def _advance(
-    problems: tuple[Problem, ...], states: tuple[_State, ...], until: Int[Array, ""], protocol: Protocol
-) -> tuple[_State, ...]:
-    """Advance every running state to step `until`, or to its end.
-
-    The steps of a batch stand side by side in one loop: on a CPU they run at the same time, one on each core.
-    """
+def _advance(problem: Problem, state: _State, until: Int[Array, ""], protocol: Protocol) -> _State:
+    """Advance a running state to step `until`, or to its end."""
 
     def unfinished(state: _State) -> Array:
         return (state.status == _RUNNING) & (state.step < until)
 
-    def step_each(states: tuple[_State, ...]) -> tuple[_State, ...]:
-        return tuple(
-            jax.lax.cond(unfinished(state), partial(_step, problem, protocol), lambda same: same, state)
-            for problem, state in zip(problems, states)
-        )
+    return jax.lax.while_loop(unfinished, partial(_step, problem, protocol), state)
 
-    def any_unfinished(states: tuple[_State, ...]) -> Array:
-        return jnp.stack([unfinished(state) for state in states]).any()
 
-    if len(states) == 1:
-        return (jax.lax.while_loop(unfinished, partial(_step, problems[0], protocol), states[0]),)
-    return jax.lax.while_loop(any_unfinished, step_each, states)
+@partial(jax.jit, static_argnames="protocol")
+def _advance_batch(problems: Problem, states: _State, until: Int[Array, ""], protocol: Protocol) -> _State:
+    """The same for stacked problems and states: their steps are taken together, and one that has ended stands still."""
+    return jax.vmap(lambda problem, state: _advance(problem, state, until, protocol))(problems, states)
 
 
 def _step(problem: Problem, protocol: Protocol, state: _State) -> _State:
@@ -190,4 +192,5 @@ def _report(states: Sequence[_State]) -> tuple[int, float, float]:
 def _solution(state: _State, seconds: float) -> Solution:
     steps = int(state.step)
     loss, accuracy = (np.asarray(trace[: steps + 1]) for trace in (state.loss, state.accuracy))
-    return Solution(state.memory, _STATUS[int(state.status)], steps, loss, accuracy, seconds)
+    memory = jax.tree.map(jnp.asarray, state.memory)
+    return Solution(memory, _STATUS[int(state.status)], steps, loss, accuracy, seconds)

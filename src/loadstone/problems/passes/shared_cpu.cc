@@ -12,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "xla/ffi/api/ffi.h"
 
@@ -230,36 +231,47 @@ class Workspace {
   size_t size_ = 0;
 };
 
+// Operands may have leading dimensions, the same for all: problems of equal shape that are passed together.
 static ffi::Error shared_recall(ffi::ThreadPool pool, ffi::Buffer<ffi::F32> queries, ffi::Buffer<ffi::F32> outputs,
                                 ffi::Buffer<ffi::S32> targets, ffi::ResultBuffer<ffi::F32> target,
                                 ffi::ResultBuffer<ffi::F32> rival, ffi::ResultBuffer<ffi::F32> logsumexp,
                                 ffi::ResultBuffer<ffi::F32> pull) {
-  Pass pass{queries.typed_data(), outputs.typed_data(), targets.typed_data(), target->typed_data(), rival->typed_data(),
-            logsumexp->typed_data(), pull->typed_data()};
-  pass.n = queries.dimensions()[0];
-  pass.d = queries.dimensions()[1];
-  pass.m = outputs.dimensions()[0];
-  pass.width = (pass.d + LANES - 1) / LANES * LANES;
+  const auto shape = queries.dimensions();
+  const int64_t n = shape[shape.size() - 2], d = shape[shape.size() - 1];
+  const int64_t m = outputs.dimensions()[shape.size() - 2], count = n ? queries.element_count() / (n * d) : 0;
+  const int64_t width = (d + LANES - 1) / LANES * LANES;
+  std::vector<Pass> passes;
+  for (int64_t i = 0; i < count; ++i)
+    passes.push_back({queries.typed_data() + i * n * d, outputs.typed_data() + i * m * d, targets.typed_data() + i * n,
+                      target->typed_data() + i * n, rival->typed_data() + i * n, logsumexp->typed_data() + i * n,
+                      pull->typed_data() + i * n * d, n, m, d, width, nullptr, nullptr});
+  if (passes.empty()) return ffi::Error::Success();
+
   static thread_local Workspace packed_outputs;
-  pass.by_output = packed_outputs.of(pass.padded_outputs() * (pass.d + pass.width));
-  pass.by_component = pass.by_output + pass.padded_outputs() * pass.d;
-  if (!pass.by_output) return ffi::Error(ffi::ErrorCode::kResourceExhausted, "no memory to pack the outputs");
+  const int64_t size = passes[0].padded_outputs() * (d + width);
+  float* memory = packed_outputs.of(count * size);
+  if (!memory) return ffi::Error(ffi::ErrorCode::kResourceExhausted, "no memory to pack the outputs");
+  for (int64_t i = 0; i < count; ++i) {
+    passes[i].by_output = memory + i * size;
+    passes[i].by_component = passes[i].by_output + passes[i].padded_outputs() * d;
+  }
 
   // First every tile is packed, then every block is done, in one go: to wake the threads twice would cost more.
-  const int64_t tiles = pass.tiles(), blocks = pass.blocks(std::max<int64_t>(1, pool.num_threads()));
+  const int64_t tiles = passes[0].tiles(), blocks = passes[0].blocks(std::max<int64_t>(1, pool.num_threads()));
   std::atomic<int64_t> packed{0};
   std::atomic<bool> failed{false};
-  share(pool, tiles + blocks, [&](int64_t task) {
-    if (task < tiles) {
-      pass.pack_outputs(task);
+  share(pool, count * (tiles + blocks), [&](int64_t task) {
+    if (task < count * tiles) {
+      passes[task / tiles].pack_outputs(task % tiles);
       packed.fetch_add(1, std::memory_order_release);
       return;
     }
     // Every tile is in the hands of a running thread by now.
-    while (packed.load(std::memory_order_acquire) < tiles) std::this_thread::yield();
+    while (packed.load(std::memory_order_acquire) < count * tiles) std::this_thread::yield();
     static thread_local Workspace scratch;
-    float* memory = scratch.of(BLOCK * (pass.d + pass.width + TILE));
-    if (memory) pass.block(task - tiles, blocks, memory);
+    const int64_t block = task - count * tiles;
+    float* memory = scratch.of(BLOCK * (d + width + TILE));
+    if (memory) passes[block / blocks].block(block % blocks, blocks, memory);
     else failed = true;
   });
   return failed ? ffi::Error(ffi::ErrorCode::kResourceExhausted, "no memory for a block of scores") : ffi::Error::Success();

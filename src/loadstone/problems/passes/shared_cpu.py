@@ -53,7 +53,7 @@ def fused_recall(
     """Recall of every query against the same outputs, in float32. Memory O(n d + m d)."""
     n, d = queries.shape
     row, matrix = jax.ShapeDtypeStruct((n,), queries.dtype), jax.ShapeDtypeStruct((n, d), queries.dtype)
-    call = jax.ffi.ffi_call(_TARGET, (row, row, row, matrix), vmap_method="sequential")
+    call = jax.ffi.ffi_call(_TARGET, (row, row, row, matrix), vmap_method="broadcast_all")
     return Recall(*call(queries, outputs, targets))
 
 
