@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -129,6 +130,16 @@ def test_an_unwritable_folder_is_refused_before_any_work(tmp_path):
     refused = run("train", "--d", 2000, "--p", 100_000, "--out", folder / "m.safetensors")
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1
     assert "cannot be written to" in refused.stderr or "is not a folder" in refused.stderr
+
+
+def test_an_interrupt_is_heard_within_seconds_and_leaves_no_file(tmp_path):
+    command = [LOADSTONE, "train", "--d", "300", "--load", "0.9", "--out", str(tmp_path / "memory.safetensors")]
+    started = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert "loss" in started.stderr.readline()  # training is under way
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130 and out == "" and list(tmp_path.iterdir()) == []
+    assert err.splitlines()[-1] == "loadstone: interrupted; nothing half-written was left behind."
 
 
 def test_help_names_every_command():

@@ -24,10 +24,13 @@ app.command()(reproduce)
 _Usage = next(kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message"))
 
 
+_INTERRUPTED = 130
+
+
 def main() -> None:
     """Run a command; a mistake of the user ends in one sentence on standard error and exit code 2."""
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
     except _Usage as error:
         _stop(error.format_message() or "a command is missing: see loadstone --help.", error.exit_code)
     except (ValueError, OSError) as error:
@@ -35,7 +38,10 @@ def main() -> None:
     except MemoryError:
         _stop("memory ran out: lower p or d, or set a smaller --budget.", 2)
     except (KeyboardInterrupt, typer.Abort):
-        _stop("interrupted; nothing half-written was left behind.", 130)
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:  # some versions of Typer hand the interrupt on, others turn it into this code
+        _stop("interrupted; nothing half-written was left behind.", _INTERRUPTED)
+    sys.exit(code)
 
 
 def _stop(sentence: str, code: int) -> None:

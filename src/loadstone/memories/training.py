@@ -34,7 +34,8 @@ PAPER_VIOLATIONS = 1000
 
 _RUNNING, _STOPPED, _STEP_LIMIT, _DIVERGED = range(4)
 _STATUS = {_STOPPED: Status.STOPPED, _STEP_LIMIT: Status.STEP_LIMIT, _DIVERGED: Status.DIVERGED}
-_SEGMENTS = 16
+#: The loop is left this often at least, and after about so many seconds: an interrupt waits no longer.
+_SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,16 @@ def train_batch(
     alone = len(states) == 1
     problem, state = (problems[0], states[0]) if alone else (_stack(problems), _stack(states))
     advance = _advance if alone else _advance_batch
-    for segment in range(1, _SEGMENTS + 1):
-        until = -(-(protocol.steps + 1) * segment // _SEGMENTS)
+    until = length = 1
+    while any(int(state.status) == _RUNNING for state in states):
+        entered = time.perf_counter()
         state = advance(problem, state, jnp.int32(until), protocol)
         states = [state] if alone else _unstack(state, len(states))
         if progress:
             progress(*_report(states))
-        if all(int(state.status) != _RUNNING for state in states):
-            break
+        pace = (time.perf_counter() - entered) / length
+        length = max(1, min(int(_SEGMENT_SECONDS / pace), -(-protocol.steps // _SEGMENTS)))
+        until += length
     seconds = (time.perf_counter() - began) / len(states)
     return [_solution(state, seconds) for state in states]
 
