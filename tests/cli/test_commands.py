@@ -132,6 +132,16 @@ def test_an_unwritable_folder_is_refused_before_any_work(tmp_path):
     assert "cannot be written to" in refused.stderr or "is not a folder" in refused.stderr
 
 
+def test_reproduce_refuses_a_folder_that_it_cannot_fill(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "taken" / "accuracy.json").mkdir(parents=True)
+    for out, sentence in (("file", "which is a file"), ("taken", "is a folder"), ("file/below", "Not a directory")):
+        refused = run("reproduce", "--out", tmp_path / out)
+        assert refused.returncode == 2 and sentence in refused.stderr and refused.stderr.count("\n") == 1
+    assert "seeds is 0" in run("reproduce", "--seeds", 0, "--out", tmp_path / "new").stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_an_interrupt_is_heard_within_seconds_and_leaves_no_file(tmp_path):
     command = [LOADSTONE, "train", "--d", "300", "--load", "0.9", "--out", str(tmp_path / "memory.safetensors")]
     started = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -10,6 +10,7 @@ import typer
 
 from loadstone.arguments import whole
 from loadstone.cli.output import progress_of, say
+from loadstone.files import check_writable
 
 
 def reproduce(
@@ -19,7 +20,10 @@ def reproduce(
     """Sweep the load for both problems, full and factored memories and the Hebbian rule; draw accuracy against load."""
     whole("seeds", seeds, 1)
     folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"out is {out!r}, which is a file: give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
+    check_writable(folder / "accuracy.json")
 
     from loadstone.experiments.catalogue import accuracy_sweep
     from loadstone.experiments.run import run_all
