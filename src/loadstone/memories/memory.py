@@ -12,6 +12,8 @@ from jaxtyping import Array, Float, Int
 from loadstone.arguments import rank_fraction, whole
 from loadstone.problems.counters import stream_key
 from loadstone.problems.embeddings import vectors
+from loadstone.problems.problem import Problem
+from loadstone.problems.recall import Recall, exact
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
@@ -22,7 +24,12 @@ class Full:
     weights: Float[Array, "d d"]
 
     def queries(self, inputs: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        return _exact(inputs, self.weights.T)
+        return exact(inputs, self.weights.T)
+
+    def descend(self, problem: Problem, precision: str) -> tuple[Recall, Full]:
+        """One pass, and the gradient of its mean loss."""
+        recall, gradient = problem.descend(self.weights, precision)
+        return recall, Full(gradient)
 
     def matrix(self) -> Float[Array, "d d"]:
         return self.weights
@@ -41,10 +48,18 @@ class Factored:
     right: Float[Array, "d m"]
 
     def queries(self, inputs: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        return _exact(_exact(inputs, self.right), self.left.T)
+        return exact(exact(inputs, self.right), self.left.T)
+
+    def descend(self, problem: Problem, precision: str) -> tuple[Recall, Factored]:
+        """One pass, and the gradient of its mean loss. With s the slope along a query Q R^T e it is s (R^T e)^T for Q
+        and e (Q^T s)^T for R, summed."""
+        hidden = exact(problem.inputs, self.right)
+        recall = problem.recall(exact(hidden, self.left.T), precision)
+        slope = (recall.pull - problem.target_outputs) / hidden.shape[0]
+        return recall, Factored(exact(slope.T.copy(), hidden), exact(problem.inputs.T, exact(slope, self.left)))
 
     def matrix(self) -> Float[Array, "d d"]:
-        return _exact(self.left, self.right.T)
+        return exact(self.left, self.right.T)
 
     @property
     def rank(self) -> int:
@@ -75,13 +90,9 @@ def recall_place(
     memory: Memory, inputs: Float[Array, "n d"], outputs: Float[Array, "m d"]
 ) -> Int[Array, "n"]:
     """For each input, the place of the output that the memory recalls: argmax over rho of u_rho^T W e."""
-    return jnp.argmax(_exact(memory.queries(inputs), outputs.T), axis=-1)
+    return jnp.argmax(exact(memory.queries(inputs), outputs.T), axis=-1)
 
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _normal_matrix(key, d: int, columns: int) -> Float[Array, "d columns"]:
     return vectors(key, jnp.arange(columns, dtype=jnp.uint32), d, "gaussian") / d
-
-
-def _exact(a: Float[Array, "a b"], b: Float[Array, "b c"]) -> Float[Array, "a c"]:
-    return jnp.matmul(a, b, precision=jax.lax.Precision.HIGHEST)

@@ -1,7 +1,6 @@
 """Training on the cross-entropy with Adam, as in the paper: full batch, warm-up, cosine decay.
 
-The gradient comes from the problem's pass: with respect to the query of association mu it is (pull_mu - u_mu) / n. Only
-the linear map from the memory to the queries is differentiated automatically, never the pass.
+The gradient comes from the problem's pass: with respect to the query of association mu it is (pull_mu - u_mu) / n.
 
 The loop is one compiled program. It is entered anew every few steps, so that progress can be shown and an interrupt is
 heard; its state stays on the device.
@@ -154,16 +153,14 @@ def _advance_batch(problems: Problem, states: _State, until: Int[Array, ""], pro
 def _step(problem: Problem, protocol: Protocol, state: _State) -> _State:
     """Measure the memory; end if it may, else move it by one step of Adam."""
     memory = state.memory
-    queries, pull_back = jax.vjp(lambda m: m.queries(problem.inputs), memory)
-    recall = problem.recall(queries, protocol.precision)
-    n = queries.shape[0]
+    recall, gradient = memory.descend(problem, protocol.precision)
+    n = recall.target.shape[0]
     loss, violations = recall.loss.mean(), jnp.sum(~recall.stored)
     accuracy = 1 - violations / n
     met = {"paper": violations <= n // PAPER_VIOLATIONS, "exact": violations == 0, "none": False}[protocol.stop]
     status = jnp.where(state.step == protocol.steps, _STEP_LIMIT, _RUNNING)
     status = jnp.where(jnp.isfinite(loss), jnp.where(met, _STOPPED, status), _DIVERGED)
 
-    (gradient,) = pull_back((recall.pull - problem.target_outputs) / n)
     updates, optimiser = _optimiser(protocol).update(gradient, state.optimiser)
     moved = optax.apply_updates(memory, updates)
     ended = status != _RUNNING

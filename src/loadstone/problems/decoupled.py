@@ -15,6 +15,7 @@ from loadstone.problems.counters import Key
 from loadstone.problems.embeddings import own_vectors
 from loadstone.problems.passes.own import own_recall, own_scores
 from loadstone.problems.passes.shared import over_blocks
+from loadstone.problems.problem import Problem
 from loadstone.problems.recall import Recall
 from loadstone.problems.stream import Stream
 
@@ -35,7 +36,7 @@ _ROWS_AT_A_TIME = 4
     meta_fields=["law", "block", "form"],
 )
 @dataclass(frozen=True)
-class Regenerated:
+class Regenerated(Problem):
     """Outputs are made from their counters, a few associations at a time, and never stored: memory O(p d)."""
 
     inputs: Float32[Array, "p d"]
@@ -73,7 +74,7 @@ class Regenerated:
     meta_fields=["form"],
 )
 @dataclass(frozen=True)
-class Stored:
+class Stored(Problem):
     """Outputs are kept, as (associations, d, p), in a few parts; `source` can make them anew."""
 
     inputs: Float32[Array, "p d"]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from loadstone.arguments import refuse
 from loadstone.problems.passes import shared_cpu
 from loadstone.problems.passes.shared import shared_recall, shared_scores
+from loadstone.problems.problem import Problem
 from loadstone.problems.recall import Recall
 
 #: Scores alive at a time, by platform: on a CPU a block of them should stay in the last cache.
@@ -22,7 +23,7 @@ _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
 
 @partial(jax.tree_util.register_dataclass, data_fields=["inputs", "outputs", "targets"], meta_fields=["block", "form"])
 @dataclass(frozen=True)
-class Facts:
+class Facts(Problem):
     """Input n has the output `targets[n]` as its target, and every other output competes."""
 
     inputs: Float[Array, "n d"]
@@ -36,9 +37,20 @@ class Facts:
         return self.outputs[self.targets]
 
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
-        if precision == "float32" and queries.dtype == self.outputs.dtype == jnp.float32 and shared_cpu.available():
+        if self._runs_fused(queries, precision):
             return shared_cpu.fused_recall(queries, self.outputs, self.targets)
         return shared_recall(queries, self.outputs, self.targets, self.block, precision)
+
+    def descend(
+        self, weights: Float[Array, "d d"], precision: str = "float32"
+    ) -> tuple[Recall, Float[Array, "d d"]]:
+        if self._runs_fused(weights, precision):
+            return shared_cpu.fused_descend(weights, self.inputs, self.outputs, self.targets)
+        return super().descend(weights, precision)
+
+    def _runs_fused(self, operand: Float[Array, "..."], precision: str) -> bool:
+        singles = precision == "float32" and operand.dtype == self.inputs.dtype == self.outputs.dtype == jnp.float32
+        return singles and shared_cpu.available()
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return shared_scores(queries, self.outputs, "float32")

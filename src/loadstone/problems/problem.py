@@ -6,31 +6,37 @@ from typing import Protocol
 
 from jaxtyping import Array, Float, Int
 
-from loadstone.problems.recall import Recall
+from loadstone.problems.recall import Recall, exact
 
 
 class Problem(Protocol):
     """n associations to be stored in a d x d memory. Solvers know a problem only through these members.
+    A problem needs `recall`; it may have a faster `descend` of its own.
 
     Problems are immutable pytrees: they cross `jit`, and problems of equal shape may be stacked and mapped over.
     """
 
     inputs: Float[Array, "n d"]
     target_outputs: Float[Array, "n d"]
-
-    @property
-    def form(self) -> str:
-        """In words, what is stored and in which precision."""
+    #: For each association, the place of its target among its competing outputs.
+    targets: Int[Array, "n"]
+    #: In words, what is stored and in which precision.
+    form: str
 
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
         """One pass: what each query, made from the input at its place, meets."""
 
+    def descend(
+        self, weights: Float[Array, "d d"], precision: str = "float32"
+    ) -> tuple[Recall, Float[Array, "d d"]]:
+        """One pass with the queries W e, and the gradient of its mean loss with respect to W."""
+        recall = self.recall(exact(self.inputs, weights.T), precision)
+        slope = recall.pull - self.target_outputs
+        # The copy makes XLA transpose the slopes once; its product of a transposed operand is slower.
+        return recall, exact(slope.T.copy(), self.inputs) / slope.shape[0]
+
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         """All scores of a few associations, given by their rows. The target of row mu is at `targets[mu]`."""
-
-    @property
-    def targets(self) -> Int[Array, "n"]:
-        """For each association, the place of its target among its competing outputs."""
 
     def in_float32(self) -> "Problem":
         """The same instance with no output rounded below float32: what final measurements are made on."""

@@ -52,6 +52,11 @@ def contenders(
     return target_score.squeeze(axis), rival
 
 
+def exact(a: Float[Array, "a b"], b: Float[Array, "b c"]) -> Float[Array, "a c"]:
+    """a b in the full precision of its operands on every device."""
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
+
+
 def product(
     a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str
 ) -> Float[Array, "..."]:

@@ -3,6 +3,9 @@
 // Each thread takes a block of queries and streams over tiles of outputs: scores of the tile (first product), running
 // maximum and exponentials, pull of the tile (second product). Scores live only in the cache. Both products use one
 // register kernel: ROWS queries by two vectors, the operand with the vectors packed so that it is read in order.
+//
+// A full memory's step needs two small products more: its queries W e before the pass and its gradient after it. They
+// are tasks of the same round, because waking the threads once for each would cost more than the products themselves.
 
 #include <algorithm>
 #include <atomic>
@@ -53,9 +56,10 @@ static float sum_of(Vec v) {
   return sum;
 }
 
-// c[ROWS][N * LANES] (+)= a[ROWS][depth] b[depth][N * LANES].
-template <int N, bool ADD>
-static void product(const float* a, int64_t a_stride, const float* b, int64_t depth, float* c, int64_t c_stride) {
+// c[ROWS][N * LANES] (+)= a[ROWS][depth] b[depth][N * LANES]; a may be given by its transpose.
+template <int N, bool ADD, bool TRANSPOSED = false>
+static void product(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t depth, float* c,
+                    int64_t c_stride) {
   Vec sum[ROWS][N];
 #pragma GCC unroll 16
   for (int r = 0; r < ROWS; ++r)
@@ -64,11 +68,11 @@ static void product(const float* a, int64_t a_stride, const float* b, int64_t de
   for (int64_t k = 0; k < depth; ++k) {
     Vec row[N];
 #pragma GCC unroll 2
-    for (int v = 0; v < N; ++v) row[v] = load(b + (k * N + v) * LANES);
+    for (int v = 0; v < N; ++v) row[v] = load(b + k * b_stride + v * LANES);
 #pragma GCC unroll 16
     for (int r = 0; r < ROWS; ++r)
 #pragma GCC unroll 2
-      for (int v = 0; v < N; ++v) sum[r][v] += a[r * a_stride + k] * row[v];
+      for (int v = 0; v < N; ++v) sum[r][v] += (TRANSPOSED ? a[k * a_stride + r] : a[r * a_stride + k]) * row[v];
   }
 #pragma GCC unroll 16
   for (int r = 0; r < ROWS; ++r)
@@ -88,72 +92,129 @@ static Vec exponential(Vec x) {
   return (x < -87.0f) ? Vec{} : y * scale;
 }
 
-struct Pass {
-  const float *queries, *outputs;
-  const int32_t* targets;
-  float *target, *rival, *logsumexp, *pull;
-  int64_t n, m, d, width;  // width: d rounded up to LANES
-  float *by_output, *by_component;  // the outputs packed for the first and for the second product
-
-  void pack_outputs(int64_t tile) const {
-    const int64_t first = tile * TILE, last = std::min(first + TILE, padded_outputs());
-    for (int64_t j = first; j < last; j += WIDTH) {
-      float* panel = by_output + j * d;
-      const int64_t rows = std::clamp<int64_t>(m - j, 0, WIDTH);
-      for (int64_t r = 0; r < WIDTH; ++r)
-        for (int64_t k = 0; k < d; ++k) panel[k * WIDTH + r] = r < rows ? outputs[(j + r) * d + k] : 0.0f;
-    }
-    for (int64_t k = 0; k < width; k += WIDTH) {
-      const int64_t wide = std::min<int64_t>(WIDTH, width - k), filled = std::min(wide, d - k);
-      float* panel = by_component + k * padded_outputs();
-      for (int64_t j = first; j < last; ++j) {
-        float* row = panel + j * wide;
-        std::fill(row, row + wide, 0.0f);
-        if (j < m) std::copy(outputs + j * d + k, outputs + j * d + k + filled, row);
-      }
-    }
+// Packed[panel][k][WIDTH]: WIDTH rows side by side, so that a product reads them in order; missing rows are zero.
+static void pack_rows(const float* matrix, int64_t rows, int64_t d, int64_t first, int64_t last, float* packed) {
+  for (int64_t j = first; j < last; j += WIDTH) {
+    float* panel = packed + j * d;
+    const int64_t present = std::clamp<int64_t>(rows - j, 0, WIDTH);
+    for (int64_t r = 0; r < WIDTH; ++r)
+      for (int64_t k = 0; k < d; ++k) panel[k * WIDTH + r] = r < present ? matrix[(j + r) * d + k] : 0.0f;
   }
+}
 
-  int64_t padded_outputs() const { return (m + WIDTH - 1) / WIDTH * WIDTH; }
-  int64_t tiles() const { return (m + TILE - 1) / TILE; }
+static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+struct Pass {
+  const float* inputs;   // with weights: the inputs e, whose queries are W e; without: the queries themselves
+  const float* weights;  // W, or null
+  const float* outputs;
+  const int32_t* targets;
+  float *target, *rival, *logsumexp;
+  float* pull;      // without weights: the pull; with: the pull minus the target, the slope along each query
+  float* gradient;  // with weights: sum over the queries of slope times input
+  int64_t n, m, d;
+  float *by_output, *by_component;  // the outputs packed for the first and for the second product
+  float* packed_weights;
+
+  int64_t width() const { return round_up(d, LANES); }
+  int64_t wide() const { return round_up(d, WIDTH); }
+  int64_t padded_outputs() const { return round_up(m, WIDTH); }
   int64_t groups() const { return (n + ROWS - 1) / ROWS; }
+  int64_t packed_size() const { return padded_outputs() * (d + width()) + (weights ? wide() * d : 0); }
+  int64_t scratch_size() const { return BLOCK * (d + wide() + width() + TILE); }
 
+  // A pass is done in three stages, each of them so many tasks.
+  int64_t packs() const { return (m + TILE - 1) / TILE + (weights ? 1 : 0); }
   // Blocks of nearly the same size, several for each thread: one that is held up leaves its share to the others.
   int64_t blocks(int64_t threads) const {
     const int64_t each = std::max<int64_t>(6, (groups() + GROUPS * threads - 1) / (GROUPS * threads));
     return std::min(threads * each, groups());
   }
+  int64_t strips() const { return weights ? (d + ROWS - 1) / ROWS : 0; }
 
-  // All outputs against the queries of one block. `scratch` holds its queries, its sums and its scores of a tile.
+  void place(float* memory) {
+    by_output = memory;
+    by_component = by_output + padded_outputs() * d;
+    packed_weights = by_component + padded_outputs() * width();
+  }
+
+  void pack(int64_t tile) const {
+    const int64_t first = tile * TILE, last = std::min(first + TILE, padded_outputs());
+    if (first >= m) return pack_rows(weights, d, d, 0, wide(), packed_weights);
+    pack_rows(outputs, m, d, first, last, by_output);
+    for (int64_t k = 0; k < width(); k += WIDTH) {
+      const int64_t across = std::min<int64_t>(WIDTH, width() - k), filled = std::min(across, d - k);
+      float* panel = by_component + k * padded_outputs();
+      for (int64_t j = first; j < last; ++j) {
+        float* row = panel + j * across;
+        std::fill(row, row + across, 0.0f);
+        if (j < m) std::copy(outputs + j * d + k, outputs + j * d + k + filled, row);
+      }
+    }
+  }
+
+  // All outputs against the queries of one block. `scratch` holds its inputs, queries, sums and scores of a tile.
   void block(int64_t index, int64_t of, float* scratch) const {
     const int64_t first = index * groups() / of * ROWS, last = std::min((index + 1) * groups() / of * ROWS, n);
-    const int64_t rows = last - first, groups = (rows + ROWS - 1) / ROWS;
-    float *query = scratch, *sums = query + BLOCK * d, *scores = sums + BLOCK * width;
-    std::copy(queries + first * d, queries + (first + rows) * d, query);
-    std::fill(query + rows * d, query + groups * ROWS * d, 0.0f);
+    const int64_t rows = last - first, groups = (rows + ROWS - 1) / ROWS, width = this->width(), wide = this->wide();
+    float *input = scratch, *sums = input + BLOCK * d, *scores = sums + BLOCK * width;
+    std::copy(inputs + first * d, inputs + (first + rows) * d, input);
+    std::fill(input + rows * d, input + groups * ROWS * d, 0.0f);
     std::fill(sums, sums + groups * ROWS * width, 0.0f);
     float best[BLOCK];
     Vec total[BLOCK] = {};
     std::fill(best, best + BLOCK, -INF);
+    const float* query = input;
+    int64_t query_stride = d;
+    if (weights) {
+      float* mapped = scores + BLOCK * TILE;
+      for (int64_t k = 0; k < wide; k += WIDTH)
+        for (int64_t g = 0; g < groups; ++g)
+          product<2, false>(input + g * ROWS * d, d, packed_weights + k * d, WIDTH, d, mapped + g * ROWS * wide + k, wide);
+      query = mapped;
+      query_stride = wide;
+    }
 
     for (int64_t start = 0; start < m; start += TILE) {
       const int64_t count = std::min<int64_t>(TILE, padded_outputs() - start);
       for (int64_t j = 0; j < count; j += WIDTH)
         for (int64_t g = 0; g < groups; ++g)
-          product<2, false>(query + g * ROWS * d, d, by_output + (start + j) * d, d, scores + g * ROWS * TILE + j, TILE);
+          product<2, false>(query + g * ROWS * query_stride, query_stride, by_output + (start + j) * d, WIDTH, d,
+                            scores + g * ROWS * TILE + j, TILE);
       for (int64_t r = 0; r < rows; ++r)
         weigh(first + r, scores + r * TILE, start, count, sums + r * width, best[r], total[r]);
       for (int64_t k = 0; k < width; k += WIDTH) {
         const float* panel = by_component + k * padded_outputs();
         for (int64_t g = 0; g < groups; ++g) {
-          const float* weights = scores + g * ROWS * TILE;
+          const float* weight = scores + g * ROWS * TILE;
           float* sum = sums + g * ROWS * width + k;
-          if (width - k >= WIDTH) product<2, true>(weights, TILE, panel + start * WIDTH, count, sum, width);
-          else product<1, true>(weights, TILE, panel + start * LANES, count, sum, width);
+          if (width - k >= WIDTH) product<2, true>(weight, TILE, panel + start * WIDTH, WIDTH, count, sum, width);
+          else product<1, true>(weight, TILE, panel + start * LANES, LANES, count, sum, width);
         }
       }
     }
     for (int64_t r = 0; r < rows; ++r) finish(first + r, sums + r * width, best[r], sum_of(total[r]));
+  }
+
+  // ROWS rows of the gradient, over all queries in their order: the sums do not depend on who made which block.
+  void strip(int64_t index) const {
+    const int64_t first = index * ROWS, last = std::min(first + ROWS, d);
+    if (d < WIDTH) {
+      std::fill(gradient + first * d, gradient + last * d, 0.0f);
+      for (int64_t q = 0; q < n; ++q)
+        for (int64_t i = first; i < last; ++i)
+          for (int64_t j = 0; j < d; ++j) gradient[i * d + j] += pull[q * d + i] * inputs[q * d + j];
+      return;
+    }
+    // The last strip and the last panel are moved back to end at d: what they make twice is left out below.
+    const int64_t from = std::min(first, d - ROWS);
+    for (int64_t j = 0; j < d; j += WIDTH) {
+      const int64_t k = std::min(j, d - WIDTH);
+      float sum[ROWS * WIDTH];
+      product<2, false, true>(pull + from, d, inputs + k, d, n, sum, WIDTH);
+      for (int64_t i = first; i < last; ++i)
+        std::copy(sum + (i - from) * WIDTH + (j - k), sum + (i - from + 1) * WIDTH, gradient + i * d + j);
+    }
   }
 
   // Scores of one query become weights exp(score - best so far); the target is taken out and kept apart.
@@ -172,7 +233,7 @@ struct Pass {
     const float top = highest_of(high);
     if (top > best) {
       const float shrink = std::exp(best - top);
-      for (int64_t k = 0; k < width; ++k) sum[k] *= shrink;
+      for (int64_t k = 0; k < width(); ++k) sum[k] *= shrink;
       total *= shrink;
       best = top;
     }
@@ -190,7 +251,9 @@ struct Pass {
     const float others = std::exp(best - top), own = std::exp(target[q] - top);
     const float partition = total * others + own;
     const float* u = outputs + targets[q] * d;
-    for (int64_t k = 0; k < d; ++k) pull[q * d + k] = (sum[k] * others + own * u[k]) / partition;
+    // The slope is pull - u = (rivals' part - (rivals' share) u): a difference of the two would cancel near the optimum.
+    const float share = weights ? -total * others / partition : own / partition, scale = others / partition;
+    for (int64_t k = 0; k < d; ++k) pull[q * d + k] = sum[k] * scale + share * u[k];
     rival[q] = best;
     logsumexp[q] = top + std::log(partition);
   }
@@ -231,59 +294,78 @@ class Workspace {
   size_t size_ = 0;
 };
 
-// Operands may have leading dimensions, the same for all: problems of equal shape that are passed together.
-static ffi::Error shared_recall(ffi::ThreadPool pool, ffi::Buffer<ffi::F32> queries, ffi::Buffer<ffi::F32> outputs,
-                                ffi::Buffer<ffi::S32> targets, ffi::ResultBuffer<ffi::F32> target,
-                                ffi::ResultBuffer<ffi::F32> rival, ffi::ResultBuffer<ffi::F32> logsumexp,
-                                ffi::ResultBuffer<ffi::F32> pull) {
-  const auto shape = queries.dimensions();
-  const int64_t n = shape[shape.size() - 2], d = shape[shape.size() - 1];
-  const int64_t m = outputs.dimensions()[shape.size() - 2], count = n ? queries.element_count() / (n * d) : 0;
-  const int64_t width = (d + LANES - 1) / LANES * LANES;
-  std::vector<Pass> passes;
-  for (int64_t i = 0; i < count; ++i)
-    passes.push_back({queries.typed_data() + i * n * d, outputs.typed_data() + i * m * d, targets.typed_data() + i * n,
-                      target->typed_data() + i * n, rival->typed_data() + i * n, logsumexp->typed_data() + i * n,
-                      pull->typed_data() + i * n * d, n, m, d, width, nullptr, nullptr});
+static ffi::Error run(ffi::ThreadPool& pool, std::vector<Pass>& passes) {
   if (passes.empty()) return ffi::Error::Success();
-
-  static thread_local Workspace packed_outputs;
-  const int64_t size = passes[0].padded_outputs() * (d + width);
-  float* memory = packed_outputs.of(count * size);
+  static thread_local Workspace packed_memory;
+  const int64_t count = passes.size(), size = round_up(passes[0].packed_size(), LANES);
+  float* memory = packed_memory.of(count * size);
   if (!memory) return ffi::Error(ffi::ErrorCode::kResourceExhausted, "no memory to pack the outputs");
-  for (int64_t i = 0; i < count; ++i) {
-    passes[i].by_output = memory + i * size;
-    passes[i].by_component = passes[i].by_output + passes[i].padded_outputs() * d;
-  }
+  for (int64_t i = 0; i < count; ++i) passes[i].place(memory + i * size);
 
-  // First every tile is packed, then every block is done, in one go: to wake the threads twice would cost more.
-  const int64_t tiles = passes[0].tiles(), blocks = passes[0].blocks(std::max<int64_t>(1, pool.num_threads()));
-  std::atomic<int64_t> packed{0};
+  // All stages in one go: to wake the threads for each would cost more. A stage is entered once every task of the
+  // last one is in the hands of a running thread, and then waits for those threads.
+  const int64_t packs = passes[0].packs(), blocks = passes[0].blocks(std::max<int64_t>(1, pool.num_threads()));
+  const int64_t strips = passes[0].strips(), scratch_size = passes[0].scratch_size();
+  std::atomic<int64_t> finished{0};
   std::atomic<bool> failed{false};
-  share(pool, count * (tiles + blocks), [&](int64_t task) {
-    if (task < count * tiles) {
-      passes[task / tiles].pack_outputs(task % tiles);
-      packed.fetch_add(1, std::memory_order_release);
-      return;
+  auto wait_for = [&](int64_t tasks) {
+    while (finished.load(std::memory_order_acquire) < tasks) std::this_thread::yield();
+  };
+  share(pool, count * (packs + blocks + strips), [&](int64_t task) {
+    if (task < count * packs) {
+      passes[task / packs].pack(task % packs);
+    } else if (task < count * (packs + blocks)) {
+      wait_for(count * packs);
+      static thread_local Workspace scratch;
+      const int64_t block = task - count * packs;
+      float* memory = scratch.of(scratch_size);
+      if (memory) passes[block / blocks].block(block % blocks, blocks, memory);
+      else failed = true;
+    } else {
+      wait_for(count * (packs + blocks));
+      const int64_t strip = task - count * (packs + blocks);
+      passes[strip / strips].strip(strip % strips);
     }
-    // Every tile is in the hands of a running thread by now.
-    while (packed.load(std::memory_order_acquire) < count * tiles) std::this_thread::yield();
-    static thread_local Workspace scratch;
-    const int64_t block = task - count * tiles;
-    float* memory = scratch.of(BLOCK * (d + width + TILE));
-    if (memory) passes[block / blocks].block(block % blocks, blocks, memory);
-    else failed = true;
+    finished.fetch_add(1, std::memory_order_release);
   });
   return failed ? ffi::Error(ffi::ErrorCode::kResourceExhausted, "no memory for a block of scores") : ffi::Error::Success();
 }
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(loadstone_shared_recall, shared_recall,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<ffi::Buffer<ffi::F32>>()
-                                  .Arg<ffi::Buffer<ffi::F32>>()
-                                  .Arg<ffi::Buffer<ffi::S32>>()
-                                  .Ret<ffi::Buffer<ffi::F32>>()
-                                  .Ret<ffi::Buffer<ffi::F32>>()
-                                  .Ret<ffi::Buffer<ffi::F32>>()
-                                  .Ret<ffi::Buffer<ffi::F32>>());
+using In = ffi::Buffer<ffi::F32>;
+using Places = ffi::Buffer<ffi::S32>;
+using Out = ffi::ResultBuffer<ffi::F32>;
+
+// Operands may have leading dimensions, the same for all: problems of equal shape that are passed together.
+static std::vector<Pass> passes_of(In& inputs, const float* weights, In& outputs, Places& targets, Out& target,
+                                   Out& rival, Out& logsumexp, Out& pull, float* gradient) {
+  const auto shape = inputs.dimensions();
+  const int64_t n = shape[shape.size() - 2], d = shape[shape.size() - 1];
+  const int64_t m = outputs.dimensions()[shape.size() - 2], count = n ? inputs.element_count() / (n * d) : 0;
+  std::vector<Pass> passes;
+  for (int64_t i = 0; i < count; ++i)
+    passes.push_back({inputs.typed_data() + i * n * d, weights ? weights + i * d * d : nullptr,
+                      outputs.typed_data() + i * m * d, targets.typed_data() + i * n, target->typed_data() + i * n,
+                      rival->typed_data() + i * n, logsumexp->typed_data() + i * n, pull->typed_data() + i * n * d,
+                      gradient ? gradient + i * d * d : nullptr, n, m, d, nullptr, nullptr, nullptr});
+  return passes;
+}
+
+static ffi::Error recall(ffi::ThreadPool pool, In queries, In outputs, Places targets, Out target, Out rival,
+                         Out logsumexp, Out pull) {
+  auto passes = passes_of(queries, nullptr, outputs, targets, target, rival, logsumexp, pull, nullptr);
+  return run(pool, passes);
+}
+
+static ffi::Error descend(ffi::ThreadPool pool, In weights, In inputs, In outputs, Places targets, Out target, Out rival,
+                          Out logsumexp, Out slope, Out gradient) {
+  auto passes = passes_of(inputs, weights.typed_data(), outputs, targets, target, rival, logsumexp, slope,
+                          gradient->typed_data());
+  return run(pool, passes);
+}
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(loadstone_shared_recall, recall,
+                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<In>().Arg<In>().Arg<Places>()
+                                  .Ret<In>().Ret<In>().Ret<In>().Ret<In>());
+XLA_FFI_DEFINE_HANDLER_SYMBOL(loadstone_shared_descend, descend,
+                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<In>().Arg<In>().Arg<In>().Arg<Places>()
+                                  .Ret<In>().Ret<In>().Ret<In>().Ret<In>().Ret<In>());

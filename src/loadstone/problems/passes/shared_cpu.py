@@ -25,7 +25,7 @@ from jaxtyping import Array, Float32, Int32
 from loadstone.problems.recall import Recall
 
 _SOURCE = Path(__file__).with_suffix(".cc")
-_TARGET = "loadstone_shared_recall"
+_RECALL, _DESCEND = "loadstone_shared_recall", "loadstone_shared_descend"
 _FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-w")
 #: Set to 0 to run the pass in XLA.
 _SWITCH = "LOADSTONE_CPU_KERNEL"
@@ -40,7 +40,8 @@ def available() -> bool:
         return False
     try:
         library = ctypes.CDLL(str(_built()))
-        jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(getattr(library, _TARGET)), platform="cpu")
+        for target in (_RECALL, _DESCEND):
+            jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(getattr(library, target)), platform="cpu")
     except (OSError, subprocess.SubprocessError) as error:
         _log.info("The fused CPU pass cannot be built (%s), so the pass runs in XLA.", error)
         return False
@@ -51,10 +52,28 @@ def fused_recall(
     queries: Float32[Array, "n d"], outputs: Float32[Array, "m d"], targets: Int32[Array, "n"]
 ) -> Recall:
     """Recall of every query against the same outputs, in float32. Memory O(n d + m d)."""
-    n, d = queries.shape
-    row, matrix = jax.ShapeDtypeStruct((n,), queries.dtype), jax.ShapeDtypeStruct((n, d), queries.dtype)
-    call = jax.ffi.ffi_call(_TARGET, (row, row, row, matrix), vmap_method="broadcast_all")
+    row, rows = _shapes(queries)
+    call = jax.ffi.ffi_call(_RECALL, (row, row, row, rows), vmap_method="broadcast_all")
     return Recall(*call(queries, outputs, targets))
+
+
+def fused_descend(
+    weights: Float32[Array, "d d"],
+    inputs: Float32[Array, "n d"],
+    outputs: Float32[Array, "m d"],
+    targets: Int32[Array, "n"],
+) -> tuple[Recall, Float32[Array, "d d"]]:
+    """Recall of the queries W e and the gradient of its mean loss with respect to W, in one go."""
+    row, rows = _shapes(inputs)
+    square = jax.ShapeDtypeStruct(weights.shape, weights.dtype)
+    call = jax.ffi.ffi_call(_DESCEND, (row, row, row, rows, square), vmap_method="broadcast_all")
+    target, rival, logsumexp, slope, gradient = call(weights, inputs, outputs, targets)
+    # In training nobody asks for the pull, and XLA then leaves its sum out.
+    return Recall(target, rival, logsumexp, slope + outputs[targets]), gradient / inputs.shape[0]
+
+
+def _shapes(vectors: Float32[Array, "n d"]) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
+    return jax.ShapeDtypeStruct(vectors.shape[:1], vectors.dtype), jax.ShapeDtypeStruct(vectors.shape, vectors.dtype)
 
 
 def _built() -> Path:
