@@ -52,6 +52,38 @@ def test_sizes_around_every_edge_of_its_tiles(n, m, d, scale):
 
 
 @needs_kernel
+@pytest.mark.parametrize(
+    "n, m, d", [(1, 2, 1), (30, 20, 8), (97, 129, 31), (40, 33, 32), (200, 128, 33), (90, 70, 45), (300, 400, 100)]
+)
+def test_descent_against_a_dense_float64_computation(n, m, d):
+    inputs, outputs, targets = draw(n, m, d)
+    weights = jnp.asarray(np.random.default_rng(1).standard_normal((d, d)) / d, jnp.float32)
+    recall, gradient = jax.jit(shared_cpu.fused_descend)(weights, inputs, outputs, targets)
+
+    w, e, u = (np.asarray(array, np.float64) for array in (weights, inputs, outputs))
+    scores = e @ w.T @ u.T
+    softmax = np.exp(scores - scores.max(1, keepdims=True))
+    softmax /= softmax.sum(1, keepdims=True)
+    own = np.eye(m)[np.asarray(targets)]
+    # Sums of d products (scores) and of m and n products (pull, gradient), each of order one, in float32.
+    np.testing.assert_allclose(recall.target, (scores * own).sum(1), atol=1e-6 * d)
+    np.testing.assert_allclose(recall.rival, np.where(own == 1, -np.inf, scores).max(1), atol=1e-6 * d)
+    np.testing.assert_allclose(recall.pull, softmax @ u, atol=1e-6 * d)
+    np.testing.assert_allclose(gradient, (softmax @ u - own @ u).T @ e / n, atol=1e-6 * d)
+
+
+@needs_kernel
+def test_slope_keeps_its_digits_where_all_is_nearly_stored():
+    # With margins near 12 the pull differs from the target by e^-12: a difference of the two would lose those digits.
+    d = 16
+    inputs = outputs = jnp.eye(d, dtype=jnp.float32)
+    _, gradient = shared_cpu.fused_descend(12 * jnp.eye(d), inputs, outputs, jnp.arange(d, dtype=jnp.int32))
+    rest = np.exp(-12.0) / (1 + (d - 1) * np.exp(-12.0))
+    expected = np.full((d, d), rest / d) - np.eye(d) * d * rest / d
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5)
+
+
+@needs_kernel
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_trouble_in_a_query_reaches_its_loss_and_no_other(bad):
     queries, outputs, targets = draw(30, 40, 8)
@@ -81,6 +113,17 @@ def test_problems_stacked_and_mapped():
     for index in range(2):
         alone = shared_cpu.fused_recall(stack[index], outputs, targets)
         np.testing.assert_array_equal(mapped.pull[index], alone.pull)
+
+
+@needs_kernel
+def test_descents_stacked_and_mapped_and_repeated_give_the_same_bits():
+    inputs, outputs, targets = draw(150, 140, 40)
+    stack = jnp.stack([jnp.eye(40), 0.1 * jnp.eye(40)])
+    mapped = jax.vmap(lambda w: shared_cpu.fused_descend(w, inputs, outputs, targets)[1])(stack)
+    for _ in range(20):
+        for index in range(2):
+            alone = shared_cpu.fused_descend(stack[index], inputs, outputs, targets)[1]
+            np.testing.assert_array_equal(mapped[index], alone)
 
 
 WITHOUT = """

@@ -12,85 +12,18 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "shared_cpu_kernels.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace ffi = xla::ffi;
 
-// Accumulators, two vectors a row, must fit into the registers: 32 of them with AVX-512, 16 below.
-#if defined(__AVX512F__)
-constexpr int LANES = 16, ROWS = 12;
-#elif defined(__AVX__)
-constexpr int LANES = 8, ROWS = 6;
-#else
-constexpr int LANES = 4, ROWS = 6;
-#endif
-constexpr int WIDTH = 2 * LANES;
-constexpr int TILE = 128;        // outputs a tile; a multiple of WIDTH
-constexpr int GROUPS = 8;        // groups of ROWS queries a block, at most
+constexpr int TILE = 128;  // outputs a tile; a multiple of WIDTH
+constexpr int GROUPS = 8;  // groups of ROWS queries a block, at most
 constexpr int BLOCK = GROUPS * ROWS;
-
-typedef float Vec __attribute__((vector_size(LANES * 4)));
-typedef int32_t Int __attribute__((vector_size(LANES * 4)));
-
-constexpr float INF = std::numeric_limits<float>::infinity();
-
-static Vec load(const float* p) { Vec v; __builtin_memcpy(&v, p, sizeof v); return v; }
-static void store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
-
-static float highest_of(Vec v) {
-  float lane[LANES];
-  store(lane, v);
-  for (int half = LANES / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] = lane[i] > lane[i + half] ? lane[i] : lane[i + half];
-  return lane[0];
-}
-
-static float sum_of(Vec v) {
-  float sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) sum += v[lane];
-  return sum;
-}
-
-// c[ROWS][N * LANES] (+)= a[ROWS][depth] b[depth][N * LANES]; a may be given by its transpose.
-template <int N, bool ADD, bool TRANSPOSED = false>
-static void product(const float* a, int64_t a_stride, const float* b, int64_t b_stride, int64_t depth, float* c,
-                    int64_t c_stride) {
-  Vec sum[ROWS][N];
-#pragma GCC unroll 16
-  for (int r = 0; r < ROWS; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < N; ++v) sum[r][v] = ADD ? load(c + r * c_stride + v * LANES) : Vec{};
-  for (int64_t k = 0; k < depth; ++k) {
-    Vec row[N];
-#pragma GCC unroll 2
-    for (int v = 0; v < N; ++v) row[v] = load(b + k * b_stride + v * LANES);
-#pragma GCC unroll 16
-    for (int r = 0; r < ROWS; ++r)
-#pragma GCC unroll 2
-      for (int v = 0; v < N; ++v) sum[r][v] += (TRANSPOSED ? a[k * a_stride + r] : a[r * a_stride + k]) * row[v];
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < ROWS; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < N; ++v) store(c + r * c_stride + v * LANES, sum[r][v]);
-}
-
-// exp(x) for x <= 0, within 2 units in the last place; 0 below -87. Not-a-number passes through.
-static Vec exponential(Vec x) {
-  const float round = 12582912.0f;  // 1.5 * 2^23: adding it leaves the nearest whole number in the low bits
-  Vec shifted = x * 1.44269504f + round;
-  Vec n = shifted - round;
-  Vec r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
-  Vec y = 1.0f + r * (1.0f + r * (0.499999940f + r * (0.166666761f + r * (4.16663848e-2f + r * (8.33336171e-3f
-          + r * (1.39338802e-3f))))));
-  Vec scale = (Vec)(((Int)shifted << 23) + 0x3f800000);
-  return (x < -87.0f) ? Vec{} : y * scale;
-}
 
 // Packed[panel][k][WIDTH]: WIDTH rows side by side, so that a product reads them in order; missing rows are zero.
 static void pack_rows(const float* matrix, int64_t rows, int64_t d, int64_t first, int64_t last, float* packed) {
@@ -116,12 +49,17 @@ struct Pass {
   float *by_output, *by_component;  // the outputs packed for the first and for the second product
   float* packed_weights;
 
-  int64_t width() const { return round_up(d, LANES); }
+  // Components of the pull that the second product makes as vectors. The last few, where they would fill less than half
+  // of a vector, are made by dots instead, in pairs.
+  int64_t width() const { return d % LANES > LANES / 2 ? round_up(d, LANES) : d - d % LANES; }
+  int64_t tail() const { return round_up(std::max<int64_t>(0, d - width()), 2); }
+  // A row of sums: `width` numbers, then `tail` vectors of partial sums.
+  int64_t sums() const { return width() + tail() * LANES; }
   int64_t wide() const { return round_up(d, WIDTH); }
   int64_t padded_outputs() const { return round_up(m, WIDTH); }
   int64_t groups() const { return (n + ROWS - 1) / ROWS; }
-  int64_t packed_size() const { return padded_outputs() * (d + width()) + (weights ? wide() * d : 0); }
-  int64_t scratch_size() const { return BLOCK * (d + wide() + width() + TILE); }
+  int64_t packed_size() const { return padded_outputs() * (d + width()) + wide() * (d + 1); }
+  int64_t scratch_size() const { return BLOCK * (d + wide() + sums() + TILE); }
 
   // A pass is done in three stages, each of them so many tasks.
   int64_t packs() const { return (m + TILE - 1) / TILE + (weights ? 1 : 0); }
@@ -156,11 +94,12 @@ struct Pass {
   // All outputs against the queries of one block. `scratch` holds its inputs, queries, sums and scores of a tile.
   void block(int64_t index, int64_t of, float* scratch) const {
     const int64_t first = index * groups() / of * ROWS, last = std::min((index + 1) * groups() / of * ROWS, n);
-    const int64_t rows = last - first, groups = (rows + ROWS - 1) / ROWS, width = this->width(), wide = this->wide();
-    float *input = scratch, *sums = input + BLOCK * d, *scores = sums + BLOCK * width;
+    const int64_t rows = last - first, groups = (rows + ROWS - 1) / ROWS, wide = this->wide();
+    const int64_t width = this->width(), stride = sums();
+    float *input = scratch, *sums = input + BLOCK * d, *scores = sums + BLOCK * stride;
     std::copy(inputs + first * d, inputs + (first + rows) * d, input);
     std::fill(input + rows * d, input + groups * ROWS * d, 0.0f);
-    std::fill(sums, sums + groups * ROWS * width, 0.0f);
+    std::fill(sums, sums + groups * ROWS * stride, 0.0f);
     float best[BLOCK];
     Vec total[BLOCK] = {};
     std::fill(best, best + BLOCK, -INF);
@@ -182,18 +121,22 @@ struct Pass {
           product<2, false>(query + g * ROWS * query_stride, query_stride, by_output + (start + j) * d, WIDTH, d,
                             scores + g * ROWS * TILE + j, TILE);
       for (int64_t r = 0; r < rows; ++r)
-        weigh(first + r, scores + r * TILE, start, count, sums + r * width, best[r], total[r]);
+        weigh(first + r, scores + r * TILE, start, count, sums + r * stride, best[r], total[r]);
       for (int64_t k = 0; k < width; k += WIDTH) {
         const float* panel = by_component + k * padded_outputs();
         for (int64_t g = 0; g < groups; ++g) {
           const float* weight = scores + g * ROWS * TILE;
-          float* sum = sums + g * ROWS * width + k;
-          if (width - k >= WIDTH) product<2, true>(weight, TILE, panel + start * WIDTH, WIDTH, count, sum, width);
-          else product<1, true>(weight, TILE, panel + start * LANES, LANES, count, sum, width);
+          float* sum = sums + g * ROWS * stride + k;
+          if (width - k >= WIDTH) product<2, true>(weight, TILE, panel + start * WIDTH, WIDTH, count, sum, stride);
+          else product<1, true>(weight, TILE, panel + start * LANES, LANES, count, sum, stride);
         }
       }
+      for (int64_t k = 0; k < tail(); k += 2)
+        for (int64_t g = 0; g < groups; ++g)
+          dots(scores + g * ROWS * TILE, TILE, by_output + start * d + (width + k) * WIDTH, WIDTH * d, count,
+               sums + g * ROWS * stride + width + k * LANES, stride);
     }
-    for (int64_t r = 0; r < rows; ++r) finish(first + r, sums + r * width, best[r], sum_of(total[r]));
+    for (int64_t r = 0; r < rows; ++r) finish(first + r, sums + r * stride, best[r], sum_of(total[r]));
   }
 
   // ROWS rows of the gradient, over all queries in their order: the sums do not depend on who made which block.
@@ -233,7 +176,7 @@ struct Pass {
     const float top = highest_of(high);
     if (top > best) {
       const float shrink = std::exp(best - top);
-      for (int64_t k = 0; k < width(); ++k) sum[k] *= shrink;
+      for (int64_t k = 0; k < sums(); ++k) sum[k] *= shrink;
       total *= shrink;
       best = top;
     }
@@ -253,7 +196,10 @@ struct Pass {
     const float* u = outputs + targets[q] * d;
     // The slope is pull - u = (rivals' part - (rivals' share) u): a difference of the two would cancel near the optimum.
     const float share = weights ? -total * others / partition : own / partition, scale = others / partition;
-    for (int64_t k = 0; k < d; ++k) pull[q * d + k] = sum[k] * scale + share * u[k];
+    const int64_t width = this->width();
+    for (int64_t k = 0; k < std::min(width, d); ++k) pull[q * d + k] = sum[k] * scale + share * u[k];
+    for (int64_t k = width; k < d; ++k)
+      pull[q * d + k] = sum_of(load(sum + width + (k - width) * LANES)) * scale + share * u[k];
     rival[q] = best;
     logsumexp[q] = top + std::log(partition);
   }

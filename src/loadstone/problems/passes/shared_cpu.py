@@ -25,6 +25,7 @@ from jaxtyping import Array, Float32, Int32
 from loadstone.problems.recall import Recall
 
 _SOURCE = Path(__file__).with_suffix(".cc")
+_KERNELS = _SOURCE.with_name("shared_cpu_kernels.h")
 _RECALL, _DESCEND = "loadstone_shared_recall", "loadstone_shared_descend"
 _FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-w")
 #: Set to 0 to run the pass in XLA.
@@ -82,7 +83,8 @@ def _built() -> Path:
     if compiler is None:
         raise FileNotFoundError("no C++ compiler is installed")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-    identity = "\n".join([_SOURCE.read_text(), version, jaxlib.__version__, " ".join(_FLAGS), _processor()])
+    sources = _SOURCE.read_text() + _KERNELS.read_text()
+    identity = "\n".join([sources, version, jaxlib.__version__, " ".join(_FLAGS), _processor()])
     name = f"shared_recall-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
     folder = _cache_folder()
     library = folder / name
