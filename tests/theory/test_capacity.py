@@ -1,8 +1,19 @@
+import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
+from loadstone.theory.capacity import (
+    HEBBIAN_CAPACITY,
+    asymptotic_capacity_associations,
+    bits_per_parameter,
+    capacity,
+    capacity_associations,
+    finite_capacity,
+    hebbian_associations,
+    parameters,
+)
+from loadstone.theory.cone import mean_merged
 
 KNOWN = {0.1: 0.156784, 0.25: 0.311456, 0.5: 0.446865, 0.75: 0.493524, 1: 0.5}
 
@@ -27,3 +38,80 @@ def test_hebbian_rule_holds_a_quarter_of_the_optimum():
 def test_kappa_outside_its_range(kappa):
     with pytest.raises(ValueError, match="kappa is .* but must be a number in"):
         capacity(kappa)
+
+
+KNOWN_FINITE = {2: 1.38629, 3: 1.31833, 10: 1.15586, 50: 1.00762, 88: 0.968787, 100: 0.960748}
+
+
+def test_finite_capacity_at_known_sizes():
+    p = np.array(list(KNOWN_FINITE))
+    np.testing.assert_allclose(finite_capacity(p), list(KNOWN_FINITE.values()), rtol=6e-6)
+
+
+@pytest.mark.parametrize("p, monte_carlo, error", [(300, 6.338, 0.005), (1000, 8.121, 0.008), (3000, 9.802, 0.013),
+                                                   (10_000, 11.79, 0.02), (30_000, 13.64, 0.04)])  # fmt: skip
+def test_finite_capacity_beside_an_earlier_monte_carlo(p, monte_carlo, error):
+    assert abs(np.log(p) / finite_capacity(p) - monte_carlo) < 3 * error
+
+
+def test_finite_capacity_falls_slowly_to_the_limit():
+    alpha = finite_capacity(np.geomspace(10, 1e15, 16).astype(int))
+    assert np.all(np.diff(alpha) < 0) and 0.5 < alpha[-1] < 0.62
+    # The paper's rate: alpha_c(p) - 1/2 shrinks like log log p / log p.
+    rate = (alpha - 0.5) * np.log(np.geomspace(10, 1e15, 16)) / np.log(np.log(np.geomspace(10, 1e15, 16)))
+    assert rate[5:].max() / rate[5:].min() < 1.2
+
+
+def test_rank_scales_the_finite_capacity():
+    assert finite_capacity(500, 0.25) == pytest.approx(finite_capacity(500) * capacity(0.25) / 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("d, kappa", [(1, 1), (2, 1), (12, 1), (100, 0.5), (4096, 1)])
+def test_capacity_associations_solve_their_equation(d, kappa):
+    p = capacity_associations(d, kappa)
+    low = int(p)
+    need = lambda n: n * mean_merged(n) if n > 1 else 0.0  # noqa: E731
+    room = 2 * capacity(kappa) * d**2
+    assert need(low) <= room * (1 + 1e-9) and need(low + 1) > room * (1 - 1e-9)
+
+
+def test_capacity_associations_at_sizes_that_were_seen():
+    # Half-way point 261 at d = 40. Trained memories of rank kappa d at d = 50 all stored up to p = 335 and 250; the
+    # thresholds 345 and 255 that were noted beside them rest on a Monte Carlo value of D(p), good to one per cent.
+    assert round(capacity_associations(40)) == 261
+    assert capacity_associations(50, 0.5) == pytest.approx(345, rel=0.01)
+    assert capacity_associations(50, 0.25) == pytest.approx(255, rel=0.01)
+
+
+def test_finite_sizes_hold_more_than_the_limit_says():
+    d = np.array([10, 100, 1000, 10_000])
+    ratio = capacity_associations(d) / asymptotic_capacity_associations(d)
+    assert np.all(ratio > 1) and np.all(np.diff(ratio) < 0)
+    assert np.all(hebbian_associations(d) < asymptotic_capacity_associations(d))
+
+
+def test_parameters_of_a_rank_constrained_matrix():
+    # 2 d m - m^2: both factors, less the m^2 numbers of a change of basis between them; d^2 at full rank.
+    assert parameters(10) == 100
+    assert parameters(10, 0.3) == 2 * 10 * 3 - 9
+    assert parameters(3, 0.01) == 2 * 3 - 1
+
+
+def test_bits_per_parameter_by_hand_and_in_the_limit():
+    assert bits_per_parameter(4, 2) == pytest.approx(np.log2(24) / 4)
+    assert bits_per_parameter(4, 2, content="choice") == pytest.approx(8 / 4)
+    d = 10**9
+    at_capacity = bits_per_parameter(asymptotic_capacity_associations(d), d, content="choice")
+    assert at_capacity == pytest.approx(0.5 / np.log(2), rel=1e-6)
+    with pytest.raises(ValueError, match="content is 'bytes', but must be"):
+        bits_per_parameter(4, 2, content="bytes")
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda: finite_capacity(1), "p"), (lambda: finite_capacity(float("nan")), "p"), (lambda: finite_capacity(5, 0), "kappa"),
+    (lambda: capacity_associations(0), "d"), (lambda: capacity_associations(float("inf")), "d"),
+    (lambda: parameters(5, 1.5), "kappa"), (lambda: bits_per_parameter(0, 3), "p"),
+])  # fmt: skip
+def test_bad_numbers_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=f"{name} is .* but must be"):
+        call()

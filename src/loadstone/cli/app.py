@@ -7,6 +7,7 @@ import sys
 import typer
 
 from loadstone.cli.instance import instance
+from loadstone.cli.predict import predict
 from loadstone.cli.reproduce import reproduce
 from loadstone.cli.train import train
 
@@ -16,6 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="How many facts fit into a linear associative memory: store them, measure them, draw the transition.",
 )
+app.command()(predict)
 app.command()(train)
 app.command()(instance)
 app.command()(reproduce)

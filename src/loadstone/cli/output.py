@@ -28,6 +28,16 @@ def print_table(title: str, rows: list[dict[str, object]]) -> None:
     Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
+def print_pairs(title: str, rows: dict[str, str]) -> None:
+    """A table for people, one quantity per row."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    for name, value in rows.items():
+        table.add_row(name, value)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
+
+
 def say(sentence: str) -> None:
     """A line for people, out of the way of what programs read."""
     print(sentence, file=sys.stderr, flush=True)

@@ -1,25 +1,90 @@
-"""Capacity in the limit of large p and d: the largest load at which all associations fit."""
+"""Capacity: the largest load, or number of associations, that fits. In the limit of large sizes and at finite size."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
+from scipy.special import gammaln
 
-from loadstone.arguments import rank_fraction
+from loadstone.arguments import refuse
+from loadstone.theory.checks import at_least, each, fractions, plain, scalar, whole_numbers
+from loadstone.theory.cone import MOST, mean_merged
+from loadstone.theory.load import associations
 
 #: Load up to which the Hebbian rule W = (1/d) sum u e^T stores everything (paper, theorem on the Hebbian ansatz).
 HEBBIAN_CAPACITY = 1 / 8
+#: Largest d for the capacity at finite size: beyond it p_c would leave the range of D(p).
+MOST_DIMENSION = 10**8
 
 
-def capacity(kappa: float = 1.0) -> float:
+def capacity(kappa: ArrayLike = 1.0) -> np.ndarray | float:
     """alpha_c(kappa) = (1/2) int_{X(1-kappa)}^{2} rho(s) s^2 ds, with rho(s) = sqrt(4 - s^2) / pi on [0, 2].
 
     X is the quantile function of that quarter-circle law. With s = 2 sin(theta) both integrals are elementary:
     the law up to s has mass (2 theta + sin 2 theta) / pi, and its second moment up to s is
     (2 theta - sin(4 theta) / 2) / pi. Limit p, d -> infinity, replica-symmetric for kappa < 1 (paper, claim 2).
     """
-    kappa = rank_fraction("kappa", kappa)
+    return each(_capacity, fractions("kappa", kappa))
+
+
+def finite_capacity(p: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
+    """alpha_c(p; kappa) = 2 alpha_c(kappa) log p / D(p): the load at which p associations just fit.
+
+    For kappa = 1 this is p D(p) = d^2, sharp up to a width of order sqrt(p). Whole p >= 2, d large enough for a
+    threshold to show (d = 12 is); replica-symmetric for kappa < 1.
+    """
+    p = whole_numbers("p", p, 2, MOST)
+    return scalar(2 * np.asarray(capacity(kappa)) * np.log(p) / mean_merged(p))
+
+
+def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
+    """p_c(d; kappa) at finite size: the p with p D(p) = 2 alpha_c(kappa) d^2, linear between whole numbers.
+
+    Its whole part is the largest p for which storing is more likely than not. At least 1, because nothing competes with
+    a single association.
+    """
+    d, kappa = at_least("d", d, 1), fractions("kappa", kappa)
+    if np.any(d > MOST_DIMENSION):
+        raise refuse("d", plain(d), f"at most {MOST_DIMENSION:g}")
+    return each(_capacity_associations, 2 * np.asarray(capacity(kappa)) * d**2)
+
+
+def asymptotic_capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
+    """The real p with p log p = alpha_c(kappa) d^2: what the limit alone says; finite sizes hold more."""
+    return associations(capacity(kappa), d)
+
+
+def hebbian_associations(d: ArrayLike) -> np.ndarray | float:
+    """The real p with p log p = d^2 / 8: what the Hebbian rule stores in the limit."""
+    return associations(HEBBIAN_CAPACITY, d)
+
+
+def parameters(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
+    """Free numbers of a d x d matrix of rank m = round(kappa d): d^2 for full rank, 2 d m - m^2 in general."""
+    d, kappa = at_least("d", d, 1), fractions("kappa", kappa)
+    m = np.maximum(1, np.round(kappa * d))
+    return scalar(2 * d * m - m**2)
+
+
+def bits_per_parameter(
+    p: ArrayLike, d: ArrayLike, kappa: ArrayLike = 1.0, content: str = "pairing"
+) -> np.ndarray | float:
+    """Bits that p stored associations are worth, for each of the d^2 (or 2 d m - m^2) free numbers.
+
+    'pairing' counts log2(p!) bits: which output belongs to which input, every output once. 'choice' counts p log2 p
+    bits: every input could have had any of the p outputs. Both tend to alpha / log 2, that is 0.72 bits at capacity.
+    """
+    p = at_least("p", p, 1)
+    if content not in ("pairing", "choice"):
+        raise ValueError(f"content is {content!r}, but must be one of pairing, choice.")
+    bits = gammaln(p + 1) / math.log(2) if content == "pairing" else p * np.log2(p)
+    return scalar(bits / parameters(d, kappa))
+
+
+def _capacity(kappa: float) -> float:
     if kappa == 1:
         return 0.5
     theta = brentq(lambda angle: _mass(angle) - (1 - kappa), 0, math.pi / 2, xtol=1e-15)
@@ -28,3 +93,15 @@ def capacity(kappa: float = 1.0) -> float:
 
 def _mass(theta: float) -> float:
     return (2 * theta + math.sin(2 * theta)) / math.pi
+
+
+def _capacity_associations(room: float) -> float:
+    """The p >= 1 with p D(p) = room, by bisection over whole numbers; D(1) = 0."""
+    needed = lambda p: p * mean_merged(p) if p > 1 else 0.0  # noqa: E731
+    low, high = 1, 2
+    while needed(high) <= room:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if needed(middle) <= room else (low, middle)
+    return low + (room - needed(low)) / (needed(high) - needed(low))

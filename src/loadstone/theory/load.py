@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import lambertw
 
-from loadstone.arguments import refuse
+from loadstone.theory.checks import above, at_least, scalar
 
 
 def load(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
     """alpha(p, d) = p log p / d^2, for p >= 1 associations in dimension d >= 1."""
-    p, d = _at_least(1, p=p), _at_least(1, d=d)
-    return _scalar(p * np.log(p) / d**2)
+    p, d = at_least("p", p, 1), at_least("d", d, 1)
+    return scalar(p * np.log(p) / d**2)
 
 
 def associations(load: ArrayLike, d: ArrayLike) -> np.ndarray | float:
@@ -20,8 +20,8 @@ def associations(load: ArrayLike, d: ArrayLike) -> np.ndarray | float:
 
     Exact inverse of `load` in p; defined for every load >= 0 (p = 1 at load 0).
     """
-    load, d = _at_least(0, load=load), _at_least(1, d=d)
-    return _scalar(np.exp(lambertw(load * d**2).real))
+    load, d = at_least("load", load, 0), at_least("d", d, 1)
+    return scalar(np.exp(lambertw(load * d**2).real))
 
 
 def nearest_associations(load: float, d: int) -> int:
@@ -31,23 +31,10 @@ def nearest_associations(load: float, d: int) -> int:
 
 def dimension(load: ArrayLike, p: ArrayLike) -> np.ndarray | float:
     """The real d with p log p / d^2 = load: d = sqrt(p log p / load), for load > 0 and p > 1."""
-    load, p = np.asarray(load, float), _at_least(1, p=p)
-    if not np.all(np.isfinite(load) & (load > 0)):
-        raise refuse("load", _plain(load), "finite and above 0")
-    return _scalar(np.sqrt(p * np.log(p) / load))
+    load, p = above("load", load, 0), at_least("p", p, 1)
+    return scalar(np.sqrt(p * np.log(p) / load))
 
 
-def _at_least(least: float, **named: ArrayLike) -> np.ndarray:
-    ((name, value),) = named.items()
-    array = np.asarray(value, float)
-    if not np.all(np.isfinite(array) & (array >= least)):
-        raise refuse(name, _plain(array), f"finite and at least {least}")
-    return array
-
-
-def _plain(array: np.ndarray) -> object:
-    return array.item() if array.ndim == 0 else array.tolist()
-
-
-def _scalar(array: np.ndarray) -> np.ndarray | float:
-    return float(array) if np.ndim(array) == 0 else array
+def nearest_dimension(load: float, p: int) -> int:
+    """The whole dimension, at least 1, in which the load of p associations is nearest to `load`, on the scale of d."""
+    return max(1, int(round(float(dimension(load, p)))))

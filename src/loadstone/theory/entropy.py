@@ -1,0 +1,149 @@
+"""The free entropy phi = lim d^-2 E log(volume of the memories that store everything), for kappa = 1 (paper, claim 1).
+
+    phi = inf over q in [0, 1) of  log(1-q)/2 + q/(2(1-q)) + alpha G(q),
+
+where q is the overlap of two such memories and G the energetic term. With beta = sqrt(q/(1-q)),
+f_p(q; eta) = P over x ~ N(0, I_p) of x_1 + beta eta_1 being the largest of all x_rho + beta eta_rho, and
+G_p(q) = E log f_p(q; eta) / log p tends to G(q) = -1/(1-q). At finite p the same functional is minimised with G_p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_ndtr, logsumexp, ndtri
+
+from loadstone.theory.checks import above, in_half_open, scalar, whole_numbers
+from loadstone.theory.cone import mean_merged
+
+#: Largest p for the sampled energetic term: a sample of eta has p numbers.
+MOST_SAMPLED = 10**6
+
+
+class Estimate(NamedTuple):
+    """A mean over samples and its standard error."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True)
+class FreeEntropy:
+    """Minimum over q of the functional. At or above capacity it is minus infinity, at q = 1."""
+
+    phi: float
+    q: float
+    error: float = 0.0
+
+
+def energetic_limit(q: ArrayLike) -> np.ndarray | float:
+    """G(q) = -1/(1-q) on all of [0, 1): the largest x_rho + beta eta_rho is near sqrt(1+beta^2) sqrt(2 log p)."""
+    return scalar(-1 / (1 - in_half_open("q", q, 0, 1)))
+
+
+def energetic_lower_bound(q: ArrayLike) -> np.ndarray | float:
+    """-(1 + sqrt(q/(1-q)))^2 <= G(q) (paper)."""
+    q = in_half_open("q", q, 0, 1)
+    return scalar(-((1 + np.sqrt(q / (1 - q))) ** 2))
+
+
+def energetic_upper_bound(q: ArrayLike, k: ArrayLike) -> np.ndarray | float:
+    """G(q) <= -(k/(k+1)) q/(1-q) for every whole k >= 1 (paper)."""
+    q, k = in_half_open("q", q, 0, 1), whole_numbers("k", k, 1, 10**9)
+    return scalar(-(k / (k + 1)) * q / (1 - q))
+
+
+def energetic(q: float, p: int, samples: int = 400, seed: int = 0) -> Estimate:
+    """G_p(q) = E log f_p(q; eta) / log p, its mean over samples of eta and its standard error.
+
+    f_p itself is an integral over x_1 of a product of Phi's, taken on a grid. Samples are stratified in eta_1, whose
+    square dominates the variance, and the same for every q: curves in q are smooth. Whole p in 2..10^6; exactly -1 at
+    q = 0 (every output is as likely to win) and a plain quadrature at p = 2.
+    """
+    q, p = float(in_half_open("q", q, 0, 1)), int(whole_numbers("p", p, 2, MOST_SAMPLED))
+    (samples,) = whole_numbers("samples", [samples], 2, 10**7)
+    if q == 0:
+        return Estimate(-1.0, 0.0)
+    if p == 2:
+        return Estimate(float(_of_two(q) / np.log(2)), 0.0)
+    logs = _log_f(q, p, int(samples), seed)
+    # Neighbouring strata differ little: their half-differences measure the scatter within a stratum.
+    scatter = (logs[0::2][: len(logs) // 2] - logs[1::2]) ** 2 / 2
+    error = np.sqrt(scatter.mean() / len(logs))
+    return Estimate(float(logs.mean() / np.log(p)), float(error / np.log(p)))
+
+
+def free_entropy(load: ArrayLike) -> np.ndarray | float:
+    """phi(alpha) = log(1 - 2 alpha) / 2 in the limit, for loads below 1/2; minus infinity from 1/2 on."""
+    load = above("load", load, 0)
+    with np.errstate(divide="ignore"):
+        return scalar(0.5 * np.log(np.maximum(0, 1 - 2 * load)))
+
+
+def overlap(load: ArrayLike) -> np.ndarray | float:
+    """q*(alpha) = 2 alpha in the limit, for loads below 1/2; 1 from 1/2 on."""
+    return scalar(np.minimum(1, 2 * above("load", load, 0)))
+
+
+def annealed(load: ArrayLike) -> np.ndarray | float:
+    """d^-2 log E(volume) = -alpha, exact at every p: a random memory stores each association with probability 1/p."""
+    return scalar(-above("load", load, 0))
+
+
+def finite_free_entropy(load: float, p: int, samples: int = 400, seed: int = 0) -> FreeEntropy:
+    """The free entropy at p associations and this load (so d^2 = p log p / load), with G_p sampled.
+
+    It is finite exactly while load < log p / D(p), the capacity at finite p: as q tends to 1, (1-q) E log f_p tends to
+    -D(p)/2, and the functional to (1 - load D(p) / log p) / (2 (1-q)).
+    """
+    load, p = float(above("load", load, 0)), int(whole_numbers("p", p, 2, MOST_SAMPLED))
+    if load * mean_merged(p) >= np.log(p):
+        return FreeEntropy(-np.inf, 1.0)
+
+    def functional(q: float) -> float:
+        return 0.5 * np.log1p(-q) + q / (2 * (1 - q)) + load * energetic(q, p, samples, seed).value
+
+    # In y = -log(1-q) the minimum is as wide near q = 1 as elsewhere.
+    within = {"bounds": (0, 12), "method": "bounded", "options": {"xatol": 1e-4}}
+    found = minimize_scalar(lambda y: functional(-np.expm1(-y)), **within)
+    q = float(-np.expm1(-found.x))
+    return FreeEntropy(float(found.fun), q, load * energetic(q, p, samples, seed).error)
+
+
+def _of_two(q: float) -> float:
+    """E log Phi(beta xi), xi ~ N(0, 1): what p = 2 comes to, since x_1 - x_2 has variance 2."""
+    xi = np.arange(-40.0, 40.0, 0.005)
+    weight = 0.005 * np.exp(-(xi**2) / 2) / np.sqrt(2 * np.pi)
+    return float(weight @ log_ndtr(np.sqrt(q / (1 - q)) * xi))
+
+
+def _log_f(q: float, p: int, samples: int, seed: int) -> np.ndarray:
+    """log f_p for each sample of eta, the samples in the order of their strata of eta_1."""
+    beta = np.sqrt(q / (1 - q))
+    random = np.random.default_rng(seed)
+    logs = np.empty(samples)
+    for index in range(samples):
+        target = ndtri((index + random.random()) / samples)
+        rivals = beta * random.standard_normal(p - 1)
+        logs[index] = _log_mean_product(beta * target, rivals)
+    return logs
+
+
+def _log_mean_product(shift: float, rivals: np.ndarray) -> float:
+    """log E over x ~ N(0, 1) of the product of Phi(x + shift - rival): an integrand with one peak, at some x > 0."""
+
+    def slope(x: float) -> float:
+        z = x + shift - rivals
+        return np.exp(-(z**2) / 2 - log_ndtr(z)).sum() / np.sqrt(2 * np.pi) - x
+
+    top = max(0.0, rivals.max() - shift) + np.sqrt(2 * np.log(len(rivals) + 1)) + 2
+    peak = brentq(slope, 0.0, top, xtol=0.05)
+    # The logarithm curves at least as much as -x^2/2, so 7 to either side hold all but 1e-11 of the integral.
+    x = peak + np.linspace(-7, 7, 71)
+    heard = rivals[rivals > x[0] + shift - 9]  # Phi is 1 for the others
+    exponent = -(x**2) / 2 + log_ndtr(x[:, None] + shift - heard).sum(axis=1)
+    return float(logsumexp(exponent) + np.log((x[1] - x[0]) / np.sqrt(2 * np.pi)))

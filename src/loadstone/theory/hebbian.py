@@ -1,0 +1,65 @@
+"""What the Hebbian rule W = (1/d) sum u e^T recalls, under the paper's heuristic of independent Gaussian scores.
+
+In units of the rivals' deviation a rival's score is N(0, 1) and the target's is N(mu, 1) with mu = sqrt(log p / alpha),
+which is d / sqrt(p) at alpha = p log p / d^2. One association fails with probability
+
+    epsilon = E[1 - Phi(z + mu)^(p-1)],  z ~ N(0, 1),
+
+and all p succeed with probability (1 - epsilon)^p.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_ndtr
+
+from loadstone.theory.checks import above, at_least, scalar
+
+#: Grid of z. The trapezium rule converges exponentially: the integrand is analytic in a strip of width pi / (2 z).
+_Z = np.arange(-12.0, 12.001, 0.02)
+_WEIGHT = 0.02 * np.exp(-(_Z**2) / 2) / np.sqrt(2 * np.pi)
+
+
+def target_mean(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
+    """mu = sqrt(log p / alpha), the mean of the target's score in units of the rivals' deviation."""
+    return scalar(np.sqrt(np.log(_associations(p)) / above("load", load, 0)))
+
+
+def failure(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
+    """epsilon, the probability that one association is not recalled; small values keep their digits."""
+    p, mean = np.broadcast_arrays(_associations(p), target_mean(p, load))
+    log_all_below = (p[..., None] - 1) * log_ndtr(_Z + mean[..., None])
+    return scalar(-np.expm1(log_all_below) @ _WEIGHT)
+
+
+def accuracy(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
+    """Expected share of the p associations that are recalled. Any p >= 2 (tried up to 10^12), any load > 0."""
+    return scalar(1 - np.asarray(failure(p, load)))
+
+
+def probability_all_stored(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
+    """(1 - epsilon)^p. In the limit it is 1 below load 1/8 and 0 above."""
+    return scalar(np.exp(_associations(p) * np.log1p(-np.asarray(failure(p, load)))))
+
+
+def rate(x: ArrayLike, load: ArrayLike) -> np.ndarray | float:
+    """J_alpha(x): p^-J is the density of failures at target score x, in units in which the target's mean is 1.
+
+    (x-1)^2 / (2 alpha) for x <= sqrt(2 alpha), where some rival surely lies above x, and more by x^2 / (2 alpha) - 1
+    beyond. All are stored in the limit when its least value exceeds 1.
+    """
+    x, load = np.asarray(x, float), above("load", load, 0)
+    return scalar((x - 1) ** 2 / (2 * load) + np.where(x > np.sqrt(2 * load), x**2 / (2 * load) - 1, 0.0))
+
+
+def least_rate(load: ArrayLike) -> np.ndarray | float:
+    """The least value of J_alpha: 1/(4 alpha) - 1 below load 1/8, (1 - sqrt(2 alpha))^2 / (2 alpha) to 1/2, then 0."""
+    load = above("load", load, 0)
+    low = 1 / (4 * load) - 1
+    middle = (np.maximum(0, 1 - np.sqrt(2 * load))) ** 2 / (2 * load)
+    return scalar(np.where(load < 1 / 8, low, middle))
+
+
+def _associations(p: ArrayLike) -> np.ndarray:
+    return at_least("p", p, 2)

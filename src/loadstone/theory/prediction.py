@@ -1,0 +1,107 @@
+"""Everything that the theory says about one size, in one record: the answer behind `loadstone predict`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from loadstone.arguments import positive, rank_fraction, refuse, whole
+from loadstone.theory.capacity import (
+    MOST_DIMENSION,
+    asymptotic_capacity_associations,
+    bits_per_parameter,
+    capacity,
+    capacity_associations,
+    finite_capacity,
+    hebbian_associations,
+    parameters,
+)
+from loadstone.theory.cone import MOST, merge_law
+from loadstone.theory.hebbian import accuracy, probability_all_stored
+from loadstone.theory.load import load as alpha
+from loadstone.theory.load import nearest_associations, nearest_dimension
+from loadstone.theory.storable import probability_storable
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What fits at (d, p, kappa). `filled_in` names the one of d and p that was not asked for but set to the capacity."""
+
+    d: int
+    p: int
+    kappa: float
+    filled_in: str | None
+    parameters: int
+    alpha: float
+    alpha_c: float
+    alpha_c_finite: float
+    p_c: float
+    p_c_asymptotic: float
+    p_hebbian: float
+    d_c: int
+    D: float
+    var_k: float
+    probability_storable: float | None  # known for full rank only
+    bits_per_parameter: float
+    bits_per_parameter_at_capacity: float
+    hebbian_accuracy: float
+    hebbian_probability_all_stored: float
+
+
+def predict(d: int | None = None, p: int | None = None, load: float | None = None, kappa: float = 1.0) -> Prediction:
+    """The prediction for a dimension, a number of associations, or both; a load may stand for either of them.
+
+    With d alone, p is set to the capacity of d; with p alone, d to the least dimension that holds p.
+    """
+    kappa = rank_fraction("kappa", kappa)
+    d, p, filled_in = _size(d, p, load, kappa)
+    law = merge_law(p)
+    p_c = float(capacity_associations(d, kappa))
+    load = float(alpha(p, d))
+    return Prediction(
+        d=d,
+        p=p,
+        kappa=kappa,
+        filled_in=filled_in,
+        parameters=int(parameters(d, kappa)),
+        alpha=load,
+        alpha_c=float(capacity(kappa)),
+        alpha_c_finite=float(finite_capacity(p, kappa)),
+        p_c=p_c,
+        p_c_asymptotic=float(asymptotic_capacity_associations(d, kappa)),
+        p_hebbian=float(hebbian_associations(d)),
+        d_c=least_dimension(p, kappa),
+        D=law.mean,
+        var_k=law.variance,
+        probability_storable=float(probability_storable(p, d)) if kappa == 1 else None,
+        bits_per_parameter=float(bits_per_parameter(p, d, kappa)),
+        bits_per_parameter_at_capacity=float(bits_per_parameter(p_c, d, kappa)),
+        hebbian_accuracy=float(accuracy(p, load)),
+        hebbian_probability_all_stored=float(probability_all_stored(p, load)),
+    )
+
+
+def least_dimension(p: int, kappa: float = 1.0) -> int:
+    """The least whole d whose capacity is at least p: 2 alpha_c(kappa) d^2 >= p D(p)."""
+    # The margin of 1e-9 lets d through where p D(p) = d^2 holds exactly but for rounding (p = 2, d = 1).
+    return max(1, math.ceil(math.sqrt(p * merge_law(p).mean / (2 * float(capacity(kappa)))) - 1e-9))
+
+
+def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tuple[int, int, str | None]:
+    if d is None and p is None:
+        raise ValueError("The size is not settled: give a dimension d, a number of associations p, or both.")
+    if d is not None and p is not None and load is not None:
+        raise ValueError("The size is settled twice: give at most two of d, p and load.")
+    d = None if d is None else whole("d", d, 1, MOST_DIMENSION)
+    p = None if p is None else whole("p", p, 2, MOST)
+    if load is not None:
+        load = positive("load", load)
+        d, p = (nearest_dimension(load, p), p) if d is None else (d, nearest_associations(load, d))
+        if p < 2:
+            raise refuse("load", load, f"large enough for two associations at d = {d}")
+        return whole("d", d, 1, MOST_DIMENSION), whole("p", p, 2, MOST), None
+    if p is None:
+        return d, max(2, math.floor(capacity_associations(d, kappa) + 1e-9)), "p"
+    if d is None:
+        return least_dimension(p, kappa), p, "d"
+    return d, p, None

@@ -1,0 +1,113 @@
+"""Scores of one association at capacity, at finite p: the projection of eta ~ N(0, I_p) onto the cone K_p.
+
+At capacity the memory is unique up to its scale, and the scores of an association are that projection: its target
+scores tau, the k merged rivals score exactly tau, and the others keep their eta_rho < tau. Everything follows from the
+joint law f(k, tau) of cone.py. Rivals then have a deviation slightly below 1; measured scores, which are divided by the
+rivals' deviation, compare with the law after division by `rival_deviation`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from loadstone.arguments import refuse
+from loadstone.theory.checks import each, scalar, whole_numbers
+from loadstone.theory.cone import GRID, MOST, STEP, joint_log_density
+
+
+def target_density(score: ArrayLike, p: int) -> np.ndarray | float:
+    """Density of the target's score tau at capacity, sum_k f(k, tau). Whole p in 2..10^15."""
+    return scalar(np.exp(joint_log_density(_associations(p), _numbers(score))).sum(axis=0))
+
+
+def target_mean(p: ArrayLike) -> np.ndarray | float:
+    """E tau: 1.733, 2.447, 3.082 at p = 100, 1000, 10000; sqrt(2 log p) only for p beyond all reach."""
+    return each(lambda n: _moments(n)[0], whole_numbers("p", p, 2, MOST))
+
+
+def target_deviation(p: ArrayLike) -> np.ndarray | float:
+    """Standard deviation of tau: it falls with p, so targets concentrate while rivals do not."""
+    return each(lambda n: _moments(n)[1], whole_numbers("p", p, 2, MOST))
+
+
+def rival_density(score: ArrayLike, p: int) -> np.ndarray | float:
+    """Density of the score of one of the p-1 rivals, drawn at random, merged ones included.
+
+    A rival is left alone with probability (p-1-k)/(p-1), then it is a normal number below tau; else it scores tau.
+    """
+    p, score = _associations(p), _numbers(score)
+    here = np.exp(joint_log_density(p, score))
+    k = np.arange(len(here))
+    merged = np.tensordot(k, here, axes=1) / (p - 1)
+    # phi(s) times the mean of 1[tau > s] (p-1-k) / ((p-1) Phi(tau)).
+    free = np.exp(joint_log_density(p, GRID) - log_ndtr(GRID)) * (p - 1 - k)[:, None] / (p - 1)
+    below = CubicSpline(GRID, free.sum(axis=0)).antiderivative()
+    beyond = np.maximum(0, below(GRID[-1]) - below(np.clip(score, GRID[0], GRID[-1])))
+    return scalar(np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * beyond + merged)
+
+
+def rival_mean(p: ArrayLike) -> np.ndarray | float:
+    """Mean score of a rival: E sum of all scores is 0 before the projection, which keeps the sum, so -E tau / (p-1)."""
+    return each(lambda n: -_moments(n)[0] / (n - 1), whole_numbers("p", p, 2, MOST))
+
+
+def rival_deviation(p: ArrayLike) -> np.ndarray | float:
+    """Standard deviation of a rival's score.
+
+    The projection shortens eta by its distance: E |scores|^2 = p - D(p), of which the target has E tau^2.
+    """
+
+    def deviation(n: float) -> float:
+        mean, spread, merged = _moments(n)
+        square = (n - merged - mean**2 - spread**2) / (n - 1)
+        return float(np.sqrt(square - (mean / (n - 1)) ** 2))
+
+    return each(deviation, whole_numbers("p", p, 2, MOST))
+
+
+def asymptotic_target(p: ArrayLike) -> np.ndarray | float:
+    """sqrt(2 log p): the target's score at capacity in the limit, rivals having unit deviation (paper)."""
+    return scalar(np.sqrt(2 * np.log(whole_numbers("p", p, 2, MOST))))
+
+
+def sample_scores(p: int, count: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """`count` targets and one random rival of each, drawn from their joint law."""
+    p = _associations(p)
+    (count,) = whole_numbers("count", [count], 1, 10**9)
+    by_k = np.exp(joint_log_density(p, GRID))
+    density = by_k.sum(axis=0)
+    cumulative = CubicSpline(GRID, density).antiderivative()(GRID)
+    inside = (cumulative > 1e-15) & (cumulative < cumulative[-1] * (1 - 1e-15))
+    quantile = PchipInterpolator(*_increasing(cumulative[inside] / cumulative[-1], GRID[inside]))
+    target = quantile(random.random(int(count)))
+    merged = np.interp(target, GRID, np.arange(len(by_k)) @ by_k / np.maximum(density, 1e-300))
+    below = ndtri(random.random(int(count)) * ndtr(target))
+    return target, np.where(random.random(int(count)) * (p - 1) < merged, target, below)
+
+
+def _increasing(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The points at which x has risen: rounding leaves plateaus in the tails of a cumulative law."""
+    risen = np.concatenate([[True], x[1:] > np.maximum.accumulate(x)[:-1]])
+    return x[risen], y[risen]
+
+
+def _moments(p: float) -> tuple[float, float, float]:
+    """Mean and deviation of tau, and the mean of k."""
+    by_k = np.exp(joint_log_density(int(p), GRID)) * STEP
+    weight = by_k.sum(axis=0)
+    mean = float(weight @ GRID)
+    return mean, float(np.sqrt(weight @ (GRID - mean) ** 2)), float(np.arange(len(by_k)) @ by_k.sum(axis=1))
+
+
+def _associations(p: int) -> int:
+    return int(whole_numbers("p", p, 2, MOST))
+
+
+def _numbers(score: ArrayLike) -> np.ndarray:
+    array = np.asarray(score, float)
+    if np.isnan(array).any():
+        raise refuse("score", "NaN", "a number")
+    return array

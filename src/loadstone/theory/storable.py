@@ -1,0 +1,77 @@
+"""Probability that a decoupled instance is storable at full rank, by the conic kinematic formula: no free parameter.
+
+The scores of all associations form the vector (W -> scores) in R^(p^2): a random subspace of d^2 dimensions. The
+instance is storable when that subspace meets K_p x ... x K_p. With N the sum of p independent numbers k, each with the
+law v_k(p) of the projection onto K_p (cone.py), that happens with probability
+
+    P(storable) = 2 [ P(N = d^2 - 1) + P(N = d^2 - 3) + ... ].
+
+The formula is exact for a uniformly random subspace; that scores of Gaussian embeddings behave like one is the
+assumption (measured: it holds already at d = 12). The original problem, whose outputs are shared, is a little more
+storable at small d.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.fft import irfft
+from scipy.special import ndtr
+
+from loadstone.theory.checks import each, whole_numbers
+from loadstone.theory.cone import MOST, merge_law
+
+#: Longest Fourier transform for the law of N; beyond it N is Gaussian far more closely than anyone can measure.
+_LONGEST = 2**22
+#: The law of N is made on a window of this many deviations, in which its tails have died out.
+_WINDOW = 40
+
+
+def probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
+    """P(storable) for whole p in 2..10^15 and whole d >= 1; exact up to about p = 10^8, then Gaussian."""
+    p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
+    return each(lambda p, d: _probability(int(p), int(d)), p, d)
+
+
+def gaussian_probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
+    """Phi((d^2 - p D) / sqrt(p Var k)): the same in the Gaussian form, within O(1/sqrt(p))."""
+    p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
+    return each(lambda p, d: _gaussian(int(p), int(d)), p, d)
+
+
+def _gaussian(p: int, d: int) -> float:
+    law = merge_law(p)
+    return float(ndtr((d * d - p * law.mean) / math.sqrt(p * law.variance)))
+
+
+def _probability(p: int, d: int) -> float:
+    law = merge_law(p)
+    mean, deviation = p * law.mean, math.sqrt(p * law.variance)
+    length = 2 ** math.ceil(math.log2(_WINDOW * deviation + len(law.probabilities)))
+    if length > _LONGEST:
+        return _gaussian(p, d)
+    first = round(mean) - length // 2
+    last = d * d - 1
+    if last < first:
+        return 0.0
+    if last >= first + length:
+        return 1.0
+    pmf = _law_of_sum(law.probabilities, p, length, first)
+    chosen = pmf[last - first :: -2]
+    return float(np.clip(2 * chosen.sum(), 0, 1))
+
+
+def _law_of_sum(probabilities: np.ndarray, p: int, length: int, first: int) -> np.ndarray:
+    """P(N = first), ..., P(N = first + length - 1) for N the sum of p independent k's.
+
+    The p-th power of the characteristic function, at `length` frequencies, gives the law modulo `length`; the window
+    holds all of it.
+    """
+    v = probabilities / probabilities.sum()
+    characteristic = np.fft.rfft(v, length)
+    modulus = np.exp(p * np.log(np.maximum(np.abs(characteristic), 1e-300)))
+    shift = np.mod(np.arange(len(characteristic)) * first, length) / length
+    phase = p * np.angle(characteristic) + 2 * np.pi * shift
+    return irfft(modulus * np.exp(1j * phase), length)

@@ -1,0 +1,69 @@
+"""Witnesses: direct simulation of independent Gaussian scores, adaptive quadrature in many digits, the paper's cases."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from loadstone.theory.hebbian import accuracy, failure, least_rate, probability_all_stored, rate, target_mean
+
+
+def test_against_simulated_scores():
+    random, p, load, rows = np.random.default_rng(0), 50, 0.4, 40_000
+    target = target_mean(p, load) + random.standard_normal(rows)
+    rivals = random.standard_normal((rows, p - 1)).max(axis=1)
+    share = (target > rivals).mean()
+    assert abs(share - accuracy(p, load)) < 4 * np.sqrt(share * (1 - share) / rows)
+
+
+@pytest.mark.parametrize("p, load", [(2, 1.0), (100, 0.05), (1e6, 0.1), (1e9, 0.06)])
+def test_failure_against_adaptive_quadrature(p, load):
+    with mpmath.workdps(40):
+        mean = mpmath.sqrt(mpmath.log(p) / load)
+        integrand = lambda z: mpmath.npdf(z) * (1 - mpmath.ncdf(z + mean) ** (mpmath.mpf(p) - 1))  # noqa: E731
+        expected = mpmath.quad(integrand, list(range(-12, 13)))
+    assert failure(p, load) == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_two_associations_by_hand():
+    # The difference of target and its one rival is N(mu, 2).
+    mean = target_mean(2, 0.7)
+    assert accuracy(2, 0.7) == pytest.approx(float(mpmath.ncdf(mean / mpmath.sqrt(2))), rel=1e-12)
+
+
+def test_mean_is_d_over_root_p():
+    p, d = 300, 40
+    assert target_mean(p, p * np.log(p) / d**2) == pytest.approx(d / np.sqrt(p))
+
+
+def test_all_stored_below_an_eighth_and_not_above():
+    p = np.array([1e3, 1e6, 1e9, 1e12])
+    below, above = probability_all_stored(p, 0.09), probability_all_stored(p, 0.18)
+    assert np.all(np.diff(below) > 0) and below[-1] > 0.999
+    assert np.all(np.diff(above) <= 0) and above[-1] < 1e-6
+
+
+@pytest.mark.parametrize("load", [0.05, 0.1])
+def test_failures_fall_with_the_power_of_the_rate(load):
+    # epsilon is p^-J over a power of log p, whose share of the slope is of order 1/log p.
+    slope = np.diff(np.log(failure(np.array([1e11, 1e12]), load))) / np.diff(np.log([1e11, 1e12]))
+    assert slope[0] == pytest.approx(-least_rate(load), rel=0.05)
+
+
+@pytest.mark.parametrize("load", [0.03, 0.125, 0.2, 0.49, 0.6, 3.0])
+def test_least_rate_is_the_least_value_of_the_rate(load):
+    x = np.linspace(-1, 3, 400_001)
+    assert least_rate(load) == pytest.approx(rate(x, load).min(), abs=1e-4)
+
+
+def test_paper_cases():
+    assert least_rate(1 / 8) == pytest.approx(1)
+    assert least_rate(0.1) > 1 > least_rate(0.2)
+    assert least_rate(0.5) == least_rate(2.0) == 0
+
+
+@pytest.mark.parametrize("call, name", [(lambda: accuracy(1, 0.1), "p"), (lambda: accuracy(10, 0), "load"),
+                                        (lambda: failure(10, float("nan")), "load"), (lambda: rate(1, -1), "load"),
+                                        (lambda: probability_all_stored(float("nan"), 0.1), "p")])  # fmt: skip
+def test_bad_numbers_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=f"{name} is .* but must be"):
+        call()

@@ -1,0 +1,84 @@
+"""Witnesses: instances small enough to do by hand, a direct convolution, the Gaussian form, random subspaces."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.cone import merge_law
+from loadstone.theory.storable import gaussian_probability_storable, probability_storable
+
+
+def test_one_dimension_by_hand():
+    # W is one number, so only its sign matters. One sign stores all p with probability (1/p)^p.
+    for p in (2, 3, 5):
+        assert probability_storable(p, 1) == pytest.approx(2 * (1 / p) ** p, rel=1e-9)
+
+
+def test_more_parameters_than_constraints_always_fit():
+    for d, p in ((2, 2), (3, 3), (6, 6), (30, 31)):
+        assert probability_storable(p, d) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("p, d", [(3, 2), (12, 6), (40, 12), (85, 20)])
+def test_against_repeated_convolution(p, d):
+    law = np.ones(1)
+    for _ in range(p):
+        law = np.convolve(law, merge_law(p).probabilities)
+    expected = 2 * law[: d * d][::-1][::2].sum()
+    assert probability_storable(p, d) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "d, p, formula", [(12, 35, 0.985), (12, 37, 0.90), (12, 40, 0.502), (20, 82, 0.93), (20, 85, 0.71)]
+)
+def test_figures_that_were_seen_with_exact_verdicts(d, p, formula):
+    assert probability_storable(p, d) == pytest.approx(formula, abs=0.006)
+
+
+@pytest.mark.parametrize("p", [1000, 100_000, 2_000_000])
+def test_gaussian_form_is_near_the_exact_one(p):
+    d = round(np.sqrt(p * merge_law(p).mean))
+    # An Edgeworth correction has size skewness / (6 sqrt(2 pi)), of order 1/sqrt(p).
+    assert probability_storable(p, d) == pytest.approx(gaussian_probability_storable(p, d), abs=1 / np.sqrt(p))
+    assert 0 < probability_storable(p, d) < 1
+
+
+def test_falls_with_p_rises_with_d_and_is_a_probability():
+    by_p = probability_storable(np.arange(60, 120), 20)
+    by_d = probability_storable(85, np.arange(10, 40))
+    for curve in (-by_p, by_d):
+        assert np.all(np.diff(curve) >= -1e-12)
+    assert by_p.min() >= 0 and by_p.max() <= 1
+
+
+def test_half_at_capacity():
+    for d in (12, 40, 100):
+        p = int(capacity_associations(d))
+        assert probability_storable(p, d) > 0.45 and probability_storable(p + 1, d) < 0.55
+
+
+def test_random_subspaces_meet_the_product_cone_as_often_as_predicted():
+    """The kinematic formula itself, with a linear program as the judge: p = 4 cones, subspaces of 4 dimensions."""
+    random, p, d, draws, met = np.random.default_rng(3), 4, 2, 600, 0
+    for _ in range(draws):
+        basis = random.standard_normal((p, p, d * d))  # scores of association mu: basis[mu] @ w
+        margins = (basis[:, :1] - basis[:, 1:]).reshape(-1, d * d)
+        # Largest t with all margins >= t and |w|_inf <= 1.
+        rows = np.hstack([-margins, np.ones((len(margins), 1))])
+        best = linprog([0] * d**2 + [-1], rows, np.zeros(len(rows)), bounds=[(-1, 1)] * d**2 + [(None, 1)])
+        met += best.x[-1] > 1e-9
+    expected = probability_storable(p, d)
+    assert 0.1 < expected < 0.9
+    assert abs(met / draws - expected) < 4 * np.sqrt(expected * (1 - expected) / draws)
+
+
+def test_beyond_the_longest_transform_the_gaussian_form_takes_over():
+    d = round(np.sqrt(10**10 * merge_law(10**10).mean))
+    assert probability_storable(10**10, d) == gaussian_probability_storable(10**10, d)
+
+
+@pytest.mark.parametrize("p, d, name", [(1, 5, "p"), (5, 0, "d"), (5, 2.5, "d"), (float("nan"), 3, "p")])
+def test_bad_sizes_are_refused_by_name(p, d, name):
+    with pytest.raises(ValueError, match=f"{name} is .* but must be whole"):
+        probability_storable(p, d)
