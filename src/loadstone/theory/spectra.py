@@ -1,0 +1,199 @@
+"""Laws of the singular values of the d x d memory W, scaled so that their upper edge is 2. Limit of large d.
+
+A full Gaussian W follows the quarter circle; a memory at capacity keeps the upper share kappa of it; a factored
+Gaussian W = Q R^T follows a free product of two Wishart laws. At rank kappa d a share 1 - kappa of the values is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from loadstone.arguments import rank_fraction, refuse, whole
+from loadstone.theory.checks import at_least, plain, scalar
+
+
+@dataclass(frozen=True)
+class QuarterCircle:
+    """rho(s) = sqrt(4 - s^2) / pi on [0, 2]. With s = 2 sin(theta) the mass up to s is (2 theta + sin 2 theta) / pi."""
+
+    def density(self, s: np.ndarray) -> np.ndarray:
+        return np.sqrt((2 - s) * (2 + s)) / np.pi
+
+    def cdf(self, s: np.ndarray) -> np.ndarray:
+        return _quarter_mass(np.arcsin(s / 2))
+
+    def quantile(self, u: np.ndarray) -> np.ndarray:
+        return 2 * np.sin(_inverse(_quarter_mass, u, np.pi / 2))
+
+
+@dataclass(frozen=True)
+class GaussianProduct:
+    """The non-zero singular values of Q R^T, both factors d x m with i.i.d. Gaussian entries, m = kappa d.
+
+    Their squares, scaled to mean 1, follow the free product of two Wishart laws of ratio kappa, whose S-transform is
+    1 / (1 + kappa z)^2. So the Stieltjes transform g(x) = int 1 / (x - lambda) and y = x g - 1 obey
+
+        x = (1+y) (1 + kappa y)^2 / y = 1/y + (1 + 2 kappa) + kappa (2 + kappa) y + kappa^2 y^2.
+
+    On the support y is not real while x is. Take the conjugate with Im y > 0 and write y = -e^(-i angle) / q, the
+    angle running from 0 (lower edge) to pi (upper edge). Then Im x = 0 says
+
+        q^3 - kappa (2 + kappa) q + 2 kappa^2 cos(angle) = 0,
+
+    which has three real roots. The right one is the largest, that is the smallest |y|: the arguments in x must cancel,
+    arg(1+y) + 2 arg(1 + kappa y) = arg y, and the left side grows with |y| from 0; the next root has x < 0. So x, the
+    density Im y / (pi x) and the mass are explicit in the angle, and no root of the cubic in y has to be picked.
+
+    The mass: g dx = (1+y) dlog x = dH with H = 2 y - 2 (1-kappa)/kappa log(1 + kappa y) - log y. With Im y > 0 the
+    density is Im g / pi, so the mass above x is Im(H(upper edge) - H(y)) / pi. H is real at the upper edge, and y and
+    1 + kappa y stay in the upper half plane, where the principal logarithm is continuous.
+    """
+
+    kappa: float
+
+    def density(self, s: np.ndarray) -> np.ndarray:
+        # x = x_max s^2 / 4, so the density in s is Im y / (pi x) dx/ds = 2 Im y / (pi s). At kappa = 1 it goes as
+        # s^(-1/3); there the lower edge is s = 0.
+        mass = 2 / np.pi * self._y(self._angle(s)).imag
+        return np.divide(mass, s, out=np.full_like(s, np.inf), where=s > 0)
+
+    def cdf(self, s: np.ndarray) -> np.ndarray:
+        return self._mass(self._angle(s))
+
+    def quantile(self, u: np.ndarray) -> np.ndarray:
+        return self.value(_inverse(self._mass, u, np.pi))
+
+    def value(self, angle: np.ndarray) -> np.ndarray:
+        """s = 2 sqrt(x / x_max), growing with the angle; dx/dy = 0 at the edges, that is 2 kappa y^2 + kappa y = 1."""
+        top = 2 / (self.kappa + np.sqrt(self.kappa**2 + 8 * self.kappa))
+        return 2 * np.sqrt(self._x(self._y(angle)) / self._x(top))
+
+    def _angle(self, s: np.ndarray) -> np.ndarray:
+        return _inverse(self.value, s, np.pi)
+
+    def _x(self, y: np.ndarray) -> np.ndarray:
+        # Moduli only: x is real, and the factors' arguments cancel exactly.
+        return np.abs(1 + y) * np.abs(1 + self.kappa * y) ** 2 / np.abs(y)
+
+    def _y(self, angle: np.ndarray) -> np.ndarray:
+        kappa, cos, sin = self.kappa, np.cos(angle), np.sin(angle)
+        # q = 2 sqrt(kappa (2+kappa) / 3) cos(third), 3 third = arccos(-c cos(angle)), c^2 = 27 kappa / (2+kappa)^3.
+        # That arccos would lose half its digits at the lower edge near kappa = 1: hence arctan2, and 1 - c^2 factored.
+        c, remainder = np.sqrt(27 * kappa / (2 + kappa) ** 3), (1 - kappa) * np.sqrt((8 + kappa) / (2 + kappa) ** 3)
+        third = np.arctan2(np.hypot(sin, remainder * cos), -c * cos) / 3
+        return (-cos + 1j * sin) / (2 * np.sqrt(kappa * (2 + kappa) / 3) * np.cos(third))
+
+    def _mass(self, angle: np.ndarray) -> np.ndarray:
+        """1 - Im(H(upper edge) - H(y)) / pi, with arg y = pi - angle."""
+        y = self._y(angle)
+        bent = 2 * (1 - self.kappa) / self.kappa * np.angle(1 + self.kappa * y)
+        return (angle + 2 * y.imag - bent) / np.pi
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """A law of singular values: a share of them follows the part of a `parent` law in [lower, 2], the rest are zero."""
+
+    share: float
+    lower: float
+    parent: QuarterCircle | GaussianProduct
+    #: The parent's mass in [lower, 2].
+    kept: float = 1.0
+
+    upper: ClassVar[float] = 2.0
+
+    @property
+    def atom(self) -> float:
+        """Mass at zero."""
+        return 1 - self.share
+
+    def density(self, s: ArrayLike) -> np.ndarray | float:
+        """Density at s >= 0 of the values that are not zero; its integral is 1 - atom."""
+        s = at_least("s", s, 0)
+        inside = (s >= self.lower) & (s < self.upper)
+        return scalar(np.where(inside, self._weight * self.parent.density(self._clip(s)), 0.0))
+
+    def cdf(self, s: ArrayLike) -> np.ndarray | float:
+        """Share of all singular values, zeros included, that are at most s >= 0."""
+        s = at_least("s", s, 0)
+        rising = self.atom + self._weight * (self.parent.cdf(self._clip(s)) - (1 - self.kept))
+        return scalar(np.select([s <= self.lower, s >= self.upper], [self.atom, 1.0], np.clip(rising, self.atom, 1)))
+
+    def quantile(self, u: ArrayLike) -> np.ndarray | float:
+        """The least s with cdf(s) >= u, for u in [0, 1]; at u = 0 the least singular value. Accurate to 1e-10."""
+        levels = np.asarray(u)
+        if levels.dtype.kind not in "iuf" or not np.all((levels >= 0) & (levels <= 1)):
+            raise refuse("u", plain(levels), "in [0, 1]")
+        levels = levels.astype(float)
+        inner = np.clip(1 - self.kept + (levels - self.atom) / self._weight, 1 - self.kept, 1)
+        bottom = 0.0 if self.atom > 0 else self.lower
+        conditions = [levels == 1, levels <= self.atom]
+        return scalar(np.select(conditions, [self.upper, bottom], self.parent.quantile(inner)))
+
+    def sample(self, count: int, random: np.random.Generator) -> np.ndarray:
+        """`count` independent values of this law. (Those of one matrix are not independent: they repel each other.)"""
+        count = whole("count", count, 1)
+        if not isinstance(random, np.random.Generator):
+            raise refuse("random", random, "a numpy.random.Generator")
+        return self.quantile(random.random(count))
+
+    def nonzero(self) -> Spectrum:
+        """The law of the non-zero values alone."""
+        return replace(self, share=1.0)
+
+    @property
+    def _weight(self) -> float:
+        return self.share / self.kept
+
+    def _clip(self, s: np.ndarray) -> np.ndarray:
+        return np.clip(s, self.lower, self.upper)
+
+
+def quarter_circle() -> Spectrum:
+    """rho(s) = sqrt(4 - s^2) / pi on [0, 2]."""
+    return Spectrum(1.0, 0.0, QuarterCircle())
+
+
+def at_capacity(kappa: float = 1.0) -> Spectrum:
+    """(1-kappa) delta_0 + rho(s) 1[X(1-kappa) <= s <= 2], X the quantile function of the quarter circle rho.
+
+    W of rank kappa d that stores as much as it can. Paper, claim 2, less the factor kappa before rho, which is a
+    misprint: the mass must be 1. Replica-symmetric for kappa < 1. Ten digits for kappa above 1e-6.
+    """
+    kappa = rank_fraction("kappa", kappa)
+    lower = float(QuarterCircle().quantile(np.asarray(1 - kappa)))
+    return Spectrum(kappa, lower, QuarterCircle(), kept=kappa)
+
+
+def initial_full() -> Spectrum:
+    """W with i.i.d. Gaussian entries: the quarter circle."""
+    return quarter_circle()
+
+
+def initial_factored(kappa: float = 1.0) -> Spectrum:
+    """W = Q R^T with i.i.d. Gaussian entries in the d x (kappa d) factors. Not the quarter circle, even for kappa = 1.
+
+    The paper's cubic is the law of the non-zero values alone; here a share 1 - kappa at zero is added.
+    """
+    law = GaussianProduct(rank_fraction("kappa", kappa))
+    lower = float(law.value(np.asarray(0.0))) if law.kappa < 1 else 0.0
+    return Spectrum(law.kappa, lower, law)
+
+
+def _quarter_mass(theta: np.ndarray) -> np.ndarray:
+    return (2 * theta + np.sin(2 * theta)) / np.pi
+
+
+def _inverse(rising: Callable[[np.ndarray], np.ndarray], value: np.ndarray, end: float) -> np.ndarray:
+    """The angle in [0, end] at which `rising` reaches `value`. By bisection: at the ends it is too flat for Newton."""
+    low, high = np.zeros(np.shape(value)), np.full(np.shape(value), end)
+    for _ in range(80):  # down to end / 2^80, so that small singular values keep their leading digits
+        middle = (low + high) / 2
+        before = rising(middle) < value
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return low
