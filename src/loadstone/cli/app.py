@@ -6,6 +6,9 @@ import sys
 
 import typer
 
+from loadstone.cli.capacity import capacity
+from loadstone.cli.certify import certify
+from loadstone.cli.check import check
 from loadstone.cli.instance import instance
 from loadstone.cli.predict import predict
 from loadstone.cli.reproduce import reproduce
@@ -15,10 +18,13 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="How many facts fit into a linear associative memory: store them, measure them, draw the transition.",
+    help="How many facts fit into a linear associative memory: predict, store, measure, prove.",
 )
 app.command()(predict)
 app.command()(train)
+app.command()(certify)
+app.command()(check)
+app.command()(capacity)
 app.command()(instance)
 app.command()(reproduce)
 

@@ -7,9 +7,11 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Float32, Int
 
 from loadstone.arguments import choice, whole
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.counters import Key
 from loadstone.problems.embeddings import own_vectors
@@ -64,6 +66,16 @@ class Regenerated(Problem):
         p, d = self.inputs.shape
         return own_scores(queries, own_vectors(self.key, rows.astype(jnp.uint32), p, d, self.law), "float32")
 
+    def arrays(self) -> Arrays:
+        p, d = self.inputs.shape
+        outputs = np.empty((p, p, d), np.float32)
+        for first in range(0, p, _ROWS_AT_A_TIME):
+            # The last rows are made with a full block of others, so that one compiled program does them all.
+            rows = first + np.arange(_ROWS_AT_A_TIME, dtype=np.uint32)
+            made = np.asarray(_made(self.key, jnp.asarray(rows), p, d, self.law))
+            outputs[first : first + _ROWS_AT_A_TIME] = made.transpose(0, 2, 1)[: p - first]
+        return Arrays(np.asarray(self.inputs), outputs, np.arange(p, dtype=np.int32))
+
     def in_float32(self) -> "Regenerated":
         return self
 
@@ -98,8 +110,14 @@ class Stored(Problem):
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
         return self.source.scores(queries, rows)
 
+    def arrays(self) -> Arrays:
+        return self.source.arrays()
+
     def in_float32(self) -> "Stored | Regenerated":
         return self if self.parts[0].dtype == jnp.float32 else self.source
+
+
+_made = partial(jax.jit, static_argnums=(2, 3, 4))(own_vectors)
 
 
 def _recall_part(

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.passes import shared_cpu
 from loadstone.problems.passes.shared import shared_recall, shared_scores
 from loadstone.problems.problem import Problem
@@ -54,6 +55,9 @@ class Facts(Problem):
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return shared_scores(queries, self.outputs, "float32")
+
+    def arrays(self) -> Arrays:
+        return Arrays(*(np.asarray(part) for part in (self.inputs, self.outputs, self.targets)))
 
     def in_float32(self) -> "Facts":
         return self

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from jaxtyping import Array, Float, Int
 
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.recall import Recall, exact
 
 
@@ -37,6 +38,9 @@ class Problem(Protocol):
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         """All scores of a few associations, given by their rows. The target of row mu is at `targets[mu]`."""
+
+    def arrays(self) -> Arrays:
+        """The instance as plain arrays, all outputs at hand: what a proof is about."""
 
     def in_float32(self) -> "Problem":
         """The same instance with no output rounded below float32: what final measurements are made on."""

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from scipy.fft import irfft
 from scipy.special import ndtr
 
+from loadstone.arguments import refuse
 from loadstone.theory.checks import each, whole_numbers
 from loadstone.theory.cone import MOST, merge_law
 
@@ -39,6 +40,30 @@ def gaussian_probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | fl
     """Phi((d^2 - p D) / sqrt(p Var k)): the same in the Gaussian form, within O(1/sqrt(p))."""
     p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
     return each(lambda p, d: _gaussian(int(p), int(d)), p, d)
+
+
+def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
+    """The p between which the exact capacity of a stream falls with at least this probability.
+
+    A stream's capacity is at least p exactly when its first p associations are storable, so its law has the tail
+    probability_storable(p, d).
+    """
+    (d,) = whole_numbers("d", [d], 1, 10**6)
+    if not 0 < share < 1:
+        raise refuse("share", share, "a number in (0, 1)")
+    rest = (1 - share) / 2
+    return _last_above(int(d), 1 - rest), _last_above(int(d), rest)
+
+
+def _last_above(d: int, probability: float) -> int:
+    """The largest p that is storable with more than this probability; 1 if there is none (nothing competes with one)."""
+    low, high = 1, 2
+    while _probability(high, d) > probability:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _probability(middle, d) > probability else (low, middle)
+    return low
 
 
 def _gaussian(p: int, d: int) -> float:

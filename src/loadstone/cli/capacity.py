@@ -1,0 +1,78 @@
+"""loadstone capacity: the exact number of associations that fit, stream by stream, beside the prediction."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.arguments import choice, whole
+from loadstone.cli.output import print_json, print_pairs, progress_of
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.load import load as alpha
+from loadstone.theory.storable import storable_interval
+
+
+def capacity(
+    d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
+    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    seed: Annotated[int, typer.Option(help="First stream.")] = 0,
+    seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
+    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
+    budget: Annotated[Optional[str], typer.Option(help="Memory for the dense Hessian, such as 8GiB.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """For each stream the largest p whose first p associations are storable, every verdict proved."""
+    d, seed, seeds = whole("d", d, 1), whole("seed", seed, 0), whole("seeds", seeds, 1)
+    choice("problem", problem, ("original", "decoupled"))
+
+    from loadstone.measurements.threshold import instance_capacity
+    from loadstone.memories.newton import Limits
+    from loadstone.problems.budget import Budget
+    from loadstone.problems.stream import Stream
+
+    predicted = float(capacity_associations(d))
+    interval = [int(p) for p in storable_interval(d)]
+    limits = Limits(steps, Budget.parse(budget) if budget else None)
+    found = []
+    with progress_of(f"{problem}, d = {d}", seeds) as advance:
+        for index in range(seeds):
+            tell = lambda p, verdict: advance(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
+            found.append(instance_capacity(problem, Stream(seed + index, d, law), max(2, round(predicted)), limits, tell))
+        advance(seeds, "")
+    decided = [one.p_c for one in found if one.p_c is not None]
+    record = {
+        "problem": problem,
+        "d": d,
+        "law": law,
+        "seeds": list(range(seed, seed + seeds)),
+        "p_c": [one.p_c for one in found],
+        "alpha_c": [None if one.p_c is None else float(alpha(one.p_c, d)) for one in found],
+        "mean_p_c": fmean(decided) if decided else None,
+        "undecided": seeds - len(decided),
+        "predicted_p_c": predicted,
+        "predicted_interval": interval,
+        "verdicts": sum(len(one.verdicts) for one in found),
+        "seconds": sum(one.seconds for one in found),
+    }
+    if json:
+        print_json(record)
+    else:
+        print_pairs(f"Exact capacity, {problem} problem, d = {d}", _rows(record))
+    if record["undecided"]:
+        raise typer.Exit(3)
+
+
+def _rows(record: dict[str, object]) -> dict[str, str]:
+    low, high = record["predicted_interval"]
+    listed = ", ".join("undecided" if p is None else str(p) for p in record["p_c"])
+    mean = record["mean_p_c"]
+    return {
+        f"largest storable p, seeds {record['seeds'][0]} to {record['seeds'][-1]}": listed,
+        "mean": "none decided" if mean is None else f"{mean:.2f}, load {alpha(mean, record['d']):.4f}",
+        "predicted (decoupled)": f"{record['predicted_p_c']:.2f}",
+        "predicted for 95 % of streams": f"{low} to {high}",
+        "verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s",
+    }

@@ -1,0 +1,92 @@
+"""loadstone certify: settle whether an instance is storable, with a proof in a file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.arguments import choice, whole
+from loadstone.cli.output import print_json, progress_of, say
+from loadstone.cli.size import associations_from
+from loadstone.files import check_writable
+
+#: Exit code of a search that ended without a proof.
+UNDECIDED_CODE = 3
+
+
+def certify(
+    d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
+    p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
+    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
+    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
+    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets) instead.")] = None,
+    steps: Annotated[int, typer.Option(help="Most Newton steps.")] = 200,
+    budget: Annotated[Optional[str], typer.Option(help="Memory for the dense Hessian, such as 8GiB.")] = None,
+    out: Annotated[Optional[str], typer.Option(help="File for the proof (.npz).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Decide whether any d x d matrix stores the associations. Exit code 0 if decided either way, 3 if not."""
+    if instance is not None and not (d is p is load is None):
+        raise ValueError("The instance is settled twice: give either --instance or a size (--d with --p or --load).")
+    if instance is None and d is None:
+        raise ValueError("The instance is not settled: give --d with --p or --load, or a file with --instance.")
+    choice("problem", problem, ("original", "decoupled"))
+    whole("seed", seed, 0)
+    if instance is None:
+        p = associations_from(p, load, d)
+    if out is not None and not out.endswith(".npz"):
+        raise ValueError(f"out is {out!r}, but must end in .npz.")
+    if out is not None:
+        check_writable(out)
+
+    from loadstone.measurements.threshold import Prefixes
+    from loadstone.memories.certificate import write_proof
+    from loadstone.memories.newton import Limits, decide
+    from loadstone.memories.verdict import UNDECIDED
+    from loadstone.problems.arrays import read_instance
+    from loadstone.problems.budget import Budget
+    from loadstone.problems.stream import Stream
+
+    limits = Limits(steps, Budget.parse(budget) if budget else None)
+    if instance is None:
+        arrays = Prefixes(problem, Stream(seed, d, law)).of(p)
+        about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}
+    else:
+        arrays = read_instance(instance)
+        about = {"problem": "decoupled" if arrays.own else "original", "instance": instance}
+        about |= {"d": arrays.inputs.shape[1], "p": len(arrays.targets)}
+    with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as advance:
+        tell = lambda step, loss, margin: advance(step, f"loss {loss:.4g}, smallest margin {margin:.3g}")  # noqa: E731
+        verdict = decide(arrays, limits, progress=tell)
+    if out is not None and verdict.verdict != UNDECIDED:
+        write_proof(out, arrays, verdict, about)
+        say(f"{out}: proof, to be checked with loadstone check {out}.")
+    record = about | {
+        "verdict": verdict.verdict,
+        "margin": verdict.margin,
+        "bound": verdict.bound,
+        "newton_steps": verdict.newton_steps,
+        "cg_products": verdict.cg_products,
+        "dense_solves": verdict.dense_solves,
+        "seconds": verdict.seconds,
+        "reason": verdict.reason,
+    }
+    if json:
+        print_json(record)
+    else:
+        print(_sentence(record))
+    if verdict.verdict == UNDECIDED:
+        raise typer.Exit(UNDECIDED_CODE)
+
+
+def _sentence(record: dict[str, object]) -> str:
+    ends = {
+        "storable": "a W of unit norm has every margin above {margin:.6g}.",
+        "not storable": "no W of unit norm has every margin above {bound:.3g}.",
+        "undecided": "{reason}",
+    }
+    work = "({newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, {seconds:.2f} s)"
+    return ("{verdict}: " + ends[record["verdict"]] + " " + work).format(**record)

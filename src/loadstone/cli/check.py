@@ -1,0 +1,28 @@
+"""loadstone check: verify a proof without the solver that found it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.cli.output import print_json
+
+
+def check(
+    proof: Annotated[str, typer.Argument(help="The proof (.npz) to check.")],
+    instance: Annotated[Optional[str], typer.Option(help="Also check that it is about this instance (.npz).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Check a proof. Exit code 0 only if it is valid."""
+    from loadstone.memories.certificate import check_proof
+    from loadstone.problems.arrays import read_instance
+
+    found = check_proof(proof, None if instance is None else read_instance(instance))
+    record = {"valid": found.valid, "verdict": found.verdict, "margin": found.margin, "bound": found.bound}
+    if json:
+        print_json(record | {"reason": found.reason})
+    else:
+        print(f"{'valid' if found.valid else 'NOT valid'}: {found.verdict or 'no verdict'}. {found.reason}")
+    if not found.valid:
+        raise typer.Exit(1)

@@ -1,0 +1,213 @@
+"""Exact verdicts: is there any W that stores the instance? A proof either way, by Newton's method on the cross-entropy.
+
+For full rank the question is a system of linear inequalities in W, and the cross-entropy settles it. If the system has
+a solution, minimising drives W towards one, and some iterate has every margin positive: a witness. If it has none, the
+Newton step V becomes small, and with S and dS the scores of W and of V the numbers
+
+    lambda_{mu rho} = P_{mu rho} (1 + dS_{mu rho} - sum_sigma P_{mu sigma} dS_{mu sigma}),   P = softmax(S),
+
+satisfy sum lambda (u_rho - u_target) e_mu^T = gradient + Hessian V = 0. Once none of them is negative they are a certificate
+(Gordan): a positive combination of the inequalities that says 0 > 0. What is claimed is checked by rounding.py, not by
+trusting the iteration.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from jaxtyping import Float64
+
+from loadstone.arguments import whole
+from loadstone.memories.certificate import CERTIFIED
+from loadstone.memories.hessian import Hessian
+from loadstone.memories.rounding import least_margin, margin_bound, scale
+from loadstone.memories.threads import all_threads, one_thread
+from loadstone.memories.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
+from loadstone.problems.exact import ExactPass
+from loadstone.problems.problem import Problem
+
+#: Relative residuals of the linear system: on the way, and when a certificate is in sight.
+_LOOSE, _TIGHT = 1e-2, 1e-13
+#: Weights below zero by less than this share of P are rounded away, and the bound pays for it.
+_NEARLY = 0.05
+_LONGEST_STEP = 2.0**20
+#: Root mean square score of a start.
+_MODERATE_SCORE = 3.0
+
+Progress = Callable[[int, float, float], None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up: Newton steps, and bytes for the dense Hessian (default: half of what is free)."""
+
+    steps: int = 200
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        whole("steps", self.steps, 1)
+
+
+def decide(
+    instance: Problem | Arrays,
+    limits: Limits = Limits(),
+    start: Float64[np.ndarray, "d d"] | None = None,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Decide whether any W stores the instance. `progress` sees (Newton steps, mean loss, smallest margin)."""
+    arrays = instance if isinstance(instance, Arrays) else instance.arrays()
+    if jax.default_backend() == "cpu":
+        with one_thread():
+            return _Search(arrays, np, limits, start, progress).run()
+    with jax.enable_x64(True):
+        return _Search(arrays, jax.numpy, limits, start, progress).run()
+
+
+class _Undecided(Exception):
+    """The search cannot go on; its message says why."""
+
+
+class _Search:
+    def __init__(self, arrays: Arrays, xp, limits: Limits, start, progress: Progress | None) -> None:
+        self.arrays, self.xp, self.limits, self.progress = arrays, xp, limits, progress
+        self.exact = ExactPass(arrays, xp)
+        n, d = arrays.inputs.shape
+        m = arrays.outputs.shape[-2]
+        self.weights = xp.zeros((d, d)) if start is None else self._moderate(xp.asarray(start, dtype=xp.float64))
+        self.scale = scale(arrays)
+        # Products of conjugate gradients that cost as much as half a dense solve.
+        self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
+        self.may_be_dense = (limits.budget or Budget()).allows(3 * 8 * d**4)
+        self.stalled = False
+        self.steps = self.products = self.dense_solves = 0
+        self.began = time.perf_counter()
+
+    def _moderate(self, weights):
+        """A start scaled down to scores of moderate size: at large ones the softmax has forgotten all but one rival."""
+        size = float(self.xp.sqrt((self.exact.scores(weights) ** 2).mean()))
+        return weights * min(1.0, _MODERATE_SCORE / size) if size > 0 else weights
+
+    def run(self) -> Verdict:
+        try:
+            with contextlib.suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
+                for _ in range(self.limits.steps):
+                    if (verdict := self._step()) is not None:
+                        return verdict
+                raise _Undecided(f"{self.limits.steps} Newton steps were not enough: raise the limit")
+            raise _Undecided("the Hessian is singular to working precision")
+        except _Undecided as end:
+            return self._verdict(UNDECIDED, reason=f"{end}.")
+
+    def _step(self) -> Verdict | None:
+        """Look for a witness and for a certificate at the present W, else move it."""
+        xp, exact = self.xp, self.exact
+        scores = exact.scores(self.weights)
+        if (verdict := self._witness(self.weights, scores)) is not None:
+            return verdict
+        softmax, losses = _softmax(scores, exact, xp)
+        if self.progress:
+            self.progress(self.steps, float(losses.mean()), float(exact.margins(scores).min()))
+        pull = exact.mean(softmax)
+        gradient = (pull - exact.target_outputs).T @ exact.inputs
+        with all_threads(len(gradient)):
+            hessian = Hessian(exact.inputs, exact.covariances(softmax, pull), xp)
+        try:
+            step, change, verdict = self._newton(hessian, gradient, softmax)
+        finally:
+            self.products += hessian.products
+        if verdict is not None:
+            return verdict
+        length = _line_search(scores, change, exact, xp)
+        if not np.isfinite(length) or length <= 0:
+            raise _Undecided("no step lowers the loss any more: the numbers have run out of digits")
+        self.weights = self.weights + length * step
+        self.steps += 1
+        return None
+
+    def _newton(self, hessian: Hessian, gradient, softmax):
+        """The Newton step, its scores, and a verdict if the step yields one."""
+        step = self._solve(hessian, -gradient, _LOOSE)
+        change = self.exact.scores(step)
+        if (verdict := self._witness(step, change)) is not None:
+            return step, change, verdict
+        factor = self._factors(softmax, change)
+        if float(factor.min()) > -_NEARLY:
+            step = self._solve(hessian, -gradient, _TIGHT)
+            change = self.exact.scores(step)
+            factor = self._factors(softmax, change)
+        certificate = np.asarray(self.xp.where(self.exact.is_target, 0.0, softmax * self.xp.maximum(factor, 0.0)))
+        if float((certificate.sum())) > 0 and float(factor.min()) > -_NEARLY:
+            bound = margin_bound(self.arrays, certificate)
+            if bound <= CERTIFIED * self.scale:
+                return step, change, self._verdict(NOT_STORABLE, certificate=certificate, bound=bound)
+        return step, change, None
+
+    def _factors(self, softmax, change):
+        """1 + dS - sum P dS for rivals; targets, whose weight does not matter, count as 1."""
+        mean = (softmax * change).sum(axis=1, keepdims=True)
+        return self.xp.where(self.exact.is_target, 1.0, 1.0 + change - mean)
+
+    def _solve(self, hessian: Hessian, target, tolerance: float):
+        if not self.stalled:
+            step, reached = hessian.conjugate_gradients(target, tolerance, self.most_products)
+            if reached:
+                return step
+            self.stalled = self.may_be_dense
+            if not self.may_be_dense:
+                return step  # a descent direction all the same
+        self.dense_solves += 1
+        return hessian.dense(target)
+
+    def _witness(self, weights, scores) -> Verdict | None:
+        if float(self.exact.margins(scores).min()) <= 0:
+            return None
+        witness = np.asarray(weights, np.float64)
+        witness = witness / np.linalg.norm(witness)
+        margin = least_margin(self.arrays, witness)
+        return self._verdict(STORABLE, witness=witness, margin=margin) if margin > 0 else None
+
+    def _verdict(self, verdict: str, **proof) -> Verdict:
+        seconds = time.perf_counter() - self.began
+        counts = (self.steps, self.products, self.dense_solves, seconds)
+        return Verdict(verdict, *counts, **proof, last=np.asarray(self.weights))
+
+
+def _softmax(scores, exact: ExactPass, xp):
+    """Weights of the outputs, and the loss of each association."""
+    top = scores.max(axis=1, keepdims=True)
+    weights = xp.exp(scores - top)
+    total = weights.sum(axis=1, keepdims=True)
+    target = xp.take_along_axis(scores, exact.targets[:, None], axis=1)
+    return weights / total, (top + xp.log(total) - target)[:, 0]
+
+
+def _line_search(scores, change, exact: ExactPass, xp) -> float:
+    """The length along the step at which the loss is least, to a tenth of itself: its slope is monotone."""
+
+    def slope(length: float) -> float:
+        softmax, _ = _softmax(scores + length * change, exact, xp)
+        target = xp.take_along_axis(change, exact.targets[:, None], axis=1)[:, 0]
+        return float(((softmax * change).sum(axis=1) - target).sum())
+
+    low, high = 0.0, 1.0
+    while slope(high) < 0:
+        low, high = high, 2 * high
+        if high > _LONGEST_STEP:
+            return low
+    if low == 0.0:  # rarely needed: the full step overshoots
+        while slope(high / 2) > 0:
+            high /= 2
+            if high < 1e-12:
+                return np.nan
+        low = high / 2
+    for _ in range(4):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return low

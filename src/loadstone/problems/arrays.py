@@ -1,0 +1,73 @@
+"""An instance as plain arrays, all numbers at hand: what proofs are about and files hold."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32, Int
+
+from loadstone.arguments import refuse
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Input n has the target `targets[n]` among its outputs: rows of `outputs`, or of `outputs[n]` if it has its own."""
+
+    inputs: Float32[np.ndarray, "n d"]
+    outputs: Float32[np.ndarray, "*n m d"]
+    targets: Int[np.ndarray, "n"]
+
+    def __post_init__(self) -> None:
+        n, d = self.inputs.shape
+        shape = self.outputs.shape
+        if self.outputs.ndim not in (2, 3) or shape[-1] != d or (self.outputs.ndim == 3 and shape[0] != n):
+            raise refuse("outputs.shape", shape, f"(m, {d}), or ({n}, m, {d}) where each input has its own outputs")
+        if shape[-2] < 2:
+            raise refuse("outputs.shape", shape, "at least two outputs, since one has no rival")
+        if self.targets.shape != (n,) or self.targets.min() < 0 or self.targets.max() >= shape[-2]:
+            raise refuse("targets", f"{self.targets.dtype}{self.targets.shape}", f"{n} places in 0..{shape[-2] - 1}")
+        for name in ("inputs", "outputs"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise refuse(name, "not finite somewhere", "finite everywhere")
+
+    @property
+    def own(self) -> bool:
+        """Whether each input has outputs of its own (decoupled)."""
+        return self.outputs.ndim == 3
+
+    @property
+    def target_outputs(self) -> Float32[np.ndarray, "n d"]:
+        return self.outputs[np.arange(len(self.targets)), self.targets] if self.own else self.outputs[self.targets]
+
+
+def read_instance(path: str | Path) -> Arrays:
+    """An instance from an .npz: inputs (n, d), outputs (m, d) or (n, m, d), and targets (default: output n for input n)."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            contents = {name: file[name] for name in ("inputs", "outputs", "targets") if name in file.files}
+    except (zipfile.BadZipFile, ValueError, EOFError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read as an instance: {error}.") from error
+    for name in ("inputs", "outputs"):
+        if name not in contents:
+            raise ValueError(f"{path} has no {name}: an instance holds inputs (n, d) and outputs (m, d) or (n, m, d).")
+        if contents[name].dtype.kind not in "fiu" or contents[name].size == 0:
+            raise refuse(name, f"{contents[name].dtype}{contents[name].shape}", "an array of numbers")
+    inputs, outputs = (_floats(contents[name]) for name in ("inputs", "outputs"))
+    if inputs.ndim != 2:
+        raise refuse("inputs.shape", inputs.shape, "(n, d)")
+    targets = contents.get("targets")
+    if targets is None:
+        targets = np.arange(len(inputs), dtype=np.int32)
+    elif targets.dtype.kind not in "iu":
+        raise refuse("targets", f"{targets.dtype}{targets.shape}", "whole numbers, one for each input")
+    return Arrays(inputs, outputs, targets.astype(np.int64))
+
+
+def _floats(array: np.ndarray) -> np.ndarray:
+    """float32 and float64 as they are, so that a proof is about the very numbers given; others as float64."""
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

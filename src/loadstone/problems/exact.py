@@ -1,0 +1,68 @@
+"""The pass in float64 with all scores at hand, and the second moments that Newton's method needs besides.
+
+It is written against NumPy's interface: `xp` is NumPy on a CPU, where nothing has to be compiled, and jax.numpy (with
+64-bit numbers switched on) on an accelerator.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+from jaxtyping import Float64
+
+from loadstone.problems.arrays import Arrays
+
+#: Numbers of own outputs weighted at a time.
+_NUMBERS_AT_A_TIME = 2**25
+
+
+class ExactPass:
+    """Scores, weights and their moments for one instance."""
+
+    def __init__(self, arrays: Arrays, xp: ModuleType = np) -> None:
+        self.xp = xp
+        self.own = arrays.own
+        self.inputs = xp.asarray(arrays.inputs, dtype=xp.float64)
+        self.outputs = xp.asarray(arrays.outputs, dtype=xp.float64)
+        self.targets = xp.asarray(arrays.targets)
+        self.target_outputs = xp.asarray(arrays.target_outputs, dtype=xp.float64)
+        n, m = len(arrays.targets), arrays.outputs.shape[-2]
+        self.is_target = xp.arange(m)[None, :] == self.targets[:, None]
+        self._pairs = np.triu_indices(self.inputs.shape[1])
+        self._products = None if self.own else self.outputs[:, self._pairs[0]] * self.outputs[:, self._pairs[1]]
+        self._rows = max(1, _NUMBERS_AT_A_TIME // (m * self.inputs.shape[1])) if self.own else n
+
+    def scores(self, weights: Float64[np.ndarray, "d d"]) -> Float64[np.ndarray, "n m"]:
+        """u_rho^T W e_mu for all competing outputs."""
+        queries = self.inputs @ weights.T
+        return (self.outputs @ queries[:, :, None])[:, :, 0] if self.own else queries @ self.outputs.T
+
+    def margins(self, scores: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n"]:
+        """Target's score less the best competing one."""
+        xp = self.xp
+        target = xp.take_along_axis(scores, self.targets[:, None], axis=1)[:, 0]
+        return target - xp.max(xp.where(self.is_target, -xp.inf, scores), axis=1)
+
+    def mean(self, softmax: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n d"]:
+        """The pull: outputs averaged with these weights."""
+        return (softmax[:, None, :] @ self.outputs)[:, 0, :] if self.own else softmax @ self.outputs
+
+    def covariances(
+        self, softmax: Float64[np.ndarray, "n m"], mean: Float64[np.ndarray, "n d"]
+    ) -> Float64[np.ndarray, "n d d"]:
+        """C_mu, the covariance of the outputs of mu under its weights."""
+        xp = self.xp
+        if self.own:
+            pieces = []
+            for first in range(0, softmax.shape[0], self._rows):
+                part = self.outputs[first : first + self._rows]
+                weighted = part * softmax[first : first + self._rows, :, None]
+                pieces.append(xp.swapaxes(part, 1, 2) @ weighted)
+            second = xp.concatenate(pieces)
+        else:
+            d = self.inputs.shape[1]
+            place = np.zeros((d, d), int)
+            place[self._pairs] = place[self._pairs[::-1]] = np.arange(len(self._pairs[0]))
+            second = (softmax @ self._products)[:, place]
+        return second - mean[:, :, None] * mean[:, None, :]
