@@ -1,4 +1,4 @@
-"""Proofs as files, and their checker: it shares no code with the solver and trusts nothing that it can compute.
+"""Proofs as files, and their checker: it imports no solver and trusts nothing that it can compute.
 
 A proof is an .npz with the whole instance (inputs, outputs, targets), the verdict, and either a witness W or Farkas
 weights ('multipliers'), together with what they are stated to prove. The checker recomputes it with proven rounding
@@ -30,7 +30,7 @@ from loadstone.problems.arrays import Arrays
 
 VERSION = 1
 #: A certificate counts if it rules out margins above this share of the largest possible score.
-CERTIFIED = 1e-9
+_CERTIFIED = 1e-9
 #: Stated and recomputed numbers may differ in the order of their sums, never by more than this.
 _AGREEMENT = 1e-6
 
@@ -48,6 +48,11 @@ class Check:
 
 class _Refused(Exception):
     """The proof does not hold; the message says why."""
+
+
+def weakest_bound(arrays: Arrays) -> float:
+    """The largest bound on the margins that counts as 'not storable'; above 0 even if all scores are 0."""
+    return _CERTIFIED * scale(arrays) + 1e-200
 
 
 def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[str, object] | None = None) -> None:
@@ -110,15 +115,16 @@ def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check
         raise _Refused("no rival has a positive multiplier")
     if not bound <= stated * (1 + _AGREEMENT):
         raise _Refused(f"the multipliers prove a bound of {bound:.3g}, not the stated {stated:.3g}")
-    if not stated <= CERTIFIED * scale(arrays):
-        raise _Refused(f"the bound {stated:.3g} is too weak: at most {CERTIFIED * scale(arrays):.3g} counts")
+    if not stated <= (limit := weakest_bound(arrays)):
+        raise _Refused(f"the bound {stated:.3g} is too weak: at most {limit:.3g} counts")
     reason = f"No W of unit norm has all margins above {stated:.3g}."
     return Check(True, NOT_STORABLE, reason, bound=stated)
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # NumPy leaves a file that it cannot read open, so it is opened here.
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             contents = {name: file[name] for name in file.files}
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, KeyError, NotImplementedError) as error:
         raise _Refused(f"the file is damaged or not a proof ({error})") from error

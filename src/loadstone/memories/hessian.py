@@ -7,6 +7,7 @@ is made (one product over pairs of components) and factorised, 8 d^4 bytes.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from types import ModuleType
 
@@ -42,6 +43,8 @@ class Hessian:
         precondition = self._kronecker()
         v, rest = xp.zeros_like(target), target
         goal = tolerance * float(xp.linalg.norm(target))
+        if goal == 0:
+            return v, True
         direction = near = precondition(rest)
         size = float((rest * near).sum())
         for _ in range(most):
@@ -61,7 +64,7 @@ class Hessian:
     def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
         """Solve H V = target by a Cholesky factorisation, refined against the product."""
         if self._solve is None:
-            with all_threads(len(target)):
+            with all_threads(len(target), self.xp):
                 self._solve = self._factorised()
         solve = lambda right: self._solve(right.reshape(-1)).reshape(right.shape)  # noqa: E731
         v = solve(target)
@@ -70,26 +73,34 @@ class Hessian:
         return v
 
     def _kronecker(self) -> Callable[[Matrix], Matrix]:
-        xp = self.xp
-        d = self.inputs.shape[1]
-        left = self.covariances.mean(axis=0)
-        right = self.inputs.T @ self.inputs
-        # The ridge matters only where there are fewer outputs or inputs than dimensions.
-        left = xp.linalg.inv(left + xp.eye(d) * (1e-10 * float(xp.trace(left)) / d + 1e-300))
-        right = xp.linalg.inv(right + xp.eye(d) * (1e-10 * float(xp.trace(right)) / d + 1e-300))
+        left = _inverse(self.covariances.mean(axis=0), self.xp)
+        right = _inverse(self.inputs.T @ self.inputs, self.xp)
         return lambda matrix: left @ matrix @ right
 
     def _factorised(self) -> Callable[[Float64[np.ndarray, "d*d"]], Float64[np.ndarray, "d*d"]]:
-        matrix = _matrix(self.inputs, self.covariances, self.xp)
-        size = matrix.shape[0]
-        # The ridge lets directions through that no association sees; refinement takes its effect out elsewhere.
-        ridge = 1e-14 * float(self.xp.trace(matrix)) / size
-        if self.xp is np:
+        # A ridge lets directions through that no association sees, or none any more; refinement takes its effect out
+        # elsewhere. It is raised until the factorisation succeeds.
+        for ridge in (1e-14, 1e-12, 1e-10):
+            matrix = _matrix(self.inputs, self.covariances, self.xp)
+            size = matrix.shape[0]
+            ridge *= float(self.xp.trace(matrix)) / size
+            if self.xp is not np:
+                lower = _cholesky(matrix, ridge)
+                if bool(self.xp.isfinite(lower[-1, -1])):
+                    return lambda right: jax.scipy.linalg.cho_solve((lower, True), right)  # noqa: B023
+                continue
             matrix[np.arange(size), np.arange(size)] += ridge
-            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-            return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
-        lower = _cholesky(matrix, ridge)
-        return lambda right: jax.scipy.linalg.cho_solve((lower, True), right)
+            with contextlib.suppress(np.linalg.LinAlgError):
+                factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+                return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
+        raise np.linalg.LinAlgError("the Hessian is singular to working precision")
+
+
+def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
+    """Inverse on the range: with fewer inputs or outputs than dimensions, nothing happens in the other directions."""
+    values, vectors = xp.linalg.eigh(matrix)
+    seen = values > 1e-12 * values[-1]
+    return (vectors * xp.where(seen, 1 / xp.where(seen, values, 1.0), 0.0)[None, :]) @ vectors.T
 
 
 def _matrix(

@@ -23,9 +23,9 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import whole
-from loadstone.memories.certificate import CERTIFIED
+from loadstone.memories.certificate import weakest_bound
 from loadstone.memories.hessian import Hessian
-from loadstone.memories.rounding import least_margin, margin_bound, scale
+from loadstone.memories.rounding import least_margin, margin_bound
 from loadstone.memories.threads import all_threads, one_thread
 from loadstone.memories.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
 from loadstone.problems.arrays import Arrays
@@ -34,9 +34,9 @@ from loadstone.problems.exact import ExactPass
 from loadstone.problems.problem import Problem
 
 #: Relative residuals of the linear system: on the way, and when a certificate is in sight.
-_LOOSE, _TIGHT = 1e-2, 1e-13
-#: Weights below zero by less than this share of P are rounded away, and the bound pays for it.
-_NEARLY = 0.05
+_LOOSE, _TIGHT = 1e-2, 1e-12
+#: Share of multipliers below zero that may be cut off, and how often the rest is made to fit again.
+_CUT_OFF, _POLISHING_ROUNDS = 0.01, 6
 _LONGEST_STEP = 2.0**20
 #: Root mean square score of a start.
 _MODERATE_SCORE = 3.0
@@ -81,7 +81,7 @@ class _Search:
         n, d = arrays.inputs.shape
         m = arrays.outputs.shape[-2]
         self.weights = xp.zeros((d, d)) if start is None else self._moderate(xp.asarray(start, dtype=xp.float64))
-        self.scale = scale(arrays)
+        self.weakest_bound = weakest_bound(arrays)
         # Products of conjugate gradients that cost as much as half a dense solve.
         self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
         self.may_be_dense = (limits.budget or Budget()).allows(3 * 8 * d**4)
@@ -116,7 +116,7 @@ class _Search:
             self.progress(self.steps, float(losses.mean()), float(exact.margins(scores).min()))
         pull = exact.mean(softmax)
         gradient = (pull - exact.target_outputs).T @ exact.inputs
-        with all_threads(len(gradient)):
+        with all_threads(len(gradient), xp):
             hessian = Hessian(exact.inputs, exact.covariances(softmax, pull), xp)
         try:
             step, change, verdict = self._newton(hessian, gradient, softmax)
@@ -137,22 +137,34 @@ class _Search:
         change = self.exact.scores(step)
         if (verdict := self._witness(step, change)) is not None:
             return step, change, verdict
-        factor = self._factors(softmax, change)
-        if float(factor.min()) > -_NEARLY:
-            step = self._solve(hessian, -gradient, _TIGHT)
-            change = self.exact.scores(step)
-            factor = self._factors(softmax, change)
-        certificate = np.asarray(self.xp.where(self.exact.is_target, 0.0, softmax * self.xp.maximum(factor, 0.0)))
-        if float((certificate.sum())) > 0 and float(factor.min()) > -_NEARLY:
-            bound = margin_bound(self.arrays, certificate)
-            if bound <= CERTIFIED * self.scale:
-                return step, change, self._verdict(NOT_STORABLE, certificate=certificate, bound=bound)
-        return step, change, None
-
-    def _factors(self, softmax, change):
-        """1 + dS - sum P dS for rivals; targets, whose weight does not matter, count as 1."""
         mean = (softmax * change).sum(axis=1, keepdims=True)
-        return self.xp.where(self.exact.is_target, 1.0, 1.0 + change - mean)
+        multipliers = self.xp.where(self.exact.is_target, 0.0, softmax * (1.0 + change - mean))
+        return step, change, self._certificate(multipliers)
+
+    def _certificate(self, multipliers) -> Verdict | None:
+        """A certificate from multipliers of which at most a small part is negative.
+
+        That part is cut off, which leaves a residual R. Multipliers lambda (1 + <u_rho - u_target, Y e_mu>) have none if Y
+        solves the system of the Hessian with lambda in the place of the softmax; while these are positive, or nearly, the
+        residual falls by orders of magnitude with each round.
+        """
+        xp, exact = self.xp, self.exact
+        for _ in range(_POLISHING_ROUNDS):
+            kept = xp.maximum(multipliers, 0.0)
+            total = float(kept.sum())
+            if not total > 0 or float((kept - multipliers).sum()) > _CUT_OFF * total:
+                return None
+            bound = margin_bound(self.arrays, np.asarray(kept))
+            if bound <= self.weakest_bound:
+                return self._verdict(NOT_STORABLE, certificate=np.asarray(kept), bound=bound)
+            sums = exact.mean(kept)
+            residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
+            hessian = Hessian(exact.inputs, exact.spreads(kept, sums), xp)
+            change = exact.scores(self._solve(hessian, -residual, _TIGHT))
+            self.products += hessian.products
+            own = xp.take_along_axis(change, exact.targets[:, None], axis=1)
+            multipliers = kept * (1.0 + change - own)
+        return None
 
     def _solve(self, hessian: Hessian, target, tolerance: float):
         if not self.stalled:

@@ -48,7 +48,7 @@ def read_instance(path: str | Path) -> Arrays:
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             contents = {name: file[name] for name in ("inputs", "outputs", "targets") if name in file.files}
     except (zipfile.BadZipFile, ValueError, EOFError, KeyError) as error:
         raise ValueError(f"{path} cannot be read as an instance: {error}.") from error

@@ -52,17 +52,27 @@ class ExactPass:
         self, softmax: Float64[np.ndarray, "n m"], mean: Float64[np.ndarray, "n d"]
     ) -> Float64[np.ndarray, "n d d"]:
         """C_mu, the covariance of the outputs of mu under its weights."""
+        return self._second_moments(softmax) - mean[:, :, None] * mean[:, None, :]
+
+    def spreads(
+        self, weights: Float64[np.ndarray, "n m"], sums: Float64[np.ndarray, "n d"]
+    ) -> Float64[np.ndarray, "n d d"]:
+        """Sum over rho of weight (u_rho - u_target) (u_rho - u_target)^T, for weights with weighted sums `sums`."""
+        own = self.target_outputs
+        cross = sums[:, :, None] * own[:, None, :]
+        total = weights.sum(axis=1)[:, None, None]
+        return self._second_moments(weights) - cross - self.xp.swapaxes(cross, 1, 2) + total * own[:, :, None] * own[:, None, :]
+
+    def _second_moments(self, weights: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n d d"]:
         xp = self.xp
         if self.own:
             pieces = []
-            for first in range(0, softmax.shape[0], self._rows):
+            for first in range(0, weights.shape[0], self._rows):
                 part = self.outputs[first : first + self._rows]
-                weighted = part * softmax[first : first + self._rows, :, None]
+                weighted = part * weights[first : first + self._rows, :, None]
                 pieces.append(xp.swapaxes(part, 1, 2) @ weighted)
-            second = xp.concatenate(pieces)
-        else:
-            d = self.inputs.shape[1]
-            place = np.zeros((d, d), int)
-            place[self._pairs] = place[self._pairs[::-1]] = np.arange(len(self._pairs[0]))
-            second = (softmax @ self._products)[:, place]
-        return second - mean[:, :, None] * mean[:, None, :]
+            return xp.concatenate(pieces)
+        d = self.inputs.shape[1]
+        place = np.zeros((d, d), int)
+        place[self._pairs] = place[self._pairs[::-1]] = np.arange(len(self._pairs[0]))
+        return (weights @ self._products)[:, place]

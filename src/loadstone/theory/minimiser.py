@@ -1,19 +1,19 @@
 """Loss and accuracy of the memory that cross-entropy training converges to above capacity: no free parameter.
 
-With h = sqrt(Q) eta, eta ~ N(0, I_p), the scores of one association (the target's is the first) are those that pay
-least for loss and for leaving h, s = argmin [logsumexp(s) - s_1 + |s - h|^2 / (2 chi)], and
+With h = sqrt(Q) eta, eta ~ N(0, I_p), the scores of one association (its target's is the first) weigh loss against
+distance from h, s = argmin [logsumexp(s) - s_1 + |s - h|^2 / (2 chi)], and
 
     p E|s - h|^2 = d^2 Q,    p E sum_rho (1 - ds_rho / dh_rho) = d^2                                  (F1, F2)
 
-fix chi and Q = |W|_F^2. Full rank, inputs and outputs N(0, I_d), decoupled; Gaussian equivalence, large d. A solution
-exists exactly when p D(p) > d^2 (cone.py): elsewhere all is stored and the loss only vanishes as |W| grows.
+fix chi and Q = |W|_F^2. Full rank, decoupled, inputs and outputs N(0, I_d), Gaussian equivalence, large d. A solution
+exists exactly when p D(p) > d^2 (cone.py); else all is stored, and the loss vanishes only in the limit of large W.
 
 With pi = softmax(s), s = h + chi (e_1 - pi). Three exact consequences are used:
-- the target wins exactly when h_1 + chi > max of the rivals' h, so accuracy = E Phi(eta_1 + r)^(p-1), r = chi / sqrt(Q):
-  the accuracy of a Hebbian memory whose target stands out by r deviations;
-- Stein's lemma turns the left of F2 into p r E[pi . eta - eta_1]. With F1 this says E[s_1 - pi . s] = 0: no gain from
-  scaling W. It has far less noise near capacity, where derivatives of s jump, and more noise far from it;
-- as Q and r grow, s / sqrt(Q) tends to the projection of eta onto K_p, and both left sides, over d^2, to p D(p) / d^2.
+- the target wins exactly when h_1 + chi exceeds the rivals' h. So accuracy = E Phi(eta_1 + r)^(p-1), r = chi / sqrt(Q),
+  that of a Hebbian memory whose target stands out by r deviations;
+- by Stein's lemma the left of F2 is p r E[pi . eta - eta_1]. With F1 this says E[s_1 - pi . s] = 0: scaling W gains
+  nothing. It is far less noisy near capacity, where derivatives of s jump, and noisier far from it;
+- as Q and r grow, s / sqrt(Q) tends to the projection of eta onto K_p, and F1 and F2 both to p D(p) = d^2.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from loadstone.theory.checks import whole_numbers
 from loadstone.theory.cone import MOST, mean_merged, project
 from loadstone.theory.load import load as load_of
 
+Array = np.ndarray
 ABOVE, STORABLE, FAILED = "above capacity", "storable: no finite minimiser", "not converged"
 
 #: Samples of one group, each in its own stratum of eta_1. Groups are independent: their scatter gives the error bars.
@@ -36,18 +37,18 @@ _GROUP = 128
 #: Up to this p a sample holds every rival; beyond it, the _TOP best and quadrature nodes for the others.
 _WHOLE, _TOP = 256, 128
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
-#: Relative residual of F1 and F2 on the sample at which the root is found: far below any Monte Carlo error.
-_TOLERANCE = 1e-8
-#: Step in log norm and log r for derivatives by differences.
-_STEP = 1e-3
+#: Residual of F1 and F2 at which a root is found, far below their noise; step in log norm and log r for derivatives.
+_TOLERANCE, _STEP = 1e-8, 1e-3
+#: Up to this p D(p) / d^2 - 1 all is stored. It is rounding of D(p): p = 2, d = 1 should give 0.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Minimiser:
-    """What theory says of the cross-entropy minimiser; every `_error` is a standard error of the Monte Carlo mean.
+    """What theory says of the cross-entropy minimiser. Every `_error` is the standard error of a Monte Carlo mean.
 
-    `residuals` are left over right side of F1 and of F2, less 1. A storable p has none to solve: there they are the
-    limit p D(p) / d^2 - 1 <= 0. A status of 'not converged' means that no number here is to be used.
+    `residuals` are left over right side of F1 and of F2 on the sample, less 1. A storable p has no equations to solve:
+    there they are the limit p D(p) / d^2 - 1 <= 0 for large W. Where no root was found, the results are NaN.
     """
 
     p: int
@@ -68,84 +69,78 @@ class Minimiser:
 def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     """The minimiser at whole p in 2..10^15 and whole d >= 1, from `samples` (rounded up to groups of 128) of eta.
 
-    With the default the loss has an error near 0.1 %, a few times that within 1 % of capacity. Real instances are a
-    mixture of storable ones and others as close to capacity as sqrt(p Var k), see storable.py.
+    With the default the loss has an error of 0.2 % or less, in some 3 s for any p, 8 s close to capacity. Where p D(p)
+    is within 0.1 % of d^2, rare samples decide, and error bars can be too small by a factor of 2. There the theory
+    ends anyway: instances within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
     """
     p, d = int(whole_numbers("p", p, 2, MOST)), int(whole_numbers("d", d, 1, 10**9))
     groups = -(-int(whole_numbers("samples", samples, 8 * _GROUP, 10**7)) // _GROUP)
     seed = int(whole_numbers("seed", seed, 0, 2**32 - 1))
     load, excess = load_of(p, d), p * mean_merged(p) / d**2 - 1
-    if excess <= 0:
+    if excess <= _ROUNDING:
         return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, 0.0, 0.0, 0.0, 0.0, STORABLE, (excess, excess))
-    start = _coarse_root(_Sample(p, d, 1, seed))
     sample = _Sample(p, d, groups, seed)
-    found, rows, slopes = _newton(sample, start)
-    residuals = rows[:2] @ sample.weights
-    status = ABOVE if np.abs(residuals).max() < _TOLERANCE else FAILED
-    loss, norm, chi = float(rows[2] @ sample.weights), float(np.exp(found[0])), float(np.exp(found.sum()))
+    point, rows, slopes = _newton(sample, _coarse_root(_Sample(p, d, 1, seed)))
+    residuals = tuple(map(float, rows[:2] @ sample.weights))
+    if not max(map(abs, residuals)) < _TOLERANCE:
+        return Minimiser(p, d, load, *[np.nan] * 8, FAILED, residuals)
+    loss, norm, chi = float(rows[2] @ sample.weights), float(np.exp(point[0])), float(np.exp(point.sum()))
+    low, accuracy, high = (_accuracy(p, np.exp(point[1] + step)) for step in (-_STEP, 0, _STEP))
 
-    # A group whose means differ from zero by F_g would have had its root elsewhere, by -J^-1 F_g.
-    scatter = sample.group_residuals(rows[:3])
-    moved = -np.linalg.solve(slopes[:2], scatter[:2])
-    accuracies = [_accuracy(p, np.exp(found[1] + step)) for step in (-_STEP, 0, _STEP)]
-    accuracy_slope = (accuracies[2] - accuracies[0]) / (2 * _STEP)
-    influences = [scatter[2] + slopes[2] @ moved, accuracy_slope * moved[1], norm * moved[0], chi * moved.sum(axis=0)]
+    # A group whose means of F1 and F2 are off by F_g would alone have had its root elsewhere, by -J^-1 F_g.
+    off = sample.group_residuals(rows[:3])
+    moved = -np.linalg.solve(slopes[:2], off[:2])
+    recall = (high - low) / (2 * _STEP) * moved[1]
+    influences = off[2] + slopes[2] @ moved, recall, norm * moved[0], chi * moved.sum(axis=0)
     errors = [float(np.std(influence, ddof=1) / np.sqrt(groups)) for influence in influences]
-    return Minimiser(p, d, load, loss, accuracies[1], norm, chi, *errors, status, tuple(map(float, residuals)))
+    return Minimiser(p, d, load, loss, accuracy, norm, chi, *errors, ABOVE, residuals)
 
 
 class _Sample:
     """Groups of samples of eta, made anew from their seeds at each evaluation, so that memory holds one group.
 
     The same eta serve every (Q, chi): the root is smooth. They are weighted so that the means of dist^2(eta, K_p), of
-    the number of merged rivals k, of eta_1 and of its square are exactly D(p), D(p), 0 and 1 (control variates with
+    the number k of merged rivals, of eta_1 and of its square are exactly D(p), D(p), 0 and 1 (control variates with
     coefficients by regression). So F1 and F2 have the right limits on the sample too: there is a root on it when
     there is one at all, and near capacity, where |s - h|^2 / Q is nearly dist^2, hardly any noise is left.
     """
 
     def __init__(self, p: int, d: int, groups: int, seed: int):
-        self.p, self.d, self.groups, self.seed = p, d, groups, seed
-        excess = mean_merged(p) * p / d**2
-        self.by_parts = excess < 2  # where Stein's form of F2 has less noise than the derivative
-        controls = np.concatenate([_controls(self._draw(group)[0]) for group in range(groups)], axis=1)
+        self.p, self.d, self.groups = p, d, groups
+        self.draw = lambda group: _draw(p, np.random.default_rng([seed, group]))
+        self.by_parts = p * mean_merged(p) < 2 * d**2  # there Stein's form of F2 has less noise than the derivatives
+        controls = np.concatenate([_controls(self.draw(group)[0]) for group in range(groups)], axis=1)
         centre, count = controls.mean(axis=1), controls.shape[1]
-        self.known = np.array([mean_merged(p), mean_merged(p), 0.0, 1.0])
         self.controls = controls - centre[:, None]
         self.inverse = np.linalg.pinv(self.controls @ self.controls.T / count)
-        self.weights = (1 + (self.known - centre) @ self.inverse @ self.controls) / count
+        missing = np.array([mean_merged(p), mean_merged(p), 0.0, 1.0]) - centre
+        self.weights = (1 + missing @ self.inverse @ self.controls) / count
 
-    def rows(self, point: np.ndarray, levels: np.ndarray | None = None) -> np.ndarray:
-        """Of every sample at point = (log norm, log r): its parts of F1 and F2, its loss, its logsumexp(s).
-
-        `levels`, the logsumexp(s) at a nearby point, saves iterations.
-        """
+    def rows(self, point: Array, levels: Array | None = None) -> Array:
+        """F1, F2, loss and logsumexp(s) of every sample at (log norm, log r). `levels`: logsumexp(s) nearby."""
         norm, chi, made = np.exp(point[0]), np.exp(point.sum()), []
         for group in range(self.groups):
             level = None if levels is None else levels[group * _GROUP : (group + 1) * _GROUP]
-            distance, derivative, by_parts, loss, level = _observe(*self._draw(group), norm, chi, level)
-            codimension = by_parts if self.by_parts else derivative
-            scale = self.p / self.d**2
-            made.append([scale * distance / norm**2 - 1, scale * codimension - 1, loss, level])
+            distance, by_derivatives, by_parts, loss, level = _observe(*self.draw(group), norm, chi, level)
+            parts = np.stack([distance / norm**2, by_parts if self.by_parts else by_derivatives])
+            made.append([*(self.p / self.d**2 * parts - 1), loss, level])
         return np.concatenate(made, axis=1)
 
-    def group_residuals(self, rows: np.ndarray) -> np.ndarray:
+    def group_residuals(self, rows: Array) -> Array:
         """Means of each group, less the overall mean and what the controls explain."""
         explained = (rows @ self.controls.T / rows.shape[1]) @ self.inverse @ self.controls
         left = rows - rows.mean(axis=1, keepdims=True) - explained
         return left.reshape(len(rows), self.groups, _GROUP).mean(axis=2)
 
-    def _draw(self, group: int) -> tuple[np.ndarray, np.ndarray]:
-        return _draw(self.p, np.random.default_rng([self.seed, group]))
 
-
-def _draw(p: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _draw(p: int, random: np.random.Generator) -> tuple[Array, Array]:
     """A group of eta, target first, and how many rivals each column stands for.
 
-    Beyond _WHOLE rivals, the best _TOP are exact order statistics (of uniform numbers, through exponential spacings).
-    Given the last of these, the others are independent normal numbers below it. They enter only through sums over all
-    of them, of functions that are smooth there: each is merged at most in a small part, since the sum of
-    chi pi / (1 + chi pi) is about d^2 / p < D(p), far below _TOP. Replacing these sums by their means, taken by
-    quadrature, changes every result in second order of their fluctuations: below 1e-4, measured for p = 300 to 4000.
+    Of more than _WHOLE, the best _TOP are exact order statistics (of uniform numbers, through exponential spacings).
+    Given the last of these, the others are independent normal numbers below it, and enter through sums over all of
+    them. None is pulled much: the sum of chi pi / (1 + chi pi) is about d^2 / p < D(p), far below _TOP. So these sums
+    are of smooth functions, and their means, by quadrature, can stand for them: results change in second order of their
+    fluctuations, by 1e-4 or less (on the same samples: against all rivals at p = 300..4000, 4096 of them up to 10^12).
     """
     target = ndtri((np.arange(_GROUP) + random.random(_GROUP)) / _GROUP)[:, None]
     if p <= _WHOLE:
@@ -158,20 +153,17 @@ def _draw(p: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([target, best, others], axis=1), np.concatenate([np.ones((_GROUP, 1 + _TOP)), counts], axis=1)
 
 
-def _controls(eta: np.ndarray) -> np.ndarray:
+def _controls(eta: Array) -> Array:
     """Quantities with known means: dist^2(eta, K_p), k, eta_1, eta_1^2. Quadrature nodes lie too low to be merged."""
     projection, merged = project(eta)
     return np.stack([((eta - projection) ** 2).sum(axis=1), merged, eta[:, 0], eta[:, 0] ** 2])
 
 
-def _prox(
-    eta: np.ndarray, counts: np.ndarray, norm: float, chi: float, level: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def _prox(eta: Array, counts: Array, norm: float, chi: float, level: Array | None = None) -> tuple[Array, Array]:
     """chi pi, for each column of each sample, and level = logsumexp(s).
 
-    s + chi pi = h + chi e_1 and pi = exp(s - level), so chi pi = omega(h + chi e_1 + log chi - level) with Wright's omega,
-    omega + log omega = x. The level is the root of total(level) = chi, where total is the sum of all omega, falling
-    and convex, with a logarithm of slope above -1.
+    s + chi pi = h + chi e_1 and pi = exp(s - level), so chi pi = omega(h + chi e_1 + log chi - level), with Wright's
+    omega + log omega = x. At the level they add up to chi; their sum falls, convex, its logarithm no steeper than -1.
     """
     x = norm * eta
     x[:, 0] += chi
@@ -190,13 +182,11 @@ def _prox(
     return pull, level
 
 
-def _observe(
-    eta: np.ndarray, counts: np.ndarray, norm: float, chi: float, level: np.ndarray | None = None
-) -> tuple[np.ndarray, ...]:
-    """Of every sample |s - h|^2, the left of F2 by derivatives and by parts, the loss, and logsumexp(s)."""
+def _observe(eta: Array, counts: Array, norm: float, chi: float, level: Array | None = None) -> tuple[Array, ...]:
+    """Of every sample |s - h|^2, the sum in F2 by derivatives and by parts, the loss, and logsumexp(s)."""
     pull, level = _prox(eta, counts, norm, chi, level)
     counted = counts * pull
-    rivals = counted[:, 1:].sum(axis=1)  # chi (1 - pi_1)
+    rivals = counted[:, 1:].sum(axis=1)  # chi (1 - pi_1), without cancellation
     distance = rivals**2 + (counted[:, 1:] * pull[:, 1:]).sum(axis=1)
     # ds/dh = (I + chi C)^-1, C the covariance of the softmax: a diagonal less one dyad, inverted by Sherman-Morrison.
     share = pull / (1 + pull)
@@ -210,8 +200,8 @@ def _accuracy(p: int, ratio: float) -> float:
     return float(hebbian.accuracy(p, np.log(p) / ratio**2))
 
 
-def _coarse_root(sample: _Sample) -> np.ndarray:
-    """(log norm, log r) on a small sample: at each norm F1, rising in r, gives r; then F2 rises through 0 in the norm."""
+def _coarse_root(sample: _Sample) -> Array:
+    """(log norm, log r) on a small sample: at each norm F1, rising in r, gives r; then F2 rises through 0 with norm."""
     means = lambda norm, ratio: sample.rows(np.array([norm, ratio]))[:2] @ sample.weights  # noqa: E731
     least = 0.5 * np.log(sample.d**2 / (2 * sample.p))  # |s - h|^2 < 2 chi^2
 
@@ -219,32 +209,30 @@ def _coarse_root(sample: _Sample) -> np.ndarray:
         high = least + 0.5
         while means(norm, high)[0] < 0:
             high += 0.5
-        return brentq(lambda value: means(norm, value)[0], least, high, xtol=1e-4)
+        return brentq(lambda value: means(norm, value)[0], least, high, xtol=1e-3)
 
-    def codimension(norm: float) -> float:
-        return means(norm, ratio(norm))[1]
-
+    codimension = lambda norm: means(norm, ratio(norm))[1]  # noqa: E731
     low = 0.5 * np.log(sample.d**2 / sample.p) - 0.5  # far above capacity norm and r tend to d / sqrt(p)
     while codimension(low) > 0:
         low -= 1
     high = low + 1
     while codimension(high) < 0 and high < 20:
         low, high = high, high + 1
-    norm = brentq(codimension, low, high, xtol=1e-2) if high < 20 else high
+    norm = brentq(codimension, low, high, xtol=2e-2) if high < 20 else high
     return np.array([norm, ratio(norm)])
 
 
-def _newton(sample: _Sample, point: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _newton(sample: _Sample, point: Array) -> tuple[Array, Array, Array]:
     """The root near `point`, the rows there, and the slopes of F1, F2 and loss in log norm and log r."""
     rows = sample.rows(point)
-    for _ in range(20):
+    for _ in range(10):
         nearby = [sample.rows(point + step, rows[3]) for step in _STEP * np.eye(2)]
         slopes = np.stack([(other - rows)[:3] @ sample.weights / _STEP for other in nearby], axis=1)
-        for _ in range(4):  # steps with the same slopes, while they bring us nearer
+        for _ in range(4):  # several steps with the same slopes
             means = rows[:2] @ sample.weights
             if np.abs(means).max() < _TOLERANCE:
                 return point, rows, slopes
-            step = -np.linalg.solve(slopes[:2], means)
+            step = -np.linalg.pinv(slopes[:2]) @ means
             point = point + step * min(1, 0.7 / np.abs(step).max())
             rows = sample.rows(point, rows[3])
     return point, rows, slopes

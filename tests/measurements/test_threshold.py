@@ -1,0 +1,78 @@
+"""Exact capacities against a linear program, against monotony, and against the prediction that has no free parameter."""
+
+import numpy as np
+import pytest
+
+from loadstone.measurements.threshold import Prefixes, instance_capacity
+from loadstone.memories.newton import Limits
+from loadstone.problems.stream import Stream
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.storable import probability_storable
+from tests.memories.linear_program import largest_margin
+
+
+@pytest.mark.parametrize("kind", ["original", "decoupled"])
+@pytest.mark.parametrize("seed", range(3))
+def test_capacity_is_where_a_linear_program_says(kind, seed):
+    prefixes = Prefixes(kind, Stream(seed, 4))
+    found = instance_capacity(kind, Stream(seed, 4), around=8)
+    assert largest_margin(prefixes.of(found.p_c)) > 1e-7
+    assert largest_margin(prefixes.of(found.p_c + 1)) < 1e-7
+
+
+@pytest.mark.parametrize("around", [None, 2, 8, 40, 200])
+def test_the_guess_does_not_matter(around):
+    found = instance_capacity("original", Stream(4, 8), around)
+    assert found.p_c == instance_capacity("original", Stream(4, 8), 20).p_c
+    for p, verdict in found.verdicts:
+        assert verdict == ("storable" if p <= found.p_c else "not storable")
+
+
+def test_one_dimension():
+    # Only the sign of W matters: p_c + 1 is the first p at which neither sign stores all.
+    for seed in range(6):
+        found = instance_capacity("original", Stream(seed, 1))
+        prefixes = Prefixes("original", Stream(seed, 1))
+
+        def stored(p, sign):
+            arrays = prefixes.of(p)  # noqa: B023
+            return np.all((sign * arrays.inputs @ arrays.outputs.T).argmax(axis=1) == np.arange(p))
+
+        assert found.p_c == 1 or stored(found.p_c, 1) or stored(found.p_c, -1)
+        assert not stored(found.p_c + 1, 1) and not stored(found.p_c + 1, -1)
+
+
+def test_prefixes_are_the_problems_of_the_stream():
+    short, long = Prefixes("decoupled", Stream(0, 5)), Prefixes("decoupled", Stream(0, 5))
+    long.of(30)
+    for name in ("inputs", "outputs", "targets"):
+        np.testing.assert_array_equal(getattr(short.of(12), name), getattr(long.of(12), name))
+
+
+@pytest.mark.parametrize("d, streams", [(12, 80), (20, 40)])
+def test_decoupled_streams_follow_the_kinematic_formula(d, streams):
+    middle = round(float(capacity_associations(d)))
+    capacities = np.array([instance_capacity("decoupled", Stream(1000 + s, d), middle).p_c for s in range(streams)])
+    for p in range(middle - 5, middle + 6):
+        expected = probability_storable(p, d)
+        # Four binomial deviations, and one stream where hardly any is expected.
+        tolerance = 4 * np.sqrt(expected * (1 - expected) / streams) + 1 / streams
+        assert abs((capacities >= p).mean() - expected) < tolerance, p
+
+
+def test_original_streams_hold_a_little_more():
+    shared = [instance_capacity("original", Stream(s, 12), 40).p_c for s in range(40)]
+    # Seen over many streams: about 1.7 more at d = 12, with a deviation near 2.6.
+    assert 40.0 < np.mean(shared) < 43.5
+
+
+def test_an_undecided_verdict_leaves_an_interval():
+    found = instance_capacity("original", Stream(0, 20), 88, Limits(steps=1))
+    assert found.p_c is None and found.storable < 88 <= found.not_storable
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="problem is 'both', but must be one of original, decoupled"):
+        instance_capacity("both", Stream(0, 4))
+    with pytest.raises(ValueError, match="around is -3"):
+        instance_capacity("original", Stream(0, 4), -3)

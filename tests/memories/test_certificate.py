@@ -1,0 +1,165 @@
+"""Proofs that are damaged, tampered with or about something else are refused, with the reason."""
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from loadstone.measurements.threshold import Prefixes
+from loadstone.memories import certificate, rounding, verdict
+from loadstone.memories.certificate import _checksum, check_proof, write_proof
+from loadstone.memories.newton import Limits, decide
+from loadstone.problems import arrays as arrays_module
+from loadstone.problems.stream import Stream
+
+
+@pytest.fixture(scope="module")
+def proofs(tmp_path_factory):
+    folder, made = tmp_path_factory.mktemp("proofs"), {}
+    for name, p in (("storable", 28), ("not storable", 50)):
+        arrays = Prefixes("original", Stream(0, 12)).of(p)
+        found = decide(arrays)
+        assert found.verdict == name
+        made[name] = folder / f"{name}.npz"
+        write_proof(made[name], arrays, found, {"seed": 0})
+    return made
+
+
+def changed(proof, tmp_path, sign=True, **changes):
+    """A copy of a proof with some contents changed (callables) or dropped (None), its checksum made to fit or not."""
+    with np.load(proof) as file:
+        contents = {name: file[name].copy() for name in file.files}
+    for name, change in changes.items():
+        if change is None:
+            del contents[name]
+        else:
+            contents[name] = np.asarray(change(contents.get(name)))
+    if sign and "checksum" in contents:
+        del contents["checksum"]
+        contents["checksum"] = np.asarray(_checksum(contents))
+    path = tmp_path / "changed.npz"
+    np.savez(path, **contents)
+    return path
+
+
+def set_entry(place, value):
+    def change(array):
+        array[place] = value(array[place]) if callable(value) else value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize("name", ["storable", "not storable"])
+def test_untouched_proofs_hold(proofs, name):
+    found = check_proof(proofs[name])
+    assert found.valid and found.verdict == name
+    assert (found.margin is None) == (name != "storable") and (found.bound is None) == (name == "storable")
+
+
+CHANGES = [
+    ("not storable", {"multipliers": set_entry((3, 4), -1e-9)}, r"multiplier \(3, 4\) is negative"),
+    ("not storable", {"multipliers": set_entry((3, 4), lambda x: x + 1e-3)}, "prove a bound"),
+    ("not storable", {"multipliers": lambda x: 0 * x}, "no rival has a positive multiplier"),
+    ("not storable", {"multipliers": set_entry((0, 1), np.nan)}, "not all finite"),
+    ("not storable", {"multipliers": lambda x: x[:-1]}, "not float64 of shape"),
+    ("not storable", {"multipliers": lambda x: x.astype(np.float32)}, "not float64 of shape"),
+    ("not storable", {"bound": lambda x: x * 1e-3}, "not the stated"),
+    ("not storable", {"multipliers": lambda x: x + 1.0, "bound": lambda x: x + 1e3}, "too weak"),
+    ("not storable", {"bound": None}, "the stated bound is missing"),
+    ("not storable", {"inputs": set_entry((0, 0), lambda x: x + 1e-3)}, "prove a bound"),
+    ("not storable", {"verdict": lambda x: "storable"}, "witness are missing"),
+    ("not storable", {"verdict": lambda x: "undecided"}, "its verdict is 'undecided'"),
+    ("storable", {"witness": set_entry((2, 3), lambda x: -x - 1)}, "margin"),
+    ("storable", {"witness": set_entry((2, 3), lambda x: x + 1e-4)}, "the stated margin .* is not that of the witness"),
+    ("storable", {"witness": lambda x: 0 * x}, "zero or not finite"),
+    ("storable", {"margin": lambda x: 2 * x}, "the stated margin"),
+    ("storable", {"outputs": lambda x: x[::-1]}, "margin"),
+    ("storable", {"targets": lambda x: x[::-1]}, "margin"),
+    ("storable", {"targets": lambda x: x + 1000}, "its instance is not one"),
+    ("storable", {"targets": lambda x: x.astype(float)}, "wrong shape or kind"),
+    ("storable", {"outputs": lambda x: x.astype(np.float16)}, "outputs are float16"),
+    ("storable", {"inputs": set_entry((0, 0), np.inf)}, "its instance is not one"),
+    ("storable", {"version": lambda x: x + 1}, "its version is 2"),
+    ("storable", {"outputs": None}, "lacks outputs"),
+    ("storable", {"checksum": None}, "lacks checksum"),
+]
+
+
+@pytest.mark.parametrize("name, changes, reason", CHANGES)
+def test_a_changed_proof_is_refused_even_if_its_checksum_was_made_to_fit(proofs, tmp_path, name, changes, reason):
+    found = check_proof(changed(proofs[name], tmp_path, **changes))
+    assert not found.valid and re.search(reason, found.reason), found.reason
+
+
+@pytest.mark.parametrize("name, array", [("storable", "witness"), ("not storable", "multipliers"), ("storable", "inputs")])
+def test_any_change_without_a_new_checksum_is_seen(proofs, tmp_path, name, array):
+    path = changed(proofs[name], tmp_path, sign=False, **{array: set_entry((0, 1), lambda x: x * (1 + 1e-6) + 1e-12)})
+    found = check_proof(path)
+    assert not found.valid and "do not match their checksum" in found.reason
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_refused(proofs, tmp_path, share):
+    content = proofs["not storable"].read_bytes()
+    path = tmp_path / "short.npz"
+    path.write_bytes(content[: int(share * len(content))])
+    found = check_proof(path)
+    assert not found.valid and "damaged or not a proof" in found.reason
+
+
+def test_single_flipped_bytes_are_seen(proofs, tmp_path):
+    content = bytearray(proofs["storable"].read_bytes())
+    path = tmp_path / "flipped.npz"
+    refused = 0
+    for place in range(100, len(content), len(content) // 40):
+        flipped = bytearray(content)
+        flipped[place] ^= 0x10
+        path.write_bytes(flipped)
+        found = check_proof(path)
+        refused += not found.valid
+        # A byte of padding or of a name's alignment may change nothing that is read; then all contents are intact.
+        assert not found.valid or found.verdict == "storable"
+    assert refused > 30
+
+
+def test_other_files_are_refused(tmp_path):
+    text = tmp_path / "text.npz"
+    text.write_text("no proof")
+    assert "damaged or not a proof" in check_proof(text).reason
+    with pytest.raises(FileNotFoundError, match="is not a file"):
+        check_proof(tmp_path / "nothing.npz")
+
+
+def test_a_proof_about_another_instance_is_refused(proofs):
+    other = Prefixes("original", Stream(1, 12)).of(50)
+    found = check_proof(proofs["not storable"], other)
+    assert not found.valid and "another instance" in found.reason
+    assert check_proof(proofs["not storable"], Prefixes("original", Stream(0, 12)).of(50)).valid
+
+
+def test_scaling_a_witness_or_multipliers_changes_nothing(proofs, tmp_path):
+    assert check_proof(changed(proofs["storable"], tmp_path, witness=lambda x: 2.0**20 * x)).valid
+    # A power of two, because the bound is made of rounding errors.
+    assert check_proof(changed(proofs["not storable"], tmp_path, multipliers=lambda x: 2.0**20 * x)).valid
+
+
+def test_an_undecided_verdict_cannot_be_written(tmp_path):
+    arrays = Prefixes("original", Stream(0, 20)).of(88)
+    with pytest.raises(ValueError, match="verdict is 'undecided', but must be storable or not storable"):
+        write_proof(tmp_path / "none.npz", arrays, decide(arrays, Limits(steps=1)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_checker_needs_numpy_only():
+    """It imports no solver and no JAX, directly or through its own modules."""
+    for module in (certificate, rounding, verdict, arrays_module):
+        for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                assert name.split(".")[0] not in ("jax", "scipy"), (module, name)
+                allowed = ("arguments", "files", "memories.rounding", "memories.verdict", "problems.arrays")
+                assert not name.startswith("loadstone") or name.removeprefix("loadstone.") in allowed, (module, name)

@@ -1,0 +1,167 @@
+"""Verdicts against a linear program, instances whose answer is known by hand, and every proof through the checker."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import loadstone
+from loadstone.measurements.threshold import Prefixes
+from loadstone.memories import newton
+from loadstone.memories.certificate import check_proof, write_proof
+from loadstone.memories.newton import Limits, decide
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.stream import Stream
+from tests.memories.linear_program import largest_margin
+
+
+def arrays_of(inputs, outputs, targets=None):
+    inputs, outputs = np.asarray(inputs, float), np.asarray(outputs, float)
+    return Arrays(inputs, outputs, np.arange(len(inputs)) if targets is None else np.asarray(targets))
+
+
+def proved(arrays, tmp_path, **arguments):
+    """The verdict, after its proof has passed the checker."""
+    verdict = decide(arrays, **arguments)
+    assert verdict.verdict != "undecided", verdict.reason
+    write_proof(tmp_path / "proof.npz", arrays, verdict)
+    checked = check_proof(tmp_path / "proof.npz", arrays)
+    assert checked.valid and checked.verdict == verdict.verdict, checked.reason
+    return verdict
+
+
+@pytest.mark.parametrize("kind", ["original", "decoupled"])
+def test_agrees_with_a_linear_program_across_the_threshold(kind, tmp_path):
+    seen = set()
+    for seed in range(24):
+        arrays = Prefixes(kind, Stream(seed, 6)).of(12 + seed % 8)
+        verdict = proved(arrays, tmp_path)
+        margin = largest_margin(arrays)
+        assert abs(margin) > 1e-6 or margin < 1e-9, "too close for the linear program to say"
+        assert verdict.verdict == ("storable" if margin > 1e-6 else "not storable")
+        seen.add(verdict.verdict)
+    assert seen == {"storable", "not storable"}
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 5), st.integers(1, 12), st.integers(2, 9), st.integers(0, 10**6))
+def test_agrees_on_any_facts_several_inputs_may_share_an_output(d, n, m, seed):
+    random = np.random.default_rng(seed)
+    arrays = arrays_of(random.standard_normal((n, d)), random.standard_normal((m, d)), random.integers(0, m, n))
+    margin = largest_margin(arrays)
+    if 1e-9 < margin < 1e-6:
+        return
+    assert decide(arrays).verdict == ("storable" if margin > 1e-6 else "not storable")
+
+
+def test_orthonormal_outputs_are_storable(tmp_path):
+    random = np.random.default_rng(0)
+    arrays = arrays_of(np.linalg.qr(random.standard_normal((8, 8)))[0], np.linalg.qr(random.standard_normal((8, 8)))[0])
+    verdict = proved(arrays, tmp_path)
+    # W = sum u e^T has margins 1 and norm sqrt(8).
+    assert verdict.verdict == "storable" and verdict.margin > 0
+
+
+def test_an_input_with_two_targets_is_not_storable(tmp_path):
+    random = np.random.default_rng(1)
+    inputs, outputs = random.standard_normal((5, 10)), random.standard_normal((6, 10))
+    contradiction = arrays_of(np.vstack([inputs, inputs[:1]]), outputs, [0, 1, 2, 3, 4, 5])
+    assert proved(contradiction, tmp_path).verdict == "not storable"
+    assert proved(arrays_of(inputs, outputs, [0, 1, 2, 3, 4]), tmp_path).verdict == "storable"
+
+
+def test_an_output_between_two_others_is_on_the_boundary(tmp_path):
+    # The middle can tie with both ends, never beat them: not storable, with a margin of exactly 0 within reach.
+    outputs = [[1.0, 0.0, 2.0], [3.0, -4.0, 0.0], [2.0, -2.0, 1.0]]
+    verdict = proved(arrays_of([[1.0, 2.0, -1.0]], outputs, [2]), tmp_path)
+    assert verdict.verdict == "not storable" and verdict.bound < 1e-12
+    # The same output moved outwards by a little is a corner, and storable.
+    outputs[2][0] += 1e-3
+    assert proved(arrays_of([[1.0, 2.0, -1.0]], outputs, [2]), tmp_path).verdict == "storable"
+
+
+def test_a_zero_input_cannot_be_stored(tmp_path):
+    assert proved(arrays_of(np.zeros((1, 3)), np.eye(3), [0]), tmp_path).verdict == "not storable"
+
+
+def test_equal_outputs_tie(tmp_path):
+    assert proved(arrays_of([[1.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [0]), tmp_path).verdict == "not storable"
+
+
+def test_a_contradiction_among_a_few_of_many(tmp_path):
+    # The loss then has no minimiser: most associations run off to infinity while a few hold each other.
+    verdict = proved(Prefixes("original", Stream(136, 12)).of(38), tmp_path)
+    assert verdict.verdict == "not storable"
+
+
+@pytest.mark.parametrize("d, n", [(1, 2), (10, 2), (20, 5)])
+def test_fewer_associations_than_dimensions(d, n, tmp_path):
+    assert proved(Prefixes("decoupled", Stream(3, d)).of(n), tmp_path).verdict in ("storable", "not storable")
+
+
+@pytest.mark.parametrize("make", [
+    lambda: loadstone.original(Stream(0, 8), 20), lambda: loadstone.decoupled(Stream(0, 8), 20, form="stored"),
+    lambda: loadstone.decoupled(Stream(0, 8), 20, form="regenerated"),
+    lambda: loadstone.decoupled(Stream(0, 8), 20, form="stored", dtype="float16"),
+    lambda: loadstone.facts(np.eye(4), np.eye(4)),
+])  # fmt: skip
+def test_problems_of_every_form(make, tmp_path):
+    problem = make()
+    arrays = problem.arrays()
+    np.testing.assert_array_equal(arrays.target_outputs, problem.target_outputs)
+    assert decide(problem).verdict == proved(arrays, tmp_path).verdict
+
+
+def test_witness_is_recalled_by_the_ordinary_pass():
+    problem = loadstone.original(Stream(1, 20), 75)
+    verdict = decide(problem)
+    measured = loadstone.measure(problem, loadstone.Full(jnp.asarray(verdict.witness, jnp.float32)))
+    assert measured.accuracy == 1 and measured.margin == pytest.approx(verdict.margin, rel=1e-3)
+
+
+def test_training_never_stores_what_is_proved_unstorable():
+    problem = loadstone.original(Stream(5, 12), 60)
+    assert decide(problem).verdict == "not storable"
+    solution = loadstone.train(problem, loadstone.initial_memory(12, 1.0, 5), loadstone.Protocol(stop="exact"))
+    assert loadstone.measure(problem, solution.memory).violations > 0
+
+
+@pytest.mark.parametrize("p", [80, 95])
+def test_a_start_changes_the_way_but_not_the_verdict(p, tmp_path):
+    prefixes = Prefixes("original", Stream(2, 20))
+    cold = decide(prefixes.of(p))
+    warm = proved(prefixes.of(p), tmp_path, start=decide(prefixes.of(88)).last)
+    huge = proved(prefixes.of(p), tmp_path, start=1e12 * np.random.default_rng(0).standard_normal((20, 20)))
+    assert cold.verdict == warm.verdict == huge.verdict
+
+
+def test_too_few_steps_are_undecided_and_say_so():
+    verdict = decide(Prefixes("original", Stream(0, 20)).of(88), Limits(steps=1))
+    assert verdict.verdict == "undecided" and "1 Newton steps were not enough" in verdict.reason
+    assert verdict.witness is None and verdict.certificate is None
+
+
+def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_threshold():
+    limits = Limits(budget=loadstone.Budget(1000))
+    for p, expected in ((60, "storable"), (130, "not storable")):
+        verdict = decide(Prefixes("original", Stream(0, 20)).of(p), limits)
+        assert verdict.verdict == expected and verdict.dense_solves == 0
+
+
+def test_arrays_on_an_accelerator_take_the_same_way():
+    """The code that an accelerator runs, on this machine: jax.numpy in the place of NumPy."""
+    for p in (10, 24):
+        arrays = Prefixes("decoupled" if p == 10 else "original", Stream(7, 6)).of(p)
+        with jax.enable_x64(True):
+            found = newton._Search(arrays, jnp, Limits(), None, None).run()
+        assert found.verdict == decide(arrays).verdict
+
+
+def test_progress_is_told_step_by_step():
+    told = []
+    verdict = decide(Prefixes("original", Stream(0, 12)).of(45), progress=lambda *words: told.append(words))
+    assert [step for step, _, _ in told] == list(range(verdict.newton_steps + 1))
+    losses = [loss for _, loss, _ in told]
+    assert all(a >= b for a, b in zip(losses, losses[1:]))
