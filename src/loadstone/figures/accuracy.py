@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, save
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 from loadstone.theory.load import load
 
-#: Colour-blind safe (Okabe and Ito), one per dimension in order of size.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-_STYLE = {"font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False}
 _STYLES = {("original", "adam"): "-", ("decoupled", "adam"): "--", ("original", "hebbian"): ":"}
 _NAMES = {
     ("original", "adam"): "original, trained",
@@ -32,8 +26,8 @@ def draw_accuracy(records: list[dict], stem: Path) -> list[Path]:
     """Draw one panel per rank fraction and write it beside `stem` as SVG, PDF and PNG."""
     kappas = sorted({record["kappa"] for record in records})
     dimensions = sorted({record["d"] for record in records})
-    colour = dict(zip(dimensions, _COLOURS))
-    with plt.rc_context(_STYLE):
+    colour = dict(zip(dimensions, COLOURS))
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(kappas), figsize=(3.4 * len(kappas), 3.3), sharey=True, squeeze=False)
         for panel, kappa in zip(axes[0], kappas):
             _panel(panel, [record for record in records if record["kappa"] == kappa], kappa, colour)
@@ -41,18 +35,12 @@ def draw_accuracy(records: list[dict], stem: Path) -> list[Path]:
         handles = [Line2D([], [], color=colour[d], label=f"d = {d}") for d in dimensions]
         used = {(record["problem"], record["solver"]) for record in records}
         handles += [Line2D([], [], color="0.3", ls=_STYLES[way], label=_NAMES[way]) for way in _STYLES if way in used]
-        handles += [Line2D([], [], color="#B00020", lw=1, ls=(0, (6, 2)), label="predicted, large d")]
+        handles += [Line2D([], [], color=PREDICTION, lw=1, ls=(0, (6, 2)), label="predicted, large d")]
         seeds = len({record["seed"] for record in records})
         figure.legend(handles=handles, loc="lower center", ncols=4, frameon=False, bbox_to_anchor=(0.5, 0))
         figure.suptitle(f"Accuracy against load, {seeds} seeds a point", x=0.5, y=0.98, fontsize=10)
         figure.tight_layout(rect=(0, 0.17, 1, 1))
-        paths = [stem.with_suffix(suffix) for suffix in (".svg", ".pdf", ".png")]
-        for path in paths:
-            # Dates would make the same records give other bytes.
-            metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": None}[path.suffix]
-            figure.savefig(path, dpi=160, metadata=metadata)
-        plt.close(figure)
-    return paths
+        return save(figure, stem)
 
 
 def _panel(panel: Axes, records: list[dict], kappa: float, colour: dict[int, str]) -> None:
@@ -71,10 +59,10 @@ def _panel(panel: Axes, records: list[dict], kappa: float, colour: dict[int, str
     if any(record["solver"] == "hebbian" for record in records):
         lines.append((HEBBIAN_CAPACITY, r"$\alpha_c^{\mathrm{Hebb}}$"))
     for threshold, name in lines:
-        panel.axvline(threshold, color="#B00020", lw=1, ls=(0, (6, 2)))
+        panel.axvline(threshold, color=PREDICTION, lw=1, ls=(0, (6, 2)))
         panel.annotate(
             f"{name} = {threshold:.3f}", (threshold, 1.03), (0, 2), textcoords="offset points",
-            color="#B00020", fontsize=7.5, ha="center", va="bottom",
+            color=PREDICTION, fontsize=7.5, ha="center", va="bottom",
         )  # fmt: skip
     panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylim=(0, 1.03))
     panel.set_title(rf"$\kappa = {kappa:g}$", pad=16)

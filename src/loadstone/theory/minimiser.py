@@ -70,8 +70,8 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     """The minimiser at whole p in 2..10^15 and whole d >= 1, from `samples` (rounded up to groups of 128) of eta.
 
     With the default the loss has an error of 0.2 % or less, in some 3 s for any p, 8 s close to capacity. Where p D(p)
-    is within 0.1 % of d^2, rare samples decide, and error bars can be too small by a factor of 2. There the theory
-    ends anyway: instances within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
+    is within 0.1 % of d^2, rare samples decide: take more of them. There the theory ends anyway, since instances
+    within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
     """
     p, d = int(whole_numbers("p", p, 2, MOST)), int(whole_numbers("d", d, 1, 10**9))
     groups = -(-int(whole_numbers("samples", samples, 8 * _GROUP, 10**7)) // _GROUP)
@@ -224,15 +224,17 @@ def _coarse_root(sample: _Sample) -> Array:
 
 def _newton(sample: _Sample, point: Array) -> tuple[Array, Array, Array]:
     """The root near `point`, the rows there, and the slopes of F1, F2 and loss in log norm and log r."""
-    rows = sample.rows(point)
-    for _ in range(10):
+    rows, steps = sample.rows(point), 0
+    while True:
         nearby = [sample.rows(point + step, rows[3]) for step in _STEP * np.eye(2)]
         slopes = np.stack([(other - rows)[:3] @ sample.weights / _STEP for other in nearby], axis=1)
+        means = rows[:2] @ sample.weights
+        if np.abs(means).max() < _TOLERANCE or steps >= 40:
+            return point, rows, slopes
         for _ in range(4):  # several steps with the same slopes
+            step = -np.linalg.pinv(slopes[:2]) @ means
+            point, steps = point + step * min(1, 0.7 / np.abs(step).max()), steps + 1
+            rows = sample.rows(point, rows[3])
             means = rows[:2] @ sample.weights
             if np.abs(means).max() < _TOLERANCE:
-                return point, rows, slopes
-            step = -np.linalg.pinv(slopes[:2]) @ means
-            point = point + step * min(1, 0.7 / np.abs(step).max())
-            rows = sample.rows(point, rows[3])
-    return point, rows, slopes
+                break  # the slopes, which error bars need, are still those of where it began

@@ -1,0 +1,63 @@
+"""Certified probability of being storable against p, the prediction through it, and where training gives up."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, save
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.storable import probability_storable
+
+_MARKS = {"decoupled": ("o", COLOURS[0], "decoupled, proved"), "original": ("s", COLOURS[1], "original, proved")}
+
+
+def draw_storable(records: dict[str, list[dict]], stem: Path) -> list[Path]:
+    """One panel per dimension, written beside `stem` as SVG, PDF and PNG."""
+    dimensions = sorted({record["d"] for record in records["capacities"]})
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, len(dimensions), figsize=(3.3 * len(dimensions), 3.4), sharey=True, squeeze=False)
+        for panel, d in zip(axes[0], dimensions):
+            _panel(panel, d, records)
+        axes[0, 0].set_ylabel("share of streams storable")
+        handles, names = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="lower center", ncols=2, frameon=False, bbox_to_anchor=(0.5, 0))
+        streams = max(record["streams"] for record in records["capacities"])
+        figure.suptitle(f"Storable or not, proved for each of {streams} streams a curve", y=0.985, fontsize=10)
+        figure.tight_layout(rect=(0, 0.15, 1, 1))
+        return save(figure, stem)
+
+
+def _panel(panel: Axes, d: int, records: dict[str, list[dict]]) -> None:
+    middle = float(capacity_associations(d))
+    p = np.arange(max(2, int(0.45 * middle)), int(1.3 * middle) + 1)
+    panel.plot(p, probability_storable(p, d), color=PREDICTION, lw=1.3, label="predicted, no free parameter", zorder=1)
+    for record in records["capacities"]:
+        if record["d"] == d:
+            _points(panel, record, middle)
+    trained = defaultdict(list)
+    for record in records["trained"]:
+        if record["d"] == d:
+            trained[record["p"]].append(record["violations"] == 0)
+    sizes = sorted(trained)
+    shares = [np.mean(trained[size]) for size in sizes]
+    panel.plot(sizes, shares, "^--", color="0.35", ms=4, lw=1, label="original, Adam with the paper's protocol")
+    panel.set(xlabel="associations p", ylim=(-0.04, 1.06), xlim=(p[0], p[-1]))
+    panel.set_title(f"d = {d}")
+
+
+def _points(panel: Axes, record: dict, middle: float) -> None:
+    """Shares of streams whose proven capacity is at least p, with binomial deviations, at points that do not crowd."""
+    mark, colour, name = _MARKS[record["problem"]]
+    capacities = np.array([p for p in record["p_c"] if p is not None])
+    step = max(1, round(0.025 * middle))
+    # The two kinds are shifted by half a step, so that their bars do not cover each other.
+    first = int(capacities.min()) - step + (step // 2 if record["problem"] == "original" else 0)
+    p = np.arange(first, int(capacities.max()) + 2 * step, step)
+    share = (capacities[None, :] >= p[:, None]).mean(axis=1)
+    bar = np.sqrt(share * (1 - share) / len(capacities))
+    panel.errorbar(p, share, bar, fmt=mark, color=colour, ms=4, lw=1, label=name, zorder=2)
