@@ -1,6 +1,6 @@
 """Exact verdicts on an accelerator, in float64, at sizes beyond a CPU: seconds and what decided them.
 
-    python benchmarks/device_verdicts.py --d 100 200 300 [--offset 0] [--kinds original] [--out FILE]
+python benchmarks/device_verdicts.py --d 100 200 300 [--offset 0] [--kinds original] [--out FILE]
 """
 
 from __future__ import annotations

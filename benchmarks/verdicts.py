@@ -2,8 +2,8 @@
 
     python benchmarks/verdicts.py [--only NAME] [--out benchmarks/verdicts.json]
 
-HiGHS (scipy.optimize.linprog) answers the same question on the same instances: is the largest margin of a W with entries
-in [-1, 1] positive? Both sides take turns in one process.
+HiGHS (scipy.optimize.linprog) answers the same question on the same instances: is the largest margin of a W with
+entries in [-1, 1] positive? Both sides take turns in one process.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def highs_verdict(arrays: Arrays) -> str:
         outputs = (arrays.outputs[index] if arrays.own else arrays.outputs).astype(float)
         target = arrays.targets[index]
         differences = np.delete(outputs[target] - outputs, target, axis=0)
-        rows.append(np.einsum("ri,j->rij", differences, arrays.inputs[index].astype(float)).reshape(len(differences), -1))
+        rows.append(
+            np.einsum("ri,j->rij", differences, arrays.inputs[index].astype(float)).reshape(len(differences), -1)
+        )
     margins = np.concatenate(rows)
     matrix = np.hstack([-margins, np.ones((len(margins), 1))])
     bounds = [(-1, 1)] * (d * d) + [(None, None)]

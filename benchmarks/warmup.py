@@ -1,6 +1,6 @@
 """How little the length of the warm-up matters: the paper's protocol with other lengths, around the threshold.
 
-    python benchmarks/warmup.py
+python benchmarks/warmup.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Exact capacities against a linear program, against monotony, and against the prediction that has no free parameter."""
+"""Exact capacities against a linear program, against monotony, and against the prediction without free parameters."""
 
 import numpy as np
 import pytest

@@ -94,7 +94,9 @@ def test_a_changed_proof_is_refused_even_if_its_checksum_was_made_to_fit(proofs,
     assert not found.valid and re.search(reason, found.reason), found.reason
 
 
-@pytest.mark.parametrize("name, array", [("storable", "witness"), ("not storable", "multipliers"), ("storable", "inputs")])
+@pytest.mark.parametrize(
+    "name, array", [("storable", "witness"), ("not storable", "multipliers"), ("storable", "inputs")]
+)
 def test_any_change_without_a_new_checksum_is_seen(proofs, tmp_path, name, array):
     path = changed(proofs[name], tmp_path, sign=False, **{array: set_entry((0, 1), lambda x: x * (1 + 1e-6) + 1e-12)})
     found = check_proof(path)

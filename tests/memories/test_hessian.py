@@ -13,8 +13,10 @@ from loadstone.problems.stream import Stream
 def at(weights, exact):
     softmax, losses = _softmax(exact.scores(weights), exact, np)
     pull = exact.mean(softmax)
-    return losses.sum(), (pull - exact.target_outputs).T @ exact.inputs, Hessian(
-        exact.inputs, exact.covariances(softmax, pull), np
+    return (
+        losses.sum(),
+        (pull - exact.target_outputs).T @ exact.inputs,
+        Hessian(exact.inputs, exact.covariances(softmax, pull), np),
     )
 
 

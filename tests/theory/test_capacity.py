@@ -108,7 +108,8 @@ def test_bits_per_parameter_by_hand_and_in_the_limit():
 
 
 @pytest.mark.parametrize("call, name", [
-    (lambda: finite_capacity(1), "p"), (lambda: finite_capacity(float("nan")), "p"), (lambda: finite_capacity(5, 0), "kappa"),
+    (lambda: finite_capacity(1), "p"), (lambda: finite_capacity(float("nan")), "p"),
+    (lambda: finite_capacity(5, 0), "kappa"),
     (lambda: capacity_associations(0), "d"), (lambda: capacity_associations(float("inf")), "d"),
     (lambda: parameters(5, 1.5), "kappa"), (lambda: bits_per_parameter(0, 3), "p"),
 ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""Witnesses: closed forms at small k and p, mpmath, identities that no step of the code uses, Monte Carlo projections."""
+"""Witnesses: closed forms at small k and p, many digits, identities that the code does not use, random projections."""
 
 import time
 
@@ -31,7 +31,7 @@ def test_known_solid_angles():
 
 
 def test_solid_angle_of_three_vectors_by_spherical_trigonometry():
-    # Three unit vectors 60 degrees apart: a spherical triangle whose angles are arccos(1/3), of area 3 arccos(1/3) - pi.
+    # Three unit vectors 60 degrees apart: a spherical triangle of angles arccos(1/3), so of area 3 arccos(1/3) - pi.
     assert solid_angle(3) == pytest.approx((3 * np.arccos(1 / 3) - np.pi) / (4 * np.pi), rel=1e-12)
 
 

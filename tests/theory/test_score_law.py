@@ -32,7 +32,7 @@ def test_against_projections_of_random_vectors(p, draws):
         grid = np.linspace(-7, 7, 7001)
         cumulative = np.cumsum(density(grid, p)) * (grid[1] - grid[0])
         # Kolmogorov: a distance beyond 2.2 / sqrt(n) has probability 1e-4; half a step of the grid is added.
-        assert kstest(values, lambda x: np.interp(x, grid, cumulative)).statistic < 2.2 / np.sqrt(draws) + 0.002
+        assert kstest(values, lambda x: np.interp(x, grid, cumulative)).statistic < 2.2 / np.sqrt(draws) + 0.002  # noqa: B023
 
 
 def test_known_moments():

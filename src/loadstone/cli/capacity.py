@@ -40,7 +40,9 @@ def capacity(
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):
             tell = lambda p, verdict: advance(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
-            found.append(instance_capacity(problem, Stream(seed + index, d, law), max(2, round(predicted)), limits, tell))
+            found.append(
+                instance_capacity(problem, Stream(seed + index, d, law), max(2, round(predicted)), limits, tell)
+            )
         advance(seeds, "")
     decided = [one.p_c for one in found if one.p_c is not None]
     record = {

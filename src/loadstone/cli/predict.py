@@ -8,7 +8,8 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.cli.output import print_json, print_pairs
-from loadstone.theory.prediction import Prediction, predict as predict_size
+from loadstone.theory.prediction import Prediction
+from loadstone.theory.prediction import predict as predict_size
 
 #: Widths of well-known language models, from their published descriptions: something to hold a number against.
 MODEL_WIDTHS = {

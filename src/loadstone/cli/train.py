@@ -52,9 +52,7 @@ def train(
     from loadstone.problems.budget import Budget
 
     protocol = Protocol(learning_rate, steps, warmup, stop, precision)
-    specs = [
-        Spec(problem, d, p, seed + i, kappa, law, solver, protocol, form, stored_dtype) for i in range(seeds)
-    ]
+    specs = [Spec(problem, d, p, seed + i, kappa, law, solver, protocol, form, stored_dtype) for i in range(seeds)]
     limit = Budget.parse(budget) if budget else Budget()
     with progress_of(f"{problem}, d = {d}, p = {p}", seeds * (steps if solver == "adam" else 1)) as advance:
         runs = run_all(specs, limit, advance)

@@ -20,7 +20,9 @@ def draw_storable(records: dict[str, list[dict]], stem: Path) -> list[Path]:
     """One panel per dimension, written beside `stem` as SVG, PDF and PNG."""
     dimensions = sorted({record["d"] for record in records["capacities"]})
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(1, len(dimensions), figsize=(3.3 * len(dimensions), 3.4), sharey=True, squeeze=False)
+        figure, axes = plt.subplots(
+            1, len(dimensions), figsize=(3.3 * len(dimensions), 3.4), sharey=True, squeeze=False
+        )
         for panel, d in zip(axes[0], dimensions):
             _panel(panel, d, records)
         axes[0, 0].set_ylabel("share of streams storable")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.arguments import choice, whole
-from loadstone.memories.newton import Limits, decide
+from loadstone.memories.newton import DEFAULT_LIMITS, Limits, decide
 from loadstone.memories.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.stream import Stream
@@ -61,7 +61,7 @@ def instance_capacity(
     kind: str,
     stream: Stream,
     around: int | None = None,
-    limits: Limits = Limits(),
+    limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[int, Verdict], None] | None = None,
 ) -> InstanceCapacity:
     """The exact capacity of one stream. `around` is a guess; `progress` sees each p with its verdict."""

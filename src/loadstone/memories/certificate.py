@@ -46,7 +46,7 @@ class Check:
     bound: float | None = None
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """The proof does not hold; the message says why."""
 
 
@@ -84,9 +84,9 @@ def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
         verdict = str(contents["verdict"])
         arrays = _arrays(contents)
         if instance is not None and not _same(arrays, instance):
-            raise _Refused("the proof is about another instance")
+            raise _RefusedError("the proof is about another instance")
         return _check_witness(arrays, contents) if verdict == STORABLE else _check_certificate(arrays, contents)
-    except _Refused as refusal:
+    except _RefusedError as refusal:
         return Check(False, verdict, f"{refusal}.")
 
 
@@ -95,12 +95,12 @@ def _check_witness(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check:
     # Dividing by a number that is not below the norm can only understate the margin.
     norm = float(np.linalg.norm(witness)) * (1 + SLACK * gamma(witness.size + 4))
     if not (np.isfinite(norm) and norm > 0):
-        raise _Refused("the witness is zero or not finite")
+        raise _RefusedError("the witness is zero or not finite")
     margin = least_margin(arrays, witness) / norm
     if not margin > 0:
-        raise _Refused(f"some margin of the witness does not exceed its rounding error (proven: {margin:.3g})")
+        raise _RefusedError(f"some margin of the witness does not exceed its rounding error (proven: {margin:.3g})")
     if not abs(stated - margin) <= _AGREEMENT * margin:
-        raise _Refused(f"the stated margin {stated:.6g} is not that of the witness, {margin:.6g}")
+        raise _RefusedError(f"the stated margin {stated:.6g} is not that of the witness, {margin:.6g}")
     return Check(True, STORABLE, "The witness stores every association.", margin=margin)
 
 
@@ -109,14 +109,14 @@ def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check
     multipliers, stated = _matrix(contents, "multipliers", shape), _number(contents, "bound")
     if (multipliers < 0).any():
         place = tuple(int(i) for i in np.argwhere(multipliers < 0)[0])
-        raise _Refused(f"multiplier {place} is negative ({multipliers[place]:.3g})")
+        raise _RefusedError(f"multiplier {place} is negative ({multipliers[place]:.3g})")
     bound = margin_bound(arrays, multipliers)
     if not np.isfinite(bound):
-        raise _Refused("no rival has a positive multiplier")
+        raise _RefusedError("no rival has a positive multiplier")
     if not bound <= stated * (1 + _AGREEMENT):
-        raise _Refused(f"the multipliers prove a bound of {bound:.3g}, not the stated {stated:.3g}")
+        raise _RefusedError(f"the multipliers prove a bound of {bound:.3g}, not the stated {stated:.3g}")
     if not stated <= (limit := weakest_bound(arrays)):
-        raise _Refused(f"the bound {stated:.3g} is too weak: at most {limit:.3g} counts")
+        raise _RefusedError(f"the bound {stated:.3g} is too weak: at most {limit:.3g} counts")
     reason = f"No W of unit norm has all margins above {stated:.3g}."
     return Check(True, NOT_STORABLE, reason, bound=stated)
 
@@ -127,17 +127,19 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
         with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             contents = {name: file[name] for name in file.files}
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, KeyError, NotImplementedError) as error:
-        raise _Refused(f"the file is damaged or not a proof ({error})") from error
+        raise _RefusedError(f"the file is damaged or not a proof ({error})") from error
     missing = {"version", "verdict", "inputs", "outputs", "targets", "checksum"} - set(contents)
     if missing:
-        raise _Refused(f"the file lacks {', '.join(sorted(missing))}")
+        raise _RefusedError(f"the file lacks {', '.join(sorted(missing))}")
     if contents["version"].shape != () or contents["version"].item() != VERSION:
-        raise _Refused(f"its version is {contents['version']!s}, but this checker reads version {VERSION}")
+        raise _RefusedError(f"its version is {contents['version']!s}, but this checker reads version {VERSION}")
     checksum = contents.pop("checksum")
     if str(checksum) != _checksum(contents):
-        raise _Refused("its contents do not match their checksum")
+        raise _RefusedError("its contents do not match their checksum")
     if str(contents["verdict"]) not in (STORABLE, NOT_STORABLE):
-        raise _Refused(f"its verdict is {str(contents['verdict'])!r}, but only {STORABLE} and {NOT_STORABLE} are proved")
+        raise _RefusedError(
+            f"its verdict is {str(contents['verdict'])!r}, but only {STORABLE} and {NOT_STORABLE} are proved"
+        )
     return contents
 
 
@@ -145,26 +147,26 @@ def _arrays(contents: dict[str, np.ndarray]) -> Arrays:
     inputs, outputs, targets = (contents[name] for name in ("inputs", "outputs", "targets"))
     for name, array in (("inputs", inputs), ("outputs", outputs)):
         if array.dtype not in (np.float32, np.float64):
-            raise _Refused(f"its {name} are {array.dtype}, but must be float32 or float64")
+            raise _RefusedError(f"its {name} are {array.dtype}, but must be float32 or float64")
     if inputs.ndim != 2 or targets.dtype.kind not in "iu" or targets.size == 0:
-        raise _Refused("its inputs or targets have the wrong shape or kind")
+        raise _RefusedError("its inputs or targets have the wrong shape or kind")
     try:
         return Arrays(inputs, outputs, targets)
     except ValueError as error:
-        raise _Refused(f"its instance is not one: {error}") from error
+        raise _RefusedError(f"its instance is not one: {error}") from error
 
 
 def _matrix(contents: dict[str, np.ndarray], name: str, shape: tuple[int, int]) -> np.ndarray:
     if name not in contents or contents[name].shape != shape or contents[name].dtype != np.float64:
-        raise _Refused(f"its {name} are missing, or not float64 of shape {shape}")
+        raise _RefusedError(f"its {name} are missing, or not float64 of shape {shape}")
     if not np.isfinite(contents[name]).all():
-        raise _Refused(f"its {name} are not all finite")
+        raise _RefusedError(f"its {name} are not all finite")
     return contents[name]
 
 
 def _number(contents: dict[str, np.ndarray], name: str) -> float:
     if name not in contents or contents[name].shape != () or contents[name].dtype.kind != "f":
-        raise _Refused(f"the stated {name} is missing")
+        raise _RefusedError(f"the stated {name} is missing")
     return float(contents[name])
 
 

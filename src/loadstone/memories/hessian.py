@@ -1,8 +1,8 @@
 """The Hessian of the cross-entropy, sum_mu C_mu (x) e_mu e_mu^T, and two ways to solve with it.
 
 Its product with V is sum_mu C_mu V e_mu e_mu^T: 6 n d^2 operations. Conjugate gradients need only that. Near the
-threshold they stall, because the C_mu of different associations differ by orders of magnitude; then the d^2 x d^2 matrix
-is made (one product over pairs of components) and factorised, 8 d^4 bytes.
+threshold they may stall, because the C_mu of different associations differ by orders of magnitude; then the d^2 x d^2
+matrix is made (one product over pairs of components) and factorised, 8 d^4 bytes.
 """
 
 from __future__ import annotations

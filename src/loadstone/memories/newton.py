@@ -6,9 +6,9 @@ Newton step V becomes small, and with S and dS the scores of W and of V the numb
 
     lambda_{mu rho} = P_{mu rho} (1 + dS_{mu rho} - sum_sigma P_{mu sigma} dS_{mu sigma}),   P = softmax(S),
 
-satisfy sum lambda (u_rho - u_target) e_mu^T = gradient + Hessian V = 0. Once none of them is negative they are a certificate
-(Gordan): a positive combination of the inequalities that says 0 > 0. What is claimed is checked by rounding.py, not by
-trusting the iteration.
+satisfy sum lambda (u_rho - u_target) e_mu^T = gradient + Hessian V = 0. Once none of them is negative they are a
+certificate (Gordan): a positive combination of the inequalities that says 0 > 0. What is claimed is checked by
+rounding.py, not by trusting the iteration.
 """
 
 from __future__ import annotations
@@ -55,9 +55,12 @@ class Limits:
         whole("steps", self.steps, 1)
 
 
+DEFAULT_LIMITS = Limits()
+
+
 def decide(
     instance: Problem | Arrays,
-    limits: Limits = Limits(),
+    limits: Limits = DEFAULT_LIMITS,
     start: Float64[np.ndarray, "d d"] | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -70,7 +73,7 @@ def decide(
         return _Search(arrays, jax.numpy, limits, start, progress).run()
 
 
-class _Undecided(Exception):
+class _UndecidedError(Exception):
     """The search cannot go on; its message says why."""
 
 
@@ -79,7 +82,6 @@ class _Search:
         self.arrays, self.xp, self.limits, self.progress = arrays, xp, limits, progress
         self.exact = ExactPass(arrays, xp)
         n, d = arrays.inputs.shape
-        m = arrays.outputs.shape[-2]
         self.weights = xp.zeros((d, d)) if start is None else self._moderate(xp.asarray(start, dtype=xp.float64))
         self.weakest_bound = weakest_bound(arrays)
         # Products of conjugate gradients that cost as much as half a dense solve.
@@ -100,9 +102,9 @@ class _Search:
                 for _ in range(self.limits.steps):
                     if (verdict := self._step()) is not None:
                         return verdict
-                raise _Undecided(f"{self.limits.steps} Newton steps were not enough: raise the limit")
-            raise _Undecided("the Hessian is singular to working precision")
-        except _Undecided as end:
+                raise _UndecidedError(f"{self.limits.steps} Newton steps were not enough: raise the limit")
+            raise _UndecidedError("the Hessian is singular to working precision")
+        except _UndecidedError as end:
             return self._verdict(UNDECIDED, reason=f"{end}.")
 
     def _step(self) -> Verdict | None:
@@ -126,7 +128,7 @@ class _Search:
             return verdict
         length = _line_search(scores, change, exact, xp)
         if not np.isfinite(length) or length <= 0:
-            raise _Undecided("no step lowers the loss any more: the numbers have run out of digits")
+            raise _UndecidedError("no step lowers the loss any more: the numbers have run out of digits")
         self.weights = self.weights + length * step
         self.steps += 1
         return None
@@ -144,9 +146,9 @@ class _Search:
     def _certificate(self, multipliers) -> Verdict | None:
         """A certificate from multipliers of which at most a small part is negative.
 
-        That part is cut off, which leaves a residual R. Multipliers lambda (1 + <u_rho - u_target, Y e_mu>) have none if Y
-        solves the system of the Hessian with lambda in the place of the softmax; while these are positive, or nearly, the
-        residual falls by orders of magnitude with each round.
+        That part is cut off, which leaves a residual. Multipliers lambda (1 + <u_rho - u_target, Y e_mu>) have none if
+        Y solves the system of the Hessian with lambda in the place of the softmax; while these are positive, or nearly,
+        the residual falls by orders of magnitude with each round.
         """
         xp, exact = self.xp, self.exact
         for _ in range(_POLISHING_ROUNDS):

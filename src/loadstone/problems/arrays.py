@@ -14,7 +14,7 @@ from loadstone.arguments import refuse
 
 @dataclass(frozen=True)
 class Arrays:
-    """Input n has the target `targets[n]` among its outputs: rows of `outputs`, or of `outputs[n]` if it has its own."""
+    """Input n has the target `targets[n]` among its outputs: rows of `outputs`, or of its own `outputs[n]`."""
 
     inputs: Float32[np.ndarray, "n d"]
     outputs: Float32[np.ndarray, "*n m d"]
@@ -44,7 +44,7 @@ class Arrays:
 
 
 def read_instance(path: str | Path) -> Arrays:
-    """An instance from an .npz: inputs (n, d), outputs (m, d) or (n, m, d), and targets (default: output n for input n)."""
+    """An instance from an .npz: inputs (n, d), outputs (m, d) or (n, m, d), targets (default: output n for input n)."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
     try:

@@ -61,7 +61,12 @@ class ExactPass:
         own = self.target_outputs
         cross = sums[:, :, None] * own[:, None, :]
         total = weights.sum(axis=1)[:, None, None]
-        return self._second_moments(weights) - cross - self.xp.swapaxes(cross, 1, 2) + total * own[:, :, None] * own[:, None, :]
+        return (
+            self._second_moments(weights)
+            - cross
+            - self.xp.swapaxes(cross, 1, 2)
+            + total * own[:, :, None] * own[:, None, :]
+        )
 
     def _second_moments(self, weights: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n d d"]:
         xp = self.xp

@@ -25,7 +25,7 @@ from loadstone.theory.storable import probability_storable
 
 @dataclass(frozen=True)
 class Prediction:
-    """What fits at (d, p, kappa). `filled_in` names the one of d and p that was not asked for but set to the capacity."""
+    """What fits at (d, p, kappa). `filled_in` names which of d and p was not given but set to the capacity."""
 
     d: int
     p: int

@@ -56,7 +56,7 @@ def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
 
 
 def _last_above(d: int, probability: float) -> int:
-    """The largest p that is storable with more than this probability; 1 if there is none (nothing competes with one)."""
+    """The largest p that is storable with more than this probability; 1, which has no rivals, if there is none."""
     low, high = 1, 2
     while _probability(high, d) > probability:
         low, high = high, 2 * high

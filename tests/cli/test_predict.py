@@ -1,0 +1,91 @@
+"""loadstone predict as a user runs it, and the record behind it."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import loadstone
+from loadstone.theory.prediction import least_dimension, predict
+
+LOADSTONE = Path(sys.executable).with_name("loadstone")
+KEYS = {"d", "p", "kappa", "alpha", "alpha_c", "alpha_c_finite", "p_c", "p_c_asymptotic", "p_hebbian", "D", "var_k",
+        "probability_storable", "bits_per_parameter"}  # fmt: skip
+
+
+def run(*arguments):
+    return subprocess.run([LOADSTONE, "predict", *map(str, arguments)], capture_output=True, text=True, timeout=100)
+
+
+@pytest.mark.parametrize("arguments", [("--d", 4096), ("--p", 1000), ("--d", 100, "--p", 1200),
+                                       ("--d", 64, "--kappa", 0.25), ("--d", 100, "--load", 0.7), ("--p", 500, "--load", 0.7)])  # fmt: skip
+def test_one_json_object_with_every_key(arguments):
+    began = time.perf_counter()
+    done = run(*arguments, "--json")
+    seconds = time.perf_counter() - began
+    assert done.returncode == 0 and done.stdout.count("\n") == 1, done.stderr
+    record = json.loads(done.stdout)
+    assert record.keys() >= KEYS
+    assert (record["probability_storable"] is None) == (record["kappa"] < 1)
+    # Two seconds on an idle machine; tests share theirs with others.
+    assert seconds < 6
+
+
+def test_figures_that_are_known():
+    record = json.loads(run("--d", 20, "--p", 85, "--json").stdout)
+    assert record["probability_storable"] == pytest.approx(0.71, abs=0.005)
+    assert record["alpha_c"] == 0.5 and record["filled_in"] is None
+    assert predict(p=100).D == pytest.approx(4.793319, abs=1e-6)
+    assert predict(p=100).var_k == pytest.approx(5.13661, abs=1e-5)
+    assert predict(d=40).p == 261 and predict(d=40).filled_in == "p"
+
+
+def test_people_get_a_table_and_a_comparison():
+    done = run("--d", 4096)
+    assert "867136 associations" in done.stdout and "Llama 2 7B, can hold 867 136 facts" in done.stdout
+    assert "p set to the capacity" in done.stdout
+
+
+def test_curves_give_loss_and_accuracy_above_capacity_and_say_so_below():
+    above = json.loads(run("--d", 30, "--p", 260, "--curves", "--json").stdout)
+    assert above["minimiser"] == "above capacity" and 0 < above["loss"] and 0 < above["accuracy"] < 1
+    assert 0 < above["loss_error"] < 0.01 * above["loss"] and 0 < above["accuracy_error"] < 0.01
+    below = json.loads(run("--d", 30, "--p", 100, "--curves", "--json").stdout)
+    assert below["minimiser"] == "storable: no finite minimiser" and below["accuracy"] == 1 and below["norm"] is None
+
+
+BAD = {
+    "nothing": ((), "give a dimension d, a number of associations p, or both"),
+    "load alone": (("--load", 0.5), "give a dimension d"),
+    "all three": (("--d", 10, "--p", 20, "--load", 1), "settled twice"),
+    "d of zero": (("--d", 0), "d is 0, but must be a whole number of at least 1"),
+    "one association": (("--p", 1), "p is 1, but must be a whole number of at least 2"),
+    "kappa of zero": (("--d", 10, "--kappa", 0), "kappa is 0.0, but must be a number in (0, 1]"),
+    "kappa not a number": (("--d", 10, "--kappa", "nan"), "kappa is nan"),
+    "load too small": (("--d", 5, "--load", 0.001), "load is 0.001, but must be large enough for two associations"),
+    "negative load": (("--d", 5, "--load", -1), "load is -1.0, but must be a finite number above 0"),
+    "curves of a factored memory": (
+        ("--d", 10, "--kappa", 0.5, "--curves"),
+        "kappa is 0.5, but must be 1 with --curves",
+    ),
+    "too large": (("--d", 10**9), "d is 1000000000"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence(name):
+    arguments, sentence = BAD[name]
+    done = run(*arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    assert sentence in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_least_dimension_is_the_least():
+    for p in (2, 3, 50, 1000):
+        for kappa in (1.0, 0.3):
+            d = least_dimension(p, kappa)
+            assert loadstone.capacity_associations(d, kappa) >= p - 1e-6
+            assert d == 1 or loadstone.capacity_associations(d - 1, kappa) < p

@@ -1,0 +1,123 @@
+"""certify, check and capacity as a user runs them: real processes, real files, exit codes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+LOADSTONE = Path(sys.executable).with_name("loadstone")
+
+
+def run(*arguments, **options):
+    return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
+@pytest.mark.parametrize("problem, p, verdict", [("original", 70, "storable"), ("decoupled", 110, "not storable")])
+def test_certify_writes_a_proof_that_check_accepts(problem, p, verdict, tmp_path):
+    proof, instance = tmp_path / "proof.npz", tmp_path / "instance.npz"
+    done = run("certify", "--problem", problem, "--d", 20, "--p", p, "--seed", 3, "--out", proof, "--json")
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert record.keys() >= {"verdict", "margin", "bound", "newton_steps", "cg_products", "seconds"}
+    assert record["verdict"] == verdict
+    assert (record["margin"] is None) == (verdict == "not storable")
+
+    run("instance", "--problem", problem, "--d", 20, "--p", p, "--seed", 3, "--out", instance)
+    checked = run("check", proof, "--instance", instance, "--json")
+    found = json.loads(checked.stdout)
+    assert checked.returncode == 0 and found["valid"] and found["verdict"] == verdict
+    assert found["margin"] == pytest.approx(record["margin"]) and found["bound"] == pytest.approx(record["bound"])
+
+
+def test_an_instance_from_a_file_and_a_proof_about_another(tmp_path):
+    instance, other, proof = tmp_path / "facts.npz", tmp_path / "other.npz", tmp_path / "proof.npz"
+    random = np.random.default_rng(0)
+    facts = {"inputs": random.standard_normal((9, 4)), "outputs": random.standard_normal((5, 4))}
+    np.savez(instance, **facts, targets=np.arange(9) % 5)
+    np.savez(other, **facts, targets=(np.arange(9) + 1) % 5)
+    assert run("certify", "--instance", instance, "--out", proof).returncode == 0
+    assert run("check", proof, "--instance", instance).returncode == 0
+    refused = run("check", proof, "--instance", other, "--json")
+    assert refused.returncode == 1
+    assert json.loads(refused.stdout) | {"verdict": None} == {
+        "valid": False, "verdict": None, "margin": None, "bound": None,
+        "reason": "the proof is about another instance.",
+    }  # fmt: skip
+
+
+def test_undecided_has_an_exit_code_of_its_own_and_leaves_no_proof(tmp_path):
+    done = run("certify", "--d", 20, "--p", 88, "--steps", 1, "--out", tmp_path / "proof.npz", "--json")
+    assert done.returncode == 3 and json.loads(done.stdout)["verdict"] == "undecided"
+    assert "Newton steps were not enough" in json.loads(done.stdout)["reason"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_capacity_of_a_few_streams():
+    done = run("capacity", "--problem", "decoupled", "--d", 8, "--seeds", 3, "--json")
+    record = json.loads(done.stdout)
+    assert done.returncode == 0 and len(record["p_c"]) == len(record["alpha_c"]) == 3
+    low, high = record["predicted_interval"]
+    assert low <= record["predicted_p_c"] <= high and record["undecided"] == 0
+    assert all(12 < p < 32 for p in record["p_c"])
+    assert "Exact capacity, original problem, d = 6" in run("capacity", "--d", 6, "--seeds", 1).stdout
+
+
+BAD = {
+    "no size": (("certify",), "give --d with --p or --load, or a file with --instance"),
+    "no p": (("certify", "--d", 5), "give either --load or --p"),
+    "size and file": (("certify", "--instance", "x.npz", "--d", 5), "settled twice"),
+    "no such instance": (("certify", "--instance", "nowhere.npz"), "nowhere.npz is not a file"),
+    "no such proof": (("check", "nowhere.npz"), "nowhere.npz is not a file"),
+    "one association": (("certify", "--d", 5, "--p", 1), "p is 1"),
+    "unknown problem": (("certify", "--d", 5, "--p", 4, "--problem", "both"), "problem is 'both', but must be one of"),
+    "no steps": (("certify", "--d", 5, "--p", 4, "--steps", 0), "steps is 0"),
+    "odd file name": (("certify", "--d", 5, "--p", 4, "--out", "proof.txt"), "must end in .npz"),
+    "no such folder": (("certify", "--d", 5, "--p", 4, "--out", "nowhere/proof.npz"), "nowhere is not a folder"),
+    "no streams": (("capacity", "--d", 5, "--seeds", 0), "seeds is 0"),
+    "d of zero": (("capacity", "--d", 0), "d is 0"),
+    "budget in words": (("certify", "--d", 5, "--p", 4, "--budget", "much"), "budget is 'much'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence(name, tmp_path):
+    arguments, sentence = BAD[name]
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == "", done.stderr
+    assert sentence in done.stderr and done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content, sentence", [
+    ({"inputs": np.ones((3, 2))}, "has no outputs"),
+    ({"inputs": np.ones((3, 2)), "outputs": np.ones((3, 4))}, "outputs.shape is (3, 4)"),
+    ({"inputs": np.ones(3), "outputs": np.ones((3, 4))}, "inputs.shape is (3,)"),
+    ({"inputs": np.full((2, 2), np.nan), "outputs": np.ones((2, 2))}, "inputs is 'not finite somewhere'"),
+    ({"inputs": np.ones((3, 2)), "outputs": np.ones((2, 2))}, "targets is"),
+    ({"inputs": np.ones((2, 2)), "outputs": np.ones((2, 2)), "targets": np.array([0.5, 1])}, "targets is"),
+    ({"inputs": np.array(["a"]), "outputs": np.ones((2, 2))}, "inputs is"),
+])  # fmt: skip
+def test_an_instance_file_that_is_none_is_refused(content, sentence, tmp_path):
+    np.savez(tmp_path / "bad.npz", **content)
+    done = run("certify", "--instance", tmp_path / "bad.npz")
+    assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
+    (tmp_path / "bad.npz").write_text("not an archive")
+    assert "cannot be read as an instance" in run("certify", "--instance", tmp_path / "bad.npz").stderr
+
+
+def test_an_interrupt_stops_cleanly(tmp_path):
+    process = subprocess.Popen(
+        [LOADSTONE, "capacity", "--d", "60", "--seeds", "50"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    first = process.stderr.readline()  # it is at work
+    assert "d = 60" in first
+    process.send_signal(signal.SIGINT)
+    began = time.perf_counter()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == "" and "interrupted" in err and "Traceback" not in err
+    assert time.perf_counter() - began < 20
