@@ -21,7 +21,8 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize("arguments", [("--d", 4096), ("--p", 1000), ("--d", 100, "--p", 1200),
-                                       ("--d", 64, "--kappa", 0.25), ("--d", 100, "--load", 0.7), ("--p", 500, "--load", 0.7)])  # fmt: skip
+                                       ("--d", 64, "--kappa", 0.25), ("--d", 100, "--load", 0.7),
+                                       ("--p", 500, "--load", 0.7)])  # fmt: skip
 def test_one_json_object_with_every_key(arguments):
     began = time.perf_counter()
     done = run(*arguments, "--json")

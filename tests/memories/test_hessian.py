@@ -1,10 +1,12 @@
 """The Hessian against finite differences, its two ways of solving against each other."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes
-from loadstone.memories.hessian import Hessian
+from loadstone.memories.hessian import Hessian, _cholesky
 from loadstone.memories.newton import _softmax
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
@@ -44,6 +46,17 @@ def test_both_solutions_solve(exact):
     assert reached
     for v in (by_products, hessian.dense(target)):
         np.testing.assert_allclose(hessian.product(v), target, atol=1e-9)
+
+
+@pytest.mark.parametrize("d, most", [(1, 5000), (6, 5000), (7, 20), (12, 40), (12, 100)])
+def test_factor_of_an_accelerator_tile_by_tile(d, most):
+    """One tile, tiles of d rows (d is prime), four tiles, two tiles."""
+    with jax.enable_x64(True):
+        random = np.random.default_rng(3)
+        half = random.standard_normal((d * d, d * d))
+        matrix = half @ half.T + np.eye(d * d)
+        lower = np.tril(_cholesky(jnp.asarray(matrix), 0.5, d, most))
+        np.testing.assert_allclose(lower @ lower.T, matrix + 0.5 * np.eye(d * d), atol=1e-9 * d**2)
 
 
 def test_a_singular_system_with_a_solution_is_solved():

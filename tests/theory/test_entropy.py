@@ -59,6 +59,16 @@ def test_ends_of_the_energetic_term():
     )
 
 
+def test_arrays_are_taken_element_by_element():
+    q = np.array([[0.0, 0.3], [0.6, 0.9]])
+    together = energetic(q, 12, samples=40)
+    assert together.value.shape == together.error.shape == (2, 2)
+    for place in np.ndindex(2, 2):
+        assert energetic(float(q[place]), 12, samples=40) == (together.value[place], together.error[place])
+    both = finite_free_entropy([0.2, 5.0], 12, samples=40)
+    assert both.phi[0] == finite_free_entropy(0.2, 12, samples=40).phi and both.phi[1] == -np.inf
+
+
 def test_two_outputs_are_a_plain_integral():
     q = 0.8
     z = np.random.default_rng(0).standard_normal(400_000)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 
 import jax
 import numpy as np
 import scipy.linalg
-from jaxtyping import Float64
+from jaxtyping import Array, Float64
 
 from loadstone.memories.threads import all_threads
 
@@ -85,7 +86,7 @@ class Hessian:
             size = matrix.shape[0]
             ridge *= float(self.xp.trace(matrix)) / size
             if self.xp is not np:
-                lower = _cholesky(matrix, ridge)
+                lower = _cholesky(matrix, ridge, self.inputs.shape[1])
                 if bool(self.xp.isfinite(lower[-1, -1])):
                     return lambda right: jax.scipy.linalg.cho_solve((lower, True), right)  # noqa: B023
                 continue
@@ -128,11 +129,31 @@ def _unpack(packed, place):
     return rows.reshape(d * d, d * d)
 
 
-def _cholesky(matrix, ridge: float):
-    """Lower factor on an accelerator; the matrix is given up for it."""
+@partial(jax.jit, static_argnames=("d", "most"), donate_argnums=0)
+def _cholesky(matrix: Float64[Array, "d*d d*d"], ridge: float, d: int, most: int = 5000) -> Float64[Array, "d*d d*d"]:
+    """Lower factor on an accelerator, in the place of the matrix; the library's routine needs room for two of them.
 
-    def factorise(matrix):
-        index = jax.numpy.arange(matrix.shape[0])
-        return jax.lax.linalg.cholesky(matrix.at[index, index].add(ridge), symmetrize_input=False)
+    It goes by square tiles of at most `most` rows. What lies above the diagonal is left as it was.
+    """
+    size = d * next(count for count in range(max(1, min(d, most // d)), 0, -1) if d % count == 0)
+    tiles = d * d // size
+    tile = lambda a, i, j: jax.lax.dynamic_slice(a, (i * size, j * size), (size, size))  # noqa: E731
+    put = lambda a, part, i, j: jax.lax.dynamic_update_slice(a, part, (i * size, j * size))  # noqa: E731
 
-    return jax.jit(factorise, donate_argnums=0)(matrix)
+    def column(k, a):
+        corner = jax.lax.linalg.cholesky(tile(a, k, k), symmetrize_input=False)
+
+        def below(i, a):
+            solved = jax.lax.linalg.triangular_solve(corner, tile(a, i, k), lower=True, transpose_a=True)
+            return put(a, solved, i, k)
+
+        def right(j, a):
+            row = tile(a, j, k)
+            down = lambda i, a: put(a, tile(a, i, j) - tile(a, i, k) @ row.T, i, j)  # noqa: E731
+            return jax.lax.fori_loop(j, tiles, down, a)
+
+        a = jax.lax.fori_loop(k + 1, tiles, below, put(a, corner, k, k))
+        return jax.lax.fori_loop(k + 1, tiles, right, a)
+
+    index = jax.numpy.arange(d * d)
+    return jax.lax.fori_loop(0, tiles, column, matrix.at[index, index].add(ridge))

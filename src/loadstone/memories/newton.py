@@ -86,7 +86,8 @@ class _Search:
         self.weakest_bound = weakest_bound(arrays)
         # Products of conjugate gradients that cost as much as half a dense solve.
         self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
-        self.may_be_dense = (limits.budget or Budget()).allows(3 * 8 * d**4)
+        # The matrix, a packed copy of a quarter of it, and the covariances.
+        self.may_be_dense = (limits.budget or Budget()).allows(8 * (5 * d**4 // 4 + 3 * n * d**2))
         self.stalled = False
         self.steps = self.products = self.dense_solves = 0
         self.began = time.perf_counter()

@@ -27,17 +27,17 @@ MOST_SAMPLED = 10**6
 class Estimate(NamedTuple):
     """A mean over samples and its standard error."""
 
-    value: float
-    error: float
+    value: np.ndarray | float
+    error: np.ndarray | float
 
 
 @dataclass(frozen=True)
 class FreeEntropy:
     """Minimum over q of the functional. At or above capacity it is minus infinity, at q = 1."""
 
-    phi: float
-    q: float
-    error: float = 0.0
+    phi: np.ndarray | float
+    q: np.ndarray | float
+    error: np.ndarray | float
 
 
 def energetic_limit(q: ArrayLike) -> np.ndarray | float:
@@ -57,20 +57,25 @@ def energetic_upper_bound(q: ArrayLike, k: ArrayLike) -> np.ndarray | float:
     return scalar(-(k / (k + 1)) * q / (1 - q))
 
 
-def energetic(q: float, p: int, samples: int = 400, seed: int = 0) -> Estimate:
+def energetic(q: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> Estimate:
     """G_p(q) = E log f_p(q; eta) / log p, its mean over samples of eta and its standard error.
 
     f_p itself is an integral over x_1 of a product of Phi's, taken on a grid. Samples are stratified in eta_1, whose
     square dominates the variance, and the same for every q: curves in q are smooth. Whole p in 2..10^6; exactly -1 at
     q = 0 (every output is as likely to win) and a plain quadrature at p = 2.
     """
-    q, p = float(in_half_open("q", q, 0, 1)), int(whole_numbers("p", p, 2, MOST_SAMPLED))
-    (samples,) = whole_numbers("samples", [samples], 2, 10**7)
+    q, p = in_half_open("q", q, 0, 1), int(whole_numbers("p", p, 2, MOST_SAMPLED))
+    samples = int(whole_numbers("samples", samples, 2, 10**7))
+    estimates = np.array([_energetic(float(one), p, samples, seed) for one in q.ravel()]).reshape(*q.shape, 2)
+    return Estimate(scalar(estimates[..., 0]), scalar(estimates[..., 1]))
+
+
+def _energetic(q: float, p: int, samples: int, seed: int) -> Estimate:
     if q == 0:
         return Estimate(-1.0, 0.0)
     if p == 2:
         return Estimate(float(_of_two(q) / np.log(2)), 0.0)
-    logs = _log_f(q, p, int(samples), seed)
+    logs = _log_f(q, p, samples, seed)
     # Neighbouring strata differ little: their half-differences measure the scatter within a stratum.
     scatter = (logs[0::2][: len(logs) // 2] - logs[1::2]) ** 2 / 2
     error = np.sqrt(scatter.mean() / len(logs))
@@ -94,24 +99,31 @@ def annealed(load: ArrayLike) -> np.ndarray | float:
     return scalar(-above("load", load, 0))
 
 
-def finite_free_entropy(load: float, p: int, samples: int = 400, seed: int = 0) -> FreeEntropy:
+def finite_free_entropy(load: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> FreeEntropy:
     """The free entropy at p associations and this load (so d^2 = p log p / load), with G_p sampled.
 
     It is finite exactly while load < log p / D(p), the capacity at finite p: as q tends to 1, (1-q) E log f_p tends to
     -D(p)/2, and the functional to (1 - load D(p) / log p) / (2 (1-q)).
     """
-    load, p = float(above("load", load, 0)), int(whole_numbers("p", p, 2, MOST_SAMPLED))
+    load, p = above("load", load, 0), int(whole_numbers("p", p, 2, MOST_SAMPLED))
+    samples = int(whole_numbers("samples", samples, 2, 10**7))
+    found = np.array([_finite_free_entropy(float(one), p, samples, seed) for one in load.ravel()])
+    return FreeEntropy(*(scalar(part) for part in np.moveaxis(found.reshape(*load.shape, 3), -1, 0)))
+
+
+def _finite_free_entropy(load: float, p: int, samples: int, seed: int) -> tuple[float, float, float]:
+    """phi, q and the error of phi."""
     if load * mean_merged(p) >= np.log(p):
-        return FreeEntropy(-np.inf, 1.0)
+        return -np.inf, 1.0, 0.0
 
     def functional(q: float) -> float:
-        return 0.5 * np.log1p(-q) + q / (2 * (1 - q)) + load * energetic(q, p, samples, seed).value
+        return 0.5 * np.log1p(-q) + q / (2 * (1 - q)) + load * _energetic(q, p, samples, seed).value
 
     # In y = -log(1-q) the minimum is as wide near q = 1 as elsewhere.
     within = {"bounds": (0, 12), "method": "bounded", "options": {"xatol": 1e-4}}
     found = minimize_scalar(lambda y: functional(-np.expm1(-y)), **within)
     q = float(-np.expm1(-found.x))
-    return FreeEntropy(float(found.fun), q, load * energetic(q, p, samples, seed).error)
+    return float(found.fun), q, load * _energetic(q, p, samples, seed).error
 
 
 def _of_two(q: float) -> float:
