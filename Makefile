@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: reproduce test bench clean
+.PHONY: reproduce test bench soak clean
 
 reproduce: $(VENV)/package
 	$(RUN)/loadstone reproduce --out out
@@ -14,6 +14,12 @@ test: $(VENV)/test
 
 bench: $(VENV)/bench
 	$(RUN)/python benchmarks/cpu.py
+	$(RUN)/python benchmarks/verdicts.py
+
+# Long forms: exact capacities of many streams of both problems beside the prediction (about an hour on two cores).
+soak: $(VENV)/package
+	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/threshold_shift.py \
+	  --sizes 8:400 12:400 20:300 30:150
 
 # The package is installed in place, so a change of its sources needs no new installation.
 $(VENV)/package: pyproject.toml constraints.txt

@@ -112,10 +112,13 @@ def test_an_instance_file_that_is_none_is_refused(content, sentence, tmp_path):
 
 def test_an_interrupt_stops_cleanly(tmp_path):
     process = subprocess.Popen(
-        [LOADSTONE, "capacity", "--d", "60", "--seeds", "50"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [LOADSTONE, "capacity", "--d", "40", "--seeds", "200"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     first = process.stderr.readline()  # it is at work
-    assert "d = 60" in first
+    assert "d = 40" in first
     process.send_signal(signal.SIGINT)
     began = time.perf_counter()
     out, err = process.communicate(timeout=60)

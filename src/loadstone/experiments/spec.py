@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import asdict, dataclass, field
 
 from loadstone.arguments import choice, rank_fraction, whole
+from loadstone.experiments.record import canonical
 from loadstone.memories.memory import rank_of
 from loadstone.memories.training import Protocol
 from loadstone.problems.decoupled import FORMS, STORED_DTYPES
@@ -12,6 +14,9 @@ from loadstone.problems.embeddings import LAWS
 
 PROBLEMS = ("original", "decoupled")
 SOLVERS = ("adam", "hebbian")
+
+#: Raised when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
+_MEANING = 1
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,19 @@ class Spec:
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
         if self.solver == "hebbian" and self.kappa != 1:
             raise ValueError(f"kappa is {self.kappa}, but must be 1 for the Hebbian rule, whose matrix has full rank.")
+
+    def identity(self) -> dict[str, object]:
+        """Everything that the result depends on, and nothing else: what the key is made of."""
+        own = {name: getattr(self, name) for name in ("problem", "d", "p", "seed", "law", "solver", "form")}
+        own |= {"kappa": float(self.kappa), "stored_dtype": self.stored_dtype, "meaning": _MEANING}
+        if self.solver == "adam":
+            own["protocol"] = asdict(self.protocol) | {"learning_rate": float(self.protocol.learning_rate)}
+        return own
+
+    @property
+    def key(self) -> str:
+        """The name of this run in a store."""
+        return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()
 
     def about(self) -> dict[str, object]:
         """The words and numbers that identify the run."""

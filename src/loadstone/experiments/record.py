@@ -1,0 +1,94 @@
+"""A record: what one run leaves, and its form on disk.
+
+A record has three parts. `spec` says what was run, `result` what came out (the same wherever it is run), and
+`circumstances` how (seconds, versions, device). On disk it is one line of header with the schema, the length of the body
+and the SHA-256 of both, then the body as JSON: nothing in it can execute.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from dataclasses import dataclass
+
+#: Form of the files. Readers refuse newer ones and know every older one.
+SCHEMA = 1
+#: No record is longer: a reader checks before it allocates.
+MOST_BYTES = 64 * 2**20
+
+_HEADER = re.compile(rb"loadstone record (\d{1,6}) (\d{1,9}) ([0-9a-f]{64})\n")
+_MOST_HEADER = 120
+
+
+class DamagedError(ValueError):
+    """The bytes are not a record: the message says in what way."""
+
+
+class NewerSchemaError(ValueError):
+    """The record was written by a later version of loadstone."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run. The parts hold only what JSON can: words, numbers, lists and dictionaries of them, None."""
+
+    key: str
+    spec: dict[str, object]
+    result: dict[str, object]
+    circumstances: dict[str, object]
+
+    @property
+    def diverged(self) -> bool:
+        return self.result.get("status") == "diverged"
+
+
+def to_bytes(record: Record) -> bytes:
+    """The record as a file's contents. Numbers that JSON cannot hold become words."""
+    parts = {"spec": record.spec, "result": record.result, "circumstances": record.circumstances}
+    body = canonical({"key": record.key} | parts).encode()
+    if len(body) > MOST_BYTES:
+        raise ValueError(f"record is {len(body)} bytes long, but must be at most {MOST_BYTES}.")
+    return _header(SCHEMA, body) + body
+
+
+def from_bytes(content: bytes) -> Record:
+    """The record in a file's contents, or a DamagedError if a single byte differs from what was written."""
+    match = _HEADER.match(content[:_MOST_HEADER])
+    if not match:
+        raise DamagedError("its header is not that of a record")
+    schema, body = int(match[1]), content[match.end() :]
+    if match[0] != _header(schema, body):
+        raise DamagedError(f"its body of {len(body)} bytes does not match its header")
+    if schema > SCHEMA:
+        raise NewerSchemaError(f"its schema is {schema}, but this version of loadstone reads up to {SCHEMA}: update it")
+    try:
+        parts = json.loads(body, parse_constant=_no_constant)
+        return Record(str(parts["key"]), *(dict(parts[name]) for name in ("spec", "result", "circumstances")))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedError(f"its body is not that of a record ({error})") from error
+
+
+def canonical(value: object) -> str:
+    """JSON in one form only: keys sorted, no spaces, floats in their shortest exact form, NaN and infinity as words."""
+    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+
+
+def _header(schema: int, body: bytes) -> bytes:
+    digest = hashlib.sha256(b"%d %d\n" % (schema, len(body)) + body).hexdigest()
+    return b"loadstone record %d %d %s\n" % (schema, len(body), digest.encode())
+
+
+def _no_constant(word: str) -> float:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

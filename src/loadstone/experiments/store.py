@@ -1,0 +1,191 @@
+"""The store: a folder with one file per record, written whole and durably, safe for many writers at once.
+
+    STORE/records/ab/abcdef....record     named by the key of its spec
+    STORE/quarantine/                     damaged files, each with a line that says why
+    STORE/index.json                      summaries of the records, for speed; may be deleted at any time
+
+A record is acknowledged when `put` returns: its bytes and its name are then on the disk. A reader never sees half a
+record, because a file gets its name only when it is complete. A file that does not match its checksum is moved to
+quarantine, and its run counts as missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from loadstone.arguments import refuse
+from loadstone.experiments.record import (
+    MOST_BYTES,
+    DamagedError,
+    NewerSchemaError,
+    Record,
+    canonical,
+    from_bytes,
+    to_bytes,
+)
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+#: A temporary file of a writer that died is swept away when it is this old.
+_ABANDONED_SECONDS = 3600.0
+_INDEX_FORM = 1
+
+
+class Store:
+    """Records by key. Every method is safe while other processes read and write the same folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise NotADirectoryError(f"store is {str(folder)!r}, which is a file: give the name of a folder.")
+        self.records, self.quarantine = self.folder / "records", self.folder / "quarantine"
+        for path in (self.records, self.quarantine):
+            path.mkdir(parents=True, exist_ok=True)
+
+    def put(self, record: Record) -> None:
+        """Write a record; when this returns it is on the disk, complete."""
+        path = self._path(record.key)
+        content = to_bytes(record)
+        if not path.parent.exists():
+            path.parent.mkdir(exist_ok=True)
+            _sync_folder(self.records)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.part")
+        try:
+            with open(temporary, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+    def get(self, key: str) -> Record | None:
+        """The record of a key, or None if there is none; a damaged one is moved to quarantine first."""
+        path = self._path(key)
+        try:
+            with open(path, "rb") as file:
+                content = file.read(MOST_BYTES + 1024)
+            record = from_bytes(content)
+            if record.key != key:
+                raise DamagedError(f"it is the record of another key, {record.key}")
+            return record
+        except FileNotFoundError:
+            return None
+        except NewerSchemaError as newer:
+            raise NewerSchemaError(f"{path} cannot be read: {newer}.") from newer
+        except DamagedError as damage:
+            self._set_aside(path, str(damage))
+            return None
+
+    def keys(self) -> set[str]:
+        """Keys that have a file, damaged or not."""
+        return set(self._files())
+
+    def missing(self, keys: list[str]) -> list[str]:
+        """Those of the keys, in their order, that have no file."""
+        there = self.keys()
+        return [key for key in keys if key not in there]
+
+    def quarantined(self) -> list[str]:
+        """Why each file in quarantine is there."""
+        return [path.read_text(errors="replace").strip() for path in sorted(self.quarantine.glob("*.why"))]
+
+    def summaries(self) -> dict[str, dict[str, object]]:
+        """For each record its spec, the short part of its result and its circumstances. Reads only what is new."""
+        known = self._index()
+        fresh: dict[str, dict] = {}
+        for key, path in self._files().items():
+            try:
+                state = path.stat()
+            except FileNotFoundError:
+                continue
+            stamp = [state.st_size, state.st_mtime_ns]
+            entry = known.get(key)
+            if entry is None or entry["stamp"] != stamp:
+                record = self.get(key)
+                if record is None:
+                    continue
+                entry = {"stamp": stamp, "summary": _summary(record)}
+            fresh[key] = entry
+        if fresh != known:
+            self._write_index(fresh)
+        return {key: entry["summary"] for key, entry in fresh.items()}
+
+    def sweep(self) -> int:
+        """Remove what writers that died left unfinished; how many files that were."""
+        removed = 0
+        for path in self.records.glob("*/.*.part"):
+            try:
+                if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+                    path.unlink()
+                    removed += 1
+            except FileNotFoundError:
+                continue
+        return removed
+
+    def _path(self, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise refuse("key", key, "64 hexadecimal digits")
+        return self.records / key[:2] / f"{key}.record"
+
+    def _files(self) -> dict[str, Path]:
+        found = {}
+        for folder in _entries(self.records):
+            if folder.is_dir():
+                for entry in _entries(folder):
+                    key = entry.name.removesuffix(".record")
+                    if entry.name.endswith(".record") and _KEY.fullmatch(key) and key[:2] == folder.name:
+                        found[key] = Path(entry.path)
+        return found
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        place = self.quarantine / f"{path.stem}.{time.time_ns()}"
+        try:
+            os.replace(path, place.with_suffix(".damaged"))
+        except FileNotFoundError:
+            return  # another reader was faster
+        place.with_suffix(".why").write_text(f"{path.name}: {why}.\n")
+
+    def _index(self) -> dict[str, dict]:
+        try:
+            index = json.loads((self.folder / "index.json").read_bytes())
+            return index["entries"] if index["form"] == _INDEX_FORM else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}  # it can always be made again
+
+    def _write_index(self, entries: dict[str, dict]) -> None:
+        path = self.folder / "index.json"
+        temporary = path.with_name(f".index.{os.getpid()}.{time.monotonic_ns()}.part")
+        try:
+            temporary.write_text(canonical({"form": _INDEX_FORM, "entries": entries}))
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
+
+
+def _summary(record: Record) -> dict[str, object]:
+    """Without the lists: traces, spectra and histograms stay in the record."""
+    short = {name: value for name, value in record.result.items() if not isinstance(value, list | dict)}
+    return {"spec": record.spec, "result": short, "circumstances": record.circumstances}
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except FileNotFoundError:
+        return
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make new names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

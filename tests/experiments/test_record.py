@@ -1,0 +1,77 @@
+"""A record comes back as it was, or not at all."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.experiments.record import (
+    DamagedError,
+    NewerSchemaError,
+    Record,
+    _header,
+    canonical,
+    from_bytes,
+    to_bytes,
+)
+
+RECORD = Record(
+    "ab" * 32, {"d": 20, "kappa": 0.1}, {"loss": 1 / 3, "trace": [0.1, 2e-308], "status": "diverged"}, {"s": 1}
+)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(*[st.dictionaries(st.text(max_size=5), plain, max_size=4)] * 3)
+def test_round_trip_to_the_last_bit(spec, result, circumstances):
+    record = Record("cd" * 32, spec, result, circumstances)
+    assert from_bytes(to_bytes(record)) == record
+
+
+def test_truncated_at_every_length():
+    content = to_bytes(RECORD)
+    for length in range(len(content)):
+        with pytest.raises(DamagedError):
+            from_bytes(content[:length])
+    with pytest.raises(DamagedError):
+        from_bytes(content + b" ")
+
+
+def test_every_byte_flipped_in_every_way():
+    content = to_bytes(RECORD)
+    for place in range(len(content)):
+        for bit in range(8):
+            flipped = bytearray(content)
+            flipped[place] ^= 1 << bit
+            with pytest.raises(DamagedError):
+                from_bytes(bytes(flipped))
+
+
+def test_a_newer_schema_is_refused_and_not_taken_for_damage():
+    body = to_bytes(RECORD).split(b"\n", 1)[1]
+    content = _header(2, body) + body
+    with pytest.raises(
+        NewerSchemaError, match="its schema is 2, but this version of loadstone reads up to 1: update it"
+    ):
+        from_bytes(content)
+
+
+def test_numbers_beyond_json_become_words():
+    record = Record("ab" * 32, {}, {"loss": math.nan, "top": [math.inf, -math.inf]}, {})
+    assert from_bytes(to_bytes(record)).result == {"loss": "nan", "top": ["inf", "-inf"]}
+
+
+def test_canonical_has_one_form():
+    assert (
+        canonical({"b": 1, "a": [0.1, 1e300]}) == '{"a":[0.1,1e+300],"b":1}' == canonical({"a": (0.1, 1e300), "b": 1})
+    )
+    assert json.loads(canonical({"ü": "\u2028"})) == {"ü": "\u2028"}
+
+
+def test_diverged_is_kept_as_such():
+    assert RECORD.diverged and not Record("ab" * 32, {}, {"status": "step limit"}, {}).diverged

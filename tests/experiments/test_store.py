@@ -1,0 +1,245 @@
+"""The store against a dictionary, against damage, and against writers that are killed, for real."""
+
+import hashlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from loadstone.experiments.record import NewerSchemaError, Record, _header, from_bytes, to_bytes
+from loadstone.experiments.store import Store
+
+
+def key(number):
+    return hashlib.sha256(str(number).encode()).hexdigest()
+
+
+def record(number, size=3, **result):
+    return Record(
+        key(number), {"number": number}, {"status": "step limit", "trace": [0.5] * size} | result, {"host": "here"}
+    )
+
+
+def file_of(store, number):
+    return store.records / key(number)[:2] / f"{key(number)}.record"
+
+
+def test_what_is_put_comes_back(tmp_path):
+    store = Store(tmp_path / "store")
+    assert store.get(key(1)) is None and store.keys() == set()
+    store.put(record(1))
+    store.put(record(2, loss=0.25))
+    assert Store(tmp_path / "store").get(key(1)) == record(1)
+    assert store.keys() == {key(1), key(2)} and store.missing([key(3), key(1), key(4)]) == [key(3), key(4)]
+    assert store.summaries()[key(2)]["result"] == {"status": "step limit", "loss": 0.25}
+
+
+class AgainstADictionary(RuleBasedStateMachine):
+    """Any order of writing, damaging, deleting the index and reading gives what a dictionary would."""
+
+    numbers = st.integers(0, 5)
+
+    @initialize()
+    def begin(self):
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.store, self.model = Store(self.folder.name), {}
+
+    @rule(number=numbers, loss=st.floats(0, 1))
+    def put(self, number, loss):
+        self.store.put(record(number, loss=loss))
+        self.model[key(number)] = record(number, loss=loss)
+
+    @rule(number=numbers)
+    def get(self, number):
+        assert self.store.get(key(number)) == self.model.get(key(number))
+
+    @rule(number=numbers, cut=st.integers(0, 200))
+    def damage(self, number, cut):
+        path = file_of(self.store, number)
+        if path.exists():
+            path.write_bytes(path.read_bytes()[:cut])
+            assert self.store.get(key(number)) is None
+            self.model.pop(key(number))
+
+    @rule()
+    def delete_index(self):
+        (self.store.folder / "index.json").unlink(missing_ok=True)
+
+    @rule(junk=st.binary(max_size=30))
+    def spoil_index(self, junk):
+        (self.store.folder / "index.json").write_bytes(junk)
+
+    @rule()
+    def open_again(self):
+        self.store = Store(self.folder.name)
+
+    @rule()
+    def summaries(self):
+        expected = {name: one.result["loss"] for name, one in self.model.items()}
+        assert {name: one["result"]["loss"] for name, one in self.store.summaries().items()} == expected
+
+    @invariant()
+    def keys_agree(self):
+        if hasattr(self, "model"):
+            assert self.store.keys() == set(self.model)
+
+    def teardown(self):
+        self.folder.cleanup()
+
+
+TestAgainstADictionary = AgainstADictionary.TestCase
+TestAgainstADictionary.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+
+
+@pytest.mark.parametrize("damage", [
+    lambda content: content[:-1], lambda content: b"", lambda content: content.replace(b"step", b"stop"),
+    lambda content: content + b"\n", lambda content: to_bytes(record(99)),
+])  # fmt: skip
+def test_a_damaged_record_is_set_aside_reported_and_missing(damage, tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    store.summaries()
+    path = file_of(store, 1)
+    path.write_bytes(damage(path.read_bytes()))
+    assert store.summaries() == {} and store.get(key(1)) is None
+    assert store.missing([key(1)]) == [key(1)]
+    (why,) = store.quarantined()
+    assert key(1) in why
+    store.put(record(1))
+    assert store.get(key(1)) == record(1) and len(store.quarantined()) == 1
+
+
+def test_a_damage_that_keeps_size_and_time_is_seen_when_the_record_is_read(tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    path, state = file_of(store, 1), file_of(store, 1).stat()
+    path.write_bytes(path.read_bytes().replace(b"step", b"stop"))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert store.get(key(1)) is None and len(store.quarantined()) == 1
+
+
+def test_a_record_of_a_later_version_is_left_alone_and_named(tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    body = file_of(store, 1).read_bytes().split(b"\n", 1)[1]
+    file_of(store, 1).write_bytes(_header(2, body) + body)
+    for read in (lambda: store.get(key(1)), store.summaries):
+        with pytest.raises(NewerSchemaError, match=f"{key(1)}.record cannot be read: its schema is 2"):
+            read()
+    assert file_of(store, 1).exists() and not store.quarantined()
+
+
+def test_keys_cannot_leave_the_folder(tmp_path):
+    for bad in ("../../etc/passwd", "a" * 63, "A" * 64, "", "a" * 64 + "/x"):
+        with pytest.raises(ValueError, match="key is .* but must be 64 hexadecimal digits"):
+            Store(tmp_path).get(bad)
+
+
+def test_a_file_in_the_place_of_the_store_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError, match="which is a file: give the name of a folder"):
+        Store(tmp_path / "file")
+
+
+WRITER = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_store import Store, record
+store, first = Store(sys.argv[1]), int(sys.argv[2])
+for number in range(first, first + 10**6):
+    store.put(record(number, size=2000))
+    print(number, flush=True)
+"""
+KILLS = int(os.environ.get("LOADSTONE_STORE_KILLS", "100"))
+
+
+def test_writers_killed_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path):
+    """Real processes, real SIGKILL, two writers at a time on one store."""
+    script = tmp_path / "writer.py"
+    script.write_text(WRITER.format(tests=os.path.dirname(__file__)))
+    store, acknowledged, kills, first = Store(tmp_path / "store"), set(), 0, 0
+    delay = 0.0
+    while kills < KILLS:
+        writers = []
+        for _ in range(2):
+            first += 10**6
+            command = [sys.executable, str(script), str(store.folder), str(first)]
+            writers.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        for writer in writers:
+            assert writer.stdout.readline()  # it writes
+        # Moments spread over the time of a few writes.
+        delay = (delay + 0.00137) % 0.02
+        time.sleep(delay)
+        for writer in writers:
+            writer.send_signal(signal.SIGKILL)
+            kills += 1
+        for writer in writers:
+            lines = writer.stdout.read().splitlines()
+            acknowledged |= {int(line) for line in lines if line.isdigit()}
+            writer.wait()
+            writer.stdout.close()
+    for number in acknowledged:
+        assert store.get(key(number)) == record(number, size=2000), number
+    for name in store.keys():
+        assert store.get(name) is not None
+    assert not store.quarantined()
+    print(f"{kills} kills, {len(acknowledged)} acknowledged records, {len(store.keys())} in the store, none unreadable")
+
+
+def test_what_dead_writers_left_is_swept_away_but_not_what_the_living_write(tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    folder = file_of(store, 1).parent
+    old, new = folder / ".old.record.1.2.part", folder / ".new.record.3.4.part"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert store.keys() == {key(1)}
+    assert store.sweep() == 1 and new.exists() and not old.exists()
+
+
+def limited(program, *arguments, limit):
+    """Run a program that may not write files longer than `limit` bytes: what a full disk looks like to a writer."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, timeout=100,
+        preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+                            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)),
+    )  # fmt: skip
+
+
+def test_a_full_disk_leaves_no_half_record(tmp_path):
+    program = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r})\nfrom test_store import Store, record\n"
+    program += "store = Store(sys.argv[1])\nstore.put(record(1))\nstore.put(record(2, size=20000))"
+    done = limited(program, tmp_path, limit=8192)
+    assert done.returncode != 0 and "File too large" in done.stderr
+    store = Store(tmp_path)
+    assert store.keys() == {key(1)} and store.get(key(1)) == record(1)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_five_thousand_records_are_summarised_in_two_seconds_with_the_index(tmp_path):
+    store = Store(tmp_path)
+    for number in range(5000):
+        path = file_of(store, number)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(to_bytes(record(number, size=300)))
+    store.summaries()
+    began = time.perf_counter()
+    assert len(store.summaries()) == 5000
+    assert time.perf_counter() - began < 2
+
+
+def test_files_hold_text_only(tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    content = file_of(store, 1).read_bytes()
+    assert content.isascii() and from_bytes(content) == record(1)
