@@ -1,8 +1,8 @@
 """A record: what one run leaves, and its form on disk.
 
 A record has three parts. `spec` says what was run, `result` what came out (the same wherever it is run), and
-`circumstances` how (seconds, versions, device). On disk it is one line of header with the schema, the length of the body
-and the SHA-256 of both, then the body as JSON: nothing in it can execute.
+`circumstances` how (seconds, versions, device). On disk it is one line of header with the schema, the length of the
+body and the SHA-256 of both, then the body as JSON: nothing in it can execute.
 """
 
 from __future__ import annotations

@@ -1,0 +1,100 @@
+"""Grids: many specs from a few lines, in Python or in a TOML file.
+
+    [[grid]]
+    problem = ["original", "decoupled"]
+    d = [20, 40]
+    load = [0.5, 0.7, 0.9]      # or p = [...]
+    kappa = 1.0
+    seeds = 3                   # 0, 1, 2; or seed = [7, 8]
+    stop = "exact"
+
+Every list is a direction of the grid, every single value is fixed. A file may hold several grids; a spec that occurs
+twice is run once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import fields
+from itertools import product
+from pathlib import Path
+
+from loadstone.arguments import positive, refuse, whole
+from loadstone.experiments.spec import Spec
+from loadstone.memories.training import Protocol
+from loadstone.theory.load import nearest_associations
+
+_PROTOCOL = tuple(field.name for field in fields(Protocol))
+_SPEC = tuple(field.name for field in fields(Spec) if field.name != "protocol")
+_WORDS = (*_SPEC, *_PROTOCOL, "load", "seeds")
+#: A grid of more runs is refused before it is made.
+MOST_SPECS = 1_000_000
+
+
+def grid(**directions: object) -> list[Spec]:
+    """Every combination of the values given, the last direction varying fastest; seeds vary fastest of all."""
+    for name in directions:
+        if name not in _WORDS:
+            raise ValueError(f"{name!r} is not a word of a grid{_suggestion(name)}; known are {', '.join(_WORDS)}.")
+    if ("p" in directions) == ("load" in directions):
+        raise ValueError("The sizes of the grid are not settled: give either p or load, and not both.")
+    if "seed" in directions and "seeds" in directions:
+        raise ValueError("The seeds of the grid are settled twice: give either seed or seeds.")
+    values = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in directions.items()}
+    if "seeds" in values:
+        values.pop("seeds")
+        values["seed"] = list(range(whole("seeds", directions["seeds"], 1, MOST_SPECS)))
+    elif "seed" in values:
+        values["seed"] = values.pop("seed")  # to the end: neighbours then differ in nothing but the seed
+    count = 1
+    for name, options in values.items():
+        if not options:
+            raise refuse(name, [], "a value or a list of at least one value")
+        count *= len(options)
+    if count > MOST_SPECS:
+        raise ValueError(f"The grid has {count} runs, but may have at most {MOST_SPECS}: split it.")
+    return list(dict.fromkeys(_spec(dict(zip(values, chosen))) for chosen in product(*values.values())))
+
+
+def read_grid(path: str | Path) -> list[Spec]:
+    """The specs of a TOML file with one or several [[grid]] tables."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is not a file: give the name of a grid (.toml).")
+    try:
+        content = tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not TOML: {error}.") from error
+    unknown = [name for name in content if name != "grid"]
+    if unknown or "grid" not in content:
+        found = f"has a table {unknown[0]!r}" if unknown else "has no table"
+        raise ValueError(f"{path} {found}, but must hold [[grid]] tables only.")
+    tables = content["grid"] if isinstance(content["grid"], list) else [content["grid"]]
+    specs: dict[Spec, None] = {}
+    for number, table in enumerate(tables, 1):
+        if not isinstance(table, dict):
+            raise ValueError(f"{path}, grid {number} is {table!r}, but must be a table.")
+        try:
+            specs |= dict.fromkeys(grid(**table))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}, grid {number}: {error}") from error
+    return list(specs)
+
+
+def _spec(chosen: dict[str, object]) -> Spec:
+    if "load" in chosen:
+        load = positive("load", chosen.pop("load"))
+        chosen["p"] = nearest_associations(load, whole("d", chosen.get("d"), 1))
+        if chosen["p"] < 2:
+            raise refuse("load", load, f"large enough for two associations at d = {chosen['d']}")
+    protocol = {name: chosen.pop(name) for name in _PROTOCOL if name in chosen}
+    missing = [name for name in ("problem", "d") if name not in chosen]
+    if missing:
+        raise ValueError(f"The grid lacks {' and '.join(missing)}.")
+    return Spec(**chosen, protocol=Protocol(**protocol))
+
+
+def _suggestion(name: str) -> str:
+    near = difflib.get_close_matches(name, _WORDS, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

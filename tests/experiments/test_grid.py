@@ -1,0 +1,95 @@
+"""Grids mean what they say, and say what is wrong with them."""
+
+import pytest
+
+from loadstone.experiments.grid import grid, read_grid
+from loadstone.experiments.spec import Spec
+from loadstone.memories.training import Protocol
+
+FILE = """
+[[grid]]
+problem = ["original", "decoupled"]
+d = [10, 20]
+load = [0.5, 0.9]
+seeds = 3
+stop = "exact"
+
+[[grid]]
+problem = "original"
+d = 10
+p = [12, 30]
+seed = [5, 7]
+solver = "hebbian"
+"""
+
+
+def test_a_file_with_two_grids(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(FILE)
+    specs = read_grid(path)
+    assert len(specs) == 2 * 2 * 2 * 3 + 2 * 2 == len({spec.key for spec in specs})
+    assert specs[0] == Spec("original", 10, 17, 0, protocol=Protocol(stop="exact"))
+    assert [spec.seed for spec in specs[:4]] == [0, 1, 2, 0]
+    assert specs[-1] == Spec("original", 10, 30, 7, solver="hebbian")
+
+
+def test_python_and_toml_agree(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text('[grid]\nd = 8\np = [9, 10]\nproblem = "original"\nkappa = [0.5, 1]\nlearning_rate = 0.02\n')
+    assert read_grid(path) == grid(d=8, p=(9, 10), problem="original", kappa=[0.5, 1], learning_rate=0.02)
+
+
+def test_what_occurs_twice_is_run_once():
+    assert len(grid(problem="original", d=10, p=[12, 12], seeds=2)) == 2
+    # Loads that round to the same p are the same run.
+    assert len(grid(problem="original", d=4, load=[0.5, 0.501])) == 1
+
+
+BAD = {
+    'problm = "original"\nd = 5\np = 6': "'problm' is not a word of a grid (did you mean 'problem'?)",
+    'problem = "original"\nd = 5\np = 6\nwarm_up = 3': "did you mean 'warmup'?",
+    'problem = "original"\nd = 5': "give either p or load",
+    'problem = "original"\nd = 5\np = 6\nload = 0.5': "give either p or load",
+    'problem = "original"\nd = 5\np = 6\nseed = 1\nseeds = 2': "give either seed or seeds",
+    'problem = "original"\nd = []\np = 6': "d is [], but must be a value or a list",
+    'problem = "original"\nd = 5\np = 1': "p is 1, but must be a whole number of at least 2",
+    'problem = "original"\nd = 5\np = 6\nkappa = 2': "kappa is 2, but must be a number in (0, 1]",
+    'problem = "original"\nd = 5\nload = 0.001': "large enough for two associations",
+    'problem = "original"\nd = 2.5\nload = 1': "d is 2.5, but must be a whole number",
+    'problem = "both"\nd = 5\np = 6': "problem is 'both', but must be one of original, decoupled",
+    "d = 5\np = 6": "The grid lacks problem",
+    'problem = "original"\nload = 0.5': "d is None, but must be a whole number",
+    'problem = "original"\nd = 5\np = 6\nseeds = 0': "seeds is 0",
+    'problem = "original"\nd = 5\np = 6\nstop = "soon"': "stop is 'soon', but must be one of",
+    'problem = "original"\nd = 5\np = 6\nseeds = 2000000': "seeds is 2000000, but must be",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_mistakes_are_named_with_their_place(text, tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(f"[[grid]]\n{text}\n")
+    with pytest.raises(ValueError) as caught:
+        read_grid(path)
+    assert f"{path}, grid 1: " in str(caught.value) and BAD[text] in str(caught.value)
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ("grid = 3", "must be a table"), ("[sweep]\nd = 1", "has a table 'sweep'"), ("", "has no table"),
+    ("d = = 1", "is not TOML"),
+])  # fmt: skip
+def test_files_that_are_no_grids(text, sentence, tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        read_grid(path)
+
+
+def test_a_grid_too_large_to_make():
+    with pytest.raises(ValueError, match="has 2000000 runs, but may have at most 1000000: split it"):
+        grid(problem="original", d=5, p=list(range(2, 202)), seeds=10_000)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is not a file: give the name of a grid"):
+        read_grid(tmp_path / "nowhere.toml")
