@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from jaxtyping import Float
+
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Measurement, measure
 from loadstone.memories.hebbian import hebbian
@@ -35,6 +38,8 @@ class Run:
     steps: int
     measurement: Measurement
     seconds: float
+    loss_trace: Float[np.ndarray, "steps+1"]
+    accuracy_trace: Float[np.ndarray, "steps+1"]
 
     def record(self) -> dict[str, object]:
         """The numbers of this run, with the words that identify it."""
@@ -96,7 +101,9 @@ def _run_batch(specs: list[Spec], budget: Budget | None, hear: Advance) -> list[
     began = time.perf_counter()
     problems = [problem_of(spec, budget) for spec in specs]
     if specs[0].solver == "hebbian":
+        none = np.empty(0)
         solved = [(hebbian(problem), Status.CLOSED_FORM, 0) for problem in problems]
+        traces = [(none, none) for _ in problems]
     else:
         memories = [initial_memory(spec.d, spec.kappa, spec.seed) for spec in specs]
         solutions = train_batch(
@@ -104,9 +111,10 @@ def _run_batch(specs: list[Spec], budget: Budget | None, hear: Advance) -> list[
             lambda step, loss, accuracy: hear(step, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
         )  # fmt: skip
         solved = [(solution.memory, solution.status, solution.steps) for solution in solutions]
+        traces = [(solution.loss, solution.accuracy) for solution in solutions]
     measurements = [measure(problem, memory) for problem, (memory, _, _) in zip(problems, solved)]
     seconds = (time.perf_counter() - began) / len(specs)
     return [
-        Run(spec, problem.form, *solution, measurement, seconds)
-        for spec, problem, solution, measurement in zip(specs, problems, solved, measurements)
+        Run(spec, problem.form, *solution, measurement, seconds, *trace)
+        for spec, problem, solution, measurement, trace in zip(specs, problems, solved, measurements, traces)
     ]
