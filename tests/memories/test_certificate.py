@@ -2,6 +2,8 @@
 
 import ast
 import re
+import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +64,7 @@ def test_untouched_proofs_hold(proofs, name):
 CHANGES = [
     ("not storable", {"multipliers": set_entry((3, 4), -1e-9)}, r"multiplier \(3, 4\) is negative"),
     ("not storable", {"multipliers": set_entry((3, 4), lambda x: x + 1e-3)}, "prove a bound"),
-    ("not storable", {"multipliers": lambda x: 0 * x}, "no rival has a positive multiplier"),
+    ("not storable", {"multipliers": lambda x: 0 * x}, "no rival has a positive one"),
     ("not storable", {"multipliers": set_entry((0, 1), np.nan)}, "not all finite"),
     ("not storable", {"multipliers": lambda x: x[:-1]}, "not float64 of shape"),
     ("not storable", {"multipliers": lambda x: x.astype(np.float32)}, "not float64 of shape"),
@@ -74,7 +76,9 @@ CHANGES = [
     ("not storable", {"verdict": lambda x: "undecided"}, "its verdict is 'undecided'"),
     ("storable", {"witness": set_entry((2, 3), lambda x: -x - 1)}, "margin"),
     ("storable", {"witness": set_entry((2, 3), lambda x: x + 1e-4)}, "the stated margin .* is not that of the witness"),
-    ("storable", {"witness": lambda x: 0 * x}, "zero or not finite"),
+    ("storable", {"witness": lambda x: 0 * x}, "the witness is zero"),
+    ("storable", {"extra": lambda x: 1.0}, "holds extra, which no proof does"),
+    ("not storable", {"bound": lambda x: np.inf, "multipliers": lambda x: x + 1.0}, "too weak"),
     ("storable", {"margin": lambda x: 2 * x}, "the stated margin"),
     ("storable", {"outputs": lambda x: x[::-1]}, "margin"),
     ("storable", {"targets": lambda x: x[::-1]}, "margin"),
@@ -133,6 +137,27 @@ def test_other_files_are_refused(tmp_path):
     assert "damaged or not a proof" in check_proof(text).reason
     with pytest.raises(FileNotFoundError, match="is not a file"):
         check_proof(tmp_path / "nothing.npz")
+
+
+def test_archives_that_are_strange_are_refused_without_a_traceback(proofs, tmp_path):
+    path = tmp_path / "strange.npz"
+    np.save(tmp_path / "single.npy", np.ones(3))
+    path.write_bytes((tmp_path / "single.npy").read_bytes())
+    assert "single array" in check_proof(path).reason
+    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_STORED):
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("inputs.txt", b"no array")
+        assert "'inputs.txt' in it is not an array" in check_proof(path).reason
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("inputs.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8'  ")
+    assert "damaged or not a proof" in check_proof(path).reason
+    with zipfile.ZipFile(proofs["storable"]) as source, zipfile.ZipFile(path, "w") as archive:
+        for name in source.namelist():
+            archive.writestr(name, source.read(name))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            archive.writestr("targets.npy", source.read("targets.npy"))
+    assert "the same name" in check_proof(path).reason
 
 
 def test_a_proof_about_another_instance_is_refused(proofs):

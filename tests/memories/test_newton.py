@@ -90,6 +90,45 @@ def test_equal_outputs_tie(tmp_path):
     assert proved(arrays_of([[1.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [0]), tmp_path).verdict == "not storable"
 
 
+@pytest.mark.parametrize("size", [1e-110, 1e-80, 1e-20, 1e20, 1e80, 1e160])
+def test_no_scale_makes_a_storable_instance_unstorable(size):
+    for scaled in ((size, 1.0), (1.0, size), (size, size)):
+        with np.errstate(all="ignore"):
+            found = decide(arrays_of(np.eye(3) * scaled[0], np.eye(3) * scaled[1]))
+        assert found.verdict != "not storable"
+        assert found.verdict == "storable" or abs(np.log10(size)) > 50
+
+
+@pytest.mark.parametrize("factor", [1e4, 1e6, 1e9])
+def test_an_outlier_does_not_make_a_storable_instance_unstorable(factor):
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        inputs, outputs = random.standard_normal((2, 20, 12))
+        assert decide(arrays_of(inputs, outputs)).verdict == "storable"
+        longer = inputs * np.where(np.arange(20) == 4, factor, 1.0)[:, None]
+        # Lengths of inputs do not matter at all.
+        assert decide(arrays_of(longer, outputs)).verdict == "storable"
+        far = outputs * np.where(np.arange(20) == 7, factor, 1.0)[:, None]
+        for instance in (arrays_of(inputs, far), arrays_of(longer, far)):
+            assert decide(instance).verdict != "not storable"
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-9, 1e-10, 1e-11])
+def test_nearly_equal_inputs_are_told_apart_or_left_undecided(gap):
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        inputs, outputs = random.standard_normal((6, 8)), random.standard_normal((6, 8))
+        inputs[1] = inputs[0] + gap * random.standard_normal(8)
+        assert decide(arrays_of(inputs, outputs)).verdict != "not storable"
+
+
+def test_outputs_far_from_the_origin(tmp_path):
+    random = np.random.default_rng(0)
+    inputs, outputs = random.standard_normal((2, 6, 4))
+    near = proved(arrays_of(inputs, outputs), tmp_path)
+    assert proved(arrays_of(inputs, outputs + 1e6), tmp_path).verdict == near.verdict
+
+
 def test_a_contradiction_among_a_few_of_many(tmp_path):
     # The loss then has no minimiser: most associations run off to infinity while a few hold each other.
     verdict = proved(Prefixes("original", Stream(136, 12)).of(38), tmp_path)

@@ -56,7 +56,7 @@ def capacity(
         "undecided": seeds - len(decided),
         "predicted_p_c": predicted,
         "predicted_interval": interval,
-        "verdicts": sum(len(one.verdicts) for one in found),
+        "verdicts": sum(verdict != "undecided" for one in found for _, verdict in one.verdicts),
         "seconds": sum(one.seconds for one in found),
     }
     if json:
@@ -74,7 +74,7 @@ def _rows(record: dict[str, object]) -> dict[str, str]:
     return {
         f"largest storable p, seeds {record['seeds'][0]} to {record['seeds'][-1]}": listed,
         "mean": "none decided" if mean is None else f"{mean:.2f}, load {alpha(mean, record['d']):.4f}",
-        "predicted (decoupled)": f"{record['predicted_p_c']:.2f}",
+        "predicted (gaussian, decoupled)": f"{record['predicted_p_c']:.2f}",
         "predicted for 95 % of streams": f"{low} to {high}",
         "verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s",
     }

@@ -83,10 +83,14 @@ def certify(
 
 
 def _sentence(record: dict[str, object]) -> str:
+    from loadstone.memories.certificate import rounded
+
     ends = {
-        "storable": "a W of unit norm has every margin above {margin:.6g}.",
-        "not storable": "no W of unit norm has every margin above {bound:.3g}.",
+        "storable": "a W of unit norm has every margin above {said}.",
+        "not storable": "no W of unit norm has every margin above {said}.",
         "undecided": "{reason}",
     }
     work = "({newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, {seconds:.2f} s)"
-    return ("{verdict}: " + ends[record["verdict"]] + " " + work).format(**record)
+    proved = record["margin"] if record["bound"] is None else record["bound"]
+    said = "" if proved is None else rounded(proved, up=record["margin"] is None)
+    return ("{verdict}: " + ends[record["verdict"]] + " " + work).format(**record, said=said)

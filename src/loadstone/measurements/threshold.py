@@ -15,6 +15,7 @@ from loadstone.arguments import choice, whole
 from loadstone.memories.newton import DEFAULT_LIMITS, Limits, decide
 from loadstone.memories.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
 from loadstone.problems.stream import Stream
 
 KINDS = ("original", "decoupled")
@@ -49,6 +50,9 @@ class Prefixes:
         return Arrays(whole_one.inputs[:p], outputs, whole_one.targets[:p])
 
     def _made(self, p: int) -> Arrays:
+        # Outputs in float32, in float64 about their mean, and as many numbers in between.
+        numbers = p * self.stream.d * (p if self.kind == "decoupled" else 1)
+        Budget().require(28 * numbers, f"a verdict on the {self.kind} problem")
         inputs = np.asarray(self.stream.inputs(p))
         if self.kind == "original":
             outputs = np.asarray(self.stream.outputs(p))

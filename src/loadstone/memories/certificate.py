@@ -5,18 +5,17 @@ weights ('multipliers'), together with what they are stated to prove. The checke
 bounds (rounding.py):
 
 - storable: every margin of the witness, divided by its norm, exceeds its rounding error and reaches the stated margin;
-- not storable: no multiplier is negative, some are positive, and no W of unit norm has all margins above the stated
-  bound, which is at most 1e-9 of the largest score that a W of unit norm can reach.
+- not storable: no multiplier is negative, some are positive, and no W has margins that are all above a share of their
+  largest possible values that is zero but for rounding (`certifies` says how small); the plain bound is the stated one.
 
 A checksum over all contents tells damage from dishonesty; it is not what a proof rests on.
 """
 
 from __future__ import annotations
 
+import decimal
 import hashlib
 import json
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,13 +23,12 @@ import numpy as np
 
 from loadstone.arguments import refuse
 from loadstone.files import write_whole
-from loadstone.memories.rounding import SLACK, gamma, least_margin, margin_bound, scale
+from loadstone.memories.rounding import certifies, least_margin, margin_bound
 from loadstone.memories.verdict import NOT_STORABLE, STORABLE, Verdict
-from loadstone.problems.arrays import Arrays
+from loadstone.problems.arrays import Arrays, read_archive
 
 VERSION = 1
-#: A certificate counts if it rules out margins above this share of the largest possible score.
-_CERTIFIED = 1e-9
+_CONTENTS = frozenset("version verdict inputs outputs targets witness multipliers margin bound about checksum".split())
 #: Stated and recomputed numbers may differ in the order of their sums, never by more than this.
 _AGREEMENT = 1e-6
 
@@ -48,11 +46,6 @@ class Check:
 
 class _RefusedError(Exception):
     """The proof does not hold; the message says why."""
-
-
-def weakest_bound(arrays: Arrays) -> float:
-    """The largest bound on the margins that counts as 'not storable'; above 0 even if all scores are 0."""
-    return _CERTIFIED * scale(arrays) + 1e-200
 
 
 def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[str, object] | None = None) -> None:
@@ -92,11 +85,9 @@ def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
 
 def _check_witness(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check:
     witness, stated = _matrix(contents, "witness", (arrays.inputs.shape[1],) * 2), _number(contents, "margin")
-    # Dividing by a number that is not below the norm can only understate the margin.
-    norm = float(np.linalg.norm(witness)) * (1 + SLACK * gamma(witness.size + 4))
-    if not (np.isfinite(norm) and norm > 0):
-        raise _RefusedError("the witness is zero or not finite")
-    margin = least_margin(arrays, witness) / norm
+    if not witness.any():
+        raise _RefusedError("the witness is zero")
+    margin = least_margin(arrays, witness)
     if not margin > 0:
         raise _RefusedError(f"some margin of the witness does not exceed its rounding error (proven: {margin:.3g})")
     if not abs(stated - margin) <= _AGREEMENT * margin:
@@ -111,26 +102,32 @@ def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check
         place = tuple(int(i) for i in np.argwhere(multipliers < 0)[0])
         raise _RefusedError(f"multiplier {place} is negative ({multipliers[place]:.3g})")
     bound = margin_bound(arrays, multipliers)
-    if not np.isfinite(bound):
-        raise _RefusedError("no rival has a positive multiplier")
-    if not bound <= stated * (1 + _AGREEMENT):
-        raise _RefusedError(f"the multipliers prove a bound of {bound:.3g}, not the stated {stated:.3g}")
-    if not stated <= (limit := weakest_bound(arrays)):
-        raise _RefusedError(f"the bound {stated:.3g} is too weak: at most {limit:.3g} counts")
-    reason = f"No W of unit norm has all margins above {stated:.3g}."
-    return Check(True, NOT_STORABLE, reason, bound=stated)
+    if not np.isfinite(bound.margin):
+        raise _RefusedError("the multipliers prove nothing: no rival has a positive one, or numbers overflow")
+    if not bound.margin <= stated * (1 + _AGREEMENT):
+        raise _RefusedError(f"the multipliers prove a bound of {bound.margin:.3g}, not the stated {stated:.3g}")
+    if not certifies(bound, arrays):
+        raise _RefusedError(f"the bound is too weak: {bound.cosine:.3g} of the largest margins is more than rounding")
+    reason = f"No W of unit norm has all margins above {rounded(bound.margin, up=True)}."
+    return Check(True, NOT_STORABLE, reason, bound=bound.margin)
+
+
+def rounded(value: float, up: bool) -> str:
+    """Three digits, rounded so that what is said of a bound (up) or of a margin (down) stays true."""
+    context = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
+    return f"{context.create_decimal(value):g}"
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
     try:
-        # NumPy leaves a file that it cannot read open, so it is opened here.
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            contents = {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, KeyError, NotImplementedError) as error:
+        contents = read_archive(path)
+    except ValueError as error:
         raise _RefusedError(f"the file is damaged or not a proof ({error})") from error
     missing = {"version", "verdict", "inputs", "outputs", "targets", "checksum"} - set(contents)
     if missing:
         raise _RefusedError(f"the file lacks {', '.join(sorted(missing))}")
+    if unknown := set(contents) - _CONTENTS:
+        raise _RefusedError(f"the file holds {', '.join(sorted(unknown))}, which no proof does")
     if contents["version"].shape != () or contents["version"].item() != VERSION:
         raise _RefusedError(f"its version is {contents['version']!s}, but this checker reads version {VERSION}")
     checksum = contents.pop("checksum")

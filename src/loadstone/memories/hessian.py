@@ -59,6 +59,8 @@ class Hessian:
                 return v, True
             near = precondition(rest)
             size, before = float((rest * near).sum()), size
+            if not size > 0:
+                return v, False
             direction = near + (size / before) * direction
         return v, False
 

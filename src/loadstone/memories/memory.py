@@ -86,9 +86,7 @@ def rank_of(kappa: float, d: int) -> int:
     return max(1, round(kappa * d))
 
 
-def recall_place(
-    memory: Memory, inputs: Float[Array, "n d"], outputs: Float[Array, "m d"]
-) -> Int[Array, "n"]:
+def recall_place(memory: Memory, inputs: Float[Array, "n d"], outputs: Float[Array, "m d"]) -> Int[Array, "n"]:
     """For each input, the place of the output that the memory recalls: argmax over rho of u_rho^T W e."""
     return jnp.argmax(exact(memory.queries(inputs), outputs.T), axis=-1)
 

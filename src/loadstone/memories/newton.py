@@ -23,9 +23,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import whole
-from loadstone.memories.certificate import weakest_bound
 from loadstone.memories.hessian import Hessian
-from loadstone.memories.rounding import least_margin, margin_bound
+from loadstone.memories.rounding import certain_tie, certifies, least_margin, margin_bound
 from loadstone.memories.threads import all_threads, one_thread
 from loadstone.memories.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
 from loadstone.problems.arrays import Arrays
@@ -80,10 +79,11 @@ class _UndecidedError(Exception):
 class _Search:
     def __init__(self, arrays: Arrays, xp, limits: Limits, start, progress: Progress | None) -> None:
         self.arrays, self.xp, self.limits, self.progress = arrays, xp, limits, progress
-        self.exact = ExactPass(arrays, xp)
+        # Neither lengths of inputs nor a shift of all outputs matter for storability, but they do for conditioning.
+        self.lengths = np.linalg.norm(arrays.inputs.astype(np.float64), axis=1, keepdims=True)
+        self.exact = ExactPass(_conditioned(arrays, self.lengths), xp)
         n, d = arrays.inputs.shape
         self.weights = xp.zeros((d, d)) if start is None else self._moderate(xp.asarray(start, dtype=xp.float64))
-        self.weakest_bound = weakest_bound(arrays)
         # Products of conjugate gradients that cost as much as half a dense solve.
         self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
         # The matrix, a packed copy of a quarter of it, and the covariances.
@@ -98,6 +98,10 @@ class _Search:
         return weights * min(1.0, _MODERATE_SCORE / size) if size > 0 else weights
 
     def run(self) -> Verdict:
+        if (tie := certain_tie(self.arrays)) is not None:
+            certificate = np.zeros((len(self.arrays.targets), self.arrays.outputs.shape[-2]))
+            certificate[tie] = 1.0
+            return self._verdict(NOT_STORABLE, certificate=certificate, bound=0.0)
         try:
             with contextlib.suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
                 for _ in range(self.limits.steps):
@@ -157,9 +161,10 @@ class _Search:
             total = float(kept.sum())
             if not total > 0 or float((kept - multipliers).sum()) > _CUT_OFF * total:
                 return None
-            bound = margin_bound(self.arrays, np.asarray(kept))
-            if bound <= self.weakest_bound:
-                return self._verdict(NOT_STORABLE, certificate=np.asarray(kept), bound=bound)
+            multipliers = np.asarray(kept) / np.where(self.lengths > 0, self.lengths, 1.0)
+            bound = margin_bound(self.arrays, multipliers)
+            if certifies(bound, self.arrays):
+                return self._verdict(NOT_STORABLE, certificate=multipliers, bound=bound.margin)
             sums = exact.mean(kept)
             residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
             hessian = Hessian(exact.inputs, exact.spreads(kept, sums), xp)
@@ -184,6 +189,7 @@ class _Search:
         if float(self.exact.margins(scores).min()) <= 0:
             return None
         witness = np.asarray(weights, np.float64)
+        witness = witness / np.abs(witness).max()
         witness = witness / np.linalg.norm(witness)
         margin = least_margin(self.arrays, witness)
         return self._verdict(STORABLE, witness=witness, margin=margin) if margin > 0 else None
@@ -192,6 +198,13 @@ class _Search:
         seconds = time.perf_counter() - self.began
         counts = (self.steps, self.products, self.dense_solves, seconds)
         return Verdict(verdict, *counts, **proof, last=np.asarray(self.weights))
+
+
+def _conditioned(arrays: Arrays, lengths: Float64[np.ndarray, "n 1"]) -> Arrays:
+    """The same inequalities with inputs of unit length and outputs about their mean, up to rounding."""
+    outputs = arrays.outputs.astype(np.float64)
+    outputs -= outputs.mean(axis=-2, keepdims=True)
+    return Arrays(arrays.inputs / np.where(lengths > 0, lengths, 1.0), outputs, arrays.targets)
 
 
 def _softmax(scores, exact: ExactPass, xp):

@@ -3,13 +3,16 @@
 A sum or inner product of n terms that is computed in float64, in any order, with or without fused operations, differs
 from the true one by at most gamma(n) times the sum of the absolute values of its terms, gamma(n) = n u / (1 - n u),
 u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3). Those sums of absolute values are themselves
-computed, with a relative error far below one per cent: SLACK covers it. Instances are float32 or float64 numbers and
-enter exactly.
+computed, with a relative error far below one per cent: SLACK covers it. Assumed are IEEE arithmetic with subnormal
+numbers and products that multiply and add (no Strassen). Instances are float32 or float64 numbers and enter exactly.
+Witnesses and multipliers are first scaled by a power of two, which changes nothing that they prove, so that nothing
+under- or overflows on their account; what overflows on account of the instance proves nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -23,9 +26,23 @@ _TINY = 1e-290
 _NUMBERS_AT_A_TIME = 2**24
 
 
+class Bound(NamedTuple):
+    """What multipliers prove: no W of unit norm has all margins above `margin`, nor all of them above `cosine` times
+    |u_rho - u_target| |e_mu|, the largest that the margin can be."""
+
+    margin: float
+    cosine: float
+
+
+NOTHING = Bound(np.inf, np.inf)
+
+
 def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> float:
-    """A number that is not above the smallest margin of W: if it is positive, W stores every association."""
-    weights = np.asarray(weights, np.float64)
+    """A number that is not above the smallest margin of W / |W|: if it is positive, W stores every association."""
+    weights = _scaled(np.asarray(weights, np.float64))
+    norm = norm_above(weights)
+    if not (np.isfinite(norm) and norm > 0):
+        return -np.inf
     d = weights.shape[0]
     least = np.inf
     for rows, inputs, outputs, targets in _blocks(arrays):
@@ -38,27 +55,35 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> float:
         below = difference - SLACK * (error[index, targets][:, None] + error + _UNIT * np.abs(difference))
         below[index, targets] = np.inf
         smallest = below.min()
-        if not smallest > -np.inf:  # also where the product overflowed
+        if not smallest > -np.inf:  # also where a product overflowed
             return -np.inf
         least = min(least, float(smallest))
-    return least
+    # The quotient is rounded once, and the loop's last subtraction once.
+    return least / norm * (1 - gamma(4)) if least > 0 else least
 
 
-def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> float:
-    """A number that no W of unit norm has all of its margins above, proved by these non-negative multipliers.
+def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Bound:
+    """What these non-negative multipliers prove; NOTHING if they prove nothing.
 
     With R = sum over mu and rivals rho of lambda_{mu rho} (u_rho - u_target) e_mu^T, the margins of W satisfy
-    sum lambda margin = -<R, W> <= |R|_F, so the least of them is at most |R|_F / sum lambda. Targets have no weight.
+    sum lambda margin = -<R, W> <= |R|_F, so the least of them is at most |R|_F / sum lambda, and the least share of its
+    largest value at most |R|_F / sum lambda |u_rho - u_target| |e_mu|. Targets have no weight.
     """
     n, d = arrays.inputs.shape
     m = multipliers.shape[1]
-    residual, error, total = np.zeros((d, d)), np.zeros((d, d)), 0.0
+    multipliers = np.array(multipliers, np.float64)
+    multipliers[np.arange(n), arrays.targets] = 0
+    if not np.isfinite(multipliers).all() or (multipliers < 0).any() or not multipliers.any():
+        return NOTHING
+    if _ties(arrays, multipliers):
+        return Bound(0.0, 0.0)
+    multipliers = _scaled(multipliers)
+    residual, error, total, reach = np.zeros((d, d)), np.zeros((d, d)), 0.0, 0.0
     first = 0
     for rows, inputs, outputs, targets in _blocks(arrays):
-        weight = np.array(multipliers[first : first + rows], np.float64)
+        weight = multipliers[first : first + rows]
         first += rows
-        weight[np.arange(rows), targets] = 0
-        own = (outputs[np.arange(rows), targets] if outputs.ndim == 3 else outputs[targets]).astype(np.float64)
+        own = outputs[np.arange(rows), targets] if outputs.ndim == 3 else outputs[targets]
         sums = weight.sum(axis=1)
         slope = _averaged(weight, outputs) - sums[:, None] * own
         size = _averaged(weight, np.abs(outputs)) + sums[:, None] * np.abs(own)
@@ -66,22 +91,80 @@ def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> flo
         residual += slope.T @ inputs
         error += SLACK * (gamma(n + 4) * np.abs(slope) + slope_error).T @ np.abs(inputs) + _TINY
         total += float(sums.sum())
-    if not total > 0:
-        return np.inf
-    norm = float(np.linalg.norm(np.abs(residual) + SLACK * error)) * (1 + gamma(d * d + 8))
-    bound = norm / total * (1 + gamma(n * m + 8) * SLACK)
-    return bound if np.isfinite(bound) else np.inf
+        reach += float(((weight * _distances_below(outputs, own)).sum(axis=1) * _lengths(inputs)).sum())
+    norm = norm_above(np.abs(residual) + SLACK * error)
+    few = 1 + gamma(n * m + d + 16) * SLACK
+    if not (np.isfinite(norm) and np.isfinite(total) and np.isfinite(reach) and total > 0):
+        return NOTHING
+    return Bound(norm / total * few, norm / reach * few if reach > 0 else np.inf)
 
 
-def scale(arrays: Arrays) -> float:
-    """Longest input times longest output: no W of unit norm has a score above it."""
-    lengths = (np.linalg.norm(np.asarray(part, np.float64), axis=-1).max() for part in (arrays.inputs, arrays.outputs))
-    return float(np.prod(list(lengths)))
+def certifies(bound: Bound, arrays: Arrays) -> bool:
+    """Whether a bound counts as 'not storable': its cosine is zero but for rounding at this number of terms."""
+    return bound.cosine <= 1e-13 + 8 * gamma(len(arrays.targets) + arrays.outputs.shape[-2])
+
+
+def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
+    """An input and a rival that no W can tell from the target: the input is zero, or the two outputs are equal."""
+    zero = np.flatnonzero(~arrays.inputs.any(axis=1))
+    if len(zero):
+        return int(zero[0]), int(arrays.targets[zero[0]] == 0)
+    own = arrays.target_outputs
+    if not arrays.own:
+        _, first, inverse = np.unique(arrays.outputs, axis=0, return_index=True, return_inverse=True)
+        twin = first[inverse.ravel()]  # the first output equal to each
+        pairs = np.flatnonzero(twin != np.arange(len(twin)))
+        for place in pairs:
+            found = np.flatnonzero((arrays.targets == place) | (arrays.targets == twin[place]))
+            if len(found):
+                target = arrays.targets[found[0]]
+                return int(found[0]), int(twin[place] if target == place else place)
+        return None
+    for mu in range(len(own)):
+        same = np.flatnonzero((arrays.outputs[mu] == own[mu]).all(axis=1))
+        if len(same) > 1:
+            return mu, int(same[same != arrays.targets[mu]][0])
+    return None
+
+
+def norm_above(matrix: np.ndarray) -> float:
+    """A number not below the Euclidean norm of all entries, and hardly above it; free of under- and overflow."""
+    top = float(np.abs(matrix).max())
+    if not (np.isfinite(top) and top > 0):
+        return top
+    return top * (float(np.linalg.norm(matrix / top)) * (1 + SLACK * gamma(matrix.size + 8)) + 1e-150)
 
 
 def gamma(n: int) -> float:
     """n u / (1 - n u), the relative error of n rounded operations."""
     return n * _UNIT / (1 - n * _UNIT)
+
+
+def _scaled(array: np.ndarray) -> np.ndarray:
+    """Times the power of two that brings its largest entry into [1/2, 1)."""
+    top = float(np.abs(array).max())
+    return np.ldexp(array, -int(np.frexp(top)[1])) if np.isfinite(top) and top > 0 else array
+
+
+def _ties(arrays: Arrays, multipliers: np.ndarray) -> bool:
+    """Whether a pair with a positive multiplier is an exact tie: then 0 > 0 is among the inequalities themselves."""
+    tie = certain_tie(arrays)
+    return tie is not None and multipliers[tie] > 0
+
+
+def _distances_below(outputs: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Numbers that are not above |u_rho - u_target|."""
+    d = own.shape[1]
+    squares = (outputs**2).sum(axis=-1)
+    own_squares = (own**2).sum(axis=1)[:, None]
+    size = squares if outputs.ndim == 3 else squares[None, :]
+    square = size + own_squares - 2 * _against(outputs, own)
+    return np.sqrt(np.maximum(0, square - 4 * SLACK * gamma(d + 4) * (size + own_squares)) * (1 - gamma(8)))
+
+
+def _lengths(vectors: np.ndarray) -> np.ndarray:
+    """Numbers that are not above the lengths of the rows."""
+    return np.sqrt((vectors**2).sum(axis=1)) * (1 - 2 * gamma(vectors.shape[1] + 4))
 
 
 def _blocks(arrays: Arrays) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:

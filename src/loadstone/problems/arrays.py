@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +20,11 @@ class Arrays:
     targets: Int[np.ndarray, "n"]
 
     def __post_init__(self) -> None:
+        if self.inputs.ndim != 2 or 0 in self.inputs.shape:
+            raise refuse("inputs.shape", self.inputs.shape, "(n, d) with n and d of at least 1")
+        for name in ("inputs", "outputs"):
+            if getattr(self, name).dtype not in (np.float32, np.float64):
+                raise refuse(f"{name}.dtype", str(getattr(self, name).dtype), "float32 or float64")
         n, d = self.inputs.shape
         shape = self.outputs.shape
         if self.outputs.ndim not in (2, 3) or shape[-1] != d or (self.outputs.ndim == 3 and shape[0] != n):
@@ -48,9 +52,8 @@ def read_instance(path: str | Path) -> Arrays:
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
     try:
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            contents = {name: file[name] for name in ("inputs", "outputs", "targets") if name in file.files}
-    except (zipfile.BadZipFile, ValueError, EOFError, KeyError) as error:
+        contents = read_archive(path)
+    except ValueError as error:
         raise ValueError(f"{path} cannot be read as an instance: {error}.") from error
     for name in ("inputs", "outputs"):
         if name not in contents:
@@ -66,6 +69,27 @@ def read_instance(path: str | Path) -> Arrays:
     elif targets.dtype.kind not in "iu":
         raise refuse("targets", f"{targets.dtype}{targets.shape}", "whole numbers, one for each input")
     return Arrays(inputs, outputs, targets.astype(np.int64))
+
+
+def read_archive(path: str | Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz, or a ValueError that says what is wrong with it. Nothing in it is executed."""
+    try:
+        # NumPy leaves a file that it cannot read open, so it is opened here.
+        with open(path, "rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError("it is a single array, not an archive of arrays")
+            if len(set(file.files)) != len(file.files):
+                raise ValueError("two of its arrays have the same name")
+            contents = {name: file[name] for name in file.files}
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a damaged or hostile archive makes zipfile, zlib or NumPy's parser raise
+        raise ValueError(str(error) or type(error).__name__) from error
+    strange = [name for name, value in contents.items() if not isinstance(value, np.ndarray)]
+    if strange:
+        raise ValueError(f"{strange[0]!r} in it is not an array")
+    return contents
 
 
 def _floats(array: np.ndarray) -> np.ndarray:

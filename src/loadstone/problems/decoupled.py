@@ -161,9 +161,7 @@ def store(stream: Stream, regenerated: Regenerated, dtype: str = "float32") -> S
     p, d = regenerated.inputs.shape
     wanted = -(-jnp.dtype(dtype).itemsize * p * p * d // _PART_BYTES)
     rows = -(-p // min(_STORED_PARTS, wanted, p))
-    parts = tuple(
-        stream.own_outputs(first, min(rows, p - first), p).astype(dtype) for first in range(0, p, rows)
-    )
+    parts = tuple(stream.own_outputs(first, min(rows, p - first), p).astype(dtype) for first in range(0, p, rows))
     form = f"decoupled, outputs stored in {dtype}"
     return Stored(regenerated.inputs, regenerated.target_outputs, parts, regenerated, form)
 

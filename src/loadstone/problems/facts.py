@@ -42,9 +42,7 @@ class Facts(Problem):
             return shared_cpu.fused_recall(queries, self.outputs, self.targets)
         return shared_recall(queries, self.outputs, self.targets, self.block, precision)
 
-    def descend(
-        self, weights: Float[Array, "d d"], precision: str = "float32"
-    ) -> tuple[Recall, Float[Array, "d d"]]:
+    def descend(self, weights: Float[Array, "d d"], precision: str = "float32") -> tuple[Recall, Float[Array, "d d"]]:
         if self._runs_fused(weights, precision):
             return shared_cpu.fused_descend(weights, self.inputs, self.outputs, self.targets)
         return super().descend(weights, precision)
@@ -63,9 +61,7 @@ class Facts(Problem):
         return self
 
 
-def facts(
-    inputs: ArrayLike, outputs: ArrayLike, targets: ArrayLike | None = None, block: int | None = None
-) -> Facts:
+def facts(inputs: ArrayLike, outputs: ArrayLike, targets: ArrayLike | None = None, block: int | None = None) -> Facts:
     """The problem of storing given facts: input n must recall output `targets[n]` (default: output n)."""
     inputs, outputs = _embeddings("inputs", inputs), _embeddings("outputs", outputs)
     n, m = inputs.shape[0], outputs.shape[0]

@@ -27,9 +27,7 @@ class Problem(Protocol):
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
         """One pass: what each query, made from the input at its place, meets."""
 
-    def descend(
-        self, weights: Float[Array, "d d"], precision: str = "float32"
-    ) -> tuple[Recall, Float[Array, "d d"]]:
+    def descend(self, weights: Float[Array, "d d"], precision: str = "float32") -> tuple[Recall, Float[Array, "d d"]]:
         """One pass with the queries W e, and the gradient of its mean loss with respect to W."""
         recall = self.recall(exact(self.inputs, weights.T), precision)
         slope = recall.pull - self.target_outputs

@@ -57,14 +57,10 @@ def exact(a: Float[Array, "a b"], b: Float[Array, "b c"]) -> Float[Array, "a c"]
     return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 
 
-def product(
-    a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str
-) -> Float[Array, "..."]:
+def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:
     """dot_general with operands rounded as `precision` says and sums in the precision of `a` (at least float32)."""
     if precision in ("float16", "bfloat16"):
         rounded = jnp.dtype(precision)
-        return lax.dot_general(
-            a.astype(rounded), b.astype(rounded), dimensions, preferred_element_type=jnp.float32
-        )
+        return lax.dot_general(a.astype(rounded), b.astype(rounded), dimensions, preferred_element_type=jnp.float32)
     exact = lax.Precision.DEFAULT if precision == "tf32" else lax.Precision.HIGHEST
     return lax.dot_general(a, b.astype(a.dtype), dimensions, precision=exact, preferred_element_type=a.dtype)

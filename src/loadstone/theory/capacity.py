@@ -75,7 +75,8 @@ def bits_per_parameter(
     """Bits that p stored associations are worth, for each of the d^2 (or 2 d m - m^2) free numbers.
 
     'pairing' counts log2(p!) bits: which output belongs to which input, every output once. 'choice' counts p log2 p
-    bits: every input could have had any of the p outputs. Both tend to alpha / log 2, that is 0.72 bits at capacity.
+    bits: every input could have had any of the p outputs. Both tend to alpha / (log 2 (2 kappa - kappa^2)), which is
+    0.72 bits at capacity for kappa = 1.
     """
     p = at_least("p", p, 1)
     if content not in ("pairing", "choice"):

@@ -30,8 +30,6 @@ def own_recall(
     return Recall(target, rival, top + jnp.log(total), pull / total[:, None])
 
 
-def own_scores(
-    queries: Float[Array, "b d"], outputs: Float[Array, "b d m"], precision: str
-) -> Float[Array, "b m"]:
+def own_scores(queries: Float[Array, "b d"], outputs: Float[Array, "b d m"], precision: str) -> Float[Array, "b m"]:
     """Scores of each query against its own outputs."""
     return product(queries, outputs, _QUERY_WITH_OUTPUTS, precision)

@@ -41,9 +41,7 @@ def shared_recall(
     return over_blocks(recall_rows, n, d, queries.dtype, block)
 
 
-def shared_scores(
-    queries: Float[Array, "b d"], outputs: Float[Array, "m d"], precision: str
-) -> Float[Array, "b m"]:
+def shared_scores(queries: Float[Array, "b d"], outputs: Float[Array, "m d"], precision: str) -> Float[Array, "b m"]:
     """Scores of each query against every output."""
     return product(outputs.astype(queries.dtype), queries, _MINOR_WITH_MINOR, precision).T
 

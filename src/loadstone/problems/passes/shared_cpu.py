@@ -49,9 +49,7 @@ def available() -> bool:
     return True
 
 
-def fused_recall(
-    queries: Float32[Array, "n d"], outputs: Float32[Array, "m d"], targets: Int32[Array, "n"]
-) -> Recall:
+def fused_recall(queries: Float32[Array, "n d"], outputs: Float32[Array, "m d"], targets: Int32[Array, "n"]) -> Recall:
     """Recall of every query against the same outputs, in float32. Memory O(n d + m d)."""
     row, rows = _shapes(queries)
     call = jax.ffi.ffi_call(_RECALL, (row, row, row, rows), vmap_method="broadcast_all")
