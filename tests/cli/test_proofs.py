@@ -123,4 +123,4 @@ def test_an_interrupt_stops_cleanly(tmp_path):
     began = time.perf_counter()
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and out == "" and "interrupted" in err and "Traceback" not in err
-    assert time.perf_counter() - began < 20
+    assert time.perf_counter() - began < 30
