@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import time
 from collections import Counter
 
 import numpy as np
+from cpu import machine
 from scipy.optimize import linprog
 
 from loadstone.measurements.threshold import Prefixes
@@ -132,9 +131,7 @@ def main() -> None:
     parser.add_argument("--only", help="cases whose name contains this")
     parser.add_argument("--out", help="file for the results (JSON)")
     arguments = parser.parse_args()
-    with open("/proc/cpuinfo") as file:
-        cpu = next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
-    results = {"machine": {"cpu": cpu, "cores": os.cpu_count(), "python": platform.python_version()}, "cases": {}}
+    results = {"machine": machine(), "cases": {}}
     for name, measure in CASES.items():
         if arguments.only and arguments.only not in name:
             continue

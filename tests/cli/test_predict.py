@@ -72,6 +72,7 @@ BAD = {
         ("--d", 10, "--kappa", 0.5, "--curves"),
         "kappa is 0.5, but must be 1 with --curves",
     ),
+    "too many": (("--p", 10**15, "--kappa", 0.001), "p is 1000000000000000, but must be small enough to fit"),
     "too large": (("--d", 10**9), "d is 1000000000"),
 }
 

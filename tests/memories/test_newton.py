@@ -198,6 +198,12 @@ def test_arrays_on_an_accelerator_take_the_same_way():
         assert found.verdict == decide(arrays).verdict
 
 
+def test_all_products_are_counted():
+    # Even a verdict from the very first step has solved one system.
+    verdict = decide(Prefixes("original", Stream(0, 20)).of(5))
+    assert verdict.newton_steps == 0 and verdict.cg_products > 0
+
+
 def test_progress_is_told_step_by_step():
     told = []
     verdict = decide(Prefixes("original", Stream(0, 12)).of(45), progress=lambda *words: told.append(words))

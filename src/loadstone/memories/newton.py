@@ -125,10 +125,7 @@ class _Search:
         gradient = (pull - exact.target_outputs).T @ exact.inputs
         with all_threads(len(gradient), xp):
             hessian = Hessian(exact.inputs, exact.covariances(softmax, pull), xp)
-        try:
-            step, change, verdict = self._newton(hessian, gradient, softmax)
-        finally:
-            self.products += hessian.products
+        step, change, verdict = self._newton(hessian, gradient, softmax)
         if verdict is not None:
             return verdict
         length = _line_search(scores, change, exact, xp)
@@ -169,12 +166,18 @@ class _Search:
             residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
             hessian = Hessian(exact.inputs, exact.spreads(kept, sums), xp)
             change = exact.scores(self._solve(hessian, -residual, _TIGHT))
-            self.products += hessian.products
             own = xp.take_along_axis(change, exact.targets[:, None], axis=1)
             multipliers = kept * (1.0 + change - own)
         return None
 
     def _solve(self, hessian: Hessian, target, tolerance: float):
+        before = hessian.products
+        try:
+            return self._solution(hessian, target, tolerance)
+        finally:
+            self.products += hessian.products - before
+
+    def _solution(self, hessian: Hessian, target, tolerance: float):
         if not self.stalled:
             step, reached = hessian.conjugate_gradients(target, tolerance, self.most_products)
             if reached:

@@ -103,5 +103,8 @@ def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tup
     if p is None:
         return d, max(2, math.floor(capacity_associations(d, kappa) + 1e-9)), "p"
     if d is None:
-        return least_dimension(p, kappa), p, "d"
+        least = least_dimension(p, kappa)
+        if least > MOST_DIMENSION:
+            raise refuse("p", p, f"small enough to fit at kappa = {kappa:g} in d = {MOST_DIMENSION:g}")
+        return least, p, "d"
     return d, p, None
