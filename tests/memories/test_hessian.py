@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes
-from loadstone.memories.hessian import Hessian, _cholesky
+from loadstone.memories.hessian import Hessian, _cholesky, _cholesky_solve
 from loadstone.memories.newton import _softmax
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
@@ -55,8 +55,12 @@ def test_factor_of_an_accelerator_tile_by_tile(d, most):
         random = np.random.default_rng(3)
         half = random.standard_normal((d * d, d * d))
         matrix = half @ half.T + np.eye(d * d)
-        lower = np.tril(_cholesky(jnp.asarray(matrix), 0.5, d, most))
+        factor = _cholesky(jnp.asarray(matrix), 0.5, d, most)
+        lower = np.triu(factor).T
         np.testing.assert_allclose(lower @ lower.T, matrix + 0.5 * np.eye(d * d), atol=1e-9 * d**2)
+        right = random.standard_normal(d * d)
+        solution = np.asarray(_cholesky_solve(factor, jnp.asarray(right), d, most))
+        np.testing.assert_allclose(lower @ (lower.T @ solution), right, atol=1e-9 * d**2)
 
 
 def test_a_singular_system_with_a_solution_is_solved():

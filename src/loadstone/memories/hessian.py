@@ -83,16 +83,17 @@ class Hessian:
     def _factorised(self) -> Callable[[Float64[np.ndarray, "d*d"]], Float64[np.ndarray, "d*d"]]:
         # A ridge lets directions through that no association sees, or none any more; refinement takes its effect out
         # elsewhere. It is raised until the factorisation succeeds.
-        for ridge in (1e-14, 1e-12, 1e-10):
+        d = self.inputs.shape[1]
+        scale = float((self.covariances.trace(axis1=1, axis2=2) * (self.inputs**2).sum(axis=1)).sum()) / d**2
+        for ridge in (1e-14 * scale, 1e-12 * scale, 1e-10 * scale):
             matrix = _matrix(self.inputs, self.covariances, self.xp)
-            size = matrix.shape[0]
-            ridge *= float(self.xp.trace(matrix)) / size
             if self.xp is not np:
-                lower = _cholesky(matrix, ridge, self.inputs.shape[1])
-                if bool(self.xp.isfinite(lower[-1, -1])):
-                    return lambda right: jax.scipy.linalg.cho_solve((lower, True), right)  # noqa: B023
+                factor = _cholesky(matrix, ridge, d)
+                if bool(self.xp.isfinite(factor[-1, -1])):
+                    return lambda right: _cholesky_solve(factor, right, d)  # noqa: B023
+                del matrix, factor  # there is no room for two
                 continue
-            matrix[np.arange(size), np.arange(size)] += ridge
+            matrix[np.arange(d**2), np.arange(d**2)] += ridge
             with contextlib.suppress(np.linalg.LinAlgError):
                 factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
                 return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
@@ -131,16 +132,27 @@ def _unpack(packed, place):
     return rows.reshape(d * d, d * d)
 
 
-@partial(jax.jit, static_argnames=("d", "most"), donate_argnums=0)
-def _cholesky(matrix: Float64[Array, "d*d d*d"], ridge: float, d: int, most: int = 5000) -> Float64[Array, "d*d d*d"]:
-    """Lower factor on an accelerator, in the place of the matrix; the library's routine needs room for two of them.
+#: Choosing among kernels by trial would allocate the whole matrix once more, so they are taken as they come.
+_NO_TRIALS = {"xla_gpu_autotune_level": 0}
+#: Rows of a tile, at most: the library's own routines would need room for a second matrix.
+_MOST_ROWS = 5000
 
-    It goes by square tiles of at most `most` rows. What lies above the diagonal is left as it was.
+
+def _tile_rows(d: int, most: int) -> int:
+    return d * next(count for count in range(max(1, min(d, most // d)), 0, -1) if d % count == 0)
+
+
+@partial(jax.jit, static_argnames=("d", "most"), donate_argnums=0, compiler_options=_NO_TRIALS)
+def _cholesky(
+    matrix: Float64[Array, "d*d d*d"], ridge: float, d: int, most: int = _MOST_ROWS
+) -> Float64[Array, "d*d d*d"]:
+    """The factor L of L L^T on an accelerator, tile by tile in the place of the matrix. Its transpose is left on and
+    above the diagonal, because the library takes columns that lie in a row; below stays what was.
     """
-    size = d * next(count for count in range(max(1, min(d, most // d)), 0, -1) if d % count == 0)
+    size = _tile_rows(d, most)
     tiles = d * d // size
-    tile = lambda a, i, j: jax.lax.dynamic_slice(a, (i * size, j * size), (size, size))  # noqa: E731
-    put = lambda a, part, i, j: jax.lax.dynamic_update_slice(a, part, (i * size, j * size))  # noqa: E731
+    tile = lambda a, i, j: jax.lax.dynamic_slice(a, (j * size, i * size), (size, size)).T  # noqa: E731
+    put = lambda a, part, i, j: jax.lax.dynamic_update_slice(a, part.T, (j * size, i * size))  # noqa: E731
 
     def column(k, a):
         corner = jax.lax.linalg.cholesky(tile(a, k, k), symmetrize_input=False)
@@ -159,3 +171,34 @@ def _cholesky(matrix: Float64[Array, "d*d d*d"], ridge: float, d: int, most: int
 
     index = jax.numpy.arange(d * d)
     return jax.lax.fori_loop(0, tiles, column, matrix.at[index, index].add(ridge))
+
+
+@partial(jax.jit, static_argnames=("d", "most"), compiler_options=_NO_TRIALS)
+def _cholesky_solve(
+    factor: Float64[Array, "d*d d*d"], right: Float64[Array, "d*d"], d: int, most: int = _MOST_ROWS
+) -> Float64[Array, "d*d"]:
+    """Solve L L^T x = right with what `_cholesky` left, reading whole rows of it only."""
+    size = _tile_rows(d, most)
+    tiles = d * d // size
+    rows = lambda k: jax.lax.dynamic_slice(factor, (k * size, 0), (size, d * d))  # noqa: E731
+    part = lambda vector, k: jax.lax.dynamic_slice(vector, (k * size,), (size,))  # noqa: E731
+    put = lambda vector, piece, k: jax.lax.dynamic_update_slice(vector, piece, (k * size,))  # noqa: E731
+
+    def solve(k, piece, transpose):
+        corner = jax.lax.dynamic_slice(factor, (k * size, k * size), (size, size)).T
+        options = {"left_side": True, "lower": True, "transpose_a": transpose}
+        return jax.lax.linalg.triangular_solve(corner, piece[:, None], **options)[:, 0]
+
+    def forward(k, rest):
+        # Each solved piece replaces its right-hand side and is taken out of those after it.
+        piece = solve(k, part(rest, k), transpose=False)
+        after = jax.numpy.arange(d * d) >= (k + 1) * size
+        return put(rest - jax.numpy.where(after, piece @ rows(k), 0.0), piece, k)
+
+    def backward(count, solution):
+        # What is not yet solved is zero, so that only the part after the corner counts.
+        k = tiles - 1 - count
+        return put(solution, solve(k, part(half, k) - rows(k) @ solution, transpose=True), k)
+
+    half = jax.lax.fori_loop(0, tiles, forward, right)
+    return jax.lax.fori_loop(0, tiles, backward, jax.numpy.zeros_like(right))
