@@ -15,9 +15,13 @@ test: $(VENV)/test
 bench: $(VENV)/bench
 	$(RUN)/python benchmarks/cpu.py
 	$(RUN)/python benchmarks/verdicts.py
+	$(RUN)/python benchmarks/sweep.py
 
-# Long forms: exact capacities of many streams of both problems beside the prediction (about an hour on two cores).
-soak: $(VENV)/package
+# Long forms: writers and workers killed many times (about a quarter of an hour), then exact capacities of many streams
+# of both problems beside the prediction (about an hour on two cores).
+soak: $(VENV)/test
+	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -k killed \
+	  tests/experiments/test_store.py tests/experiments/test_local_engine.py tests/experiments/test_dask.py
 	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/threshold_shift.py \
 	  --sizes 8:400 12:400 20:300 30:150
 

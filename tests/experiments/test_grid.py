@@ -93,3 +93,26 @@ def test_a_grid_too_large_to_make():
 def test_no_file(tmp_path):
     with pytest.raises(FileNotFoundError, match="is not a file: give the name of a grid"):
         read_grid(tmp_path / "nowhere.toml")
+
+
+BASE = '[[grid]]\nproblem = "original"\nd = 5\n'
+HOSTILE = {
+    "deep lists": ("a=" + "[" * 100_000, "is not TOML"),
+    "long number": (BASE + "p = " + "1" * 5000, "is not TOML"),
+    "absurd load": (BASE + "load = 1e308", "load is 1e+308, but must be at most 1000"),
+    "many tables": ((BASE + "p = 5\nseeds = 600000\n") + (BASE + "p = 6\nseeds = 600000\n"), "1200000 runs"),
+    "no tables": ("grid = []", "has no grid in it"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_get_a_sentence(name, tmp_path, monkeypatch):
+    text, sentence = HOSTILE[name]
+    if name == "many tables":  # the same bound, lower: the real one takes half a minute to reach
+        monkeypatch.setattr("loadstone.experiments.grid.MOST_SPECS", 1000)
+        text, sentence = text.replace("600000", "600"), "has 1200 runs, but may have at most 1000"
+    path = tmp_path / "grid.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="grid.toml") as refused:
+        read_grid(path)
+    assert sentence in str(refused.value)

@@ -75,3 +75,10 @@ def test_canonical_has_one_form():
 
 def test_diverged_is_kept_as_such():
     assert RECORD.diverged and not Record("ab" * 32, {}, {"status": "step limit"}, {}).diverged
+
+
+def test_a_body_too_deep_to_be_written_again_is_damaged():
+    body = canonical({"key": "k", "spec": {}, "result": {}, "circumstances": {}})
+    deep = body.replace('"result":{}', '"result":{"a":' + "[" * 600 + "]" * 600 + "}").encode()
+    with pytest.raises(DamagedError, match="nested more than 20 deep"):
+        from_bytes(_header(1, deep) + deep)

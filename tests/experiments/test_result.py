@@ -4,21 +4,23 @@ import numpy as np
 import pytest
 
 from loadstone.experiments.record import from_bytes, to_bytes
-from loadstone.experiments.result import record_of
-from loadstone.experiments.run import run_all
+from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
+from loadstone.measurements.threshold import instance_capacity
 from loadstone.memories.training import Protocol
+from loadstone.problems.stream import Stream
 
 SPECS = [
     Spec("original", 12, 20, 1),
     Spec("decoupled", 12, 20, 1, kappa=0.5, protocol=Protocol(steps=40)),
     Spec("original", 12, 20, 1, solver="hebbian"),
+    Spec("original", 12, 20, 1, kappa=0.25, solver="initial"),
 ]
 
 
 @pytest.fixture(scope="module")
 def records():
-    return [record_of(run) for run in run_all(SPECS)]
+    return [perform([spec])[0] for spec in SPECS]
 
 
 def test_they_hold_what_was_measured(records):
@@ -43,14 +45,37 @@ def test_the_last_trace_entry_is_the_final_measurement(records):
 
 
 def test_running_again_gives_the_same_result_to_the_last_bit(records):
-    again = [record_of(run) for run in run_all(SPECS)]
+    again = [perform([spec])[0] for spec in SPECS]
     assert [record.result for record in again] == [record.result for record in records]
     assert [from_bytes(to_bytes(record)) for record in records] == records
 
 
 def test_a_diverged_run_is_kept_as_diverged():
     spec = Spec("original", 6, 12, protocol=Protocol(learning_rate=1e38, steps=20, warmup=0, stop="none"))
-    (run,) = run_all([spec])
-    record = record_of(run)
+    (record,) = perform([spec])
     assert record.diverged and record.result["status"] == "diverged"
     assert from_bytes(to_bytes(record)).diverged
+
+
+def test_an_exact_capacity_is_a_record_too():
+    (record,) = perform([Spec("decoupled", 6, 12, 3, solver="capacity")])
+    found = instance_capacity("decoupled", Stream(3, 6), 12)
+    assert record.result["status"] == "proved" and record.result["p_c"] == found.p_c
+    assert [tuple(one) for one in record.result["verdicts"]] == list(found.verdicts)
+    assert from_bytes(to_bytes(record)) == record
+
+
+def test_an_initial_memory_is_measured_as_it_is(records):
+    initial = records[3].result
+    assert initial["steps"] == 0 and initial["status"] == "initial" and len(initial["singular_values"]) == 3
+
+
+def test_large_histograms_are_drawn_from_spaced_associations(monkeypatch):
+    spec = Spec("original", 12, 60, 1, solver="hebbian")
+    (whole,) = perform([spec])
+    monkeypatch.setattr("loadstone.experiments.result._HISTOGRAM_SCORES", 600)
+    (part,) = perform([spec])
+    assert sum(whole.result["scores"]["others"]) == 60 * 59 and sum(part.result["scores"]["others"]) == 10 * 59
+    # The squared lengths of ten queries in 12 dimensions scatter by sqrt(2 / 12 / 10) = 13 % at least, those of a
+    # Hebbian memory more; the unit is the root of their mean: four times half of that.
+    assert part.result["scores"]["unit"] == pytest.approx(whole.result["scores"]["unit"], rel=0.26)

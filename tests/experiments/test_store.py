@@ -1,6 +1,8 @@
 """The store against a dictionary, against damage, and against writers that are killed, for real."""
 
 import hashlib
+import inspect
+import json
 import os
 import signal
 import subprocess
@@ -150,9 +152,11 @@ def test_a_file_in_the_place_of_the_store_is_refused(tmp_path):
 
 
 WRITER = """
-import sys
-sys.path.insert(0, {tests!r})
-from test_store import Store, record
+import hashlib, sys
+from loadstone.experiments.record import Record
+from loadstone.experiments.store import Store
+
+{functions}
 store, first = Store(sys.argv[1]), int(sys.argv[2])
 for number in range(first, first + 10**6):
     store.put(record(number, size=2000))
@@ -164,7 +168,7 @@ KILLS = int(os.environ.get("LOADSTONE_STORE_KILLS", "100"))
 def test_writers_killed_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path):
     """Real processes, real SIGKILL, two writers at a time on one store."""
     script = tmp_path / "writer.py"
-    script.write_text(WRITER.format(tests=os.path.dirname(__file__)))
+    script.write_text(WRITER.format(functions=inspect.getsource(key) + inspect.getsource(record)))
     store, acknowledged, kills, first = Store(tmp_path / "store"), set(), 0, 0
     delay = 0.0
     while kills < KILLS:
@@ -239,3 +243,21 @@ def test_files_hold_text_only(tmp_path):
     store.put(record(1))
     content = file_of(store, 1).read_bytes()
     assert content.isascii() and from_bytes(content) == record(1)
+
+
+@pytest.mark.parametrize("index", [
+    {"form": 1, "entries": []}, {"form": 1, "entries": {key(1): 5}}, [], {"form": 1, "entries": {key(1): {"stamp": 1}}},
+    {"form": 1, "entries": {key(1): {"stamp": [0, 0], "summary": {}}}}, "[" * 100_000,
+])  # fmt: skip
+def test_an_index_from_elsewhere_does_no_harm(index, tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    expected = store.summaries()
+    state = file_of(store, 1).stat()
+    text = (
+        index
+        if isinstance(index, str)
+        else json.dumps(index).replace("[0, 0]", str([state.st_size, state.st_mtime_ns]))
+    )
+    (tmp_path / "index.json").write_text(text)
+    assert store.summaries() == expected

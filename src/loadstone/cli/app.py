@@ -9,9 +9,13 @@ import typer
 from loadstone.cli.capacity import capacity
 from loadstone.cli.certify import certify
 from loadstone.cli.check import check
+from loadstone.cli.export import export
 from loadstone.cli.instance import instance
+from loadstone.cli.pack import pack, unpack
 from loadstone.cli.predict import predict
 from loadstone.cli.reproduce import reproduce
+from loadstone.cli.run import run
+from loadstone.cli.status import status
 from loadstone.cli.train import train
 
 app = typer.Typer(
@@ -27,6 +31,11 @@ app.command()(check)
 app.command()(capacity)
 app.command()(instance)
 app.command()(reproduce)
+app.command()(run)
+app.command()(status)
+app.command()(pack)
+app.command()(unpack)
+app.command()(export)
 
 # Typer brings its own copy of Click from some version on: this is the base of its usage errors in either case.
 _Usage = next(kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -54,6 +55,41 @@ def progress_of(what: str, total: int) -> Iterator:
     with Progress(*columns, TextColumn("{task.fields[words]}"), console=console, transient=True) as bar:
         task = bar.add_task(what, total=total, words="")
         yield lambda done, words: bar.update(task, completed=done, words=words)
+
+
+@contextmanager
+def sweep_bar(what: str) -> Iterator:
+    """Yield `watch(progress)` for a sweep: runs done, rate, time left, what is being run."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        spoken = [0.0]
+
+        def watch(progress) -> None:
+            if time.monotonic() - spoken[0] >= _SPEAK_SECONDS:
+                spoken[0] = time.monotonic()
+                say(f"{what}: {progress.before + progress.done}/{progress.total} runs, {_pace(progress)}")
+
+        yield watch
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}")
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None, words="starting workers")
+        yield lambda progress: bar.update(
+            task, total=progress.total, completed=progress.before + progress.done, words=_pace(progress)
+        )
+
+
+_SPEAK_SECONDS = 5.0
+
+
+def _pace(progress) -> str:
+    """Rate, time left and one of the current runs, in words."""
+    if progress.seconds_left is None:
+        return "starting workers" if not progress.current else next(iter(progress.current.values()))
+    left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
+    words = f"{progress.done / progress.seconds:.2g}/s, {left} left"
+    words += f", {len(progress.failed)} failed" if progress.failed else ""
+    return words + (f", at {next(iter(progress.current.values()))}" if progress.current else "")
 
 
 def _finite(value: object) -> object:

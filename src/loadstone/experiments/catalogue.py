@@ -1,56 +1,177 @@
-"""Sweeps by name."""
+"""Sweeps by name: one for each figure, at two scales.
+
+'quick' shows the same thing in minutes on two cores; 'paper' has the sizes of the paper. Figures that need the same
+runs share them: a store holds each once.
+"""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from loadstone.arguments import choice
+from loadstone.experiments.grid import associations, read_grid
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.storable import CapacitySpec
 from loadstone.memories.training import Protocol
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.load import nearest_associations
 
-_TRAINED_LOADS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-_HEBBIAN_LOADS = (0.03, 0.06, 0.09, 0.12, 0.2, 0.3, 0.45, 0.6, 0.9, 1.2)
+SCALES = ("quick", "paper")
+_KAPPAS = (0.25, 0.5, 1.0)
+
+#: Dimensions, loads and seeds of the training experiments. The paper's are its own.
+_DIMENSIONS = {
+    "quick": {"original": (20, 40), "decoupled": (20, 40)},
+    "paper": {"original": (50, 100, 150, 300, 400, 500), "decoupled": (50, 100, 150)},
+}
+_LOADS = {
+    "quick": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
+    "paper": tuple(round(float(x), 4) for x in np.linspace(0.4, 1.0, 25)),
+}
+_SEEDS = {"quick": 3, "paper": 5}
+#: The Hebbian rule fails far below the loads at which training does.
+_HEBBIAN_LOADS = {
+    "quick": (0.03, 0.06, 0.09, 0.12, 0.2, 0.3, 0.45, 0.6, 0.9, 1.2),
+    "paper": (0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.35) + _LOADS["paper"],
+}
+_SCORE_LOADS = (0.2, 0.5, 1.2)
+_SCORE_DIMENSION = {"quick": 40, "paper": 150}
 
 
-def accuracy_sweep(seeds: int) -> list[Spec]:
-    """Accuracy against load at d = 20 and 40: both problems, kappa = 0.5 and 1, and the Hebbian rule at kappa = 1."""
-    trained = [
-        Spec(problem, d, nearest_associations(load, d), seed, kappa)
-        for problem in ("original", "decoupled")
-        for d in (20, 40)
-        for kappa in (0.5, 1.0)
-        for load in _TRAINED_LOADS
-        for seed in range(seeds)
-    ]
+def equivalence(scale: str) -> list[Spec]:
+    """Accuracy against load at full rank, original and decoupled."""
+    return _trained(scale, (1.0,))
+
+
+def accuracy(scale: str) -> list[Spec]:
+    """The same for three rank fractions, and the Hebbian rule."""
     hebbian = [
-        Spec("original", d, nearest_associations(load, d), seed, solver="hebbian")
-        for d in (20, 40)
-        for load in _HEBBIAN_LOADS
-        for seed in range(seeds)
+        Spec("original", d, associations(load, d), seed, solver="hebbian")
+        for d in _DIMENSIONS[scale]["original"]
+        for load in _HEBBIAN_LOADS[scale]
+        for seed in range(_SEEDS[scale])
     ]
-    return trained + hebbian
+    return _trained(scale, _KAPPAS) + hebbian
 
 
-_STORABLE_DIMENSIONS = (12, 20, 30)
-#: Sizes at which Adam is tried, as shares of the predicted capacity.
-_TRIED = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
-
-
-def capacity_sweep(streams: int) -> list[CapacitySpec]:
-    """Exact capacities at d = 12, 20 and 30, both problems."""
+def spectra(scale: str) -> list[Spec]:
+    """Memories at the threshold that is predicted for their own size."""
     return [
-        CapacitySpec(problem, d, streams, round(float(capacity_associations(d))))
-        for d in _STORABLE_DIMENSIONS
+        Spec(problem, d, round(float(capacity_associations(d, kappa))), seed, kappa)
+        for problem, dimensions in _DIMENSIONS[scale].items()
+        for d in dimensions
+        for kappa in _KAPPAS
+        for seed in range(_SEEDS[scale])
+    ]
+
+
+def scores(scale: str) -> list[Spec]:
+    """Both problems below, at and above the large-size threshold, trained to the end of the schedule."""
+    d = _SCORE_DIMENSION[scale]
+    return [
+        Spec(problem, d, associations(load, d), seed, protocol=Protocol(stop="none"))
         for problem in ("original", "decoupled")
+        for load in _SCORE_LOADS
+        for seed in range(_SEEDS[scale])
     ]
 
 
-def training_beside_verdicts(seeds: int) -> list[Spec]:
-    """The paper's protocol at the sizes of `capacity_sweep`, run until every association is stored."""
-    protocol = Protocol(stop="exact")
+def finite_size(scale: str) -> list[Spec]:
+    """Where the first error appears: trained until none is left, and proved exactly at small sizes."""
+    until_exact = [
+        Spec(problem, d, associations(load, d), seed, protocol=Protocol(stop="exact"))
+        for problem, dimensions in _DIMENSIONS[scale].items()
+        for d in dimensions
+        for load in _LOADS[scale]
+        for seed in range(_SEEDS[scale])
+    ]
+    return equivalence(scale) + until_exact + capacity(scale)
+
+
+def initial_spectra(scale: str) -> list[Spec]:
+    """Factored memories as training finds them; p plays no part."""
+    d = {"quick": 300, "paper": 1000}[scale]
+    return [Spec("original", d, 2, seed, kappa, solver="initial") for kappa in _KAPPAS for seed in range(_SEEDS[scale])]
+
+
+def hebbian(scale: str) -> list[Spec]:
+    """The Hebbian rule below, at and above its own threshold of 1/8."""
+    d = {"quick": 80, "paper": 150}[scale]
     return [
-        Spec("original", d, round(share * float(capacity_associations(d))), seed, protocol=protocol)
-        for d in _STORABLE_DIMENSIONS
-        for share in _TRIED
-        for seed in range(seeds)
+        Spec("original", d, associations(load, d), seed, solver="hebbian")
+        for load in (0.05, 0.125, 0.5)
+        for seed in range(_SEEDS[scale])
     ]
+
+
+def capacity(scale: str) -> list[Spec]:
+    """Exact capacities of many streams, and the paper's protocol at sizes around them."""
+    streams = {"quick": {12: 40, 20: 40, 30: 40}, "paper": {12: 200, 20: 200, 30: 200, 50: 40}}[scale]
+    exact = [
+        Spec(problem, d, _share(1, d), seed, solver="capacity")
+        for problem in ("original", "decoupled")
+        for d, count in streams.items()
+        for seed in range(count)
+    ]
+    tried = [
+        Spec("original", d, _share(share, d), seed, protocol=Protocol(stop="exact"))
+        for d in streams
+        for share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
+        for seed in range(5)
+    ]
+    return exact + tried
+
+
+#: The paper's figures by the names of docs and commands, then what goes beyond it.
+CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
+    "equivalence": equivalence,
+    "accuracy": accuracy,
+    "spectra": spectra,
+    "scores": scores,
+    "single": scores,
+    "loss": accuracy,
+    "finite-size": finite_size,
+    "initial-spectra": initial_spectra,
+    "hebbian": hebbian,
+    "capacity": capacity,
+}
+
+
+def named_sweep(name: str, scale: str = "quick") -> list[Spec]:
+    """The specs of one figure, or of all with the name 'all'; what occurs twice is run once."""
+    choice("scale", scale, SCALES)
+    if name != "all" and name not in CATALOGUE:
+        raise ValueError(f"{name!r} is not in the catalogue{_suggestion(name)}; it has all, {', '.join(CATALOGUE)}.")
+    names: Iterable[str] = CATALOGUE if name == "all" else (name,)
+    return list(dict.fromkeys(spec for one in names for spec in CATALOGUE[one](scale)))
+
+
+def specs_of(grid: str, scale: str = "quick") -> list[Spec]:
+    """The specs of a grid file, or of the catalogue if `grid` is a name in it."""
+    if grid.endswith(".toml") or Path(grid).is_file():
+        return read_grid(grid)
+    return named_sweep(grid, scale)
+
+
+def _trained(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
+    return [
+        Spec(problem, d, associations(load, d), seed, kappa)
+        for problem, dimensions in _DIMENSIONS[scale].items()
+        for d in dimensions
+        for kappa in kappas
+        for load in _LOADS[scale]
+        for seed in range(_SEEDS[scale])
+    ]
+
+
+@cache
+def _share(share: float, d: int) -> int:
+    return round(share * float(capacity_associations(d)))
+
+
+def _suggestion(name: str) -> str:
+    near = difflib.get_close_matches(name, CATALOGUE, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

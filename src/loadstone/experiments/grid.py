@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from dataclasses import fields
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -25,11 +26,16 @@ from loadstone.experiments.spec import Spec
 from loadstone.memories.training import Protocol
 from loadstone.theory.load import nearest_associations
 
+#: The seeds of a grid share their p, and a number of associations takes a search.
+associations = cache(nearest_associations)
+
 _PROTOCOL = tuple(field.name for field in fields(Protocol))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "protocol")
 _WORDS = (*_SPEC, *_PROTOCOL, "load", "seeds")
 #: A grid of more runs is refused before it is made.
 MOST_SPECS = 1_000_000
+#: Capacity lies near 1/2; far above it there is nothing to see.
+MOST_LOAD = 1000.0
 
 
 def grid(**directions: object) -> list[Spec]:
@@ -52,8 +58,7 @@ def grid(**directions: object) -> list[Spec]:
         if not options:
             raise refuse(name, [], "a value or a list of at least one value")
         count *= len(options)
-    if count > MOST_SPECS:
-        raise ValueError(f"The grid has {count} runs, but may have at most {MOST_SPECS}: split it.")
+    _check_count(count)
     return list(dict.fromkeys(_spec(dict(zip(values, chosen))) for chosen in product(*values.values())))
 
 
@@ -64,28 +69,38 @@ def read_grid(path: str | Path) -> list[Spec]:
         raise FileNotFoundError(f"{path} is not a file: give the name of a grid (.toml).")
     try:
         content = tomllib.loads(path.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not text, numbers too long, lists too deep
         raise ValueError(f"{path} is not TOML: {error}.") from error
     unknown = [name for name in content if name != "grid"]
     if unknown or "grid" not in content:
         found = f"has a table {unknown[0]!r}" if unknown else "has no table"
         raise ValueError(f"{path} {found}, but must hold [[grid]] tables only.")
     tables = content["grid"] if isinstance(content["grid"], list) else [content["grid"]]
+    if not tables:
+        raise ValueError(f"{path} has no grid in it, but must hold [[grid]] tables.")
     specs: dict[Spec, None] = {}
     for number, table in enumerate(tables, 1):
         if not isinstance(table, dict):
             raise ValueError(f"{path}, grid {number} is {table!r}, but must be a table.")
         try:
             specs |= dict.fromkeys(grid(**table))
+            _check_count(len(specs))
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}, grid {number}: {error}") from error
     return list(specs)
 
 
+def _check_count(count: int) -> None:
+    if count > MOST_SPECS:
+        raise ValueError(f"The grid has {count} runs, but may have at most {MOST_SPECS}: split it.")
+
+
 def _spec(chosen: dict[str, object]) -> Spec:
     if "load" in chosen:
         load = positive("load", chosen.pop("load"))
-        chosen["p"] = nearest_associations(load, whole("d", chosen.get("d"), 1))
+        if load > MOST_LOAD:
+            raise refuse("load", load, f"at most {MOST_LOAD:g}")
+        chosen["p"] = associations(load, whole("d", chosen.get("d"), 1))
         if chosen["p"] < 2:
             raise refuse("load", load, f"large enough for two associations at d = {chosen['d']}")
     protocol = {name: chosen.pop(name) for name in _PROTOCOL if name in chosen}

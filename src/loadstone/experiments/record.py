@@ -18,6 +18,8 @@ SCHEMA = 1
 #: No record is longer: a reader checks before it allocates.
 MOST_BYTES = 64 * 2**20
 
+_MOST_DEPTH = 20
+
 _HEADER = re.compile(rb"loadstone record (\d{1,6}) (\d{1,9}) ([0-9a-f]{64})\n")
 _MOST_HEADER = 120
 
@@ -65,6 +67,7 @@ def from_bytes(content: bytes) -> Record:
         raise NewerSchemaError(f"its schema is {schema}, but this version of loadstone reads up to {SCHEMA}: update it")
     try:
         parts = json.loads(body, parse_constant=_no_constant)
+        _check_depth(parts)
         return Record(str(parts["key"]), *(dict(parts[name]) for name in ("spec", "result", "circumstances")))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedError(f"its body is not that of a record ({error})") from error
@@ -82,6 +85,17 @@ def _header(schema: int, body: bytes) -> bytes:
 
 def _no_constant(word: str) -> float:
     raise ValueError(f"{word} is not JSON")
+
+
+def _check_depth(value: object) -> None:
+    """What is nested deeper could be read but not written again: each level of writing is a call in a call."""
+    level = [value]
+    for _ in range(_MOST_DEPTH):
+        level = [item for part in level for item in (part.values() if isinstance(part, dict) else part)
+                 if isinstance(item, dict | list)]  # fmt: skip
+        if not level:
+            return
+    raise ValueError(f"it is nested more than {_MOST_DEPTH} deep")
 
 
 def _plain(value: object) -> object:

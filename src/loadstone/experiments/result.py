@@ -1,41 +1,68 @@
-"""From a run to its record: scalars, traces, singular values and histograms of scores; how it was run beside them."""
+"""Records of runs: scalars, traces, singular values and histograms of scores; how they were run beside them."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
+from functools import cache
 
 import jax
 import numpy as np
 
 import loadstone
 from loadstone.experiments.record import Record
-from loadstone.experiments.run import Run, problem_of
+from loadstone.experiments.run import Run, run_batch
+from loadstone.experiments.spec import Spec
 from loadstone.measurements.scores import scores
 from loadstone.measurements.spectrum import singular_values
+from loadstone.measurements.threshold import instance_capacity
 from loadstone.memories.solution import Status
 from loadstone.problems.budget import Budget
+from loadstone.problems.problem import Problem
+from loadstone.problems.stream import Stream
+
+#: Histograms of non-target scores hold about this many at most: ample for a curve, and no burden on large runs.
+_HISTOGRAM_SCORES = 500_000
 
 
-def record_of(run: Run, budget: Budget | None = None) -> Record:
+def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]:
+    """Run specs of one shape, as one batch if they are several, and return their records."""
+    if specs[0].solver == "capacity":
+        return [_capacity(spec) for spec in specs]
+    return [_trained(problem, run) for problem, run in run_batch(specs, budget)]
+
+
+def _trained(problem: Problem, run: Run) -> Record:
     """Everything that figures need of a run, without its memory. A diverged run has its scalars and traces only."""
     result = {name: value for name, value in run.outcome().items() if name not in ("seed", "seconds")}
     result |= {"form": run.form, "loss_trace": _numbers(run.loss_trace), "accuracy_trace": _numbers(run.accuracy_trace)}
     if run.status != Status.DIVERGED:
-        result |= {"singular_values": _numbers(singular_values(run.memory)), "scores": _histograms(run, budget)}
-    circumstances = {
-        "seconds": run.seconds,
+        result |= {"singular_values": _numbers(singular_values(run.memory)), "scores": _histograms(problem, run)}
+    return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds} | _circumstances())
+
+
+def _capacity(spec: Spec) -> Record:
+    found = instance_capacity(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.p)
+    status = "undecided" if found.p_c is None else "proved"
+    result = {"status": status, "p_c": found.p_c, "storable": found.storable, "not_storable": found.not_storable}
+    result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
+    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds} | _circumstances())
+
+
+@cache
+def _circumstances() -> dict[str, str]:
+    return {
         "loadstone": loadstone.__version__,
         "jax": jax.__version__,
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,
         "machine": platform.machine(),
     }
-    return Record(run.spec.key, run.spec.identity(), result, circumstances)
 
 
-def _histograms(run: Run, budget: Budget | None) -> dict[str, object]:
+def _histograms(problem: Problem, run: Run) -> dict[str, object]:
     """Counts of scores on one set of bins, in units of the deviation of non-target scores."""
-    found = scores(problem_of(run.spec, budget), run.memory)
+    found = scores(problem, run.memory, _HISTOGRAM_SCORES)
     low, high = float(found.edges[0]), float(found.edges[-1])
     inside = lambda values: np.histogram(np.clip(values, low, high), found.edges)[0].tolist()  # noqa: E731
     return {
@@ -47,6 +74,7 @@ def _histograms(run: Run, budget: Budget | None) -> dict[str, object]:
         "others": found.counts.tolist(),
         "target_mean": float(found.target.mean()),
         "target_deviation": float(found.target.std()),
+        "first": {"target": found.first.target, "rival": found.first.rival, "others": inside(found.first.others)},
     }
 
 

@@ -77,7 +77,7 @@ def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advanc
             if advance:
                 advance(done + size * step, words)
 
-        runs += _run_batch(batch, budget, hear)
+        runs += [run for _, run in run_batch(batch, budget, hear)]
         done += cost * len(batch)
         hear(cost, "")
     return runs
@@ -97,15 +97,19 @@ def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
         yield batch
 
 
-def _run_batch(specs: list[Spec], budget: Budget | None, hear: Advance) -> list[Run]:
+def run_batch(
+    specs: Sequence[Spec], budget: Budget | None = None, hear: Advance = lambda step, words: None
+) -> list[tuple[Problem, Run]]:
+    """Run specs of one shape together; each run comes with its problem, for whoever measures more."""
     began = time.perf_counter()
     problems = [problem_of(spec, budget) for spec in specs]
+    traces = [(np.empty(0), np.empty(0)) for _ in problems]
+    memories = [initial_memory(spec.d, spec.kappa, spec.seed) for spec in specs]
     if specs[0].solver == "hebbian":
-        none = np.empty(0)
         solved = [(hebbian(problem), Status.CLOSED_FORM, 0) for problem in problems]
-        traces = [(none, none) for _ in problems]
+    elif specs[0].solver == "initial":
+        solved = [(memory, Status.INITIAL, 0) for memory in memories]
     else:
-        memories = [initial_memory(spec.d, spec.kappa, spec.seed) for spec in specs]
         solutions = train_batch(
             problems, memories, specs[0].protocol,
             lambda step, loss, accuracy: hear(step, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
@@ -115,6 +119,6 @@ def _run_batch(specs: list[Spec], budget: Budget | None, hear: Advance) -> list[
     measurements = [measure(problem, memory) for problem, (memory, _, _) in zip(problems, solved)]
     seconds = (time.perf_counter() - began) / len(specs)
     return [
-        Run(spec, problem.form, *solution, measurement, seconds, *trace)
+        (problem, Run(spec, problem.form, *solution, measurement, seconds, *trace))
         for spec, problem, solution, measurement, trace in zip(specs, problems, solved, measurements, traces)
     ]

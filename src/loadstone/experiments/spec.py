@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 
 from loadstone.arguments import choice, rank_fraction, whole
 from loadstone.experiments.record import canonical
@@ -13,7 +14,9 @@ from loadstone.problems.decoupled import FORMS, STORED_DTYPES
 from loadstone.problems.embeddings import LAWS
 
 PROBLEMS = ("original", "decoupled")
-SOLVERS = ("adam", "hebbian")
+#: 'initial' leaves the memory as training would find it; 'capacity' proves how many associations of the stream fit,
+#: looking around p first.
+SOLVERS = ("adam", "hebbian", "initial", "capacity")
 
 #: Raised when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
@@ -46,6 +49,8 @@ class Spec:
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
         if self.solver == "hebbian" and self.kappa != 1:
             raise ValueError(f"kappa is {self.kappa}, but must be 1 for the Hebbian rule, whose matrix has full rank.")
+        if self.solver == "capacity" and self.kappa != 1:
+            raise ValueError(f"kappa is {self.kappa}, but must be 1 for an exact capacity: verdicts are for full rank.")
 
     def identity(self) -> dict[str, object]:
         """Everything that the result depends on, and nothing else: what the key is made of."""
@@ -55,10 +60,32 @@ class Spec:
             own["protocol"] = asdict(self.protocol) | {"learning_rate": float(self.protocol.learning_rate)}
         return own
 
+    @classmethod
+    def from_identity(cls, identity: Mapping[str, object]) -> Spec:
+        """The spec whose `identity()` this is; refused if it belongs to another meaning or is not complete."""
+        own = dict(identity)
+        try:
+            protocol = Protocol(**own.pop("protocol", {}))
+            spec = cls(**{name: own[name] for name in own if name != "meaning"}, protocol=protocol)
+        except TypeError as error:
+            raise ValueError(f"{identity!r} does not describe a run: {error}.") from error
+        if spec.identity() != dict(identity):
+            raise ValueError(f"{identity!r} was written by a version of loadstone whose runs differ from this one's.")
+        return spec
+
+    @property
+    def shape(self) -> Spec:
+        """What runs that share a compiled program have in common: everything but the seed."""
+        return replace(self, seed=0)
+
     @property
     def key(self) -> str:
         """The name of this run in a store."""
         return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()
+
+    def __str__(self) -> str:
+        rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"
+        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}, {self.solver}, seed {self.seed}"
 
     def about(self) -> dict[str, object]:
         """The words and numbers that identify the run."""

@@ -11,6 +11,7 @@ quarantine, and its run counts as missing.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -43,8 +44,25 @@ class Store:
         if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"store is {str(folder)!r}, which is a file: give the name of a folder.")
         self.records, self.quarantine = self.folder / "records", self.folder / "quarantine"
-        for path in (self.records, self.quarantine):
-            path.mkdir(parents=True, exist_ok=True)
+        try:
+            for path in (self.records, self.quarantine):
+                path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(f"store is {str(folder)!r}, which cannot be made: {error.strerror}.") from error
+
+    def check_writable(self) -> None:
+        """Refuse, before any long work, a store that cannot take a record."""
+        probe = self.records / f".probe.{os.getpid()}.{time.monotonic_ns()}.part"
+        try:
+            with open(probe, "xb") as file:
+                file.write(b"probe")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise OSError(f"store is {str(self.folder)!r}, which cannot be written to: {error.strerror}.") from error
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink(missing_ok=True)
 
     def put(self, record: Record) -> None:
         """Write a record; when this returns it is on the disk, complete."""
@@ -119,7 +137,7 @@ class Store:
     def sweep(self) -> int:
         """Remove what writers that died left unfinished; how many files that were."""
         removed = 0
-        for path in self.records.glob("*/.*.part"):
+        for path in (*self.records.glob("*/.*.part"), *self.records.glob(".*.part")):
             try:
                 if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
                     path.unlink()
@@ -154,8 +172,9 @@ class Store:
     def _index(self) -> dict[str, dict]:
         try:
             index = json.loads((self.folder / "index.json").read_bytes())
-            return index["entries"] if index["form"] == _INDEX_FORM else {}
-        except (OSError, ValueError, KeyError, TypeError):
+            entries = index["entries"] if index["form"] == _INDEX_FORM else {}
+            return {key: entry for key, entry in entries.items() if _is_entry(entry)}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}  # it can always be made again
 
     def _write_index(self, entries: dict[str, dict]) -> None:
@@ -166,6 +185,14 @@ class Store:
             os.replace(temporary, path)
         except OSError:
             temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
+
+
+def _is_entry(entry: object) -> bool:
+    """Whether a part of the index has the form that `summaries` gives it: anybody may have written the file."""
+    if not isinstance(entry, dict) or entry.keys() != {"stamp", "summary"} or not isinstance(entry["summary"], dict):
+        return False
+    parts = [entry["summary"].get(name) for name in ("spec", "result", "circumstances")]
+    return len(entry["summary"]) == 3 and all(isinstance(part, dict) for part in parts)
 
 
 def _summary(record: Record) -> dict[str, object]:

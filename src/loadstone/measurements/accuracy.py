@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float32
 
 from loadstone.memories.memory import Memory
 from loadstone.problems.problem import Problem
@@ -26,13 +28,20 @@ class Measurement:
 
 def measure(problem: Problem, memory: Memory) -> Measurement:
     """Measure in float32, on the instance in float32, whatever precision the memory was trained in."""
-    violations, loss, margin = _measure(problem.in_float32(), memory)
-    n = problem.inputs.shape[0]
-    return Measurement(1 - int(violations) / n, int(violations), float(loss), float(margin))
+    target, rival, logsumexp = contenders(problem.in_float32(), memory)
+    violations = int(np.sum(~(target > rival)))
+    with np.errstate(invalid="ignore"):  # a diverged memory has infinite scores
+        margin, loss = target - rival, np.mean(logsumexp - target, dtype=np.float64)
+    return Measurement(1 - violations / len(target), violations, float(loss), float(margin.min()))
+
+
+def contenders(problem: Problem, memory: Memory) -> tuple[Float32[np.ndarray, "n"], ...]:
+    """Of each association the score of its target and of its best rival, and the logarithm of its partition sum."""
+    return tuple(map(np.asarray, _contenders(problem, memory)))
 
 
 @jax.jit
-def _measure(problem: Problem, memory: Memory):
+def _contenders(problem: Problem, memory: Memory):
     memory = jax.tree.map(lambda leaf: leaf.astype(jnp.promote_types(leaf.dtype, jnp.float32)), memory)
     recall = problem.recall(memory.queries(problem.inputs), "float32")
-    return jnp.sum(~recall.stored), recall.loss.mean(), recall.margin.min()
+    return recall.target, recall.rival, recall.logsumexp

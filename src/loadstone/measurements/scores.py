@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse, whole
+from loadstone.measurements.accuracy import contenders
 from loadstone.memories.memory import Memory
 from loadstone.problems.problem import Problem
 
@@ -23,7 +25,7 @@ _SCORES_AT_A_TIME = 4_000_000
 class Scores:
     """All scores of a problem: targets and rivals one by one, non-targets as a histogram.
 
-    `unit` is the deviation of the non-target scores before they were divided by it.
+    `unit` is the deviation of the non-target scores before they were divided by it, `first` the first association.
     """
 
     target: Float[np.ndarray, "n"]
@@ -31,6 +33,7 @@ class Scores:
     counts: Int[np.ndarray, "bins"]
     unit: float
     edges: Float[np.ndarray, "bins+1"]
+    first: "SingleScores"
 
 
 @dataclass(frozen=True)
@@ -45,17 +48,23 @@ class SingleScores:
         return float(self.others.max())
 
 
-def scores(problem: Problem, memory: Memory) -> Scores:
-    """All scores, divided by the deviation (about their mean) of the non-target scores; memory O(n d + block m)."""
+def scores(problem: Problem, memory: Memory, most: int | None = None) -> Scores:
+    """Scores divided by the deviation (about their mean) of the non-target scores; memory O(n d + block m).
+
+    With `most`, unit and histogram come from about so many non-target scores only, those of evenly spaced
+    associations; targets and rivals are complete in any case.
+    """
     problem = problem.in_float32()
     queries = memory.queries(problem.inputs)
-    recall = jax.jit(lambda problem, queries: problem.recall(queries))(problem, queries)
-    unit = _deviation(problem, queries)
+    target, rival, _ = contenders(problem, memory)
+    blocks = _Blocks(problem, queries, most)
+    unit = _deviation(blocks)
     counts = np.zeros(len(EDGES) - 1, np.int64)
-    for others in _non_target(problem, queries):
+    for others in blocks:
         counts += np.histogram(np.clip(others / unit, EDGES[0], EDGES[-1]), EDGES)[0]
-    target, rival = (np.asarray(score, np.float64) / unit for score in (recall.target, recall.rival))
-    return Scores(target, rival, counts, unit, EDGES)
+    target, rival = (np.asarray(score, np.float64) / unit for score in (target, rival))
+    first = SingleScores(float(target[0]), next(iter(blocks))[: blocks.competitors - 1] / unit)
+    return Scores(target, rival, counts, unit, EDGES, first)
 
 
 def single_scores(problem: Problem, memory: Memory, row: int, unit: float | None = None) -> SingleScores:
@@ -63,15 +72,15 @@ def single_scores(problem: Problem, memory: Memory, row: int, unit: float | None
     problem = problem.in_float32()
     row = whole("row", row, 0, problem.inputs.shape[0] - 1)
     queries = memory.queries(problem.inputs)
-    unit = _deviation(problem, queries) if unit is None else unit
+    unit = _deviation(_Blocks(problem, queries)) if unit is None else unit
     all_scores = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0] / unit
     place = int(problem.targets[row])
     return SingleScores(float(all_scores[place]), np.delete(all_scores, place))
 
 
-def _deviation(problem: Problem, queries) -> float:
+def _deviation(blocks: "_Blocks") -> float:
     count, total, squares = 0, 0.0, 0.0
-    for others in _non_target(problem, queries):
+    for others in blocks:
         count += others.size
         total += others.sum()
         squares += (others**2).sum()
@@ -81,18 +90,30 @@ def _deviation(problem: Problem, queries) -> float:
     return deviation
 
 
-def _non_target(problem: Problem, queries):
-    """The non-target scores, a block of associations at a time, in float64."""
-    n = problem.inputs.shape[0]
-    m = jax.eval_shape(problem.scores, queries[:1], jnp.zeros(1, jnp.int32)).shape[1]
-    targets = np.asarray(problem.targets)
-    rows = max(1, min(n, _SCORES_AT_A_TIME // m))
-    for first in range(0, n, rows):
-        places = np.arange(first, min(first + rows, n))
-        block = np.asarray(_block(problem, queries, jnp.asarray(places)), np.float64)
+class _Blocks:
+    """The non-target scores of all or of evenly spaced associations, a block of them at a time, in float64.
+
+    They are gone through twice: a single block is kept, several are made anew.
+    """
+
+    def __init__(self, problem: Problem, queries: Float[Array, "n d"], most: int | None = None) -> None:
+        self.problem, self.queries, self.targets = problem, queries, np.asarray(problem.targets)
+        self.competitors = _block.eval_shape(problem, queries, jnp.zeros(1, jnp.int32)).shape[1]
+        n = queries.shape[0]
+        rows = n if most is None else max(1, min(n, most // self.competitors))
+        places = np.arange(rows) * n // rows
+        at_a_time = max(1, _SCORES_AT_A_TIME // self.competitors)
+        self.places = [places[first : first + at_a_time] for first in range(0, rows, at_a_time)]
+        self._kept = self._made(places) if len(self.places) == 1 else None
+
+    def __iter__(self) -> Iterator[Float[np.ndarray, "scores"]]:
+        return iter([self._kept]) if self._kept is not None else map(self._made, self.places)
+
+    def _made(self, places: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
+        block = np.asarray(_block(self.problem, self.queries, jnp.asarray(places)), np.float64)
         others = np.ones(block.shape, bool)
-        others[np.arange(len(places)), targets[places]] = False
-        yield block[others]
+        others[np.arange(len(places)), self.targets[places]] = False
+        return block[others]
 
 
 @jax.jit

@@ -120,13 +120,13 @@ def rounded(value: float, up: bool) -> str:
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
     try:
-        contents = read_archive(path)
+        contents, unknown = read_archive(path, _CONTENTS)
     except ValueError as error:
         raise _RefusedError(f"the file is damaged or not a proof ({error})") from error
     missing = {"version", "verdict", "inputs", "outputs", "targets", "checksum"} - set(contents)
     if missing:
         raise _RefusedError(f"the file lacks {', '.join(sorted(missing))}")
-    if unknown := set(contents) - _CONTENTS:
+    if unknown:
         raise _RefusedError(f"the file holds {', '.join(sorted(unknown))}, which no proof does")
     if contents["version"].shape != () or contents["version"].item() != VERSION:
         raise _RefusedError(f"its version is {contents['version']!s}, but this checker reads version {VERSION}")

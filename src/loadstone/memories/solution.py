@@ -18,6 +18,7 @@ class Status(StrEnum):
     STEP_LIMIT = "step limit"
     DIVERGED = "diverged"
     CLOSED_FORM = "closed form"
+    INITIAL = "initial"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def read_instance(path: str | Path) -> Arrays:
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
     try:
-        contents = read_archive(path)
+        contents, _ = read_archive(path, {"inputs", "outputs", "targets"})
     except ValueError as error:
         raise ValueError(f"{path} cannot be read as an instance: {error}.") from error
     for name in ("inputs", "outputs"):
@@ -71,8 +72,11 @@ def read_instance(path: str | Path) -> Arrays:
     return Arrays(inputs, outputs, targets.astype(np.int64))
 
 
-def read_archive(path: str | Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz, or a ValueError that says what is wrong with it. Nothing in it is executed."""
+def read_archive(path: str | Path, names: set[str]) -> tuple[dict[str, np.ndarray], set[str]]:
+    """Those of the named arrays that an .npz has, and what else it has; or a ValueError that says what is wrong.
+
+    Nothing in it is executed, nothing else in it is read, and its stated size is checked before it is unpacked.
+    """
     try:
         # NumPy leaves a file that it cannot read open, so it is opened here.
         with open(path, "rb") as opened:
@@ -81,7 +85,9 @@ def read_archive(path: str | Path) -> dict[str, np.ndarray]:
                 raise ValueError("it is a single array, not an archive of arrays")
             if len(set(file.files)) != len(file.files):
                 raise ValueError("two of its arrays have the same name")
-            contents = {name: file[name] for name in file.files}
+            others = set(file.files) - names
+            _check_size(file, names)
+            contents = {name: file[name] for name in file.files if name in names}
     except MemoryError:
         raise
     except Exception as error:  # whatever a damaged or hostile archive makes zipfile, zlib or NumPy's parser raise
@@ -89,7 +95,15 @@ def read_archive(path: str | Path) -> dict[str, np.ndarray]:
     strange = [name for name, value in contents.items() if not isinstance(value, np.ndarray)]
     if strange:
         raise ValueError(f"{strange[0]!r} in it is not an array")
-    return contents
+    return contents, others
+
+
+def _check_size(file: np.lib.npyio.NpzFile, names: set[str]) -> None:
+    members = {f"{name}.npy" for name in names}
+    needed = sum(member.file_size for member in file.zip.infolist() if member.filename in members)
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > free:
+        raise ValueError(f"its arrays take {needed} bytes, but only {free} are free")
 
 
 def _floats(array: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ same bits come out of every device and every version of the libraries below.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, UInt32
@@ -46,4 +47,8 @@ def stream_key(seed: int, purpose: str, d: int) -> Key:
     """The key of the stream that `seed` gives for one purpose in dimension d; dimensions do not share numbers."""
     seed = whole("seed", seed, 0, 2**64 - 1)
     base = jnp.asarray([seed >> 32, seed & 0xFFFFFFFF], jnp.uint32)
-    return fold(base, PURPOSES[purpose], d)
+    return _fold(base, PURPOSES[purpose], d)
+
+
+# Outside of compiled programs every small operation would cost a dispatch of its own.
+_fold = jax.jit(fold)

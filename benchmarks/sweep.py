@@ -1,0 +1,99 @@
+"""What the local engine costs: a sweep of many tiny runs with two workers beside the bare loop over the same runs.
+
+    python benchmarks/sweep.py [--runs 1000] [--out FILE]
+
+Both are timed in this one call, in turns, from when their programs are compiled: `ideal` is the time that two bare
+loops (no engine, no store) need for half of the runs each. The loops and the workers use one thread each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ |= {"NPROC": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+from loadstone.experiments.engines.local import LocalEngine  # noqa: E402
+from loadstone.experiments.result import perform  # noqa: E402
+from loadstone.experiments.spec import Spec  # noqa: E402
+from loadstone.experiments.store import Store  # noqa: E402
+from loadstone.experiments.sweep import Progress, run_sweep  # noqa: E402
+
+WORKERS = 2
+
+
+def specs_of(runs: int) -> list[Spec]:
+    return [Spec("original", 12, 30, seed) for seed in range(runs)]
+
+
+def bare_loop(runs: int) -> None:
+    """Two loops side by side, so that both cores are as busy as in the sweep. Prints the seconds of this one."""
+    specs = specs_of(runs)
+    perform(specs[:1])
+    began = time.perf_counter()
+    for spec in specs:
+        perform([spec])
+    print(time.perf_counter() - began)
+
+
+def ideal(runs: int) -> float:
+    """Seconds that two bare loops need for half of the runs each, at the same time."""
+    half = runs // WORKERS
+    command = [sys.executable, __file__, "--bare", str(half)]
+    loops = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(WORKERS)]
+    return statistics.mean(float(loop.communicate()[0]) for loop in loops)
+
+
+def sweep(runs: int) -> tuple[float, float]:
+    """Seconds of a sweep: in all, and from its first record on, when workers are started and have compiled."""
+    first: list[float] = []
+
+    def watch(progress: Progress) -> None:
+        if progress.done >= WORKERS and not first:
+            first.append(time.perf_counter())
+
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        began = time.perf_counter()
+        outcome = run_sweep(specs_of(runs), Store(folder), LocalEngine(WORKERS), watch)
+        ended = time.perf_counter()
+    assert outcome.complete
+    return ended - began, (ended - first[0]) * runs / (runs - WORKERS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--bare", type=int)
+    parser.add_argument("--out")
+    arguments = parser.parse_args()
+    if arguments.bare:
+        return bare_loop(arguments.bare)
+    rows = []
+    for _ in range(arguments.rounds):
+        best, (whole, steady) = ideal(arguments.runs), sweep(arguments.runs)
+        rows.append(
+            {
+                "ideal_seconds": best,
+                "sweep_seconds": steady,
+                "with_start_seconds": whole,
+                "share_of_ideal": best / steady,
+                "overhead_ms": 1e3 * (steady - best) * WORKERS / arguments.runs,
+            }
+        )
+        print({name: round(value, 3) for name, value in rows[-1].items()}, flush=True)
+    middle = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+    print("median", {name: round(value, 3) for name, value in middle.items()})
+    if arguments.out:
+        with open(arguments.out, "w") as file:
+            json.dump({"runs": arguments.runs, "workers": WORKERS, "rounds": rows, "median": middle}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,18 @@
+"""Stores that commands read: unlike those that they write to, they must be there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loadstone.experiments.store import Store
+
+
+def existing_store(folder: str) -> Store:
+    """The store in a folder. One that is not there is refused: opening it would make it."""
+    from loadstone.experiments.store import Store
+
+    if not (Path(folder) / "records").is_dir():
+        raise FileNotFoundError(f"store is {folder!r}, but must be the folder of a store, which holds records/.")
+    return Store(folder)

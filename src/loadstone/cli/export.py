@@ -1,0 +1,30 @@
+"""loadstone export: a store as a table for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.cli.existing import existing_store
+from loadstone.cli.output import print_json, say
+from loadstone.files import check_writable
+
+
+def export(
+    store: Annotated[str, typer.Option(help="Folder of the store.")],
+    out: Annotated[str, typer.Option(help="The file to write.")],
+    format: Annotated[Optional[str], typer.Option(help="csv or parquet; by default what --out ends in.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Write one row for each record of a store: what was run, what came out, how long it took."""
+    from loadstone.experiments.export import export as export_store
+
+    format = format or ("parquet" if Path(out).suffix == ".parquet" else "csv")
+    check_writable(out)
+    count = export_store(existing_store(store), out, format)
+    if json:
+        print_json({"store": store, "out": out, "format": format, "records": count})
+    else:
+        say(f"{out}: {count} records as {format}.")

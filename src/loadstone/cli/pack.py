@@ -1,0 +1,49 @@
+"""loadstone pack and loadstone unpack: a store as one file, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone.cli.existing import existing_store
+from loadstone.cli.output import print_json, say
+from loadstone.files import check_writable
+
+
+def pack(
+    store: Annotated[str, typer.Option(help="Folder of the store.")],
+    out: Annotated[str, typer.Option(help="The file to write, a zip.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Write all records of a store to one file."""
+    from loadstone.experiments.pack import pack as pack_store
+
+    check_writable(out)
+    packed = pack_store(existing_store(store), out)
+    if json:
+        print_json({"store": store, "out": out, "records": packed.records, "damaged": packed.damaged})
+    else:
+        aside = f"; {packed.damaged} were damaged and set aside" if packed.damaged else ""
+        say(f"{out}: {packed.records} records{aside}.")
+
+
+def unpack(
+    file: Annotated[str, typer.Argument(help="The file that loadstone pack wrote.")],
+    store: Annotated[str, typer.Option(help="Folder of the store; made if missing.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Add the records of a packed file to a store. Records that it has are kept."""
+    from loadstone.experiments.store import Store
+    from loadstone.experiments.unpack import check_packed
+    from loadstone.experiments.unpack import unpack as unpack_into
+
+    if not Path(store).exists():
+        check_packed(file)  # a refused file leaves no new folder behind
+    unpacked = unpack_into(file, Store(store))
+    if json:
+        counts = {"added": unpacked.added, "already_there": unpacked.already_there}
+        print_json({"file": file, "store": store} | counts)
+    else:
+        say(f"{store}: {unpacked.added} records added, {unpacked.already_there} were there already.")

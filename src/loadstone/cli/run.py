@@ -1,0 +1,89 @@
+"""loadstone run: every spec of a grid gets its record."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.arguments import choice, whole
+from loadstone.cli.output import print_json, say, sweep_bar
+
+ENGINES = ("local", "dask")
+
+
+def run(
+    grid: Annotated[str, typer.Argument(help="A grid (.toml), or a name of the catalogue such as accuracy or all.")],
+    store: Annotated[str, typer.Option(help="Folder of the records; made if missing.")],
+    scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
+    engine: Annotated[str, typer.Option(help="local or dask.")] = "local",
+    workers: Annotated[Optional[int], typer.Option(help="Local processes; default: one per core.")] = None,
+    budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
+    scheduler_file: Annotated[Optional[str], typer.Option(help="Dask: file that the scheduler wrote.")] = None,
+    address: Annotated[Optional[str], typer.Option(help="Dask: address such as tcp://127.0.0.1:8786.")] = None,
+    resource: Annotated[Optional[str], typer.Option(help="Dask: each run takes one of it, such as GPU.")] = None,
+    patience: Annotated[float, typer.Option(help="Dask: seconds without any usable worker.")] = 60.0,
+    tls_ca: Annotated[Optional[str], typer.Option(help="Dask: certificate authority (.pem).")] = None,
+    tls_cert: Annotated[Optional[str], typer.Option(help="Dask: our certificate (.pem).")] = None,
+    tls_key: Annotated[Optional[str], typer.Option(help="Dask: our key (.pem).")] = None,
+    trust_network: Annotated[bool, typer.Option(help="Dask: allow tcp:// to another machine without TLS.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Run what the store lacks of a grid, and write a record of each run. Start it again to go on."""
+    choice("engine", engine, ENGINES)
+    if engine == "local" and (scheduler_file or address or resource or tls_ca or tls_cert or tls_key):
+        raise ValueError("engine is 'local', which has no scheduler: add --engine dask, or leave its options out.")
+    if engine == "dask" and workers is not None:
+        raise ValueError("engine is 'dask', whose workers are started with Dask: leave --workers out.")
+    workers = len(os.sched_getaffinity(0)) if workers is None else whole("workers", workers, 1, 1024)
+
+    from loadstone.experiments.catalogue import specs_of
+    from loadstone.experiments.engines.local import LocalEngine
+    from loadstone.experiments.store import Store
+    from loadstone.experiments.sweep import run_sweep
+    from loadstone.problems.budget import Budget
+
+    specs = specs_of(grid, scale)
+    limit = Budget.parse(budget).bytes if budget else None
+    if engine == "dask":
+        from loadstone.experiments.engines.dask import Connection, DaskEngine
+
+        connection = Connection(scheduler_file, address, tls_ca, tls_cert, tls_key, trust_network)
+        chosen = DaskEngine(connection, resource, patience, limit)
+    else:
+        chosen = LocalEngine(workers, limit)
+    records = Store(store)
+    try:
+        with sweep_bar(grid) as watch:
+            outcome = run_sweep(specs, records, chosen, watch)
+    except KeyboardInterrupt:
+        left = len(records.missing([spec.key for spec in specs]))
+        say(f"{len(specs) - left} of {len(specs)} runs are recorded; start again to run the rest.")
+        raise
+    _report(outcome, json)
+    if not outcome.complete:
+        raise typer.Exit(1)
+
+
+def _report(outcome, json: bool) -> None:
+    if outcome.quarantined:
+        say(f"{outcome.quarantined} damaged records were set aside and their runs repeated.")
+    if outcome.lost_workers:
+        say(f"{outcome.lost_workers} workers were lost; their runs were given to others.")
+    for why in list(outcome.failed.values())[:10]:
+        say(f"failed: {why}")
+    if len(outcome.failed) > 10:
+        say(f"failed: {len(outcome.failed) - 10} more.")
+    if outcome.stopped:
+        say(f"stopped: {outcome.stopped}")
+    if outcome.diverged:
+        say(f"{outcome.diverged} runs diverged; their records say so.")
+    took = time.strftime("%H:%M:%S", time.gmtime(outcome.seconds))
+    state = "complete" if outcome.complete else f"{outcome.missing} missing, start again to run them"
+    say(f"{outcome.total} runs: {outcome.before} were there, {outcome.done} done in {took}; {state}.")
+    if json:
+        names = ("total", "before", "done", "diverged", "missing", "lost_workers", "quarantined", "seconds", "stopped")
+        values = {name: getattr(outcome, name) for name in names}
+        print_json(values | {"complete": outcome.complete, "failed": list(outcome.failed.values())})

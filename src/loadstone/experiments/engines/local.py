@@ -1,0 +1,173 @@
+"""The local engine: worker processes on this machine, one run at a time each.
+
+Processes, because one run seldom keeps several cores busy, because a run that the system kills for its memory takes
+only its worker with it, and because an interrupt can end them at any moment: the store is safe against that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from loadstone.experiments.plan import Plan
+from loadstone.experiments.spec import Spec
+from loadstone.experiments.store import Store
+from loadstone.experiments.sweep import Progress, SweepError
+
+#: A run whose worker died this often counts as failed; as many workers in a row that never got ready end the sweep.
+_ATTEMPTS = 3
+
+
+@dataclass
+class LocalEngine:
+    """Run specs in `workers` processes, each with its share of the cores. `budget` is in bytes for each."""
+
+    workers: int = 1
+    budget: int | None = None
+
+    def __call__(self, specs: Sequence[Spec], store: Store, progress: Progress) -> None:
+        progress.workers = self.workers
+        with tempfile.TemporaryDirectory(prefix="loadstone-programs-", ignore_cleanup_errors=True) as programs:
+            _Sweep(self, Plan(specs), store, progress, programs).run()
+
+    def start(self, store: Store, programs: str) -> subprocess.Popen:
+        """Start a worker. Workers share their compiled programs in a folder that lives as long as the sweep."""
+        command = [sys.executable, "-m", "loadstone.experiments.engines.worker", str(store.folder)]
+        cores = max(1, len(os.sched_getaffinity(0)) // self.workers)
+        shared = {"JAX_COMPILATION_CACHE_DIR": programs, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        # NPROC is how XLA learns the size of its pool of threads. What the user has set for the programs comes first.
+        environment = shared | os.environ | {"NPROC": str(cores), "OPENBLAS_NUM_THREADS": str(cores)}
+        return subprocess.Popen(
+            command + ([str(self.budget)] if self.budget else []),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+            text=True, bufsize=1, start_new_session=True,  # an interrupt is for the driver, which then ends them
+        )  # fmt: skip
+
+
+@dataclass
+class _Worker:
+    process: subprocess.Popen
+    platform: str = ""
+    shape: Spec | None = None
+    given: dict[str, Spec] = field(default_factory=dict)
+    last_words: deque[str] = field(default_factory=lambda: deque(maxlen=5))
+    listeners: list[threading.Thread] = field(default_factory=list)
+
+    def give(self, specs: Sequence[Spec]) -> None:
+        self.given = {spec.key: spec for spec in specs}
+        self.shape = specs[0].shape
+        with contextlib.suppress(BrokenPipeError):  # if it died just now, its listener says so
+            self.process.stdin.write(json.dumps([spec.identity() for spec in specs]) + "\n")
+
+    def close(self) -> int:
+        """Wait for its end and for its last words; its exit code."""
+        code = self.process.wait()
+        for thread in self.listeners:
+            thread.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        return code
+
+
+class _Sweep:
+    def __init__(self, engine: LocalEngine, plan: Plan, store: Store, progress: Progress, programs: str) -> None:
+        self.engine, self.plan, self.store, self.progress, self.programs = engine, plan, store, progress, programs
+        self.events: queue.SimpleQueue[tuple[_Worker, str | None]] = queue.SimpleQueue()
+        self.workers: list[_Worker] = []
+        self.deaths: Counter[str] = Counter()
+        self.stillborn = 0
+
+    def run(self) -> None:
+        try:
+            for _ in range(min(self.engine.workers, len(self.plan))):
+                self._hire()
+            while self.workers:
+                worker, line = self.events.get()
+                if line is None:
+                    self._bury(worker)
+                else:
+                    self._hear(worker, json.loads(line))
+        finally:
+            for worker in self.workers:
+                worker.process.kill()
+                worker.close()
+
+    def _hire(self) -> None:
+        worker = _Worker(self.engine.start(self.store, self.programs))
+        self.workers.append(worker)
+        worker.listeners = [
+            threading.Thread(target=self._listen, args=(worker,), daemon=True),
+            threading.Thread(target=worker.last_words.extend, args=(worker.process.stderr,), daemon=True),
+        ]
+        for thread in worker.listeners:
+            thread.start()
+
+    def _listen(self, worker: _Worker) -> None:
+        for line in worker.process.stdout:
+            self.events.put((worker, line))
+        self.events.put((worker, None))
+
+    def _hear(self, worker: _Worker, report: dict[str, object]) -> None:
+        if "stop" in report:
+            raise SweepError(str(report["stop"]))
+        if "ready" in report:
+            worker.platform = str(report["platform"])
+            self.stillborn = 0
+        if "key" in report:
+            spec = worker.given.pop(str(report["key"]))
+            if report["done"]:
+                self.progress.finished(spec, str(report["status"]))
+            else:
+                self.progress.fail(spec, str(report["why"]))
+        if "ready" in report or "free" in report:
+            self._employ(worker)
+
+    def _employ(self, worker: _Worker) -> None:
+        specs = self.plan.take(worker.shape, worker.platform)
+        if not specs:
+            # With its input closed it ends; what others lose in the meantime is given to those who are left.
+            self.progress.current.pop(id(worker), None)
+            worker.process.stdin.close()
+            return
+        worker.give(specs)
+        self.progress.current[id(worker)] = str(specs[0]) + (f" and {len(specs) - 1} more" if len(specs) > 1 else "")
+
+    def _bury(self, worker: _Worker) -> None:
+        self.workers.remove(worker)
+        self.progress.current.pop(id(worker), None)
+        self.plan.leave(worker.shape)
+        code = worker.close()
+        if code == 0 and not worker.given:
+            return
+        self.progress.lost_workers += 1
+        how = _how_it_ended(code, worker.last_words)
+        if not worker.platform:
+            self.stillborn += 1
+            if self.stillborn >= _ATTEMPTS:
+                raise SweepError(f"no worker starts: {how}.")
+        for key, spec in list(worker.given.items()):
+            self.deaths[key] += 1
+            if self.deaths[key] >= _ATTEMPTS:
+                self.progress.fail(spec, f"{_ATTEMPTS} workers died on it, the last one {how}")
+            else:
+                self.plan.put_back([spec])
+        if len(self.plan) and len(self.workers) < self.engine.workers:
+            self._hire()
+
+
+def _how_it_ended(code: int, last_words: deque[str]) -> str:
+    if code < 0:
+        return f"by signal {signal.Signals(-code).name}"
+    words = " ".join(" ".join(last_words).split())[-300:]
+    return f"with exit code {code}" + (f" ({words})" if words else "")

@@ -1,0 +1,65 @@
+"""What is still to be run, and in which order: the longest first, runs of one shape one after another."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from loadstone.experiments.spec import Spec
+
+#: Runs of small original problems train together on an accelerator, whose launches would otherwise dominate.
+_SMALL, _BATCH = 50_000, 5
+
+
+def cost(spec: Spec) -> float:
+    """Seconds on one processor core, roughly: enough to put long runs first and to guess the time left."""
+    if spec.solver == "capacity":
+        return 0.05 + 0.3 * (spec.d / 20) ** 5
+    # The decoupled problem reads its outputs from memory; the original one computes out of the cache.
+    per_score = 6e-11 if spec.problem == "original" else 2.5e-10
+    steps = spec.protocol.steps if spec.solver == "adam" else 1
+    return 0.02 + (steps + 1) * (5e-5 + per_score * spec.p**2 * spec.d)
+
+
+def batch_size(spec: Spec, platform: str) -> int:
+    """How many seeds of this shape to train together. On a CPU it does not pay, and a run alone has the same last
+    digits in every sweep."""
+    small = spec.solver == "adam" and spec.problem == "original" and spec.p * spec.d <= _SMALL
+    return _BATCH if platform != "cpu" and small else 1
+
+
+class Plan:
+    """Specs waiting to be run."""
+
+    def __init__(self, specs: Iterable[Spec]) -> None:
+        self._waiting: dict[Spec, deque[Spec]] = {}
+        for spec in sorted(specs, key=lambda spec: (-cost(spec), str(spec))):
+            self._waiting.setdefault(spec.shape, deque()).append(spec)
+        self._taken_by: dict[Spec, int] = dict.fromkeys(self._waiting, 0)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def take(self, last: Spec | None, platform: str) -> list[Spec]:
+        """The next runs for a worker whose last shape was `last`: of the same shape if any wait, because its program
+        is compiled; else of the longest shape that no other worker is at; else of the longest."""
+        waiting = [shape for shape, specs in self._waiting.items() if specs]
+        if not waiting:
+            return []
+        if last in waiting:
+            shape = last
+        else:
+            shape = min(waiting, key=lambda shape: (self._taken_by[shape] > 0, -cost(shape)))
+            self._taken_by[shape] += 1
+        specs = self._waiting[shape]
+        return [specs.popleft() for _ in range(min(len(specs), batch_size(shape, platform)))]
+
+    def leave(self, last: Spec | None) -> None:
+        """A worker whose last shape was `last` is gone."""
+        if last in self._taken_by:
+            self._taken_by[last] -= 1
+
+    def put_back(self, specs: Sequence[Spec]) -> None:
+        for spec in reversed(specs):
+            self._waiting.setdefault(spec.shape, deque()).appendleft(spec)
+            self._taken_by.setdefault(spec.shape, 0)

@@ -1,0 +1,115 @@
+"""A sweep: every spec of a grid gets its record; what is there already is not run again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from loadstone.experiments.plan import cost
+from loadstone.experiments.record import Record
+from loadstone.experiments.spec import Spec
+from loadstone.experiments.store import Store
+
+
+class SweepError(RuntimeError):
+    """The sweep cannot go on: one sentence that says why. What was recorded stays recorded."""
+
+
+@dataclass
+class Progress:
+    """How far a sweep is. Engines tell it what happens; whoever watches reads it."""
+
+    total: int
+    #: Specs that had their record before the sweep began.
+    before: int
+    cost_left: float
+    began: float = field(default_factory=time.monotonic)
+    done: int = 0
+    diverged: int = 0
+    lost_workers: int = 0
+    workers: int = 1
+    #: Why each failed run failed, by its key.
+    failed: dict[str, str] = field(default_factory=dict)
+    #: What is being run, in words, by worker.
+    current: dict[object, str] = field(default_factory=dict)
+    watch: Callable[["Progress"], None] = lambda progress: None
+    _cost_done: float = 0.0
+
+    def finished(self, spec: Spec, status: str) -> None:
+        self.done += 1
+        self.diverged += status == "diverged"
+        self.failed.pop(spec.key, None)
+        self._pass_by(spec)
+
+    def fail(self, spec: Spec, why: str) -> None:
+        self.failed[spec.key] = f"{spec}: {why}"
+        self._pass_by(spec)
+
+    def _pass_by(self, spec: Spec) -> None:
+        self.cost_left -= cost(spec)
+        self._cost_done += cost(spec)
+        self.watch(self)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the pace so far, runs weighted by their expected length."""
+        return self.seconds * max(0.0, self.cost_left) / self._cost_done if self._cost_done > 0 else None
+
+
+Engine = Callable[[Sequence[Spec], Store, Progress], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a sweep ended. `complete` means that every spec has its record in the store."""
+
+    total: int
+    before: int
+    done: int
+    diverged: int
+    missing: int
+    failed: dict[str, str]
+    lost_workers: int
+    quarantined: int
+    seconds: float
+    #: Why the engine stopped early, or ''.
+    stopped: str
+
+    @property
+    def complete(self) -> bool:
+        return self.missing == 0
+
+
+def run_sweep(
+    specs: Sequence[Spec], store: Store, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
+) -> Outcome:
+    """Let an engine run what the store lacks. A damaged record counts as lacking: it is set aside and run again."""
+    store.check_writable()
+    store.sweep()
+    specs = list(dict.fromkeys(specs))
+    aside = len(store.quarantined())
+    missing = [spec for spec in specs if not is_record_of(spec, store.get(spec.key))]
+    progress = Progress(len(specs), len(specs) - len(missing), sum(map(cost, missing)), watch=watch)
+    stopped = ""
+    if missing:
+        watch(progress)
+        try:
+            engine(missing, store, progress)
+        except SweepError as error:
+            stopped = str(error)
+    left = store.missing([spec.key for spec in specs])
+    quarantined = len(store.quarantined()) - aside
+    failed = {key: why for key, why in progress.failed.items() if key in set(left)}
+    return Outcome(
+        len(specs), progress.before, progress.done, progress.diverged, len(left), failed, progress.lost_workers,
+        quarantined, progress.seconds, stopped,
+    )  # fmt: skip
+
+
+def is_record_of(spec: Spec, record: Record | None) -> bool:
+    return record is not None and record.spec == spec.identity()

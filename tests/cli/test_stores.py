@@ -1,0 +1,102 @@
+"""pack, unpack and export as a user runs them: real processes, real files, exit codes."""
+
+import csv
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from loadstone.experiments.pack import pack
+from loadstone.experiments.record import Record
+from loadstone.experiments.store import Store
+
+LOADSTONE = Path(sys.executable).with_name("loadstone")
+
+
+def run(*arguments, **options):
+    return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+
+
+def record(number):
+    key = hashlib.sha256(str(number).encode()).hexdigest()
+    return Record(key, {"problem": "original", "d": 20, "p": 60 + number}, {"loss": number / 3}, {"seconds": 0.1})
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store(tmp_path / "store")
+    for number in range(4):
+        made.put(record(number))
+    return made
+
+
+def test_a_store_travels_in_one_file(store, tmp_path):
+    file, new = tmp_path / "store.zip", tmp_path / "new"
+    path = store.records / record(3).key[:2] / f"{record(3).key}.record"
+    path.write_bytes(path.read_bytes()[:-1])
+    packed = run("pack", "--store", store.folder, "--out", file, "--json")
+    assert packed.returncode == 0 and packed.stderr == "", packed.stderr
+    assert json.loads(packed.stdout) == {"store": str(store.folder), "out": str(file), "records": 3, "damaged": 1}
+
+    there = run("unpack", file, "--store", new, "--json")
+    assert there.returncode == 0, there.stderr
+    assert json.loads(there.stdout) == {"file": str(file), "store": str(new), "added": 3, "already_there": 0}
+    assert Store(new).get(record(2).key) == record(2)
+
+    again = run("unpack", file, "--store", new)
+    assert again.returncode == 0 and again.stdout == ""
+    assert again.stderr == f"{new}: 0 records added, 3 were there already.\n"
+    pack(Store(new), tmp_path / "again.zip")
+    assert (tmp_path / "again.zip").read_bytes() == file.read_bytes()
+
+
+def test_a_table_in_either_format(store, tmp_path):
+    told = run("export", "--store", store.folder, "--out", tmp_path / "t.csv")
+    assert told.returncode == 0 and told.stdout == "" and told.stderr == f"{tmp_path / 't.csv'}: 4 records as csv.\n"
+    with open(tmp_path / "t.csv", newline="") as file:
+        assert [float(row["loss"]) for row in csv.DictReader(file)] == [0, 1 / 3, 2 / 3, 1]
+
+    done = run("export", "--store", store.folder, "--out", tmp_path / "t.txt", "--format", "parquet", "--json")
+    assert done.returncode == 0 and done.stdout.count("\n") == 1, done.stderr
+    expected = {"store": str(store.folder), "out": str(tmp_path / "t.txt"), "format": "parquet", "records": 4}
+    assert json.loads(done.stdout) == expected
+    table = pyarrow.parquet.read_table(tmp_path / "t.txt")
+    assert table.column("loss").to_pylist() == [0, 1 / 3, 2 / 3, 1]
+    assert table.column("p").to_pylist() == [60, 61, 62, 63]
+
+
+BAD = {
+    "pack nothing": (("pack", "--store", "nowhere", "--out", "s.zip"), "store is 'nowhere', but must be the folder of"),
+    "export no store": (("export", "--store", ".", "--out", "t.csv"), "store is '.', but must be the folder of"),
+    "no such folder": (("pack", "--store", "store", "--out", "no/s.zip"), "no is not a folder: make it first"),
+    "no such file": (("unpack", "nowhere.zip", "--store", "new"), "nowhere.zip is not a file: give the name"),
+    "no packed store": (("unpack", "text", "--store", "new"), "text cannot be unpacked: it is damaged or no packed"),
+    "store is a file": (("unpack", "text", "--store", "text"), "store is 'text', which is a file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_sentence_and_leaves_nothing(name, store, tmp_path):
+    arguments, sentence = BAD[name]
+    (tmp_path / "text").write_text("not a zip")
+    before = sorted(tmp_path.rglob("*"))
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == "", done.stderr
+    assert sentence in done.stderr and done.stderr.count("\n") == 1
+    assert [path for path in sorted(tmp_path.rglob("*")) if path.name != "index.json"] == before
+
+
+def test_a_damaged_file_is_refused_and_the_store_stays_as_it_was(store, tmp_path):
+    pack(store, tmp_path / "store.zip")
+    content = (tmp_path / "store.zip").read_bytes()
+    (tmp_path / "store.zip").write_bytes(content[:200] + bytes([content[200] ^ 4]) + content[201:])
+    other = Store(tmp_path / "other")
+    other.put(record(9))
+    done = run("unpack", tmp_path / "store.zip", "--store", other.folder, "--json")
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert "store.zip cannot be unpacked: it is damaged" in done.stderr
+    assert other.keys() == {record(9).key}

@@ -1,0 +1,44 @@
+"""Sweeps by name: complete, at both scales, with the sizes that the paper states."""
+
+import pytest
+
+from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
+from loadstone.theory.load import load
+
+#: The nine figures of the paper that show computations.
+PAPER = ["equivalence", "accuracy", "spectra", "scores", "single", "loss", "finite-size", "initial-spectra", "hebbian"]
+
+
+def test_every_figure_of_the_paper_has_an_entry():
+    assert set(PAPER) <= CATALOGUE.keys()
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_all_is_the_union_and_names_each_run_once(scale):
+    whole = named_sweep("all", scale)
+    assert len(set(whole)) == len(whole) == len({spec.key for spec in whole})
+    for name in CATALOGUE:
+        assert named_sweep(name, scale) and set(named_sweep(name, scale)) <= set(whole)
+
+
+def test_the_papers_own_sizes():
+    specs = named_sweep("equivalence", "paper")
+    assert {(spec.problem, spec.d) for spec in specs} == (
+        {("original", d) for d in (50, 100, 150, 300, 400, 500)} | {("decoupled", d) for d in (50, 100, 150)}
+    )
+    assert len(specs) == 9 * 25 * 5 and all(spec.protocol.steps == 512 and spec.kappa == 1 for spec in specs)
+    loads = sorted({round(load(spec.p, 500), 2) for spec in specs if spec.d == 500})
+    assert loads[0] == 0.4 and loads[-1] == 1.0 and len(loads) == 25
+    assert {spec.kappa for spec in named_sweep("accuracy", "paper")} == {0.25, 0.5, 1.0}
+    assert {(spec.d, round(load(spec.p, spec.d), 2)) for spec in named_sweep("scores", "paper")} == {
+        (150, 0.2), (150, 0.5), (150, 1.2)
+    }  # fmt: skip
+
+
+def test_unknown_names_get_a_suggestion(tmp_path):
+    with pytest.raises(ValueError, match=r"'acuracy' is not in the catalogue \(did you mean 'accuracy'\?\)"):
+        specs_of("acuracy")
+    with pytest.raises(ValueError, match="scale is 'huge', but must be one of quick, paper"):
+        named_sweep("accuracy", "huge")
+    with pytest.raises(FileNotFoundError, match="is not a file"):
+        specs_of(str(tmp_path / "grid.toml"))

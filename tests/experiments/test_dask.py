@@ -1,0 +1,199 @@
+"""Sweeps on a cluster: a real scheduler and real workers on the loopback, killed for real."""
+
+import datetime
+import ipaddress
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from loadstone.experiments.store import Store
+from tests.experiments.faults import Cluster, finish, grid_file, results, run, serial, start, wait_until
+
+KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "5"))
+#: Tests that share a cluster run in one process.
+one_process = pytest.mark.xdist_group("dask")
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    # Enough runs for the kills: some end in the start of a worker, before it does anything.
+    return grid_file(tmp_path_factory.mktemp("grid"), seeds=max(10, 2 * KILLS))
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
+    cluster.worker("--resources", "GPU=1")
+    cluster.worker()
+    yield cluster
+    cluster.close()
+
+
+def dask(grid, store, cluster, *options):
+    return "run", grid, "--store", store.folder, "--engine", "dask", "--scheduler-file", cluster.file, *options
+
+
+@one_process
+def test_killed_workers_lose_nothing_and_change_no_bit(grid, cluster, tmp_path):
+    store = Store(tmp_path / "store")
+    driver = start(*dask(grid, store, cluster, "--json"))
+    wait_until(lambda: store.keys() or driver.poll() is not None)
+    chance, kills, interrupted = random.Random(1), 0, 0
+    while kills < KILLS and driver.poll() is None:
+        # At a random moment, but only when the sweep has gone on since the last one: nothing is tested otherwise.
+        there = len(store.keys())
+        wait_until(lambda: len(store.keys()) > there or driver.poll() is not None, 120)  # noqa: B023
+        time.sleep(0.3 * chance.random())
+        if workers := cluster.worker_processes():
+            chance.choice(workers).kill()
+            kills += 1
+            interrupted += driver.poll() is None
+    code, out, err = finish(driver, 400)
+    outcome = json.loads(out)
+    assert code == 0 and outcome["complete"] and not outcome["failed"], err
+    assert interrupted == KILLS and outcome["lost_workers"] >= 1
+    assert results(store) == serial(grid) and not store.quarantined()
+    print(f"{kills} workers killed during a sweep of {outcome['total']} runs: complete, every record the serial one")
+
+
+@one_process
+def test_runs_go_to_workers_with_the_resource(cluster, tmp_path):
+    store, grid = Store(tmp_path / "store"), grid_file(tmp_path, seeds=1)
+    code, _, err = run(*dask(grid, store, cluster, "--resource", "TPU", "--patience", "2"))
+    assert code == 1 and "no worker with the resource TPU was there for 2 seconds" in err and "2 missing" in err
+    assert run(*dask(grid, store, cluster, "--resource", "GPU"))[0] == 0 and len(store.keys()) == 2
+
+
+@one_process
+def test_a_full_disk_at_the_workers_ends_the_sweep(cluster, tmp_path):
+    """A limit on the size of files is what a full disk looks like to a writer: a write that fails halfway."""
+    store, grid = Store(tmp_path / "store"), grid_file(tmp_path, seeds=1)
+    workers = wait_until(lambda: len(found := cluster.worker_processes()) == 2 and found)
+    for worker in workers:
+        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+    code, _, err = run(*dask(grid, store, cluster))
+    for worker in workers:
+        resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert code == 1 and "cannot be written by a worker: OSError: [Errno 27] File too large" in err
+    assert "Traceback" not in err and not store.keys() and not list(store.folder.rglob("*.part"))
+
+
+@one_process
+def test_an_interrupt_leaves_the_cluster_free(grid, cluster, tmp_path):
+    store = Store(tmp_path / "store")
+    driver = start(*dask(grid, store, cluster))
+    wait_until(lambda: store.keys())
+    driver.send_signal(signal.SIGINT)
+    code, _, err = finish(driver, 60)
+    assert code == 130 and "runs are recorded; start again" in err and "Traceback" not in err
+    # What was given but not begun is taken back: the store stops growing while the workers live on.
+    time.sleep(2)
+    there = len(store.keys())
+    time.sleep(2)
+    assert len(store.keys()) == there < 2 * max(10, 2 * KILLS) and cluster.worker_processes()
+
+
+def test_a_killed_scheduler_ends_the_sweep_and_a_second_one_completes_it(tmp_path):
+    cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=10), Store(tmp_path / "store")
+    try:
+        cluster.worker()
+        driver = start(*dask(grid, store, cluster))
+        wait_until(lambda: len(store.keys()) >= 2)
+        cluster.scheduler.kill()
+        code, _, err = finish(driver, 90)
+        assert code == 1 and "the scheduler at tcp://127.0.0.1:" in err and "is gone" in err
+        assert 2 <= len(store.keys()) < 20
+        code, out, _ = run("run", grid, "--store", store.folder, "--json")
+        assert code == 0 and json.loads(out)["before"] >= 2
+        assert results(store) == serial(grid)
+    finally:
+        cluster.close()
+
+
+def test_no_worker_and_no_scheduler(tmp_path):
+    cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=1), Store(tmp_path / "store")
+    try:
+        code, _, err = run(*dask(grid, store, cluster, "--patience", "1"))
+        assert code == 1 and "no worker was there for 1 seconds: start one, then run again" in err
+    finally:
+        cluster.close()
+    options = ("run", grid, "--store", store.folder, "--engine", "dask")
+    code, _, err = run(*options, "--scheduler-file", cluster.file)
+    assert code == 1 and "no scheduler answers at tcp://127.0.0.1" in err and "Traceback" not in err
+
+
+BAD = {
+    "nothing": ([], "needs either --scheduler-file or --address"),
+    "both": (["--scheduler-file", "f", "--address", "tcp://127.0.0.1:1"], "and not both"),
+    "no file": (["--scheduler-file", "none.json"], "scheduler_file is 'none.json', which cannot be read"),
+    "not its file": (["--scheduler-file", "grid.toml"], "which no Dask scheduler wrote"),
+    "open network": (["--address", "tcp://10.0.0.7:8786"], "where anyone on the network could run code: use TLS"),
+    "odd address": (["--address", "ucx://127.0.0.1:1"], "must begin with tcp:// or tls://"),
+    "no certificates": (["--address", "tls://127.0.0.1:1"], "needs --tls-ca, --tls-cert and --tls-key"),
+    "one certificate": (["--address", "tls://127.0.0.1:1", "--tls-ca", "grid.toml"], "TLS needs all of"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_connections_get_one_sentence(name, tmp_path):
+    arguments, sentence = BAD[name]
+    grid_file(tmp_path, seeds=1)
+    code, _, err = run("run", "grid.toml", "--store", "s", "--engine", "dask", *arguments, cwd=tmp_path)
+    assert code == 2 and sentence in err and err.count("\n") == 1 and not (tmp_path / "s").exists()
+
+
+def certificates(folder):
+    """An authority and one certificate that it signed, for a host of this test only."""
+    files = {name: folder / f"{name}.pem" for name in ("ca", "cert", "key")}
+    names = {name: x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("ca", "loadstone")}
+    keys = {name: ec.generate_private_key(ec.SECP256R1()) for name in names}
+    now = datetime.datetime.now(datetime.UTC)
+    for name, key in keys.items():
+        made = x509.CertificateBuilder().subject_name(names[name]).issuer_name(names["ca"])
+        made = made.public_key(key.public_key()).serial_number(x509.random_serial_number())
+        made = made.not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+        made = made.add_extension(x509.BasicConstraints(ca=name == "ca", path_length=None), critical=True)
+        host = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+        made = made.add_extension(x509.SubjectAlternativeName([host]), critical=False)
+        signed = made.sign(keys["ca"], hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        files["ca" if name == "ca" else "cert"].write_bytes(signed)
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    files["key"].write_bytes(keys["loadstone"].private_bytes(pem, form, serialization.NoEncryption()))
+    return files
+
+
+def test_tls_works_and_lets_nobody_else_in(tmp_path):
+    files = certificates(tmp_path)
+    theirs = ("--protocol", "tls", "--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
+    cluster, grid, store = Cluster(tmp_path, theirs), grid_file(tmp_path, seeds=1), Store(tmp_path / "store")
+    try:
+        cluster.worker()
+        assert json.loads(cluster.file.read_text())["address"].startswith("tls://")
+        ours = ("--tls-ca", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
+        code, _, err = run(*dask(grid, store, cluster, *ours))
+        assert code == 0 and len(store.keys()) == 2, err
+        (tmp_path / "other").mkdir()
+        foreign = certificates(tmp_path / "other")
+        ours = ("--tls-ca", foreign["ca"], "--tls-cert", foreign["cert"], "--tls-key", foreign["key"])
+        code, _, err = run(*dask(grid_file(tmp_path, seeds=2), store, cluster, *ours))
+        assert code == 1 and "no scheduler answers" in err
+    finally:
+        cluster.close()
+
+
+def test_without_the_extra_the_sentence_says_how_to_get_it(tmp_path):
+    program = "import sys; sys.modules['distributed'] = None; from loadstone.cli.app import main; main()"
+    arguments = ["run", "accuracy", "--store", "s", "--engine", "dask", "--address", "tcp://127.0.0.1:1"]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and "pip install 'loadstone[cluster]'" in done.stderr

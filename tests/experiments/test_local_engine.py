@@ -1,0 +1,259 @@
+"""Sweeps on one machine: complete, repeatable, and whole after every kind of end. Real processes, real signals."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from loadstone.experiments.engines.local import LocalEngine
+from loadstone.experiments.grid import read_grid
+from loadstone.experiments.record import _header
+from loadstone.experiments.store import Store
+from loadstone.experiments.sweep import run_sweep
+from tests.experiments.faults import (
+    GRID,
+    LOADSTONE,
+    Killed,
+    finish,
+    grid_file,
+    results,
+    run,
+    serial,
+    start,
+    wait_until,
+    workers_of,
+)
+
+#: Tests that read one finished store run in one process, so that it is made once.
+one_process = pytest.mark.xdist_group("finished")
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    return grid_file(tmp_path_factory.mktemp("grid"))
+
+
+@pytest.fixture(scope="module")
+def expected(grid):
+    return serial(grid)
+
+
+@pytest.fixture(scope="module")
+def finished(grid, tmp_path_factory):
+    """A store that a sweep with two workers filled."""
+    store = Store(tmp_path_factory.mktemp("finished") / "store")
+    code, out, err = run("run", grid, "--store", store.folder, "--workers", 2, "--json")
+    return store, code, json.loads(out), err
+
+
+def copy_of(store, folder):
+    for key in store.keys():
+        Store(folder).put(store.get(key))
+    return Store(folder)
+
+
+@one_process
+def test_two_workers_give_the_records_of_a_serial_run_to_the_last_bit(finished, expected):
+    store, code, outcome, err = finished
+    assert code == 0 and results(store) == expected
+    assert outcome["total"] == outcome["done"] == 12 and outcome["complete"] and not outcome["failed"]
+    assert "12 runs: 0 were there, 12 done" in err and "0/12 runs" in err
+
+
+@one_process
+def test_starting_again_does_nothing_more(finished, grid):
+    before = {path: path.stat().st_mtime_ns for path in finished[0].records.rglob("*.record")}
+    code, out, _ = run("run", grid, "--store", finished[0].folder, "--json")
+    assert code == 0 and json.loads(out)["done"] == 0 and json.loads(out)["before"] == 12
+    assert before == {path: path.stat().st_mtime_ns for path in finished[0].records.rglob("*.record")}
+
+
+@one_process
+def test_a_damaged_record_is_set_aside_reported_and_run_again(finished, grid, expected, tmp_path):
+    store = copy_of(finished[0], tmp_path / "store")
+    path = next(store.records.rglob("*.record"))
+    path.write_bytes(path.read_bytes()[:-7])
+    code, out, err = run("run", grid, "--store", store.folder, "--json")
+    assert code == 0 and json.loads(out)["done"] == json.loads(out)["quarantined"] == 1
+    assert "1 damaged records were set aside" in err and results(store) == expected
+    code, out, _ = run("status", grid, "--store", store.folder, "--json")
+    assert (json.loads(out)["done"], json.loads(out)["missing"], json.loads(out)["quarantined"]) == (12, 0, 1)
+
+
+@one_process
+def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path):
+    store = copy_of(finished[0], tmp_path / "store")
+    gone = sorted(store.records.rglob("*.record"))[:3]
+    for path in gone:
+        path.unlink()
+    status = json.loads(run("status", grid, "--store", store.folder, "--json")[1])
+    assert (status["total"], status["done"], status["missing"]) == (12, 9, 3) and status["statuses"] == {
+        "step limit": 9
+    }
+    halved = json.loads(run("status", grid, "--store", store.folder, "--workers", 2, "--json")[1])
+    assert halved["seconds_left"] == pytest.approx(status["seconds_left"] / 2) and status["seconds_left"] > 0
+    assert "time" not in run("status", "--store", store.folder)[2]
+
+
+def test_a_killed_driver_loses_only_the_runs_in_flight(grid, expected, tmp_path):
+    store = Store(tmp_path / "store")
+    driver = start("run", grid, "--store", store.folder, "--workers", 2)
+    wait_until(lambda: len(store.keys()) >= 4)
+    workers = workers_of(driver)
+    driver.kill()
+    finish(driver)
+    # Its workers notice within moments and end, in the middle of a run if need be.
+    psutil.wait_procs(workers, timeout=20)
+    assert not any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
+    kept = {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}
+    code, out, _ = run("run", grid, "--store", store.folder, "--workers", 2, "--json")
+    assert code == 0 and json.loads(out)["before"] == len(kept) and json.loads(out)["done"] == 12 - len(kept)
+    assert results(store) == expected and not store.quarantined()
+    assert kept.items() <= {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}.items()
+
+
+def test_killed_workers_are_replaced(grid, expected, tmp_path):
+    store = Store(tmp_path / "store")
+    driver = start("run", grid, "--store", store.folder, "--workers", 2, "--json")
+    for count in (1, 4, 7):
+        wait_until(lambda: len(store.keys()) >= count)  # noqa: B023
+        workers_of(driver)[0].kill()
+    code, out, err = finish(driver)
+    assert code == 0 and results(store) == expected, err
+    assert 2 <= json.loads(out)["lost_workers"] <= 3 and "workers were lost" in err
+
+
+def test_an_interrupt_is_clean(grid, expected, tmp_path):
+    store = Store(tmp_path / "store")
+    driver = start("run", grid, "--store", store.folder, "--workers", 2)
+    wait_until(lambda: len(store.keys()) >= 2)
+    workers = workers_of(driver)
+    driver.send_signal(signal.SIGINT)
+    code, _, err = finish(driver, 30)
+    assert code == 130 and "runs are recorded; start again" in err and "Traceback" not in err
+    assert workers and not any(worker.is_running() for worker in workers)
+    assert run("run", grid, "--store", store.folder)[0] == 0 and results(store) == expected
+
+
+def test_two_drivers_on_one_store(grid, expected, tmp_path):
+    store = Store(tmp_path / "store")
+    drivers = [start("run", grid, "--store", store.folder, "--workers", 1) for _ in range(2)]
+    for driver in drivers:
+        assert finish(driver)[0] == 0
+    assert results(store) == expected and not store.quarantined()
+
+
+def test_a_full_disk_ends_the_sweep_with_a_sentence_and_leaves_no_half_record(grid, tmp_path):
+    """A limit on the size of files is what a full disk looks like to a writer: a write that fails halfway."""
+    store = Store(tmp_path / "store")
+    program = "import os, resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+    program += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); os.execv(sys.argv[1], sys.argv[1:])"
+    command = [sys.executable, "-c", program, str(LOADSTONE), "run", str(grid), "--store", str(store.folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1 and "cannot be written" in done.stderr and "File too large" in done.stderr
+    assert not store.keys() and not list(store.folder.rglob("*.part"))
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(grid):
+    code, out, err = run("run", grid, "--store", "/proc/store")
+    assert code == 2 and "store is '/proc/store', which cannot be made" in err and err.count("\n") == 1
+
+
+def test_failed_runs_are_reported_and_not_kept(grid, tmp_path):
+    code, out, err = run("run", grid, "--store", tmp_path / "store", "--budget", "1kB", "--json")
+    outcome = json.loads(out)
+    assert code == 1 and outcome["missing"] == 12 and len(outcome["failed"]) == 12 and not outcome["complete"]
+    assert "raise the budget" in err and "2 more" in err and not Store(tmp_path / "store").keys()
+
+
+def test_diverged_runs_are_kept_as_diverged(tmp_path):
+    text = GRID.replace("{seeds}", "1") + "learning_rate = 1e38\nwarmup = 0\n"
+    text = text.replace('["original", "decoupled"]', '"original"')
+    grid = grid_file(tmp_path, text=text.replace("{", "{{").replace("}", "}}"))
+    code, out, err = run("run", grid, "--store", tmp_path / "store", "--json")
+    assert code == 0 and json.loads(out)["diverged"] == 1 and "diverged" in err
+    assert json.loads(run("status", grid, "--store", tmp_path / "store", "--json")[1])["diverged"] == 1
+
+
+def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path):
+    """One run is far too long: whichever worker is at it is killed, three times."""
+    text = '[[grid]]\nproblem = "original"\nd = 12\np = 30\nseeds = 2\nsteps = 50\n'
+    text += '[[grid]]\nproblem = "original"\nd = 200\np = 4000\nsteps = 100000\nstop = "none"\n'
+    grid = grid_file(tmp_path, text=text)
+    store = Store(tmp_path / "store")
+    driver = start("run", grid, "--store", store.folder, "--workers", 2, "--json")
+    wait_until(lambda: len(store.keys()) == 2)
+    for _ in range(3):
+        (worker,) = wait_until(lambda: [one for one in workers_of(driver) if processor_seconds(one) > 4])
+        worker.kill()
+        wait_until(lambda: not worker.is_running())  # noqa: B023
+    code, out, err = finish(driver)
+    outcome = json.loads(out)
+    assert code == 1 and outcome["missing"] == 1 and outcome["lost_workers"] == 3 and len(store.keys()) == 2
+    assert "d = 200, p = 4000, adam, seed 0: 3 workers died on it, the last one by signal SIGKILL" in err
+
+
+def processor_seconds(process):
+    """A worker that has used so many is past its start."""
+    try:
+        return sum(process.cpu_times()[:2])
+    except psutil.NoSuchProcess:
+        return 0.0
+
+
+def test_workers_that_never_start_end_the_sweep(grid, tmp_path):
+    outcome = run_sweep(read_grid(grid), Store(tmp_path), Killed(2))
+    assert not outcome.complete and "no worker starts: with exit code 1 (the library is missing)" in outcome.stopped
+
+
+@one_process
+def test_a_record_of_a_later_version_stops_the_sweep(finished, grid, tmp_path):
+    store = copy_of(finished[0], tmp_path / "store")
+    path = next(store.records.rglob("*.record"))
+    body = path.read_bytes().split(b"\n", 1)[1]
+    path.write_bytes(_header(2, body) + body)
+    code, _, err = run("run", grid, "--store", store.folder)
+    assert code == 2 and "its schema is 2" in err and err.count("\n") == 1 and path.exists()
+
+
+def test_the_driver_takes_less_than_ten_milliseconds_a_run(tmp_path):
+    """Processor time of the driver, and of the durable write; the workers' own time is not the engine's."""
+    text = '[[grid]]\nproblem = "original"\nd = 6\np = 8\nseeds = 300\nsteps = 5\nwarmup = 1\n'
+    specs = read_grid(grid_file(tmp_path, text=text))
+    store = Store(tmp_path / "store")
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    outcome = run_sweep(specs, store, LocalEngine(1))
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert outcome.complete
+    driver = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 300
+    record = store.get(specs[0].key)
+    began = time.process_time()
+    for _ in range(50):
+        store.put(record)
+    write = (time.process_time() - began) / 50
+    assert driver + write < 0.010
+    print(f"driver {1e3 * driver:.2f} ms and write {1e3 * write:.2f} ms of processor time a run")
+
+
+BAD = {
+    "unknown engine": (["run", "accuracy", "--store", "s", "--engine", "slurm"], "engine is 'slurm'"),
+    "no workers": (["run", "accuracy", "--store", "s", "--workers", 0], "workers is 0"),
+    "unknown name": (["run", "acuracy", "--store", "s"], "did you mean 'accuracy'?"),
+    "no file": (["run", "none.toml", "--store", "s"], "none.toml is not a file"),
+    "dask options": (["run", "accuracy", "--store", "s", "--address", "tcp://127.0.0.1:1"], "add --engine dask"),
+    "dask workers": (["run", "accuracy", "--store", "s", "--engine", "dask", "--workers", 2], "leave --workers out"),
+    "no store": (["status", "--store", "s"], "store is 's', which is not a folder"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_get_one_sentence_and_leave_no_file(name, tmp_path):
+    arguments, sentence = BAD[name]
+    code, out, err = run(*arguments, cwd=tmp_path)
+    assert code == 2 and sentence in err and err.count("\n") == 1 and not os.listdir(tmp_path)

@@ -1,0 +1,58 @@
+"""The order of runs: the longest first, one shape after another, none lost."""
+
+from loadstone.experiments.engines.dask import jobs
+from loadstone.experiments.plan import Plan, batch_size, cost
+from loadstone.experiments.spec import Spec
+
+SHORT, LONG, LONGER = (
+    [Spec("original", d, p, seed) for seed in range(4)] for d, p in ((10, 20), (50, 400), (100, 1200))
+)
+
+
+def test_the_longest_come_first_and_shapes_stay_together():
+    plan = Plan(SHORT + LONG + LONGER)
+    taken, last = [], None
+    while specs := plan.take(last, "cpu"):
+        taken += specs
+        last = specs[0].shape
+    assert taken == LONGER + LONG + SHORT and len(plan) == 0
+
+
+def test_workers_begin_with_different_shapes_and_share_when_none_is_left():
+    plan = Plan(LONG + LONGER)
+    first, second = plan.take(None, "cpu"), plan.take(None, "cpu")
+    assert first == LONGER[:1] and second == LONG[:1]
+    assert plan.take(first[0].shape, "cpu") == LONGER[1:2]
+    for _ in range(2):
+        plan.take(first[0].shape, "cpu")
+    # Its own shape is used up: it helps with the other one.
+    assert plan.take(first[0].shape, "cpu") == LONG[1:2]
+
+
+def test_what_a_dead_worker_had_comes_back_first():
+    plan = Plan(LONG)
+    (spec,) = plan.take(None, "cpu")
+    plan.leave(spec.shape)
+    plan.put_back([spec])
+    assert len(plan) == 4 and plan.take(None, "cpu") == [spec]
+
+
+def test_seeds_train_together_on_an_accelerator_only():
+    assert Plan(LONG).take(None, "gpu") == LONG and batch_size(LONG[0], "cpu") == 1
+    decoupled = Spec("decoupled", 50, 400)
+    assert batch_size(decoupled, "gpu") == batch_size(Spec("original", 500, 20_000), "gpu") == 1
+
+
+def test_cost_grows_with_size_and_steps():
+    assert cost(SHORT[0]) < cost(LONG[0]) < cost(LONGER[0])
+    assert cost(Spec("decoupled", 50, 400)) > cost(LONG[0]) > cost(Spec("original", 50, 400, solver="hebbian"))
+
+
+def test_jobs_for_a_cluster_hold_every_spec_once_and_one_shape_each():
+    specs = SHORT * 1 + [Spec("original", 10, 20, seed) for seed in range(4, 100)] + LONGER
+    found = jobs(specs, 2)
+    assert sorted(map(str, (spec for job in found for spec in job))) == sorted(map(str, specs))
+    assert all(len({spec.shape for spec in job}) == 1 for job in found) and max(map(len, found)) == 16
+    assert found[0][0] in LONGER
+    # Few runs of one shape are spread over the workers all the same.
+    assert len(jobs(SHORT, 2)) == 4
