@@ -10,7 +10,7 @@ SHORT, LONG, LONGER = (
 
 
 def test_the_longest_come_first_and_shapes_stay_together():
-    plan = Plan(SHORT + LONG + LONGER)
+    plan = Plan(SHORT + LONG + LONGER, 2)
     taken, last = [], None
     while specs := plan.take(last, "cpu"):
         taken += specs
@@ -18,8 +18,16 @@ def test_the_longest_come_first_and_shapes_stay_together():
     assert taken == LONGER + LONG + SHORT and len(plan) == 0
 
 
+def test_short_runs_go_together_and_jobs_get_smaller_towards_the_end():
+    specs = [Spec("original", 10, 20, seed) for seed in range(100)]
+    plan, sizes = Plan(specs, workers=2), []
+    while job := plan.take(specs[0].shape, "cpu"):
+        sizes.append(len(job))
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] == 16 and sizes[-3:] == [1, 1, 1] and sum(sizes) == 100
+
+
 def test_workers_begin_with_different_shapes_and_share_when_none_is_left():
-    plan = Plan(LONG + LONGER)
+    plan = Plan(LONG + LONGER, 4)
     first, second = plan.take(None, "cpu"), plan.take(None, "cpu")
     assert first == LONGER[:1] and second == LONG[:1]
     assert plan.take(first[0].shape, "cpu") == LONGER[1:2]
@@ -30,7 +38,7 @@ def test_workers_begin_with_different_shapes_and_share_when_none_is_left():
 
 
 def test_what_a_dead_worker_had_comes_back_first():
-    plan = Plan(LONG)
+    plan = Plan(LONG, 2)
     (spec,) = plan.take(None, "cpu")
     plan.leave(spec.shape)
     plan.put_back([spec])

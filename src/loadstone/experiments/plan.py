@@ -28,10 +28,21 @@ def batch_size(spec: Spec, platform: str) -> int:
     return _BATCH if platform != "cpu" and small else 1
 
 
-class Plan:
-    """Specs waiting to be run."""
+#: Short runs of one shape go to a worker together, at most so many and so many seconds of them.
+_JOB_RUNS, _JOB_SECONDS = 16, 1.0
 
-    def __init__(self, specs: Iterable[Spec]) -> None:
+
+def job_size(spec: Spec, platform: str, fair_share: int) -> int:
+    """How many runs of this shape to hand out at a time: no more than a fair share, so that none is left idle."""
+    short = min(_JOB_RUNS, int(_JOB_SECONDS / cost(spec)), fair_share)
+    return max(1, batch_size(spec, platform), short)
+
+
+class Plan:
+    """Specs waiting to be run by a number of workers."""
+
+    def __init__(self, specs: Iterable[Spec], workers: int = 1) -> None:
+        self.workers = workers
         self._waiting: dict[Spec, deque[Spec]] = {}
         for spec in sorted(specs, key=lambda spec: (-cost(spec), str(spec))):
             self._waiting.setdefault(spec.shape, deque()).append(spec)
@@ -41,7 +52,7 @@ class Plan:
         return sum(map(len, self._waiting.values()))
 
     def take(self, last: Spec | None, platform: str) -> list[Spec]:
-        """The next runs for a worker whose last shape was `last`: of the same shape if any wait, because its program
+        """The next job for a worker whose last shape was `last`: of the same shape if any wait, because its program
         is compiled; else of the longest shape that no other worker is at; else of the longest."""
         waiting = [shape for shape, specs in self._waiting.items() if specs]
         if not waiting:
@@ -52,7 +63,9 @@ class Plan:
             shape = min(waiting, key=lambda shape: (self._taken_by[shape] > 0, -cost(shape)))
             self._taken_by[shape] += 1
         specs = self._waiting[shape]
-        return [specs.popleft() for _ in range(min(len(specs), batch_size(shape, platform)))]
+        # Jobs get smaller towards the end: half of an equal share of what is left.
+        size = job_size(shape, platform, len(self) // (2 * self.workers))
+        return [specs.popleft() for _ in range(min(len(specs), size))]
 
     def leave(self, last: Spec | None) -> None:
         """A worker whose last shape was `last` is gone."""

@@ -75,7 +75,11 @@ def from_bytes(content: bytes) -> Record:
 
 def canonical(value: object) -> str:
     """JSON in one form only: keys sorted, no spaces, floats in their shortest exact form, NaN and infinity as words."""
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+    form = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False, "ensure_ascii": True}
+    try:
+        return json.dumps(value, **form)
+    except ValueError:  # some number is not finite: seldom, and looking for it takes longer than writing
+        return json.dumps(_plain(value), **form)
 
 
 def _header(schema: int, body: bytes) -> bytes:

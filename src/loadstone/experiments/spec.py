@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, whole
 from loadstone.experiments.record import canonical
@@ -57,7 +58,7 @@ class Spec:
         own = {name: getattr(self, name) for name in ("problem", "d", "p", "seed", "law", "solver", "form")}
         own |= {"kappa": float(self.kappa), "stored_dtype": self.stored_dtype, "meaning": _MEANING}
         if self.solver == "adam":
-            own["protocol"] = asdict(self.protocol) | {"learning_rate": float(self.protocol.learning_rate)}
+            own["protocol"] = vars(self.protocol) | {"learning_rate": float(self.protocol.learning_rate)}
         return own
 
     @classmethod
@@ -73,12 +74,12 @@ class Spec:
             raise ValueError(f"{identity!r} was written by a version of loadstone whose runs differ from this one's.")
         return spec
 
-    @property
+    @cached_property
     def shape(self) -> Spec:
         """What runs that share a compiled program have in common: everything but the seed."""
         return replace(self, seed=0)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The name of this run in a store."""
         return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()

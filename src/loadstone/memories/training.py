@@ -181,7 +181,8 @@ def _last(state: _State) -> tuple[int, float, float]:
     # The trace is filled before each step, so the newest entry of a running state is one behind its step.
     step = int(state.step)
     place = step - 1 if int(state.status) == _RUNNING else step
-    return step, float(state.loss[place]), float(state.accuracy[place])
+    # Indexed as NumPy arrays: JAX would compile a program for every new length or place.
+    return step, float(np.asarray(state.loss)[place]), float(np.asarray(state.accuracy)[place])
 
 
 def _report(states: Sequence[_State]) -> tuple[int, float, float]:
@@ -191,6 +192,6 @@ def _report(states: Sequence[_State]) -> tuple[int, float, float]:
 
 def _solution(state: _State, seconds: float) -> Solution:
     steps = int(state.step)
-    loss, accuracy = (np.asarray(trace[: steps + 1]) for trace in (state.loss, state.accuracy))
+    loss, accuracy = (np.asarray(trace)[: steps + 1] for trace in (state.loss, state.accuracy))
     memory = jax.tree.map(jnp.asarray, state.memory)
     return Solution(memory, _STATUS[int(state.status)], steps, loss, accuracy, seconds)

@@ -210,8 +210,7 @@ def jobs(specs: Sequence[Spec], workers: int) -> list[list[Spec]]:
     found = []
     for shape, alike in shapes.items():
         # At least two jobs for each worker, where there are few shapes.
-        fair = -(-len(specs) // (2 * workers))
-        runs = max(1, min(_JOB_RUNS, fair, int(_JOB_SECONDS / cost(shape))))
+        runs = max(1, min(_JOB_RUNS, len(specs) // (2 * workers), int(_JOB_SECONDS / cost(shape))))
         found += [alike[first : first + runs] for first in range(0, len(alike), runs)]
     return sorted(found, key=lambda job: -sum(map(cost, job)))
 

@@ -6,11 +6,14 @@ A job may be given twice, to the same worker or to another: what has its record 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import jax
 
 from loadstone.experiments.plan import batch_size
+from loadstone.experiments.record import Record
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
@@ -27,7 +30,8 @@ def run_job(
 ) -> list[Report]:
     """Run specs of one shape, given by their identities. A report for each says 'done' or 'failed' and why.
 
-    An error of writing is raised: no later record could be kept either.
+    A record is written, and its disk waited for, while the next run computes. An error of writing is raised: no later
+    record could be kept either.
     """
     store = Store(folder)
     specs = [Spec.from_identity(identity) for identity in identities]
@@ -39,23 +43,39 @@ def run_job(
         reports.append({"key": spec.key} | words)
         tell(reports[-1])
 
-    for first in range(0, len(specs), size):
-        batch = []
-        for spec in specs[first : first + size]:
-            there = store.get(spec.key)
-            if there:
-                report(spec, done=True, status=there.result.get("status"))
-            else:
-                batch.append(spec)
-        if not batch:
-            continue
-        try:
-            records = perform(batch, limit)
-        except (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError) as error:
-            for spec in batch:
-                report(spec, done=False, why=" ".join(f"{type(error).__name__}: {error}".split())[:500])
-            continue
+    def keep(records: Sequence[Record], batch: Sequence[Spec]) -> None:
         for spec, record in zip(batch, records):
             store.put(record)
             report(spec, done=True, status=record.result.get("status"))
+
+    def give_up(batch: Sequence[Spec], why: str) -> None:
+        for spec in batch:
+            report(spec, done=False, why=why)
+
+    with ThreadPoolExecutor(1) as writer:
+        last: Future | None = None
+        for first in range(0, len(specs), size):
+            batch = specs[first : first + size]
+            there = [(spec, record) for spec in batch if (record := store.get(spec.key))]
+            for spec, record in there:
+                writer.submit(report, spec, done=True, status=record.result.get("status"))
+            batch = [spec for spec in batch if spec not in dict(there)]
+            if not batch:
+                continue
+            task = _attempt(batch, limit, keep, give_up)
+            if last:
+                last.result()
+            last = writer.submit(task)
+        if last:
+            last.result()
     return reports
+
+
+def _attempt(batch: Sequence[Spec], limit: Budget | None, keep: Callable, give_up: Callable) -> Callable[[], None]:
+    """Run a batch now; what is to be done with what came of it."""
+    try:
+        records = perform(batch, limit)
+    except (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError) as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        return partial(give_up, batch, why)
+    return partial(keep, records, batch)

@@ -19,13 +19,15 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadstone.experiments.plan import Plan
+from loadstone.experiments.plan import Plan, cost
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError
 
 #: A run whose worker died this often counts as failed; as many workers in a row that never got ready end the sweep.
 _ATTEMPTS = 3
+#: While a worker is at short runs it has the next job already, so that it never waits for the driver.
+_SHORT_SECONDS, _JOBS_AHEAD = 1.0, 2
 
 
 @dataclass
@@ -38,7 +40,7 @@ class LocalEngine:
     def __call__(self, specs: Sequence[Spec], store: Store, progress: Progress) -> None:
         progress.workers = self.workers
         with tempfile.TemporaryDirectory(prefix="loadstone-programs-", ignore_cleanup_errors=True) as programs:
-            _Sweep(self, Plan(specs), store, progress, programs).run()
+            _Sweep(self, Plan(specs, self.workers), store, progress, programs).run()
 
     def start(self, store: Store, programs: str) -> subprocess.Popen:
         """Start a worker. Workers share their compiled programs in a folder that lives as long as the sweep."""
@@ -59,12 +61,14 @@ class _Worker:
     process: subprocess.Popen
     platform: str = ""
     shape: Spec | None = None
-    given: dict[str, Spec] = field(default_factory=dict)
+    #: Jobs that it has, the one that it is at first; each by key, without the runs that it has reported.
+    jobs: deque[dict[str, Spec]] = field(default_factory=deque)
+    dismissed: bool = False
     last_words: deque[str] = field(default_factory=lambda: deque(maxlen=5))
     listeners: list[threading.Thread] = field(default_factory=list)
 
     def give(self, specs: Sequence[Spec]) -> None:
-        self.given = {spec.key: spec for spec in specs}
+        self.jobs.append({spec.key: spec for spec in specs})
         self.shape = specs[0].shape
         with contextlib.suppress(BrokenPipeError):  # if it died just now, its listener says so
             self.process.stdin.write(json.dumps([spec.identity() for spec in specs]) + "\n")
@@ -125,30 +129,37 @@ class _Sweep:
             worker.platform = str(report["platform"])
             self.stillborn = 0
         if "key" in report:
-            spec = worker.given.pop(str(report["key"]))
+            spec = worker.jobs[0].pop(str(report["key"]))
             if report["done"]:
                 self.progress.finished(spec, str(report["status"]))
             else:
                 self.progress.fail(spec, str(report["why"]))
+        if "free" in report:
+            worker.jobs.popleft()
         if "ready" in report or "free" in report:
             self._employ(worker)
 
     def _employ(self, worker: _Worker) -> None:
-        specs = self.plan.take(worker.shape, worker.platform)
-        if not specs:
-            # With its input closed it ends; what others lose in the meantime is given to those who are left.
+        while not worker.jobs or (len(worker.jobs) < _JOBS_AHEAD and cost(worker.shape) < _SHORT_SECONDS):
+            specs = self.plan.take(worker.shape, worker.platform)
+            if not specs:
+                break
+            worker.give(specs)
+        if worker.jobs:
+            first, *others = worker.jobs[0].values()
+            self.progress.current[id(worker)] = f"{first}" + (f" and {len(others)} more" if others else "")
+        elif not worker.dismissed:
+            # With its input closed it ends. What others lose after that is given to those who are left, or to new ones.
             self.progress.current.pop(id(worker), None)
+            worker.dismissed = True
             worker.process.stdin.close()
-            return
-        worker.give(specs)
-        self.progress.current[id(worker)] = str(specs[0]) + (f" and {len(specs) - 1} more" if len(specs) > 1 else "")
 
     def _bury(self, worker: _Worker) -> None:
         self.workers.remove(worker)
         self.progress.current.pop(id(worker), None)
         self.plan.leave(worker.shape)
         code = worker.close()
-        if code == 0 and not worker.given:
+        if worker.dismissed:
             return
         self.progress.lost_workers += 1
         how = _how_it_ended(code, worker.last_words)
@@ -156,12 +167,14 @@ class _Sweep:
             self.stillborn += 1
             if self.stillborn >= _ATTEMPTS:
                 raise SweepError(f"no worker starts: {how}.")
-        for key, spec in list(worker.given.items()):
-            self.deaths[key] += 1
-            if self.deaths[key] >= _ATTEMPTS:
-                self.progress.fail(spec, f"{_ATTEMPTS} workers died on it, the last one {how}")
-            else:
-                self.plan.put_back([spec])
+        left = [spec for job in worker.jobs for spec in job.values()]
+        if left and worker.platform:
+            # It went through them in order: what it was at may have brought it down, the others cannot have.
+            self.deaths[left[0].key] += 1
+            if self.deaths[left[0].key] >= _ATTEMPTS:
+                self.progress.fail(left[0], f"{_ATTEMPTS} workers died on it, the last one {how}")
+                left = left[1:]
+        self.plan.put_back(left)
         if len(self.plan) and len(self.workers) < self.engine.workers:
             self._hire()
 
