@@ -17,7 +17,7 @@ bench: $(VENV)/bench
 	$(RUN)/python benchmarks/verdicts.py
 	$(RUN)/python benchmarks/sweep.py
 
-# Long forms: writers and workers killed many times (about a quarter of an hour), then exact capacities of many streams
+# Long forms: writers and workers killed many times (about five minutes), then exact capacities of many streams
 # of both problems beside the prediction (about an hour on two cores).
 soak: $(VENV)/test
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -k killed \

@@ -52,6 +52,12 @@ def test_every_byte_flipped_in_every_way():
                 from_bytes(bytes(flipped))
 
 
+def test_a_schema_before_the_first_is_damage():
+    body = to_bytes(RECORD).split(b"\n", 1)[1]
+    with pytest.raises(DamagedError, match="its schema is 0, which never was"):
+        from_bytes(_header(0, body) + body)
+
+
 def test_a_newer_schema_is_refused_and_not_taken_for_damage():
     body = to_bytes(RECORD).split(b"\n", 1)[1]
     content = _header(2, body) + body

@@ -63,6 +63,8 @@ def from_bytes(content: bytes) -> Record:
     schema, body = int(match[1]), content[match.end() :]
     if match[0] != _header(schema, body):
         raise DamagedError(f"its body of {len(body)} bytes does not match its header")
+    if schema < 1:
+        raise DamagedError(f"its schema is {schema}, which never was")
     if schema > SCHEMA:
         raise NewerSchemaError(f"its schema is {schema}, but this version of loadstone reads up to {SCHEMA}: update it")
     try:
