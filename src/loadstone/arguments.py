@@ -41,3 +41,8 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise refuse(name, value, "one of " + ", ".join(allowed))
     return str(value)
+
+
+def set_as(frozen: object, name: str, value: object) -> None:
+    """Put a checked value into a frozen dataclass while it is made, in its plain type: 3, not NumPy's 3."""
+    object.__setattr__(frozen, name, value)

@@ -104,19 +104,20 @@ def test_an_interrupt_leaves_the_cluster_free(grid, cluster, tmp_path):
     assert len(store.keys()) == there < 8 * KILLS and cluster.worker_processes()
 
 
-def test_a_killed_scheduler_ends_the_sweep_and_a_second_one_completes_it(tmp_path):
-    cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=10), Store(tmp_path / "store")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_completes_it(how, tmp_path):
+    cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=60), Store(tmp_path / "store")
     try:
         cluster.worker()
         driver = start(*dask(grid, store, cluster))
         wait_until(lambda: len(store.keys()) >= 2)
-        cluster.scheduler.kill()
+        cluster.scheduler.send_signal(how)
         code, _, err = finish(driver, 90)
         assert code == 1 and "the scheduler at tcp://127.0.0.1:" in err and "is gone" in err
-        assert 2 <= len(store.keys()) < 20
+        assert 2 <= len(store.keys()) < 120
         code, out, _ = run("run", grid, "--store", store.folder, "--json")
         assert code == 0 and json.loads(out)["before"] >= 2
-        assert results(store) == serial(grid)
+        assert how == signal.SIGSTOP or results(store) == serial(grid)
     finally:
         cluster.close()
 
@@ -139,8 +140,11 @@ BAD = {
     "no file": (["--scheduler-file", "none.json"], "scheduler_file is 'none.json', which cannot be read"),
     "not its file": (["--scheduler-file", "grid.toml"], "which no Dask scheduler wrote"),
     "open network": (["--address", "tcp://10.0.0.7:8786"], "where anyone on the network could run code: use TLS"),
-    "odd address": (["--address", "ucx://127.0.0.1:1"], "must begin with tcp:// or tls://"),
+    "odd address": (["--address", "ucx://127.0.0.1:1"], "must be tcp://HOST:PORT or tls://HOST:PORT"),
     "no certificates": (["--address", "tls://127.0.0.1:1"], "needs --tls-ca, --tls-cert and --tls-key"),
+    "no port": (["--address", "tcp://127.0.0.1"], "must be tcp://HOST:PORT"),
+    "odd port": (["--address", "tcp://127.0.0.1:abc"], "must be tcp://HOST:PORT"),
+    "no patience": (["--address", "tcp://127.0.0.1:1", "--patience", "nan"], "patience is nan"),
     "one certificate": (["--address", "tls://127.0.0.1:1", "--tls-ca", "grid.toml"], "TLS needs all of"),
 }
 

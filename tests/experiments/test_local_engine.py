@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -87,6 +88,24 @@ def test_a_damaged_record_is_set_aside_reported_and_run_again(finished, grid, ex
 
 
 @one_process
+def test_a_record_that_describes_another_run_is_not_believed(finished, grid, expected, tmp_path):
+    store = copy_of(finished[0], tmp_path / "store")
+    record = store.get(next(iter(expected)))
+    store.put(replace(record, spec=record.spec | {"d": 999}))
+    code, out, _ = run("run", grid, "--store", store.folder, "--json")
+    assert code == 0 and json.loads(out)["done"] == json.loads(out)["quarantined"] == 1 and results(store) == expected
+
+
+@one_process
+def test_files_in_the_current_folder_do_not_pass_for_modules(finished, grid, tmp_path):
+    store = copy_of(finished[0], tmp_path / "store")
+    next(store.records.rglob("*.record")).unlink()
+    (tmp_path / "optax.py").write_text("open('executed', 'w')")
+    assert run("run", grid, "--store", store.folder, cwd=tmp_path)[0] == 0
+    assert not (tmp_path / "executed").exists()
+
+
+@one_process
 def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     gone = sorted(store.records.rglob("*.record"))[:3]
@@ -129,12 +148,13 @@ def test_killed_workers_are_replaced(grid, expected, tmp_path):
     assert 2 <= json.loads(out)["lost_workers"] <= 3 and "workers were lost" in err
 
 
-def test_an_interrupt_is_clean(grid, expected, tmp_path):
+@pytest.mark.parametrize("chosen", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_clean(chosen, grid, expected, tmp_path):
     store = Store(tmp_path / "store")
     driver = start("run", grid, "--store", store.folder, "--workers", 2)
     wait_until(lambda: len(store.keys()) >= 2)
     workers = workers_of(driver)
-    driver.send_signal(signal.SIGINT)
+    driver.send_signal(chosen)
     code, _, err = finish(driver, 30)
     assert code == 130 and "runs are recorded; start again" in err and "Traceback" not in err
     assert workers and not any(worker.is_running() for worker in workers)
@@ -248,7 +268,8 @@ BAD = {
     "no file": (["run", "none.toml", "--store", "s"], "none.toml is not a file"),
     "dask options": (["run", "accuracy", "--store", "s", "--address", "tcp://127.0.0.1:1"], "add --engine dask"),
     "dask workers": (["run", "accuracy", "--store", "s", "--engine", "dask", "--workers", 2], "leave --workers out"),
-    "no store": (["status", "--store", "s"], "store is 's', which is not a folder"),
+    "no store": (["status", "--store", "s"], "store is 's', but must be the folder of a store"),
+    "unknown scale": (["run", "accuracy", "--store", "s", "--scale", "big"], "scale is 'big'"),
 }
 
 

@@ -202,12 +202,18 @@ def test_what_dead_writers_left_is_swept_away_but_not_what_the_living_write(tmp_
     store = Store(tmp_path)
     store.put(record(1))
     folder = file_of(store, 1).parent
-    old, new = folder / ".old.record.1.2.part", folder / ".new.record.3.4.part"
+    old, new = folder / f".{key(1)}.record.1.2.part", folder / f".{key(1)}.record.3.4.part"
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
     assert store.keys() == {key(1)}
-    assert store.sweep() == 1 and new.exists() and not old.exists()
+    foreign = [tmp_path / "elsewhere" / ".download.part", folder / ".download.part"]
+    foreign[0].parent.mkdir()
+    (store.records / "zz").symlink_to(foreign[0].parent)
+    for path in foreign:
+        path.write_bytes(b"half")
+        os.utime(path, (0, 0))
+    assert store.sweep() == 1 and new.exists() and not old.exists() and all(path.exists() for path in foreign)
 
 
 def test_a_full_disk_leaves_no_half_record(tmp_path):
@@ -261,3 +267,45 @@ def test_an_index_from_elsewhere_does_no_harm(index, tmp_path):
     )
     (tmp_path / "index.json").write_text(text)
     assert store.summaries() == expected
+
+
+def test_damage_of_one_key_is_kept_and_reported_every_time(tmp_path):
+    store = Store(tmp_path)
+    for count in (1, 2):
+        store.put(record(1))
+        file_of(store, 1).write_bytes(b"no record")
+        assert store.get(key(1)) is None and len(store.quarantined()) == count
+    assert len(list(store.quarantine.glob("*.damaged"))) == 2
+
+
+def test_a_record_of_another_run_is_not_taken_for_this_one(tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    assert store.get(key(1), {"number": 1}) == record(1)
+    assert store.get(key(1), {"number": 2}) is None and "describes another run" in store.quarantined()[0]
+
+
+def test_a_good_record_is_not_carried_off_with_the_damaged_one_before_it(tmp_path, monkeypatch):
+    """A reader has read damaged bytes; before it moves the file, a writer puts a good one in its place."""
+    store = Store(tmp_path)
+    store.put(record(1))
+    file_of(store, 1).write_bytes(b"no record")
+    real = Store._set_aside
+
+    def late(self, *arguments):
+        monkeypatch.setattr(Store, "_set_aside", real)
+        self.put(record(1))
+        real(self, *arguments)
+
+    monkeypatch.setattr(Store, "_set_aside", late)
+    assert store.get(key(1)) is None
+    assert store.get(key(1)) == record(1) and not store.quarantined()
+
+
+def test_pipes_and_folders_in_the_place_of_records_are_set_aside(tmp_path):
+    store = Store(tmp_path)
+    for number, make in ((1, os.mkfifo), (2, os.mkdir)):
+        file_of(store, number).parent.mkdir(exist_ok=True)
+        make(file_of(store, number))
+        assert store.get(key(number)) is None
+    assert len(store.quarantined()) == 2 and not store.keys()

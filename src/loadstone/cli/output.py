@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 
 def print_json(record: dict[str, object]) -> None:
@@ -31,11 +34,11 @@ def print_table(title: str, rows: list[dict[str, object]]) -> None:
 
 def print_pairs(title: str, rows: dict[str, str]) -> None:
     """A table for people, one quantity per row."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(title=Text(title), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     for name, value in rows.items():
-        table.add_row(name, value)
+        table.add_row(Text(name), Text(value))
     Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
@@ -73,21 +76,41 @@ def sweep_bar(what: str) -> Iterator:
         return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}")
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None, words="starting workers")
+        task = bar.add_task(escape(what), total=None, words="starting workers")
         yield lambda progress: bar.update(
-            task, total=progress.total, completed=progress.before + progress.done, words=_pace(progress)
+            task, total=progress.total, completed=progress.before + progress.done, words=escape(_pace(progress))
         )
 
 
 _SPEAK_SECONDS = 5.0
 
 
+@contextmanager
+def ends_like_an_interrupt() -> Iterator[None]:
+    """Hear a polite request to end (SIGTERM, SIGHUP) as Ctrl-C: workers are ended, folders cleaned."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds; there may be many hours."""
+    minutes, seconds = divmod(round(min(seconds, 1e12)), 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"
+
+
 def _pace(progress) -> str:
     """Rate, time left and one of the current runs, in words."""
     if progress.seconds_left is None:
         return "starting workers" if not progress.current else next(iter(progress.current.values()))
-    left = time.strftime("%H:%M:%S", time.gmtime(progress.seconds_left))
-    words = f"{progress.done / progress.seconds:.2g}/s, {left} left"
+    words = f"{progress.done / progress.seconds:.2g}/s, {duration(progress.seconds_left)} left"
     words += f", {len(progress.failed)} failed" if progress.failed else ""
     return words + (f", at {next(iter(progress.current.values()))}" if progress.current else "")
 

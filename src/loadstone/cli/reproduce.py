@@ -11,7 +11,7 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.arguments import choice, whole
-from loadstone.cli.output import say, sweep_bar
+from loadstone.cli.output import ends_like_an_interrupt, say, sweep_bar
 from loadstone.files import check_writable, write_whole
 
 #: Figures that can be drawn, with the sweep of the catalogue that each one reads.
@@ -47,7 +47,7 @@ def reproduce(
 
     records = Store(store or folder / "store")
     sweeps = {name: [spec for spec in named_sweep(_FIGURES[name], scale) if spec.seed < most] for name in names}
-    with sweep_bar("reproduce") as watch:
+    with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
         outcome = run_sweep([spec for specs in sweeps.values() for spec in specs], records, LocalEngine(workers), watch)
     if not outcome.complete:
         reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
@@ -82,7 +82,5 @@ def _by_stream(rows: list[dict]) -> dict[str, list[dict]]:
     for row in rows:
         if row["solver"] == "capacity":
             capacities[row["problem"], row["d"]].append(row["p_c"])
-    proved = [
-        {"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c} for (problem, d), p_c in capacities.items()
-    ]
+    proved = [{"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c} for (problem, d), p_c in capacities.items()]
     return {"capacities": proved, "trained": [row for row in rows if row["solver"] == "adam"]}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import choice, whole
-from loadstone.cli.output import print_json, say, sweep_bar
+from loadstone.arguments import choice, positive, whole
+from loadstone.cli.output import duration, ends_like_an_interrupt, print_json, say, sweep_bar
 
 ENGINES = ("local", "dask")
 
@@ -33,6 +32,8 @@ def run(
 ) -> None:
     """Run what the store lacks of a grid, and write a record of each run. Start it again to go on."""
     choice("engine", engine, ENGINES)
+    choice("scale", scale, ("quick", "paper"))
+    positive("patience", patience)
     if engine == "local" and (scheduler_file or address or resource or tls_ca or tls_cert or tls_key):
         raise ValueError("engine is 'local', which has no scheduler: add --engine dask, or leave its options out.")
     if engine == "dask" and workers is not None:
@@ -56,7 +57,7 @@ def run(
         chosen = LocalEngine(workers, limit)
     records = Store(store)
     try:
-        with sweep_bar(grid) as watch:
+        with ends_like_an_interrupt(), sweep_bar(grid) as watch:
             outcome = run_sweep(specs, records, chosen, watch)
     except KeyboardInterrupt:
         left = len(records.missing([spec.key for spec in specs]))
@@ -80,7 +81,7 @@ def _report(outcome, json: bool) -> None:
         say(f"stopped: {outcome.stopped}")
     if outcome.diverged:
         say(f"{outcome.diverged} runs diverged; their records say so.")
-    took = time.strftime("%H:%M:%S", time.gmtime(outcome.seconds))
+    took = duration(outcome.seconds)
     state = "complete" if outcome.complete else f"{outcome.missing} missing, start again to run them"
     say(f"{outcome.total} runs: {outcome.before} were there, {outcome.done} done in {took}; {state}.")
     if json:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from loadstone.arguments import whole
-from loadstone.cli.output import print_json, print_pairs, say
+from loadstone.cli.existing import existing_store
+from loadstone.cli.output import duration, print_json, print_pairs, say
 
 
 def status(
@@ -22,15 +21,12 @@ def status(
 ) -> None:
     """Count the records of a store, and what is missing of a grid with the time that it will take."""
     whole("workers", workers, 1)
-    if not Path(store).is_dir():
-        raise NotADirectoryError(f"store is {store!r}, which is not a folder: give the one that `run` wrote to.")
+    records = existing_store(store)
 
     from loadstone.experiments.catalogue import specs_of
     from loadstone.experiments.plan import cost
     from loadstone.experiments.spec import Spec
-    from loadstone.experiments.store import Store
 
-    records = Store(store)
     summaries = records.summaries()
     found: dict[str, object] = {"records": len(summaries)}
     if grid is not None:
@@ -38,9 +34,10 @@ def status(
         keys = {spec.key for spec in specs}
         missing = [spec for spec in specs if spec.key not in summaries]
         summaries = {key: summary for key, summary in summaries.items() if key in keys}
-        seconds = sum(float(summary["circumstances"]["seconds"]) for summary in summaries.values())
-        expected = sum(cost(Spec.from_identity(summary["spec"])) for summary in summaries.values())
-        left = seconds / expected * sum(map(cost, missing)) / workers if expected else None
+        times = [(summary["circumstances"].get("seconds"), summary["spec"]) for summary in summaries.values()]
+        timed = [(seconds, cost(Spec.from_identity(spec))) for seconds, spec in times if isinstance(seconds, float)]
+        pace = sum(seconds for seconds, _ in timed) / sum(expected for _, expected in timed) if timed else None
+        left = pace * sum(map(cost, missing)) / workers if timed else None
         found |= {"total": len(specs), "done": len(summaries), "missing": len(missing), "seconds_left": left}
     statuses = Counter(str(summary["result"].get("status")) for summary in summaries.values())
     found |= {"diverged": statuses["diverged"], "quarantined": len(records.quarantined()), "statuses": dict(statuses)}
@@ -54,7 +51,7 @@ def status(
 
 def _words(name: str, value: object) -> str:
     if name == "seconds_left":
-        return "unknown" if value is None else time.strftime("%H:%M:%S", time.gmtime(value))
+        return "unknown" if value is None else duration(value)
     if isinstance(value, dict):
         return ", ".join(f"{count} {word}" for word, count in sorted(value.items())) or "none"
     return str(value)

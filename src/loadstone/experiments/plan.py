@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
 from loadstone.experiments.spec import Spec
@@ -46,33 +46,38 @@ class Plan:
         self._waiting: dict[Spec, deque[Spec]] = {}
         for spec in sorted(specs, key=lambda spec: (-cost(spec), str(spec))):
             self._waiting.setdefault(spec.shape, deque()).append(spec)
-        self._taken_by: dict[Spec, int] = dict.fromkeys(self._waiting, 0)
+        self._count = sum(map(len, self._waiting.values()))
+        self._taken_by: Counter[Spec] = Counter()
 
     def __len__(self) -> int:
-        return sum(map(len, self._waiting.values()))
+        return self._count
 
     def take(self, last: Spec | None, platform: str) -> list[Spec]:
         """The next job for a worker whose last shape was `last`: of the same shape if any wait, because its program
         is compiled; else of the longest shape that no other worker is at; else of the longest."""
-        waiting = [shape for shape, specs in self._waiting.items() if specs]
-        if not waiting:
+        if not self._waiting:
             return []
-        if last in waiting:
-            shape = last
-        else:
-            shape = min(waiting, key=lambda shape: (self._taken_by[shape] > 0, -cost(shape)))
+        shape = last
+        if last not in self._waiting:
+            # They wait in the order of their length.
+            free = (shape for shape in self._waiting if self._taken_by[shape] <= 0)
+            shape = next(free, next(iter(self._waiting)))
             self._taken_by[shape] += 1
         specs = self._waiting[shape]
         # Jobs get smaller towards the end: half of an equal share of what is left.
         size = job_size(shape, platform, len(self) // (2 * self.workers))
-        return [specs.popleft() for _ in range(min(len(specs), size))]
+        taken = [specs.popleft() for _ in range(min(len(specs), size))]
+        if not specs:
+            del self._waiting[shape]
+        self._count -= len(taken)
+        return taken
 
     def leave(self, last: Spec | None) -> None:
         """A worker whose last shape was `last` is gone."""
-        if last in self._taken_by:
+        if last is not None:
             self._taken_by[last] -= 1
 
     def put_back(self, specs: Sequence[Spec]) -> None:
         for spec in reversed(specs):
             self._waiting.setdefault(spec.shape, deque()).appendleft(spec)
-            self._taken_by.setdefault(spec.shape, 0)
+        self._count += len(specs)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from loadstone.arguments import choice, rank_fraction, whole
+from loadstone.arguments import choice, rank_fraction, set_as, whole
 from loadstone.experiments.record import canonical
 from loadstone.memories.memory import rank_of
 from loadstone.memories.training import Protocol
@@ -40,10 +40,10 @@ class Spec:
 
     def __post_init__(self) -> None:
         choice("problem", self.problem, PROBLEMS)
-        whole("d", self.d, 1)
-        whole("p", self.p, 2)
-        whole("seed", self.seed, 0, 2**64 - 1)
-        rank_fraction("kappa", self.kappa)
+        set_as(self, "d", whole("d", self.d, 1, 2**24))
+        set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
+        set_as(self, "seed", whole("seed", self.seed, 0, 2**64 - 1))
+        set_as(self, "kappa", rank_fraction("kappa", self.kappa))
         choice("law", self.law, LAWS)
         choice("solver", self.solver, SOLVERS)
         choice("form", self.form, FORMS)
@@ -53,12 +53,19 @@ class Spec:
         if self.solver == "capacity" and self.kappa != 1:
             raise ValueError(f"kappa is {self.kappa}, but must be 1 for an exact capacity: verdicts are for full rank.")
 
+        # What a run does not use must not tell it from another.
+        if self.solver != "adam":
+            set_as(self, "protocol", Protocol())
+        if self.problem == "original" or self.solver == "capacity":
+            set_as(self, "form", "auto")
+            set_as(self, "stored_dtype", "float32")
+
     def identity(self) -> dict[str, object]:
         """Everything that the result depends on, and nothing else: what the key is made of."""
         own = {name: getattr(self, name) for name in ("problem", "d", "p", "seed", "law", "solver", "form")}
-        own |= {"kappa": float(self.kappa), "stored_dtype": self.stored_dtype, "meaning": _MEANING}
+        own |= {"kappa": self.kappa, "stored_dtype": self.stored_dtype, "meaning": _MEANING}
         if self.solver == "adam":
-            own["protocol"] = vars(self.protocol) | {"learning_rate": float(self.protocol.learning_rate)}
+            own["protocol"] = dict(vars(self.protocol))
         return own
 
     @classmethod

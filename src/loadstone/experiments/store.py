@@ -15,8 +15,9 @@ import contextlib
 import json
 import os
 import re
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from loadstone.arguments import refuse
@@ -34,6 +35,8 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 #: A temporary file of a writer that died is swept away when it is this old.
 _ABANDONED_SECONDS = 3600.0
 _INDEX_FORM = 1
+_MOST_INDEX_BYTES = 2**30
+_TEMPORARY = re.compile(r"\.(?:[0-9a-f]{64}\.record|probe|index)\.\d+\.\d+\.part")
 
 
 class Store:
@@ -82,22 +85,20 @@ class Store:
             temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)
 
-    def get(self, key: str) -> Record | None:
-        """The record of a key, or None if there is none; a damaged one is moved to quarantine first."""
+    def get(self, key: str, spec: Mapping[str, object] | None = None) -> Record | None:
+        """The record of a key, or None if there is none; a damaged one is moved to quarantine first.
+
+        With `spec`, the identity that the key was made of, a record that states another one counts as damaged.
+        """
         path = self._path(key)
         try:
-            with open(path, "rb") as file:
-                content = file.read(MOST_BYTES + 1024)
-            record = from_bytes(content)
-            if record.key != key:
-                raise DamagedError(f"it is the record of another key, {record.key}")
-            return record
+            return _read(path, key, spec)
         except FileNotFoundError:
             return None
         except NewerSchemaError as newer:
             raise NewerSchemaError(f"{path} cannot be read: {newer}.") from newer
         except DamagedError as damage:
-            self._set_aside(path, str(damage))
+            self._set_aside(path, str(damage), key, spec)
             return None
 
     def keys(self) -> set[str]:
@@ -111,7 +112,7 @@ class Store:
 
     def quarantined(self) -> list[str]:
         """Why each file in quarantine is there."""
-        return [path.read_text(errors="replace").strip() for path in sorted(self.quarantine.glob("*.why"))]
+        return [_content(path, 1000).decode(errors="replace").strip() for path in sorted(self.quarantine.glob("*.why"))]
 
     def summaries(self) -> dict[str, dict[str, object]]:
         """For each record its spec, the short part of its result and its circumstances. Reads only what is new."""
@@ -137,7 +138,7 @@ class Store:
     def sweep(self) -> int:
         """Remove what writers that died left unfinished; how many files that were."""
         removed = 0
-        for path in (*self.records.glob("*/.*.part"), *self.records.glob(".*.part")):
+        for path in self._unfinished():
             try:
                 if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
                     path.unlink()
@@ -145,6 +146,14 @@ class Store:
             except FileNotFoundError:
                 continue
         return removed
+
+    def _unfinished(self) -> Iterator[Path]:
+        """Temporary files of our own making, in our own folders."""
+        folders = [Path(entry.path) for entry in _entries(self.records) if _is_shard(entry)]
+        for folder in (self.folder, self.records, *folders):
+            for entry in _entries(folder):
+                if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield Path(entry.path)
 
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
@@ -154,24 +163,29 @@ class Store:
     def _files(self) -> dict[str, Path]:
         found = {}
         for folder in _entries(self.records):
-            if folder.is_dir():
+            if _is_shard(folder):
                 for entry in _entries(folder):
                     key = entry.name.removesuffix(".record")
                     if entry.name.endswith(".record") and _KEY.fullmatch(key) and key[:2] == folder.name:
                         found[key] = Path(entry.path)
         return found
 
-    def _set_aside(self, path: Path, why: str) -> None:
-        place = self.quarantine / f"{path.stem}.{time.time_ns()}"
+    def _set_aside(self, path: Path, why: str, key: str, spec: Mapping[str, object] | None) -> None:
+        name = f"{path.stem}.{time.time_ns()}"
+        aside = self.quarantine / f"{name}.damaged"
         try:
-            os.replace(path, place.with_suffix(".damaged"))
+            os.replace(path, aside)
         except FileNotFoundError:
             return  # another reader was faster
-        place.with_suffix(".why").write_text(f"{path.name}: {why}.\n")
+        with contextlib.suppress(DamagedError, OSError):
+            _read(aside, key, spec)
+            os.replace(aside, path)  # a writer had put a good one in its place just before it was moved
+            return
+        (self.quarantine / f"{name}.why").write_text(f"{path.name}: {why}.\n")
 
     def _index(self) -> dict[str, dict]:
         try:
-            index = json.loads((self.folder / "index.json").read_bytes())
+            index = json.loads(_content(self.folder / "index.json", _MOST_INDEX_BYTES))
             entries = index["entries"] if index["form"] == _INDEX_FORM else {}
             return {key: entry for key, entry in entries.items() if _is_entry(entry)}
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -185,6 +199,29 @@ class Store:
             os.replace(temporary, path)
         except OSError:
             temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
+
+
+def _read(path: Path, key: str, spec: Mapping[str, object] | None) -> Record:
+    record = from_bytes(_content(path, MOST_BYTES + 1024))
+    if record.key != key:
+        raise DamagedError(f"it is the record of another key, {record.key}")
+    if spec is not None and record.spec != spec:
+        raise DamagedError("it describes another run than the one that its key stands for")
+    return record
+
+
+def _content(path: Path, most: int) -> bytes:
+    """The first bytes of a regular file. A pipe would be waited for, and a folder cannot be read."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise DamagedError("it is not a regular file")
+    with open(handle, "rb") as file:
+        return file.read(most)
+
+
+def _is_shard(entry: os.DirEntry) -> bool:
+    return bool(re.fullmatch("[0-9a-f]{2}", entry.name)) and entry.is_dir(follow_symlinks=False)
 
 
 def _is_entry(entry: object) -> bool:

@@ -93,7 +93,7 @@ def run_sweep(
     store.sweep()
     specs = list(dict.fromkeys(specs))
     aside = len(store.quarantined())
-    missing = [spec for spec in specs if not is_record_of(spec, store.get(spec.key))]
+    missing = [spec for spec in specs if recorded(spec, store) is None]
     progress = Progress(len(specs), len(specs) - len(missing), sum(map(cost, missing)), watch=watch)
     stopped = ""
     if missing:
@@ -102,14 +102,17 @@ def run_sweep(
             engine(missing, store, progress)
         except SweepError as error:
             stopped = str(error)
-    left = store.missing([spec.key for spec in specs])
+    # What was run is read once more: not what an engine says counts, but what the store holds.
+    left = {spec.key for spec in missing if recorded(spec, store) is None}
+    left |= set(store.missing([spec.key for spec in specs]))
     quarantined = len(store.quarantined()) - aside
-    failed = {key: why for key, why in progress.failed.items() if key in set(left)}
+    failed = {key: why for key, why in progress.failed.items() if key in left}
     return Outcome(
         len(specs), progress.before, progress.done, progress.diverged, len(left), failed, progress.lost_workers,
         quarantined, progress.seconds, stopped,
     )  # fmt: skip
 
 
-def is_record_of(spec: Spec, record: Record | None) -> bool:
-    return record is not None and record.spec == spec.identity()
+def recorded(spec: Spec, store: Store) -> Record | None:
+    """The record of this very spec, if the store has it."""
+    return store.get(spec.key, spec.identity())

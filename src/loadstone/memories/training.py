@@ -20,7 +20,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from loadstone.arguments import choice, positive, whole
+from loadstone.arguments import choice, positive, set_as, whole
 from loadstone.memories.memory import Memory
 from loadstone.memories.solution import Solution, Status
 from loadstone.problems.problem import Problem
@@ -51,9 +51,9 @@ class Protocol:
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        positive("learning_rate", self.learning_rate)
-        whole("steps", self.steps, 1)
-        whole("warmup", self.warmup, 0, self.steps - 1)
+        set_as(self, "learning_rate", positive("learning_rate", self.learning_rate))
+        set_as(self, "steps", whole("steps", self.steps, 1, 10**9))
+        set_as(self, "warmup", whole("warmup", self.warmup, 0, self.steps - 1))
         choice("stop", self.stop, STOP_RULES)
         choice("precision", self.precision, PRECISIONS)
 

@@ -7,19 +7,24 @@ sweep with a sentence.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
+import re
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from loadstone.experiments.engines.job import run_job
 from loadstone.experiments.plan import cost
+from loadstone.experiments.record import Record
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.experiments.sweep import Progress, SweepError
+from loadstone.experiments.sweep import Progress, SweepError, recorded
 
 try:
     from distributed import Client, Future
@@ -34,6 +39,7 @@ _ATTEMPTS = 5
 #: Runs of one shape that go to one worker together at most: it compiles their program once.
 _JOB_RUNS, _JOB_SECONDS = 16, 60.0
 _RECONNECT_SECONDS = 10.0
+_NETWORK_LOOKS = 10
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,12 @@ class Connection:
             if path and not Path(path).is_file():
                 raise ValueError(f"{name} is {path!r}, but must be the name of a .pem file.")
         address = self.resolved()
-        if not address.startswith(("tcp://", "tls://")):
-            raise ValueError(f"address is {address!r}, but must begin with tcp:// or tls://.")
+        if not re.fullmatch(r"tcp://.+|tls://.+", address) or _port(address) is None:
+            raise ValueError(f"address is {address!r}, but must be tcp://HOST:PORT or tls://HOST:PORT.")
+        if address.startswith("tcp://") and self.tls_ca:
+            raise ValueError(
+                f"address is {address!r}, which has no TLS: leave the certificates out, or start it with TLS."
+            )
         if address.startswith("tls://") and not self.tls_ca:
             raise ValueError(f"address is {address!r}, which needs --tls-ca, --tls-cert and --tls-key.")
         if address.startswith("tcp://") and not self.trust_network and not _is_loopback(address):
@@ -75,7 +85,7 @@ class Connection:
             return str(json.loads(path.read_bytes()[:1_000_000])["address"])
         except OSError as error:
             raise ValueError(f"scheduler_file is {str(path)!r}, which cannot be read: {error.strerror}.") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(f"scheduler_file is {str(path)!r}, which no Dask scheduler wrote.") from error
 
     def connect(self) -> Client:
@@ -114,10 +124,12 @@ class _Sweep:
         self.engine, self.client, self.store, self.progress = engine, client, store, progress
         self.running: dict[Future, list[Spec]] = {}
         self.attempts: dict[str, int] = {}
-        self.last_usable = self.last_connected = time.monotonic()
+        self.last_usable = time.monotonic()
         self.known: set[str] = set()
+        self.watcher = _Watcher(client)
 
     def run(self, specs: Sequence[Spec]) -> None:
+        self.watcher.start()
         self._wait_for_workers()
         for job in jobs(specs, self.progress.workers):
             self._give(job)
@@ -139,12 +151,12 @@ class _Sweep:
         self.running[future] = specs
 
     def _settle(self, future: Future, specs: list[Spec]) -> None:
-        reports = {str(report["key"]): report for report in future.result()} if future.status == "finished" else {}
+        reports = _reports(future)
         error = "" if reports else _sentence(future)
         left = []
         for spec in specs:
-            record = self.store.get(spec.key)
             report = reports.get(spec.key, {})
+            record = recorded(spec, self.store) or (self._look_longer(spec) if report.get("done") else None)
             if record is not None:
                 self.progress.finished(spec, str(record.result.get("status")))
             elif report.get("done") is False:
@@ -176,7 +188,7 @@ class _Sweep:
         """Return when there is a usable worker; give up when there was none for long, or the scheduler is gone."""
         while not self._usable():
             now = time.monotonic()
-            if now - self.last_connected > _RECONNECT_SECONDS:
+            if now - self.watcher.answered > _RECONNECT_SECONDS:
                 raise SweepError(f"the scheduler at {self.engine.connection.resolved()} is gone.")
             if now - self.last_usable > self.engine.patience:
                 what = f"no worker with the resource {self.engine.resource}" if self.engine.resource else "no worker"
@@ -184,13 +196,9 @@ class _Sweep:
             time.sleep(_LOOK_SECONDS)
 
     def _usable(self) -> bool:
-        if self.client.status != "running":
+        workers = self.watcher.workers
+        if self.client.status != "running" or time.monotonic() - self.watcher.answered > _RECONNECT_SECONDS:
             return False
-        try:
-            workers = self.client.scheduler_info(n_workers=-1).get("workers", {})
-        except (OSError, TimeoutError):
-            return False
-        self.last_connected = time.monotonic()
         self.progress.lost_workers += len(self.known - workers.keys())
         self.known = set(workers)
         resource = self.engine.resource
@@ -198,8 +206,33 @@ class _Sweep:
         self.progress.workers = max(1, len(fit))
         self.progress.watch(self.progress)
         if fit:
-            self.last_usable = self.last_connected
+            self.last_usable = time.monotonic()
         return bool(fit)
+
+    def _look_longer(self, spec: Spec) -> Record | None:
+        """Network file systems remember for a while that a file was not there; listing its folder helps."""
+        for _ in range(_NETWORK_LOOKS):
+            time.sleep(1)
+            self.store.missing([spec.key])
+            if found := recorded(spec, self.store):
+                return found
+        return None
+
+
+class _Watcher(threading.Thread):
+    """Asks the scheduler again and again who is there: one that hangs must not make the driver hang."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(daemon=True)
+        self.client, self.workers = client, {}
+        self.answered = time.monotonic()
+
+    def run(self) -> None:
+        while self.client.status in ("running", "connecting"):
+            with contextlib.suppress(OSError, TimeoutError, RuntimeError):
+                self.workers = self.client.scheduler_info(n_workers=-1).get("workers", {})
+                self.answered = time.monotonic()
+            time.sleep(5 * _LOOK_SECONDS)
 
 
 def jobs(specs: Sequence[Spec], workers: int) -> list[list[Spec]]:
@@ -213,6 +246,23 @@ def jobs(specs: Sequence[Spec], workers: int) -> list[list[Spec]]:
         runs = max(1, min(_JOB_RUNS, len(specs) // (2 * workers), int(_JOB_SECONDS / cost(shape))))
         found += [alike[first : first + runs] for first in range(0, len(alike), runs)]
     return sorted(found, key=lambda job: -sum(map(cost, job)))
+
+
+def _reports(future: Future) -> dict[str, Mapping[str, object]]:
+    """What the job said, if that can still be had: a worker may die, or the scheduler, before it is fetched."""
+    if future.status != "finished":
+        return {}
+    try:
+        return {str(report["key"]): report for report in future.result(timeout=_CONNECT_SECONDS)}
+    except (OSError, TimeoutError, CancelledError):
+        return {}
+
+
+def _port(address: str) -> int | None:
+    try:
+        return urlsplit(address).port
+    except ValueError:
+        return None
 
 
 def _is_loopback(address: str) -> bool:

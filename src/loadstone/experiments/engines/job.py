@@ -5,7 +5,7 @@ A job may be given twice, to the same worker or to another: what has its record 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from loadstone.experiments.record import Record
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
+from loadstone.experiments.sweep import recorded
 from loadstone.problems.budget import Budget
 
 Report = dict[str, object]
@@ -56,26 +57,30 @@ def run_job(
         last: Future | None = None
         for first in range(0, len(specs), size):
             batch = specs[first : first + size]
-            there = [(spec, record) for spec in batch if (record := store.get(spec.key))]
+            there = [(spec, record) for spec in batch if (record := recorded(spec, store))]
             for spec, record in there:
                 writer.submit(report, spec, done=True, status=record.result.get("status"))
             batch = [spec for spec in batch if spec not in dict(there)]
             if not batch:
                 continue
-            task = _attempt(batch, limit, keep, give_up)
-            if last:
-                last.result()
-            last = writer.submit(task)
+            for task in _attempt(batch, limit, keep, give_up):
+                if last:
+                    last.result()
+                last = writer.submit(task)
         if last:
             last.result()
     return reports
 
 
-def _attempt(batch: Sequence[Spec], limit: Budget | None, keep: Callable, give_up: Callable) -> Callable[[], None]:
-    """Run a batch now; what is to be done with what came of it."""
+def _attempt(
+    batch: Sequence[Spec], limit: Budget | None, keep: Callable, give_up: Callable
+) -> Iterator[Callable[[], None]]:
+    """Run a batch; what is to be done with what came of it. If it fails as one, each run is tried alone."""
     try:
-        records = perform(batch, limit)
+        yield partial(keep, perform(batch, limit), batch)
     except (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError) as error:
-        why = " ".join(f"{type(error).__name__}: {error}".split())[:500]
-        return partial(give_up, batch, why)
-    return partial(keep, records, batch)
+        if len(batch) > 1:
+            for spec in batch:
+                yield from _attempt([spec], limit, keep, give_up)
+        else:
+            yield partial(give_up, batch, " ".join(f"{type(error).__name__}: {error}".split())[:500])

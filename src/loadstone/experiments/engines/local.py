@@ -44,7 +44,8 @@ class LocalEngine:
 
     def start(self, store: Store, programs: str) -> subprocess.Popen:
         """Start a worker. Workers share their compiled programs in a folder that lives as long as the sweep."""
-        command = [sys.executable, "-m", "loadstone.experiments.engines.worker", str(store.folder)]
+        # -P: files in the current folder must not pass for modules.
+        command = [sys.executable, "-P", "-m", "loadstone.experiments.engines.worker", str(store.folder)]
         cores = max(1, len(os.sched_getaffinity(0)) // self.workers)
         shared = {"JAX_COMPILATION_CACHE_DIR": programs, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
         # NPROC is how XLA learns the size of its pool of threads. What the user has set for the programs comes first.
