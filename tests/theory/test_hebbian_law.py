@@ -4,7 +4,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from loadstone.theory.hebbian import accuracy, failure, least_rate, probability_all_stored, rate, target_mean
+from loadstone.theory.hebbian import (
+    accuracy,
+    failure,
+    least_rate,
+    probability_all_stored,
+    rate,
+    score_moments,
+    target_mean,
+)
 
 
 def test_against_simulated_scores():
@@ -67,3 +75,21 @@ def test_paper_cases():
 def test_bad_numbers_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"{name} is .* but must be"):
         call()
+
+
+def test_score_moments_by_monte_carlo():
+    """Many small instances; the error of each mean is measured from their scatter."""
+    p, d, draws = 12, 7, 4000
+    random = np.random.default_rng(5)
+    inputs, outputs = random.standard_normal((2, draws, p, d))
+    memory = np.einsum("npi,npj->nij", outputs, inputs) / d
+    scores = np.einsum("npi,nij,nqj->npq", outputs, memory, inputs) / d
+    on = np.einsum("npp->np", scores)
+    off_squares = ((scores**2).sum((1, 2)) - (on**2).sum(1)) / (p * (p - 1))
+    off, mean, deviation = score_moments(p, d)
+    for found, expected in (
+        (off_squares, off),
+        (on.mean(1), mean * off**0.5),
+        (((on - 1) ** 2).mean(1), deviation**2 * off),
+    ):
+        assert found.mean() == pytest.approx(expected, abs=4 * found.std() / np.sqrt(draws))

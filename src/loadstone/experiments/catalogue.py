@@ -69,12 +69,12 @@ def spectra(scale: str) -> list[Spec]:
 
 
 def scores(scale: str) -> list[Spec]:
-    """Both problems below, at and above the large-size threshold, trained to the end of the schedule."""
+    """Both problems at the paper's three loads and at the capacity of their size, trained to the schedule's end."""
     d = _SCORE_DIMENSION[scale]
     return [
-        Spec(problem, d, associations(load, d), seed, protocol=Protocol(stop="none"))
+        Spec(problem, d, p, seed, protocol=Protocol(stop="none"))
         for problem in ("original", "decoupled")
-        for load in _SCORE_LOADS
+        for p in (*(associations(load, d) for load in _SCORE_LOADS), _share(1, d))
         for seed in range(_SEEDS[scale])
     ]
 
@@ -94,15 +94,17 @@ def finite_size(scale: str) -> list[Spec]:
 def initial_spectra(scale: str) -> list[Spec]:
     """Factored memories as training finds them; p plays no part."""
     d = {"quick": 300, "paper": 1000}[scale]
-    return [Spec("original", d, 2, seed, kappa, solver="initial") for kappa in _KAPPAS for seed in range(_SEEDS[scale])]
+    # At kappa = 1 a memory has no factors; just below it has factors of full rank.
+    kappas = (*_KAPPAS[:-1], 0.9999)
+    return [Spec("original", d, 2, seed, kappa, solver="initial") for kappa in kappas for seed in range(_SEEDS[scale])]
 
 
 def hebbian(scale: str) -> list[Spec]:
-    """The Hebbian rule below, at and above its own threshold of 1/8."""
-    d = {"quick": 80, "paper": 150}[scale]
+    """The Hebbian rule at its own threshold of 1/8 and above."""
+    d = {"quick": 200, "paper": 500}[scale]
     return [
         Spec("original", d, associations(load, d), seed, solver="hebbian")
-        for load in (0.05, 0.125, 0.5)
+        for load in (0.125, 0.3, 1.0)
         for seed in range(_SEEDS[scale])
     ]
 

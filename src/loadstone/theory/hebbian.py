@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
+from loadstone.arguments import whole
 from loadstone.theory.checks import above, at_least, scalar
 
 #: Grid of z. The trapezium rule converges exponentially: the integrand is analytic in a strip of width pi / (2 z).
@@ -24,6 +25,18 @@ _WEIGHT = 0.02 * np.exp(-(_Z**2) / 2) / np.sqrt(2 * np.pi)
 def target_mean(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     """mu = sqrt(log p / alpha), the mean of the target's score in units of the rivals' deviation."""
     return scalar(np.sqrt(np.log(_associations(p)) / above("load", load, 0)))
+
+
+def score_moments(p: int, d: int) -> tuple[float, float, float]:
+    """Exact moments of the scores u_mu^T W e_rho / d of the Hebbian rule at any size, for Gaussian embeddings: variance
+    off the diagonal; mean and deviation on the diagonal, in units of the deviation off it.
+
+    Off the diagonal the terms of mu and rho contribute (d+2)/d^2 each and the other p - 2 terms 1/d^2 each; on it the
+    own term |u|^2 |e|^2 / d^2 has mean 1 and variance 4 (d+1) / d^2. The paper's p / d^2 is the limit p >> d.
+    """
+    p, d = whole("p", p, 2), whole("d", d, 1)
+    off, own = (p + 2 * d + 2) / d**2, (p + 4 * d + 3) / d**2
+    return off, off**-0.5, (own / off) ** 0.5
 
 
 def failure(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:

@@ -16,8 +16,9 @@ from loadstone.theory.storable import probability_storable
 _MARKS = {"decoupled": ("o", COLOURS[0], "decoupled, proved"), "original": ("s", COLOURS[1], "original, proved")}
 
 
-def draw_storable(records: dict[str, list[dict]], stem: Path) -> list[Path]:
-    """One panel per dimension, written beside `stem` as SVG, PDF and PNG."""
+def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
+    """One panel per dimension."""
+    records = _by_stream(rows)
     dimensions = sorted({record["d"] for record in records["capacities"]})
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
@@ -31,7 +32,19 @@ def draw_storable(records: dict[str, list[dict]], stem: Path) -> list[Path]:
         streams = max(record["streams"] for record in records["capacities"])
         figure.suptitle(f"Storable or not, proved for each of {streams} streams a curve", y=0.985, fontsize=10)
         figure.tight_layout(rect=(0, 0.15, 1, 1))
-        return save(figure, stem)
+        return save(figure, stem, records)
+
+
+def _by_stream(rows: list[dict]) -> dict[str, list[dict]]:
+    """Exact capacities, one list for each kind and dimension; where training was tried beside them."""
+    capacities = defaultdict(list)
+    for row in rows:
+        if row["solver"] == "capacity":
+            capacities[row["problem"], row["d"]].append(row["p_c"])
+    proved = [{"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c} for (problem, d), p_c in capacities.items()]
+    names = ("d", "p", "seed", "violations", "status")
+    trained = [{name: row[name] for name in names} for row in rows if row["solver"] == "adam"]
+    return {"capacities": proved, "trained": trained}
 
 
 def _panel(panel: Axes, d: int, records: dict[str, list[dict]]) -> None:

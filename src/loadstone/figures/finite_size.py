@@ -1,0 +1,100 @@
+"""How the threshold approaches 1/2: log(alpha_c(p) - 1/2) against log log p.
+
+Three kinds of points: proved capacities of streams, and where training by the paper's stop rule (99.9 %) or by the
+exact one (every association) first fails. The curve log p / D(p) has no free parameter.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, save
+from loadstone.theory.capacity import finite_capacity
+from loadstone.theory.load import load
+
+_MARKS = {"proved": "o", "exact stop": "^", "paper's stop": "v"}
+_INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
+
+
+def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
+    """Both problems, all sizes; each point with the error of its mean and the width of the grid of loads."""
+    points = _proved(rows) + _trained(rows)
+    with plt.rc_context(STYLE):
+        figure, panel = plt.subplots(figsize=(4.8, 4.6))
+        # Sizes beyond the points show where the curve bends towards slope -1.
+        p = np.unique(np.geomspace(20, 1e6, 80).astype(int))
+        panel.plot(_x(p), np.log(finite_capacity(p) - 0.5), color=PREDICTION, lw=1.4, label=r"$\log p / D(p)$, exact")
+        start = float(np.log(finite_capacity(p[-1]) - 0.5))
+        panel.plot(_x(p), start - (_x(p) - _x(p[-1])), color="0.6", lw=1, ls="--", label="slope $-1$")
+        for (problem, kind), group in sorted(_groups(points).items()):
+            x, alpha, error = (np.array([point[name] for point in group]) for name in ("log_log_p", "alpha", "error"))
+            high, low = np.log(alpha + error - 0.5), np.log(np.maximum(alpha - error - 0.5, 1e-3))
+            y = np.log(alpha - 0.5)
+            panel.errorbar(
+                x, y, [y - low, high - y], fmt=_MARKS[kind], color=_INKS[problem], ms=5, lw=1,
+                mfc=_INKS[problem] if kind == "proved" else "white", label=f"{problem}, {kind}",
+            )  # fmt: skip
+        panel.set(xlabel=r"$\log \log p$", ylabel=r"$\log(\alpha_c(p) - 1/2)$")
+        panel.set_title("Finite-size threshold", fontsize=10)
+        figure.legend(*panel.get_legend_handles_labels(), loc="lower center", ncols=2, frameon=False)
+        figure.tight_layout(rect=(0, 0.17, 1, 1))
+        return save(figure, stem, {"points": points})
+
+
+def _proved(rows: list[dict]) -> list[dict]:
+    found = defaultdict(list)
+    for row in rows:
+        if row["solver"] == "capacity" and row["p_c"] is not None:
+            found[row["problem"], row["d"]].append(row["p_c"])
+    return [_point(problem, d, "proved", p_c, 0.0) for (problem, d), p_c in sorted(found.items())]
+
+
+def _trained(rows: list[dict]) -> list[dict]:
+    """For each seed the largest p below its first failure; sizes at which every seed fails or none does say nothing."""
+    runs = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        if row["solver"] == "adam" and row["kappa"] == 1:
+            kind = {"paper": "paper's stop", "exact": "exact stop"}.get(row["protocol"]["stop"])
+            runs[row["problem"], row["d"], kind][row["seed"]][row["p"]] = row["status"] == "stop rule met"
+    points = []
+    for (problem, d, kind), seeds in sorted(runs.items()):
+        last = [_last_stored(met) for met in seeds.values()]
+        sizes = sorted({p for met in seeds.values() for p in met})
+        if kind and None not in last and len(sizes) > 3:
+            step = float(np.max(np.diff([load(p, d) for p in sizes])))
+            # The threshold lies between the last success and the first failure: in the middle, give or take.
+            points.append(_point(problem, d, kind, last, step))
+    return points
+
+
+def _last_stored(met: dict[int, bool]) -> int | None:
+    sizes = sorted(met)
+    failures = [p for p in sizes if not met[p]]
+    stored = [p for p in sizes if not failures or p < failures[0]]
+    return stored[-1] if stored and failures else None
+
+
+def _point(problem: str, d: int, kind: str, sizes: list[int], step: float) -> dict:
+    # A capacity of p says that the transition lies between p and p + 1.
+    alphas = np.array([load(p + 0.5 * (step == 0), d) for p in sizes]) + step / 2
+    spread = np.std(alphas, ddof=1) / np.sqrt(len(alphas)) if len(alphas) > 1 else 0.0
+    return {
+        "problem": problem, "d": d, "kind": kind, "seeds": len(sizes), "alpha": float(alphas.mean()),
+        "error": float(np.hypot(spread, step / np.sqrt(12))), "log_log_p": float(_x(np.mean(sizes))),
+    }  # fmt: skip
+
+
+def _groups(points: list[dict]) -> dict[tuple[str, str], list[dict]]:
+    groups = defaultdict(list)
+    for point in points:
+        if point["alpha"] > 0.5:
+            groups[point["problem"], point["kind"]].append(point)
+    return groups
+
+
+def _x(p: np.ndarray | float) -> np.ndarray | float:
+    return np.log(np.log(p))

@@ -1,0 +1,104 @@
+"""Accuracy or loss against load: original (solid), decoupled (dashed, with deviation), the Hebbian rule (dotted).
+
+One panel for each rank fraction, the predicted threshold of large sizes in red.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from loadstone.figures.style import PREDICTION, STYLE, colour, save
+from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
+from loadstone.theory.load import load
+
+_STYLES = {("original", "adam"): "-", ("decoupled", "adam"): "--", ("original", "hebbian"): ":"}
+_NAMES = {
+    ("original", "adam"): "original, trained",
+    ("decoupled", "adam"): "decoupled, trained (band: deviation)",
+    ("original", "hebbian"): "original, Hebbian",
+}
+_LABELS = {"accuracy": "accuracy", "loss": "cross-entropy (nats)"}
+
+
+def draw_equivalence(rows: list[dict], stem: Path) -> list[Path]:
+    """Accuracy against load at full rank, both problems."""
+    return _draw(_curves(rows, "accuracy"), "accuracy", "Original and decoupled are equally hard", stem)
+
+
+def draw_accuracy(rows: list[dict], stem: Path) -> list[Path]:
+    """The same for each rank fraction, and the Hebbian rule at full rank."""
+    return _draw(_curves(rows, "accuracy"), "accuracy", "Accuracy against load", stem)
+
+
+def draw_loss(rows: list[dict], stem: Path) -> list[Path]:
+    """Cross-entropy of the trained memories."""
+    trained = [row for row in rows if row["solver"] == "adam"]
+    return _draw(_curves(trained, "loss"), "loss", "Cross-entropy against load", stem)
+
+
+def _curves(rows: list[dict], quantity: str) -> list[dict]:
+    """Mean, deviation and number of seeds at each load, one curve for each way, dimension and rank fraction."""
+    points: dict[tuple, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        points[row["kappa"], row["problem"], row["solver"], row["d"]][row["p"]].append(row[quantity])
+    curves = []
+    for (kappa, problem, solver, d), found in sorted(points.items()):
+        p = sorted(found)
+        curves.append(
+            {"kappa": kappa, "problem": problem, "solver": solver, "d": d, "p": p}
+            | {"load": [float(load(one, d)) for one in p], "mean": [float(np.mean(found[one])) for one in p]}
+            | {"deviation": [float(np.std(found[one])) for one in p], "seeds": [len(found[one]) for one in p]}
+        )
+    return curves
+
+
+def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Path]:
+    kappas = sorted({curve["kappa"] for curve in curves})
+    dimensions = sorted({curve["d"] for curve in curves})
+    with plt.rc_context(STYLE):
+        width = max(5.4, 3.3 * len(kappas))
+        figure, axes = plt.subplots(1, len(kappas), figsize=(width, 3.6), sharey=True, squeeze=False)
+        for panel, kappa in zip(axes[0], kappas):
+            _panel(panel, [curve for curve in curves if curve["kappa"] == kappa], kappa, quantity)
+        axes[0, 0].set_ylabel(_LABELS[quantity])
+        used = {(curve["problem"], curve["solver"]) for curve in curves}
+        handles = [Line2D([], [], color=colour(d), label=f"d = {d}") for d in dimensions]
+        handles += [Line2D([], [], color="0.3", ls=_STYLES[way], label=_NAMES[way]) for way in _STYLES if way in used]
+        handles += [Line2D([], [], color=PREDICTION, lw=1, ls=(0, (6, 2)), label="predicted threshold, large d")]
+        columns = 2 if len(kappas) == 1 else 4
+        rows = -(-len(handles) // columns)
+        figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
+        figure.suptitle(f"{title} ({_seeds(curves)} a point)", y=0.985, fontsize=10)
+        figure.tight_layout(rect=(0, 0.055 * rows, 1, 1))
+        return save(figure, stem, {"quantity": quantity, "curves": curves})
+
+
+def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None:
+    for curve in curves:
+        style, ink = _STYLES[curve["problem"], curve["solver"]], colour(curve["d"])
+        loads, mean, deviation = (np.array(curve[name]) for name in ("load", "mean", "deviation"))
+        panel.plot(loads, mean, style, color=ink, lw=1.4)
+        if curve["problem"] == "decoupled":
+            panel.fill_between(loads, mean - deviation, mean + deviation, color=ink, alpha=0.15, lw=0)
+    lines = [(capacity(kappa), r"$\alpha_c$")]
+    if any(curve["solver"] == "hebbian" for curve in curves):
+        lines.append((HEBBIAN_CAPACITY, r"$\alpha_c^{\mathrm{Hebb}}$"))
+    for threshold, name in lines:
+        panel.axvline(threshold, color=PREDICTION, lw=1, ls=(0, (6, 2)))
+        panel.annotate(
+            f"{name} = {threshold:.3f}", (threshold, 1.0), (0, 3), xycoords=("data", "axes fraction"),
+            textcoords="offset points", color=PREDICTION, fontsize=7.5, ha="center", va="bottom",
+        )  # fmt: skip
+    panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylim=(0, 1.03 if quantity == "accuracy" else None))
+    panel.set_title(rf"$\kappa = {kappa:g}$", pad=17)
+
+
+def _seeds(curves: list[dict]) -> str:
+    counts = {count for curve in curves for count in curve["seeds"]}
+    return f"{min(counts)} seeds" if len(counts) == 1 else f"{min(counts)} to {max(counts)} seeds"

@@ -1,0 +1,141 @@
+"""Scores of targets and of the others, in units of the deviation of the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from loadstone.figures.style import OTHERS, STYLE, TARGET, save
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.hebbian import score_moments, target_mean
+from loadstone.theory.load import load
+from loadstone.theory.scores import rival_density, target_density
+
+#: Bins of the records are finer than what a figure can show.
+_TOGETHER = 4
+
+
+def draw_scores(rows: list[dict], stem: Path) -> list[Path]:
+    """Targets (red) and others (grey) of all associations: a row for each load, a column for each problem."""
+    return _grid(rows, stem, _all_associations, "Scores of all associations")
+
+
+def draw_single(rows: list[dict], stem: Path) -> list[Path]:
+    """The same for one association, with its target and its best rival marked."""
+    return _grid([row for row in rows if row["seed"] == 0], stem, _one_association, "Scores of one association")
+
+
+def draw_hebbian(rows: list[dict], stem: Path) -> list[Path]:
+    """Diagonal and off-diagonal scores of the Hebbian rule with the Gaussian laws of large size."""
+    return _grid(rows, stem, _hebbian, "Scores of the Hebbian rule")
+
+
+def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
+    problems = [problem for problem in ("original", "decoupled") if any(row["problem"] == problem for row in rows)]
+    sizes = sorted({row["p"] for row in rows})
+    d = rows[0]["d"]
+    across = len(problems) == 1
+    shape = (1, len(sizes)) if across else (len(sizes), len(problems))
+    numbers = []
+    with plt.rc_context(STYLE):
+        size = (3.2 * shape[1], 0.9 + (2.5 if across else 1.9) * shape[0])
+        figure, axes = plt.subplots(*shape, figsize=size, sharex=not across, squeeze=False)
+        for place, p in enumerate(sizes):
+            for column, problem in enumerate(problems):
+                panel = axes[0, place] if across else axes[place, column]
+                chosen = [row for row in rows if row["problem"] == problem and row["p"] == p]
+                numbers.append({"problem": problem, "d": d, "p": p, "seeds": len(chosen)} | draw(panel, chosen, p, d))
+                panel.set_title(rf"{problem}, $\alpha$ = {load(p, d):.2f} (p = {p})", fontsize=8.5)
+                panel.set_yticks([])
+        for panel in axes[-1]:
+            panel.set_xlabel("score / deviation of the others")
+        labels = {}
+        for panel in axes.flat:
+            labels |= dict(zip(*reversed(panel.get_legend_handles_labels())))
+        columns = 3 if across else 2
+        lines = -(-len(labels) // columns)
+        options = {"loc": "lower center", "ncols": columns, "frameon": False, "bbox_to_anchor": (0.5, 0)}
+        figure.legend(list(labels.values()), list(labels), **options)
+        seeds = len({row["seed"] for row in rows})
+        count = f"{seeds} seeds" if seeds > 1 else "1 seed"
+        figure.suptitle(f"{title}, d = {d} ({count})", y=0.99, fontsize=10)
+        figure.tight_layout(rect=(0, (0.12 + 0.2 * lines) / size[1], 1, 1))
+        return save(figure, stem, {"panels": numbers})
+
+
+def _all_associations(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+    edges, density = _densities(rows, ("target", "others"))
+    _shade(panel, edges, density["others"], OTHERS, "others")
+    _shade(panel, edges, density["target"], TARGET, "targets")
+    if p == round(float(capacity_associations(d))):
+        grid = np.linspace(-4, 8, 601)
+        panel.plot(grid, rival_density(grid, p), color="0.25", lw=1.1, ls="--", label="others, law at capacity")
+        panel.plot(grid, target_density(grid, p), color=TARGET, lw=1.1, ls="--", label="targets, law at capacity")
+        panel.annotate("at capacity", (0.03, 0.86), xycoords="axes fraction", fontsize=8, color="0.25")
+    panel.set(xlim=(-4.5, 6.5))
+    return {"edges": edges.tolist()} | {name: values.tolist() for name, values in density.items()}
+
+
+def _one_association(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+    (row,) = rows
+    first, edges = row["scores"]["first"], _edges(row)
+    density = _normal(np.array(first["others"]), edges)
+    edges, density = _coarse(edges, density, 2 * _TOGETHER)
+    _shade(panel, edges, density, OTHERS, "others")
+    panel.axvline(first["target"], color=TARGET, lw=1.6, label="target")
+    panel.axvline(first["rival"], color="black", lw=1, ls=":", label="best rival")
+    stored = "stored" if first["target"] > first["rival"] else "not stored"
+    panel.annotate(stored, (0.03, 0.88), xycoords="axes fraction", fontsize=8, color="0.25")
+    panel.set(xlim=(-4.5, 6.5))
+    return {"edges": edges.tolist(), "others": density.tolist(), "target": first["target"], "rival": first["rival"]}
+
+
+def _hebbian(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+    edges, density = _densities(rows, ("target", "others"))
+    _shade(panel, edges, density["others"], OTHERS, "off the diagonal")
+    _shade(panel, edges, density["target"], TARGET, "on the diagonal")
+    grid = np.linspace(-5, edges[-1], 651)
+    centre = float(target_mean(p, load(p, d)))
+    _, mean, deviation = score_moments(p, d)
+    for middle, width, ink, style, name in (
+        (0, 1, "0.25", "--", "normal of deviation 1"),
+        (mean, deviation, TARGET, "--", "normal with the exact moments"),
+        (centre, 1, TARGET, ":", "normal of the limit p >> d"),
+    ):
+        law = np.exp(-(((grid - middle) / width) ** 2) / 2) / (width * np.sqrt(2 * np.pi))
+        panel.plot(grid, law, style, color=ink, lw=1.1, label=name)
+    # The outermost bins of a record hold everything beyond, so they are not shown.
+    panel.set(xlim=(-5, edges[-2]))
+    laws = {"limit_mean": centre, "exact_mean": mean, "exact_deviation": deviation}
+    return {"edges": edges.tolist()} | laws | {name: one.tolist() for name, one in density.items()}
+
+
+def _densities(rows: list[dict], names: tuple[str, ...]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Histograms of all seeds together, as densities."""
+    edges = _edges(rows[0])
+    found = {}
+    for name in names:
+        counts = np.sum([row["scores"][name] for row in rows], axis=0)
+        coarse, found[name] = _coarse(edges, _normal(counts, edges), _TOGETHER)
+    return coarse, found
+
+
+def _edges(row: dict) -> np.ndarray:
+    histogram = row["scores"]
+    return np.linspace(histogram["low"], histogram["high"], len(histogram["others"]) + 1)
+
+
+def _normal(counts: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    return counts / (counts.sum() * (edges[1] - edges[0]))
+
+
+def _coarse(edges: np.ndarray, density: np.ndarray, together: int) -> tuple[np.ndarray, np.ndarray]:
+    return edges[::together], density.reshape(-1, together).mean(axis=1)
+
+
+def _shade(panel: Axes, edges: np.ndarray, density: np.ndarray, ink: str, name: str) -> None:
+    panel.stairs(density, edges, fill=True, color=ink, alpha=0.45, label=name)
+    panel.stairs(density, edges, color=ink, lw=0.8)

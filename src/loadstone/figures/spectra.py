@@ -1,0 +1,109 @@
+"""Singular values: at the threshold of each size beside the law at capacity, and at initialisation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, colour, save
+from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored
+
+_FINE = np.linspace(0, 2, 801)
+
+
+def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
+    """Non-zero singular values at the threshold: original above, decoupled below, one column for each rank fraction."""
+    kappas = sorted({row["kappa"] for row in rows})
+    problems = ("original", "decoupled")
+    numbers = []
+    with plt.rc_context(STYLE):
+        size = (3.1 * len(kappas), 4.9)
+        figure, axes = plt.subplots(2, len(kappas), figsize=size, sharex=True, squeeze=False)
+        for line, problem in zip(axes, problems):
+            for panel, kappa in zip(line, kappas):
+                chosen = [row for row in rows if row["problem"] == problem and row["kappa"] == kappa]
+                numbers += _histograms(panel, chosen)
+                initial = initial_factored(kappa).nonzero()
+                _law(panel, at_capacity(kappa).nonzero(), "at capacity, large d", color="black", lw=1.4)
+                _law(panel, initial, "factors at initialisation, large d", color=PREDICTION, lw=1.2, ls="--")
+                top = float(at_capacity(kappa).nonzero().density(at_capacity(kappa).lower))
+                panel.set_ylim(0, max(1.5, 1.35 * top))
+            line[0].set_ylabel(f"{problem}: density")
+        for panel, kappa in zip(axes[0], kappas):
+            panel.set_title(rf"$\kappa = {kappa:g}$")
+        for panel in axes[1]:
+            panel.set_xlabel("non-zero singular value (largest: 2)")
+        handles, names = _all_labels(axes)
+        figure.legend(handles, names, loc="lower center", ncols=4, frameon=False, bbox_to_anchor=(0.5, 0))
+        seeds = len({row["seed"] for row in rows})
+        figure.suptitle(f"Spectra at the threshold ({seeds} seeds a histogram)", y=0.985, fontsize=10)
+        figure.tight_layout(rect=(0, 0.1, 1, 1))
+        return save(figure, stem, {"histograms": numbers})
+
+
+def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
+    """W = U V^T at initialisation; below full rank an arrow stands for the share of values that are zero."""
+    kappas = sorted({row["kappa"] for row in rows})
+    numbers = []
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, len(kappas), figsize=(3.1 * len(kappas), 3.0), sharex=True, squeeze=False)
+        for panel, kappa in zip(axes[0], kappas):
+            law = initial_factored(kappa)
+            numbers += _histograms(panel, [row for row in rows if row["kappa"] == kappa], law.share)
+            _law(panel, law, "predicted, large d", color="black", lw=1.4)
+            top = panel.get_ylim()[1]
+            if law.atom > 0.01:
+                panel.annotate("", (0, top), (0, 0), arrowprops={"arrowstyle": "->", "color": PREDICTION, "lw": 1.5})
+                words = {"xycoords": "axes fraction", "color": PREDICTION, "fontsize": 8, "va": "bottom"}
+                panel.annotate(f"{law.atom:.2g} at zero", (0, 1.01), **words)
+            panel.set(xlabel="singular value (largest: 2)", xlim=(-0.05, 2.1), ylim=(0, top))
+            panel.set_title(rf"$\kappa = {kappa:.3g}$", pad=14)
+        axes[0, 0].set_ylabel("density")
+        handles, names = _all_labels(axes)
+        figure.legend(handles, names, loc="lower center", ncols=4, frameon=False, bbox_to_anchor=(0.5, 0))
+        seeds = len({row["seed"] for row in rows})
+        figure.suptitle(f"Spectra at initialisation ({seeds} seeds)", y=0.985, fontsize=10)
+        figure.tight_layout(rect=(0, 0.09, 1, 1))
+        return save(figure, stem, {"histograms": numbers})
+
+
+def _histograms(panel: Axes, rows: list[dict], share: float = 1.0) -> list[dict]:
+    """Shaded histograms of the values of all seeds, one for each dimension; their mass is `share`."""
+    numbers = []
+    for d in sorted({row["d"] for row in rows}):
+        chosen = [row for row in rows if row["d"] == d]
+        values = np.concatenate([row["singular_values"] for row in chosen])
+        # About as many values in a bin as there are bins; the largest value of each memory is 2 by definition.
+        bins = np.linspace(0, 2, int(np.clip(np.sqrt(len(values)), 8, 40)) + 1)
+        counts = np.histogram(np.minimum(values, 2), bins)[0]
+        density = share * counts / (len(values) * (bins[1] - bins[0]))
+        ink = COLOURS[0] if share < 1 or len({row["d"] for row in rows}) == 1 else colour(d)
+        panel.stairs(density, bins, fill=True, color=ink, alpha=0.3, label=f"d = {d}")
+        panel.stairs(density, bins, color=ink, lw=0.8, alpha=0.9)
+        first = chosen[0]
+        numbers.append(
+            {"problem": first["problem"], "kappa": first["kappa"], "d": d, "p": first["p"], "seeds": len(chosen)}
+            | {"edges": bins.tolist(), "density": density.tolist()}
+        )
+    return numbers
+
+
+def _law(panel: Axes, law: Spectrum, name: str, **style: object) -> None:
+    # Where a law begins with a jump, the line begins there too.
+    inside = _FINE[(_FINE >= law.lower) & (_FINE < law.upper)]
+    grid = np.concatenate([[law.lower], inside[inside > 0], [law.upper]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = np.array(law.density(grid))
+    density[~np.isfinite(density)] = np.nan
+    panel.plot(grid, density, label=name, **style)
+
+
+def _all_labels(axes: np.ndarray) -> tuple[list, list]:
+    found = {}
+    for panel in axes.flat:
+        for handle, name in zip(*panel.get_legend_handles_labels()):
+            found.setdefault(name, handle)
+    return list(found.values()), list(found)

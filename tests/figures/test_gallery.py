@@ -1,0 +1,102 @@
+"""Figures from real records: drawn, faithful to their numbers, and the same bytes every time."""
+
+import json
+
+import numpy as np
+import pytest
+
+from loadstone.cli.reproduce import FIGURES
+from loadstone.experiments.catalogue import CATALOGUE
+from loadstone.experiments.result import perform
+from loadstone.experiments.spec import Spec
+from loadstone.figures.gallery import GALLERY
+from loadstone.figures.style import COLOURS, colour
+from loadstone.memories.training import Protocol
+from loadstone.theory.load import load
+
+SHORT = Protocol(steps=60)
+TRAINED = [
+    Spec(problem, 10, p, seed, kappa, protocol=SHORT)
+    for problem in ("original", "decoupled")
+    for p in (15, 30)
+    for kappa in (0.5, 1.0)
+    for seed in range(2)
+]
+HEBBIAN = [Spec("original", 10, p, seed, solver="hebbian") for p in (15, 30) for seed in range(2)]
+SPECS = {
+    "equivalence": [spec for spec in TRAINED if spec.kappa == 1],
+    "accuracy": TRAINED + HEBBIAN,
+    "spectra": [spec for spec in TRAINED if spec.p == 30],
+    "scores": [spec for spec in TRAINED if spec.kappa == 1],
+    "single": [spec for spec in TRAINED if spec.kappa == 1],
+    "loss": TRAINED + HEBBIAN,
+    "finite-size": [Spec("original", 10, p, seed, protocol=SHORT) for p in (10, 20, 30, 60) for seed in range(2)]
+    + [Spec("decoupled", 6, 12, seed, solver="capacity") for seed in range(3)],
+    "initial-spectra": [Spec("original", 60, 2, seed, k, solver="initial") for k in (0.5, 0.9999) for seed in range(2)],
+    "hebbian": HEBBIAN,
+    "capacity": [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
+    + [Spec("original", 6, p, seed, protocol=SHORT) for p in (6, 12) for seed in range(2)],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows():
+    found = {}
+    for specs in SPECS.values():
+        for spec in specs:
+            if spec not in found:
+                (record,) = perform([spec])
+                found[spec] = record.spec | record.result
+    return {name: [found[spec] for spec in specs] for name, specs in SPECS.items()}
+
+
+def test_names_agree_everywhere():
+    assert set(FIGURES) == set(GALLERY) == set(SPECS) and set(GALLERY) <= set(CATALOGUE)
+
+
+@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.xdist_group("gallery")
+def test_each_is_written_four_times_with_the_same_bytes_from_the_same_rows(name, rows, tmp_path):
+    contents = []
+    for turn in ("first", "second"):
+        (tmp_path / turn).mkdir()
+        paths = GALLERY[name](rows[name], tmp_path / turn / name)
+        assert [path.name for path in paths] == [f"{name}.{ending}" for ending in ("svg", "pdf", "png", "json")]
+        contents.append([path.read_bytes() for path in paths])
+    assert contents[0] == contents[1]
+    assert contents[0][2].startswith(b"\x89PNG") and len(contents[0][2]) > 10_000
+
+
+@pytest.mark.xdist_group("gallery")
+def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path):
+    GALLERY["accuracy"](rows["accuracy"], tmp_path / "a")
+    curves = json.loads((tmp_path / "a.json").read_text())["curves"]
+    assert len(curves) == 2 * 2 + 1
+    for curve in curves:
+        for place, p in enumerate(curve["p"]):
+            names = ("problem", "solver", "kappa", "d")
+            chosen = [
+                row["accuracy"] for row in rows["accuracy"]
+                if row["p"] == p and all(row[name] == curve[name] for name in names)
+            ]  # fmt: skip
+            assert curve["seeds"][place] == len(chosen) == 2 and curve["load"][place] == pytest.approx(load(p, 10))
+            assert curve["mean"][place] == pytest.approx(np.mean(chosen))
+            assert curve["deviation"][place] == pytest.approx(np.std(chosen))
+
+
+@pytest.mark.xdist_group("gallery")
+def test_densities_have_the_mass_that_they_should(rows, tmp_path):
+    for name in ("spectra", "initial-spectra"):
+        GALLERY[name](rows[name], tmp_path / name)
+        for one in json.loads((tmp_path / f"{name}.json").read_text())["histograms"]:
+            mass = np.sum(np.diff(one["edges"]) * one["density"])
+            assert mass == pytest.approx(one["kappa"] if name == "initial-spectra" else 1)
+    for name in ("scores", "hebbian"):
+        GALLERY[name](rows[name], tmp_path / name)
+        for one in json.loads((tmp_path / f"{name}.json").read_text())["panels"]:
+            for part in ("target", "others"):
+                assert np.sum(np.diff(one["edges"]) * one[part]) == pytest.approx(1)
+
+
+def test_the_papers_dimensions_have_colours_of_their_own():
+    assert sorted(colour(d) for d in (50, 100, 150, 300, 400, 500)) == sorted(COLOURS) and colour(20) != colour(40)
