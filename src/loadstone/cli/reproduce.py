@@ -15,7 +15,7 @@ from loadstone.files import check_writable
 #: The figures of `loadstone.figures.gallery`, which takes a second to import.
 FIGURES = (
     "equivalence", "accuracy", "spectra", "scores", "single", "loss", "finite-size", "initial-spectra", "hebbian",
-    "capacity",
+    "capacity", "phase",
 )  # fmt: skip
 
 

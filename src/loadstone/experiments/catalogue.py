@@ -139,6 +139,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "initial-spectra": initial_spectra,
     "hebbian": hebbian,
     "capacity": capacity,
+    "phase": accuracy,
 }
 
 

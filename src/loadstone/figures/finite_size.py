@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, save
+from loadstone.figures.thresholds import trained_thresholds
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.load import load
 
@@ -31,11 +32,11 @@ def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
         start = float(np.log(finite_capacity(p[-1]) - 0.5))
         panel.plot(_x(p), start - (_x(p) - _x(p[-1])), color="0.6", lw=1, ls="--", label="slope $-1$")
         for (problem, kind), group in sorted(_groups(points).items()):
-            x, alpha, error = (np.array([point[name] for point in group]) for name in ("log_log_p", "alpha", "error"))
+            x, alpha, error = (np.array([point[name] for point in group]) for name in ("p", "alpha", "error"))
             high, low = np.log(alpha + error - 0.5), np.log(np.maximum(alpha - error - 0.5, 1e-3))
             y = np.log(alpha - 0.5)
             panel.errorbar(
-                x, y, [y - low, high - y], fmt=_MARKS[kind], color=_INKS[problem], ms=5, lw=1,
+                _x(x), y, [y - low, high - y], fmt=_MARKS[kind], color=_INKS[problem], ms=5, lw=1,
                 mfc=_INKS[problem] if kind == "proved" else "white", label=f"{problem}, {kind}",
             )  # fmt: skip
         panel.set(xlabel=r"$\log \log p$", ylabel=r"$\log(\alpha_c(p) - 1/2)$")
@@ -46,46 +47,30 @@ def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
 
 
 def _proved(rows: list[dict]) -> list[dict]:
+    """Mean capacity of the streams of each kind and dimension: a capacity of p lies between p and p + 1."""
     found = defaultdict(list)
     for row in rows:
         if row["solver"] == "capacity" and row["p_c"] is not None:
-            found[row["problem"], row["d"]].append(row["p_c"])
-    return [_point(problem, d, "proved", p_c, 0.0) for (problem, d), p_c in sorted(found.items())]
-
-
-def _trained(rows: list[dict]) -> list[dict]:
-    """For each seed the largest p below its first failure; sizes at which every seed fails or none does say nothing."""
-    runs = defaultdict(lambda: defaultdict(dict))
-    for row in rows:
-        if row["solver"] == "adam" and row["kappa"] == 1:
-            kind = {"paper": "paper's stop", "exact": "exact stop"}.get(row["protocol"]["stop"])
-            runs[row["problem"], row["d"], kind][row["seed"]][row["p"]] = row["status"] == "stop rule met"
+            found[row["problem"], row["d"]].append(row["p_c"] + 0.5)
     points = []
-    for (problem, d, kind), seeds in sorted(runs.items()):
-        last = [_last_stored(met) for met in seeds.values()]
-        sizes = sorted({p for met in seeds.values() for p in met})
-        if kind and None not in last and len(sizes) > 3:
-            step = float(np.max(np.diff([load(p, d) for p in sizes])))
-            # The threshold lies between the last success and the first failure: in the middle, give or take.
-            points.append(_point(problem, d, kind, last, step))
+    for (problem, d), sizes in sorted(found.items()):
+        alphas = load(np.array(sizes), d)
+        error = float(np.std(alphas) / np.sqrt(len(sizes)))
+        points.append(
+            {"problem": problem, "d": d, "kind": "proved", "seeds": len(sizes), "p": float(np.mean(sizes))}
+            | {"alpha": float(np.mean(alphas)), "error": error}
+        )
     return points
 
 
-def _last_stored(met: dict[int, bool]) -> int | None:
-    sizes = sorted(met)
-    failures = [p for p in sizes if not met[p]]
-    stored = [p for p in sizes if not failures or p < failures[0]]
-    return stored[-1] if stored and failures else None
-
-
-def _point(problem: str, d: int, kind: str, sizes: list[int], step: float) -> dict:
-    # A capacity of p says that the transition lies between p and p + 1.
-    alphas = np.array([load(p + 0.5 * (step == 0), d) for p in sizes]) + step / 2
-    spread = np.std(alphas, ddof=1) / np.sqrt(len(alphas)) if len(alphas) > 1 else 0.0
-    return {
-        "problem": problem, "d": d, "kind": kind, "seeds": len(sizes), "alpha": float(alphas.mean()),
-        "error": float(np.hypot(spread, step / np.sqrt(12))), "log_log_p": float(_x(np.mean(sizes))),
-    }  # fmt: skip
+def _trained(rows: list[dict]) -> list[dict]:
+    """Full memories at sizes where a whole range of loads was tried."""
+    tried = defaultdict(set)
+    for row in rows:
+        tried[row["d"]].add(row["p"])
+    kinds = {"paper": "paper's stop", "exact": "exact stop"}
+    points = [point for point in trained_thresholds(rows) if point["kappa"] == 1 and len(tried[point["d"]]) > 3]
+    return [point | {"kind": kinds[point["stop"]]} for point in points]
 
 
 def _groups(points: list[dict]) -> dict[tuple[str, str], list[dict]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from loadstone.figures.capacity import draw_capacity
 from loadstone.figures.finite_size import draw_finite_size
 from loadstone.figures.load_curves import draw_accuracy, draw_equivalence, draw_loss
+from loadstone.figures.phase import draw_phase
 from loadstone.figures.scores import draw_hebbian, draw_scores, draw_single
 from loadstone.figures.spectra import draw_initial_spectra, draw_spectra
 
@@ -23,4 +24,5 @@ GALLERY: dict[str, Callable[[list[dict], Path], list[Path]]] = {
     "initial-spectra": draw_initial_spectra,
     "hebbian": draw_hebbian,
     "capacity": draw_capacity,
+    "phase": draw_phase,
 }
