@@ -28,14 +28,17 @@ from loadstone.experiments.sweep import Progress, run_sweep  # noqa: E402
 WORKERS = 2
 
 
-def specs_of(runs: int) -> list[Spec]:
-    """The smallest runs of the catalogue's quick scale, at the threshold."""
-    return [Spec("original", 20, 85, seed) for seed in range(runs)]
+#: The smallest runs of the catalogue's quick scale, at the threshold; and runs that are smaller still.
+SIZES = {20: 85, 12: 30}
 
 
-def bare_loop(runs: int) -> None:
+def specs_of(d: int, runs: int) -> list[Spec]:
+    return [Spec("original", d, SIZES[d], seed) for seed in range(runs)]
+
+
+def bare_loop(d: int, runs: int) -> None:
     """Two loops side by side, so that both cores are as busy as in the sweep. Prints the seconds of this one."""
-    specs = specs_of(runs)
+    specs = specs_of(d, runs)
     perform(specs[:1])
     began = time.perf_counter()
     for spec in specs:
@@ -43,15 +46,15 @@ def bare_loop(runs: int) -> None:
     print(time.perf_counter() - began)
 
 
-def ideal(runs: int) -> float:
+def ideal(d: int, runs: int) -> float:
     """Seconds that two bare loops need for half of the runs each, at the same time."""
     half = runs // WORKERS
-    command = [sys.executable, __file__, "--bare", str(half)]
+    command = [sys.executable, __file__, "--d", str(d), "--bare", str(half)]
     loops = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(WORKERS)]
     return statistics.mean(float(loop.communicate()[0]) for loop in loops)
 
 
-def sweep(runs: int) -> tuple[float, float]:
+def sweep(d: int, runs: int) -> tuple[float, float]:
     """Seconds of a sweep: in all, and by its pace between a tenth and nine tenths of its runs, when all workers are
     started and none has ended."""
     marks: dict[int, float] = {}
@@ -61,7 +64,7 @@ def sweep(runs: int) -> tuple[float, float]:
 
     with tempfile.TemporaryDirectory(dir=".") as folder:
         began = time.perf_counter()
-        outcome = run_sweep(specs_of(runs), Store(folder), LocalEngine(WORKERS), watch)
+        outcome = run_sweep(specs_of(d, runs), Store(folder), LocalEngine(WORKERS), watch)
         ended = time.perf_counter()
     assert outcome.complete
     return ended - began, (marks[runs * 9 // 10] - marks[runs // 10]) / 0.8
@@ -70,30 +73,31 @@ def sweep(runs: int) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--d", type=int, choices=SIZES, nargs="+", default=list(SIZES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bare", type=int)
     parser.add_argument("--out")
     arguments = parser.parse_args()
     if arguments.bare:
-        return bare_loop(arguments.bare)
-    rows = []
-    for _ in range(arguments.rounds):
-        best, (whole, steady) = ideal(arguments.runs), sweep(arguments.runs)
-        rows.append(
-            {
-                "ideal_seconds": best,
-                "sweep_seconds": steady,
-                "with_start_seconds": whole,
-                "share_of_ideal": best / steady,
-                "overhead_ms": 1e3 * (steady - best) * WORKERS / arguments.runs,
-            }
-        )
-        print({name: round(value, 3) for name, value in rows[-1].items()}, flush=True)
-    middle = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
-    print("median", {name: round(value, 3) for name, value in middle.items()})
+        return bare_loop(arguments.d[0], arguments.bare)
+    results = []
+    for d in arguments.d:
+        rows = [measure(d, arguments.runs) for _ in range(arguments.rounds)]
+        middle = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+        results.append({"d": d, "p": SIZES[d], "rounds": rows, "median": middle})
+        print(f"d = {d}, median:", {name: round(value, 3) for name, value in middle.items()}, flush=True)
     if arguments.out:
         with open(arguments.out, "w") as file:
-            json.dump({"runs": arguments.runs, "workers": WORKERS, "rounds": rows, "median": middle}, file, indent=1)
+            json.dump({"runs": arguments.runs, "workers": WORKERS, "results": results}, file, indent=1)
+
+
+def measure(d: int, runs: int) -> dict[str, float]:
+    """One round: the loops, then the sweep."""
+    best, (whole, steady) = ideal(d, runs), sweep(d, runs)
+    row = {"ideal_seconds": best, "sweep_seconds": steady, "with_start_seconds": whole, "share_of_ideal": best / steady}
+    row["overhead_ms"] = 1e3 * (steady - best) * WORKERS / runs
+    print({name: round(value, 3) for name, value in row.items()}, flush=True)
+    return row
 
 
 if __name__ == "__main__":

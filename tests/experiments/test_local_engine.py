@@ -117,7 +117,8 @@ def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path):
     }
     halved = json.loads(run("status", grid, "--store", store.folder, "--workers", 2, "--json")[1])
     assert halved["seconds_left"] == pytest.approx(status["seconds_left"] / 2) and status["seconds_left"] > 0
-    assert "time" not in run("status", "--store", store.folder)[2]
+    shown = run("status", "--store", store.folder)[1]
+    assert "records" in shown and "missing" not in shown  # without a grid nothing can be missing
 
 
 def test_a_killed_driver_loses_only_the_runs_in_flight(grid, expected, tmp_path):
@@ -269,6 +270,7 @@ BAD = {
     "dask options": (["run", "accuracy", "--store", "s", "--address", "tcp://127.0.0.1:1"], "add --engine dask"),
     "dask workers": (["run", "accuracy", "--store", "s", "--engine", "dask", "--workers", 2], "leave --workers out"),
     "no store": (["status", "--store", "s"], "store is 's', but must be the folder of a store"),
+    "empty store": (["run", "accuracy", "--store", ""], "store is ''"),
     "unknown scale": (["run", "accuracy", "--store", "s", "--scale", "big"], "scale is 'big'"),
 }
 

@@ -37,6 +37,16 @@ def test_workers_begin_with_different_shapes_and_share_when_none_is_left():
     assert plan.take(first[0].shape, "cpu") == LONG[1:2]
 
 
+def test_a_worker_that_moves_on_leaves_its_shape_free():
+    plan = Plan(LONG + SHORT, 4)
+    (first,) = plan.take(None, "cpu")
+    for _ in LONG[1:]:
+        plan.take(first.shape, "cpu")
+    assert plan.take(first.shape, "cpu") == SHORT[:1]
+    plan.put_back([first])
+    assert plan.take(None, "cpu") == [first]
+
+
 def test_what_a_dead_worker_had_comes_back_first():
     plan = Plan(LONG, 2)
     (spec,) = plan.take(None, "cpu")

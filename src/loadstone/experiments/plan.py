@@ -22,8 +22,8 @@ def cost(spec: Spec) -> float:
 
 
 def batch_size(spec: Spec, platform: str) -> int:
-    """How many seeds of this shape to train together. On a CPU it does not pay, and a run alone has the same last
-    digits in every sweep."""
+    """How many seeds of this shape to train together. On a CPU it hardly pays, and a run alone has the same last
+    digits whatever is run beside it."""
     small = spec.solver == "adam" and spec.problem == "original" and spec.p * spec.d <= _SMALL
     return _BATCH if platform != "cpu" and small else 1
 
@@ -60,6 +60,7 @@ class Plan:
         shape = last
         if last not in self._waiting:
             # They wait in the order of their length.
+            self.leave(last)
             free = (shape for shape in self._waiting if self._taken_by[shape] <= 0)
             shape = next(free, next(iter(self._waiting)))
             self._taken_by[shape] += 1
@@ -73,7 +74,7 @@ class Plan:
         return taken
 
     def leave(self, last: Spec | None) -> None:
-        """A worker whose last shape was `last` is gone."""
+        """A worker whose last shape was `last` is at it no more."""
         if last is not None:
             self._taken_by[last] -= 1
 

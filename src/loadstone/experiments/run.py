@@ -1,14 +1,17 @@
-"""From specs to measured runs; seeds of small problems train as one batch."""
+"""From specs to measured runs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import groupby
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
+from loadstone.experiments.plan import batch_size
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Measurement, measure
 from loadstone.memories.hebbian import hebbian
@@ -20,9 +23,6 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
-
-#: Seeds of problems whose inputs have at most this many components train as one batch, this many at a time.
-_SMALL, _BATCH = 50_000, 5
 
 Advance = Callable[[int, str], None]
 
@@ -40,10 +40,6 @@ class Run:
     seconds: float
     loss_trace: Float[np.ndarray, "steps+1"]
     accuracy_trace: Float[np.ndarray, "steps+1"]
-
-    def record(self) -> dict[str, object]:
-        """The numbers of this run, with the words that identify it."""
-        return self.spec.about() | self.outcome() | {"form": self.form}
 
     def outcome(self) -> dict[str, object]:
         return {
@@ -84,17 +80,10 @@ def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advanc
 
 
 def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
-    """Neighbours that differ in nothing but the seed, if they may train as one batch."""
-    batch: list[Spec] = []
-    for spec in specs:
-        alike = batch and replace(batch[0], seed=0) == replace(spec, seed=0)
-        small = spec.problem == "original" and spec.p * spec.d <= _SMALL
-        if batch and not (alike and small and len(batch) < _BATCH):
-            yield batch
-            batch = []
-        batch.append(spec)
-    if batch:
-        yield batch
+    """Neighbours of one shape, as many together as train together on the present device."""
+    for shape, group in groupby(specs, lambda spec: spec.shape):
+        alike, size = list(group), batch_size(shape, jax.default_backend())
+        yield from (alike[first : first + size] for first in range(0, len(alike), size))
 
 
 def run_batch(

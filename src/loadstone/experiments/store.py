@@ -43,6 +43,8 @@ class Store:
     """Records by key. Every method is safe while other processes read and write the same folder."""
 
     def __init__(self, folder: str | Path) -> None:
+        if str(folder) == "":
+            raise refuse("store", "", "the name of a folder")
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
             raise NotADirectoryError(f"store is {str(folder)!r}, which is a file: give the name of a folder.")

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, save
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
 
@@ -27,8 +27,7 @@ def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
         for panel, d in zip(axes[0], dimensions):
             _panel(panel, d, records)
         axes[0, 0].set_ylabel("share of streams storable")
-        handles, names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="lower center", ncols=2, frameon=False, bbox_to_anchor=(0.5, 0))
+        legend(figure, 2)
         streams = max(record["streams"] for record in records["capacities"])
         figure.suptitle(f"Storable or not, proved for each of {streams} streams a curve", y=0.985, fontsize=10)
         figure.tight_layout(rect=(0, 0.15, 1, 1))

@@ -12,7 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, save
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
 from loadstone.figures.thresholds import trained_thresholds
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.load import load
@@ -41,8 +41,8 @@ def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
             )  # fmt: skip
         panel.set(xlabel=r"$\log \log p$", ylabel=r"$\log(\alpha_c(p) - 1/2)$")
         panel.set_title("Finite-size threshold", fontsize=10)
-        figure.legend(*panel.get_legend_handles_labels(), loc="lower center", ncols=2, frameon=False)
-        figure.tight_layout(rect=(0, 0.17, 1, 1))
+        lines = legend(figure, 2)
+        figure.tight_layout(rect=(0, 0.043 * lines, 1, 1))
         return save(figure, stem, {"points": points})
 
 
@@ -64,12 +64,9 @@ def _proved(rows: list[dict]) -> list[dict]:
 
 
 def _trained(rows: list[dict]) -> list[dict]:
-    """Full memories at sizes where a whole range of loads was tried."""
-    tried = defaultdict(set)
-    for row in rows:
-        tried[row["d"]].add(row["p"])
+    """Of full memories."""
     kinds = {"paper": "paper's stop", "exact": "exact stop"}
-    points = [point for point in trained_thresholds(rows) if point["kappa"] == 1 and len(tried[point["d"]]) > 3]
+    points = [point for point in trained_thresholds(rows) if point["kappa"] == 1]
     return [point | {"kind": kinds[point["stop"]]} for point in points]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from loadstone.figures.style import PREDICTION, STYLE, colour, save
+from loadstone.figures.style import PREDICTION, STYLE, colour, legend, save
 from loadstone.figures.thresholds import trained_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
@@ -37,7 +37,6 @@ def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
         panel.set(xlabel=r"rank fraction $\kappa$", ylabel=r"load $\alpha$", xlim=(0, 1.03), ylim=(0, None))
         panel.annotate("storable as d grows", (0.55, 0.2), color=PREDICTION, fontsize=9)
         panel.set_title("Phase diagram", fontsize=10)
-        labels = dict(zip(*reversed(panel.get_legend_handles_labels())))
-        figure.legend(list(labels.values()), list(labels), loc="lower center", ncols=2, frameon=False)
-        figure.tight_layout(rect=(0, 0.05 * -(-len(labels) // 2) + 0.01, 1, 1))
+        lines = legend(figure, 2)
+        figure.tight_layout(rect=(0, 0.05 * lines + 0.01, 1, 1))
         return save(figure, stem, {"points": points})

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.figures.style import OTHERS, STYLE, TARGET, save
+from loadstone.figures.style import OTHERS, STYLE, TARGET, legend, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
@@ -52,13 +52,7 @@ def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
                 panel.set_yticks([])
         for panel in axes[-1]:
             panel.set_xlabel("score / deviation of the others")
-        labels = {}
-        for panel in axes.flat:
-            labels |= dict(zip(*reversed(panel.get_legend_handles_labels())))
-        columns = 3 if across else 2
-        lines = -(-len(labels) // columns)
-        options = {"loc": "lower center", "ncols": columns, "frameon": False, "bbox_to_anchor": (0.5, 0)}
-        figure.legend(list(labels.values()), list(labels), **options)
+        lines = legend(figure, 3 if across else 2)
         seeds = len({row["seed"] for row in rows})
         count = f"{seeds} seeds" if seeds > 1 else "1 seed"
         figure.suptitle(f"{title}, d = {d} ({count})", y=0.99, fontsize=10)

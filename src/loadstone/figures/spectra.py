@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, colour, save
+from loadstone.figures.style import PREDICTION, STYLE, colour, legend, save
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored
 
 _FINE = np.linspace(0, 2, 801)
@@ -36,12 +36,7 @@ def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
             panel.set_title(rf"$\kappa = {kappa:g}$")
         for panel in axes[1]:
             panel.set_xlabel("non-zero singular value (largest: 2)")
-        handles, names = _all_labels(axes)
-        figure.legend(handles, names, loc="lower center", ncols=4, frameon=False, bbox_to_anchor=(0.5, 0))
-        seeds = len({row["seed"] for row in rows})
-        figure.suptitle(f"Spectra at the threshold ({seeds} seeds a histogram)", y=0.985, fontsize=10)
-        figure.tight_layout(rect=(0, 0.1, 1, 1))
-        return save(figure, stem, {"histograms": numbers})
+        return _finished(figure, "Spectra at the threshold", rows, numbers, stem)
 
 
 def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
@@ -62,12 +57,15 @@ def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
             panel.set(xlabel="singular value (largest: 2)", xlim=(-0.05, 2.1), ylim=(0, top))
             panel.set_title(rf"$\kappa = {kappa:.3g}$", pad=14)
         axes[0, 0].set_ylabel("density")
-        handles, names = _all_labels(axes)
-        figure.legend(handles, names, loc="lower center", ncols=4, frameon=False, bbox_to_anchor=(0.5, 0))
-        seeds = len({row["seed"] for row in rows})
-        figure.suptitle(f"Spectra at initialisation ({seeds} seeds)", y=0.985, fontsize=10)
-        figure.tight_layout(rect=(0, 0.09, 1, 1))
-        return save(figure, stem, {"histograms": numbers})
+        return _finished(figure, "Spectra at initialisation", rows, numbers, stem)
+
+
+def _finished(figure: plt.Figure, title: str, rows: list[dict], numbers: list[dict], stem: Path) -> list[Path]:
+    legend(figure, 4)
+    seeds = len({row["seed"] for row in rows})
+    figure.suptitle(f"{title} ({seeds} seeds a histogram)", y=0.985, fontsize=10)
+    figure.tight_layout(rect=(0, 0.09, 1, 1))
+    return save(figure, stem, {"histograms": numbers})
 
 
 def _histograms(panel: Axes, rows: list[dict], share: float = 1.0) -> list[dict]:
@@ -80,7 +78,7 @@ def _histograms(panel: Axes, rows: list[dict], share: float = 1.0) -> list[dict]
         bins = np.linspace(0, 2, int(np.clip(np.sqrt(len(values)), 8, 40)) + 1)
         counts = np.histogram(np.minimum(values, 2), bins)[0]
         density = share * counts / (len(values) * (bins[1] - bins[0]))
-        ink = COLOURS[0] if share < 1 or len({row["d"] for row in rows}) == 1 else colour(d)
+        ink = colour(d)
         panel.stairs(density, bins, fill=True, color=ink, alpha=0.3, label=f"d = {d}")
         panel.stairs(density, bins, color=ink, lw=0.8, alpha=0.9)
         first = chosen[0]
@@ -99,11 +97,3 @@ def _law(panel: Axes, law: Spectrum, name: str, **style: object) -> None:
         density = np.array(law.density(grid))
     density[~np.isfinite(density)] = np.nan
     panel.plot(grid, density, label=name, **style)
-
-
-def _all_labels(axes: np.ndarray) -> tuple[list, list]:
-    found = {}
-    for panel in axes.flat:
-        for handle, name in zip(*panel.get_legend_handles_labels()):
-            found.setdefault(name, handle)
-    return list(found.values()), list(found)

@@ -19,15 +19,24 @@ PREDICTION = "#B00020"
 TARGET, OTHERS = "#B00020", "0.55"
 STYLE = {"font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False}
 
-#: A dimension has the same colour in every figure.
-_DIMENSIONS = (50, 100, 150, 300, 400, 500)
+#: A dimension has the same colour in every figure; those of the quick scale and the paper's six do not meet in one.
+_PLACES = {20: 0, 40: 1, 30: 2, 12: 3, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5}
 
 
 def colour(d: int) -> str:
-    """The colour of a dimension: the paper's six have one each, others share them in order of their size."""
-    if d in _DIMENSIONS:
-        return COLOURS[_DIMENSIONS.index(d)]
-    return COLOURS[{12: 3, 20: 0, 30: 2, 40: 1}.get(d, d % len(COLOURS))]
+    """The colour of a dimension."""
+    return COLOURS[_PLACES.get(d, d % len(COLOURS))]
+
+
+def legend(figure: plt.Figure, columns: int) -> int:
+    """One legend below all panels, each label once; how many lines it takes."""
+    labels = {}
+    for panel in figure.axes:
+        for handle, name in zip(*panel.get_legend_handles_labels()):
+            labels.setdefault(name, handle)
+    options = {"loc": "lower center", "ncols": columns, "frameon": False, "bbox_to_anchor": (0.5, 0)}
+    figure.legend(list(labels.values()), list(labels), **options)
+    return -(-len(labels) // columns)
 
 
 def save(figure: plt.Figure, stem: Path, numbers: object = None) -> list[Path]:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -62,7 +63,7 @@ class Connection:
         for name, path in files.items():
             if path and not Path(path).is_file():
                 raise ValueError(f"{name} is {path!r}, but must be the name of a .pem file.")
-        address = self.resolved()
+        address = self.resolved
         if not re.fullmatch(r"tcp://.+|tls://.+", address) or _port(address) is None:
             raise ValueError(f"address is {address!r}, but must be tcp://HOST:PORT or tls://HOST:PORT.")
         if address.startswith("tcp://") and self.tls_ca:
@@ -77,7 +78,9 @@ class Connection:
                 "say --trust-network if nobody else is on it."
             )
 
+    @cached_property
     def resolved(self) -> str:
+        """Read once: a scheduler that ends may take its file along."""
         if self.address is not None:
             return self.address
         path = Path(self.scheduler_file)
@@ -96,9 +99,9 @@ class Connection:
                 require_encryption=True,
             )  # fmt: skip
         try:
-            return Client(self.resolved(), timeout=_CONNECT_SECONDS, security=security, set_as_default=False)
+            return Client(self.resolved, timeout=_CONNECT_SECONDS, security=security, set_as_default=False)
         except (OSError, TimeoutError) as error:
-            raise SweepError(f"no scheduler answers at {self.resolved()} ({' '.join(str(error).split())}).") from error
+            raise SweepError(f"no scheduler answers at {self.resolved} ({' '.join(str(error).split())}).") from error
 
 
 @dataclass
@@ -189,7 +192,7 @@ class _Sweep:
         while not self._usable():
             now = time.monotonic()
             if now - self.watcher.answered > _RECONNECT_SECONDS:
-                raise SweepError(f"the scheduler at {self.engine.connection.resolved()} is gone.")
+                raise SweepError(f"the scheduler at {self.engine.connection.resolved} is gone.")
             if now - self.last_usable > self.engine.patience:
                 what = f"no worker with the resource {self.engine.resource}" if self.engine.resource else "no worker"
                 raise SweepError(f"{what} was there for {self.engine.patience:.0f} seconds: start one, then run again.")
@@ -229,7 +232,7 @@ class _Watcher(threading.Thread):
 
     def run(self) -> None:
         while self.client.status in ("running", "connecting"):
-            with contextlib.suppress(OSError, TimeoutError, RuntimeError):
+            with contextlib.suppress(OSError, TimeoutError, RuntimeError):  # gone for now, or for good: time will tell
                 self.workers = self.client.scheduler_info(n_workers=-1).get("workers", {})
                 self.answered = time.monotonic()
             time.sleep(5 * _LOOK_SECONDS)
