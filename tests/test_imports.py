@@ -16,7 +16,8 @@ ALLOWED = {
     "measurements": {"problems", "memories"},
     "experiments": {"problems", "memories", "measurements", "theory"},
     "figures": {"theory"},
-    "cli": {"theory", "problems", "memories", "measurements", "experiments", "figures"},
+    "pages": {"theory", "figures"},
+    "cli": {"theory", "problems", "memories", "measurements", "experiments", "figures", "pages"},
 }
 #: Inside `experiments` only these may meet the theory: they turn loads into numbers of associations.
 MEETS_THEORY = {"experiments/catalogue.py", "experiments/grid.py"}

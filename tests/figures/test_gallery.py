@@ -35,7 +35,9 @@ SPECS = {
     + [Spec("decoupled", 6, 12, seed, solver="capacity") for seed in range(3)],
     "initial-spectra": [Spec("original", 60, 2, seed, k, solver="initial") for k in (0.5, 0.9999) for seed in range(2)],
     "hebbian": HEBBIAN,
+    "curves": [Spec(kind, 10, p, seed) for kind in ("original", "decoupled") for p in (36, 45) for seed in range(2)],
     "phase": TRAINED + HEBBIAN,
+    "entropy": [],
     "capacity": [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
     + [Spec("original", 6, p, seed, protocol=SHORT) for p in (6, 12) for seed in range(2)],
 }  # fmt: skip

@@ -14,6 +14,7 @@ from loadstone.theory.entropy import (
     energetic_upper_bound,
     finite_free_entropy,
     free_entropy,
+    free_entropy_curve,
     overlap,
 )
 
@@ -122,6 +123,17 @@ def test_finite_free_entropy_falls_diverges_and_respects_the_annealed_bound():
     assert results[-1].q > 0.9
     above = finite_free_entropy(1.001 * capacity, p)
     assert above.phi == -np.inf and above.q == 1
+
+
+def test_a_curve_is_the_free_entropy_at_each_load():
+    p, capacity = 40, np.log(40) / mean_merged(40)
+    loads = np.array([0.3, 0.6, 0.9]) * capacity
+    one_by_one, curve = finite_free_entropy(loads, p, samples=100), free_entropy_curve(loads, p, samples=100)
+    # The same samples of eta: what differs is the interpolation in q.
+    assert np.all(np.abs(curve.phi - one_by_one.phi) < 2e-3 * (1 + np.abs(one_by_one.phi)))
+    assert np.all(np.abs(curve.q - one_by_one.q) < 0.02)
+    above = free_entropy_curve(1.001 * capacity, p, samples=10)
+    assert above.phi[0] == -np.inf and above.q[0] == 1
 
 
 @pytest.mark.parametrize("call, name", [

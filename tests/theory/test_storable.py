@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.cone import merge_law
-from loadstone.theory.storable import gaussian_probability_storable, probability_storable
+from loadstone.theory.storable import capacity_moments, gaussian_probability_storable, probability_storable
 
 
 def test_one_dimension_by_hand():
@@ -82,3 +82,20 @@ def test_beyond_the_longest_transform_the_gaussian_form_takes_over():
 def test_bad_sizes_are_refused_by_name(p, d, name):
     with pytest.raises(ValueError, match=f"{name} is .* but must be whole"):
         probability_storable(p, d)
+
+
+@pytest.mark.parametrize("d", [1, 3, 12])
+def test_moments_of_the_capacity_are_those_of_its_law(d):
+    # The law itself: the capacity is p when p associations fit and p + 1 do not; a single one always fits.
+    p = np.arange(2, 400)
+    tail = np.concatenate([[1.0], probability_storable(p, d)])
+    law = tail - np.append(tail[1:], 0.0)
+    size = np.arange(1, 400)
+    mean, deviation = capacity_moments(d)
+    assert law.sum() == pytest.approx(1) and mean == pytest.approx(law @ size, rel=1e-6)
+    assert deviation == pytest.approx(np.sqrt(law @ size**2 - (law @ size) ** 2), rel=1e-5)
+
+
+def test_the_mean_capacity_is_near_where_storing_is_as_likely_as_not():
+    mean, deviation = capacity_moments(20)
+    assert abs(mean - capacity_associations(20)) < 1 and 3 < deviation < 4

@@ -9,6 +9,7 @@ import typer
 from loadstone.cli.capacity import capacity
 from loadstone.cli.certify import certify
 from loadstone.cli.check import check
+from loadstone.cli.explore import explore
 from loadstone.cli.export import export
 from loadstone.cli.instance import instance
 from loadstone.cli.pack import pack, unpack
@@ -25,6 +26,7 @@ app = typer.Typer(
     help="How many facts fit into a linear associative memory: predict, store, measure, prove.",
 )
 app.command()(predict)
+app.command()(explore)
 app.command()(train)
 app.command()(certify)
 app.command()(check)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
+import loadstone
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import ends_like_an_interrupt, say, sweep_bar
-from loadstone.files import check_writable
+from loadstone.files import check_writable, write_whole
 
 #: The figures of `loadstone.figures.gallery`, which takes a second to import.
 FIGURES = (
     "equivalence", "accuracy", "spectra", "scores", "single", "loss", "finite-size", "initial-spectra", "hebbian",
-    "capacity", "phase",
+    "capacity", "curves", "phase", "entropy",
 )  # fmt: skip
 
 
@@ -27,7 +29,10 @@ def reproduce(
     workers: Annotated[Optional[int], typer.Option(help="Processes; default: one per core.")] = None,
     store: Annotated[Optional[str], typer.Option(help="Folder of the records; default: store in --out.")] = None,
 ) -> None:
-    """Run the sweeps of the paper's figures and draw them. Started again, it runs only what its store lacks."""
+    """Run the sweeps of the paper's figures, draw them, and report what agrees with theory.
+
+    Started again, it runs only what its store lacks.
+    """
     most = whole("seeds", seeds, 1) if seeds is not None else 2**64
     workers = len(os.sched_getaffinity(0)) if workers is None else whole("workers", workers, 1, 1024)
     choice("scale", scale, ("quick", "paper"))
@@ -36,14 +41,17 @@ def reproduce(
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"out is {out!r}, which is a file: give the name of a folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
+    for name in (*names, "report"):
         check_writable(folder / f"{name}.json")
 
     from loadstone.experiments.catalogue import named_sweep
     from loadstone.experiments.engines.local import LocalEngine
     from loadstone.experiments.store import Store
     from loadstone.experiments.sweep import recorded, run_sweep
+    from loadstone.figures.comparisons import COMPARISONS
     from loadstone.figures.gallery import GALLERY
+    from loadstone.pages.explorer import explorer_page
+    from loadstone.pages.report import Section, report_page
 
     records = Store(store or folder / "store")
     sweeps = {name: [spec for spec in named_sweep(name, scale) if spec.seed < most] for name in names}
@@ -52,11 +60,23 @@ def reproduce(
     if not outcome.complete:
         reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
         raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")
+    sections = []
     for name in names:
         found = [recorded(spec, records) for spec in sweeps[name]]
         rows = _without_diverged(name, [record.spec | record.result for record in found])
-        for path in GALLERY[name](rows, folder / name):
-            say(f"Written: {path}")
+        written = GALLERY[name](rows, folder / name)
+        comparisons = COMPARISONS[name](rows) if name in COMPARISONS else []
+        sections.append(Section(name, written[0].read_bytes(), len(rows), comparisons))
+        say(f"Written: {', '.join(map(str, written))}")
+    _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
+    judged = [one.as_row() | {"figure": section.name} for section in sections for one in section.comparisons]
+    _write(folder / "report.json", json.dumps(judged, indent=1))
+    _write(folder / "explore.html", explorer_page())
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda file: file.write(text.encode()))
+    say(f"Written: {path}")
 
 
 def _without_diverged(name: str, rows: list[dict]) -> list[dict]:

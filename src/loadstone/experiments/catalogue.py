@@ -127,6 +127,24 @@ def capacity(scale: str) -> list[Spec]:
     return exact + tried
 
 
+def curves(scale: str) -> list[Spec]:
+    """Training above capacity, where the paper's protocol converges: more seeds than elsewhere, to weigh the theory."""
+    loads, seeds = {"quick": ((0.9, 1.0, 1.1, 1.2, 1.4, 1.6), 6), "paper": ((0.8, 0.9, 1.0, 1.2), 5)}[scale]
+    return [
+        Spec(problem, d, associations(load, d), seed)
+        for problem, dimensions in _DIMENSIONS[scale].items()
+        for d in dimensions
+        for load in loads
+        if associations(load, d) > capacity_associations(d)
+        for seed in range(seeds)
+    ]
+
+
+def entropy(scale: str) -> list[Spec]:
+    """Theory alone."""
+    return []
+
+
 #: The paper's figures by the names of docs and commands, then what goes beyond it.
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "equivalence": equivalence,
@@ -139,7 +157,9 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "initial-spectra": initial_spectra,
     "hebbian": hebbian,
     "capacity": capacity,
+    "curves": curves,
     "phase": accuracy,
+    "entropy": entropy,
 }
 
 

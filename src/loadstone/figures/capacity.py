@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
+from loadstone.figures.thresholds import proved_capacities
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
 
@@ -36,11 +37,8 @@ def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
 
 def _by_stream(rows: list[dict]) -> dict[str, list[dict]]:
     """Exact capacities, one list for each kind and dimension; where training was tried beside them."""
-    capacities = defaultdict(list)
-    for row in rows:
-        if row["solver"] == "capacity":
-            capacities[row["problem"], row["d"]].append(row["p_c"])
-    proved = [{"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c} for (problem, d), p_c in capacities.items()]
+    found = proved_capacities(rows).items()
+    proved = [{"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c} for (problem, d), p_c in found]
     names = ("d", "p", "seed", "violations", "status")
     trained = [{name: row[name] for name in names} for row in rows if row["solver"] == "adam"]
     return {"capacities": proved, "trained": trained}
@@ -67,7 +65,7 @@ def _panel(panel: Axes, d: int, records: dict[str, list[dict]]) -> None:
 def _points(panel: Axes, record: dict, middle: float) -> None:
     """Shares of streams whose proven capacity is at least p, with binomial deviations, at points that do not crowd."""
     mark, colour, name = _MARKS[record["problem"]]
-    capacities = np.array([p for p in record["p_c"] if p is not None])
+    capacities = np.array(record["p_c"])
     step = max(1, round(0.025 * middle))
     # The two kinds are shifted by half a step, so that their bars do not cover each other.
     first = int(capacities.min()) - step + (step // 2 if record["problem"] == "original" else 0)

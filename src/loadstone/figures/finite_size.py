@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
-from loadstone.figures.thresholds import trained_thresholds
+from loadstone.figures.thresholds import proved_capacities, trained_thresholds
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.load import load
 
@@ -48,13 +48,10 @@ def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
 
 def _proved(rows: list[dict]) -> list[dict]:
     """Mean capacity of the streams of each kind and dimension: a capacity of p lies between p and p + 1."""
-    found = defaultdict(list)
-    for row in rows:
-        if row["solver"] == "capacity" and row["p_c"] is not None:
-            found[row["problem"], row["d"]].append(row["p_c"] + 0.5)
     points = []
-    for (problem, d), sizes in sorted(found.items()):
-        alphas = load(np.array(sizes), d)
+    for (problem, d), capacities in sorted(proved_capacities(rows).items()):
+        sizes = np.array(capacities) + 0.5
+        alphas = load(sizes, d)
         error = float(np.std(alphas) / np.sqrt(len(sizes)))
         points.append(
             {"problem": problem, "d": d, "kind": "proved", "seeds": len(sizes), "p": float(np.mean(sizes))}

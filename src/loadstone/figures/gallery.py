@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loadstone.figures.capacity import draw_capacity
+from loadstone.figures.curves import draw_curves
+from loadstone.figures.entropy import draw_entropy
 from loadstone.figures.finite_size import draw_finite_size
 from loadstone.figures.load_curves import draw_accuracy, draw_equivalence, draw_loss
 from loadstone.figures.phase import draw_phase
@@ -24,5 +26,7 @@ GALLERY: dict[str, Callable[[list[dict], Path], list[Path]]] = {
     "initial-spectra": draw_initial_spectra,
     "hebbian": draw_hebbian,
     "capacity": draw_capacity,
+    "curves": draw_curves,
     "phase": draw_phase,
+    "entropy": draw_entropy,
 }

@@ -1,4 +1,4 @@
-"""Where training first fails: one threshold for each problem, dimension, rank fraction and stop rule."""
+"""Measured thresholds: where training first fails, and what was proved to be storable."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from loadstone.theory.load import load
 def trained_thresholds(rows: list[dict]) -> list[dict]:
     """For each seed the middle between the last load at which its stop rule was met and the next one, then their mean.
 
-    The error is that of the mean, with the width of the step between loads. A seed that never or always meets its stop
-    rule says nothing about the threshold and is left out; `seeds` says how many are left.
+    The error is that of the mean (`spread`), with the width of the step between loads. A seed that never or always
+    meets its stop rule says nothing about the threshold and is left out; `seeds` says how many are left.
     """
     met: dict[tuple, dict[int, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
     for row in rows:
@@ -31,9 +31,18 @@ def trained_thresholds(rows: list[dict]) -> list[dict]:
         points.append(
             {"problem": problem, "d": d, "kappa": kappa, "stop": stop, "seeds": len(middle)}
             | {"alpha": float(middle.mean()), "error": float(np.hypot(spread, step / np.sqrt(12)))}
-            | {"p": float(np.mean(between))}
+            | {"spread": float(spread), "p": float(np.mean(between))}
         )
     return points
+
+
+def proved_capacities(rows: list[dict]) -> dict[tuple[str, int], list[int]]:
+    """Exact capacities of the streams of each problem and dimension; streams left undecided say nothing."""
+    found = defaultdict(list)
+    for row in rows:
+        if row["solver"] == "capacity" and row["p_c"] is not None:
+            found[row["problem"], row["d"]].append(row["p_c"])
+    return dict(found)
 
 
 def _last_and_next(stored: dict[int, bool]) -> tuple[int, int] | None:

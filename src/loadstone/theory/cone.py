@@ -53,6 +53,12 @@ def solid_angle(k: ArrayLike) -> np.ndarray | float:
     return each(lambda n: np.exp(_log_solid_angles(int(n))[-1]), k)
 
 
+def log_solid_angles(most: int) -> np.ndarray:
+    """log b_k for k = 0, 1, ..., most."""
+    (most,) = whole_numbers("most", [most], 0, 10_000)
+    return _log_solid_angles(int(most)).copy()
+
+
 def merge_law(p: int) -> MergeLaw:
     """v_k(p), its mean D(p) and its variance, for one p in 2..10^15. Relative accuracy near 1e-12 below p = 10^6."""
     (p,) = whole_numbers("p", [p], 2, MOST)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, logsumexp, ndtri
 
@@ -109,6 +110,39 @@ def finite_free_entropy(load: ArrayLike, p: int, samples: int = 400, seed: int =
     samples = int(whole_numbers("samples", samples, 2, 10**7))
     found = np.array([_finite_free_entropy(float(one), p, samples, seed) for one in load.ravel()])
     return FreeEntropy(*(scalar(part) for part in np.moveaxis(found.reshape(*load.shape, 3), -1, 0)))
+
+
+@dataclass(frozen=True)
+class EntropyCurve:
+    """phi and q at each load, from one sampled energetic term: G_p and its standard error at the `nodes` in q."""
+
+    phi: np.ndarray
+    q: np.ndarray
+    nodes: np.ndarray
+    energetic: np.ndarray
+    error: np.ndarray
+
+
+def free_entropy_curve(load: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> EntropyCurve:
+    """`finite_free_entropy` at many loads for the price of one: G_p is sampled on a grid of q and interpolated.
+
+    What is interpolated is (1-q) G_p(q) in y = -log(1-q): it runs from -1 to -D(p) / (2 log p), smoothly. Beyond the
+    last node, q = 0.9997, it is taken to be that limit.
+    """
+    load, p = np.atleast_1d(above("load", load, 0)), int(whole_numbers("p", p, 2, MOST_SAMPLED))
+    nodes = -np.expm1(-np.linspace(0, 8, 25))
+    sampled = energetic(nodes, p, samples, seed)
+    end = -mean_merged(p) / (2 * np.log(p))
+    reduced = CubicSpline(
+        np.append(-np.log1p(-nodes), 12.0), np.append((1 - nodes) * np.asarray(sampled.value), end), bc_type="natural"
+    )
+    y = np.linspace(0, 12, 4801)
+    volume, inverse, energy = -y / 2 + np.expm1(y) / 2, np.exp(y), reduced(y)
+    table = volume + load[:, None] * (inverse * energy)
+    best = table.argmin(axis=1)
+    beyond = load * mean_merged(p) >= np.log(p)
+    phi = np.where(beyond, -np.inf, table[np.arange(len(load)), best])
+    return EntropyCurve(phi, np.where(beyond, 1.0, -np.expm1(-y[best])), nodes, *map(np.asarray, sampled))
 
 
 def _finite_free_entropy(load: float, p: int, samples: int, seed: int) -> tuple[float, float, float]:

@@ -55,6 +55,18 @@ def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
     return _last_above(int(d), 1 - rest), _last_above(int(d), rest)
 
 
+def capacity_moments(d: int) -> tuple[float, float]:
+    """Mean and deviation of the exact capacity of a stream, for d up to 300: sums over its tail P(capacity >= p)."""
+    (d,) = whole_numbers("d", [d], 1, 300)
+    low, high = storable_interval(int(d), 1 - 1e-9)
+    p = np.arange(low, high + 2)
+    tail = np.array([_probability(int(one), int(d)) if one > 1 else 1.0 for one in p])
+    # Up to `low` the tail is 1 to nine digits: E c = low + sum over p > low, E c^2 likewise with weights 2 p - 1.
+    mean = low + tail[1:].sum()
+    square = low**2 + ((2 * p[1:] - 1) * tail[1:]).sum()
+    return float(mean), float(np.sqrt(square - mean**2))
+
+
 def _last_above(d: int, probability: float) -> int:
     """The largest p that is storable with more than this probability; 1, which has no rivals, if there is none."""
     low, high = 1, 2

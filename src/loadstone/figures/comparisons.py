@@ -1,0 +1,210 @@
+"""What theory predicted beside what was measured, figure by figure: the difference in standard errors, and a verdict.
+
+Each number here has its own prediction, made without looking at the measurement. Where a prediction is one for large
+sizes, or for a memory that training does not reach, the note says so: then a difference is a finding, not a failure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from loadstone.figures.curves import curve_points, trained_law
+from loadstone.figures.distances import capacity_reference, kolmogorov, square_reference
+from loadstone.figures.thresholds import proved_capacities, trained_thresholds
+from loadstone.theory import hebbian, scores
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.load import load
+from loadstone.theory.spectra import at_capacity, initial_factored
+from loadstone.theory.storable import capacity_moments
+
+#: A difference that chance alone would exceed less often than this is called one: 2.6 deviations of a normal number.
+CHANCE = 0.01
+_LAWS_OF_LARGE_D = "the law is that of large d"
+_INDEPENDENT = "the law takes scores as independent and p as far above d"
+_TRAINED = "512 steps of training end before what can be stored does"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One number: `error` is the standard error of measured - predicted, from `freedom` degrees of freedom."""
+
+    what: str
+    predicted: float
+    measured: float
+    error: float
+    freedom: float = math.inf
+    note: str = ""
+
+    @property
+    def deviations(self) -> float:
+        return (self.measured - self.predicted) / self.error if self.error > 0 else math.inf
+
+    @property
+    def agrees(self) -> bool:
+        """Within what chance allows; with few degrees of freedom Student's law allows more."""
+        return abs(self.deviations) <= student.ppf(1 - CHANCE / 2, self.freedom)
+
+    def as_row(self) -> dict[str, object]:
+        row = asdict(self) | {"deviations": self.deviations, "agrees": bool(self.agrees)}
+        return row | {"freedom": None if math.isinf(self.freedom) else self.freedom}
+
+
+def compare_equivalence(rows: list[dict]) -> list[Comparison]:
+    """Mean accuracy over the loads: decoupled less original is zero in theory."""
+    found: dict[tuple, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        found[row["d"], row["problem"]][row["seed"]].append(row["accuracy"])
+    means = {key: np.array([np.mean(values) for values in seeds.values()]) for key, seeds in found.items()}
+    comparisons = []
+    for d in sorted({d for d, _ in means if (d, "original") in means and (d, "decoupled") in means}):
+        one, other = means[d, "original"], means[d, "decoupled"]
+        error = math.sqrt(np.var(one, ddof=1) / len(one) + np.var(other, ddof=1) / len(other))
+        what = f"accuracy over all loads, decoupled - original, d = {d}"
+        freedom = len(one) + len(other) - 2
+        comparisons.append(Comparison(what, 0.0, float(other.mean() - one.mean()), error, freedom))
+    return comparisons
+
+
+def compare_accuracy(rows: list[dict]) -> list[Comparison]:
+    """Recall of the Hebbian rule, by the paper's law for it."""
+    found: dict[tuple, list[float]] = defaultdict(list)
+    for row in rows:
+        if row["solver"] == "hebbian":
+            found[row["d"], row["p"]].append(row["accuracy"])
+    comparisons = []
+    for (d, p), values in sorted(found.items()):
+        predicted = float(hebbian.accuracy(p, load(p, d)))
+        # Associations of one memory are nearly independent: the number of those recalled is nearly binomial.
+        error = math.sqrt(max(predicted * (1 - predicted), 1 / p) / (p * len(values)))
+        what = f"Hebbian accuracy, d = {d}, load {load(p, d):.2f}"
+        comparisons.append(Comparison(what, predicted, float(np.mean(values)), error, note=_INDEPENDENT))
+    return comparisons
+
+
+def compare_spectra(rows: list[dict]) -> list[Comparison]:
+    """Kolmogorov distance to the law at capacity, beside that of Gaussian matrices cut to the same rank."""
+    return [
+        _distance(key, group, at_capacity(key[2]), capacity_reference(key[1], _rank(group)), "at capacity")
+        for key, group in sorted(_grouped(rows).items())
+    ]
+
+
+def compare_initial_spectra(rows: list[dict]) -> list[Comparison]:
+    """The same for W = Q R^T before training, beside square Gaussian matrices with as many singular values."""
+    return [
+        _distance(key, group, initial_factored(key[2]), square_reference(_rank(group)), "at initialisation")
+        for key, group in sorted(_grouped(rows).items())
+    ]
+
+
+def _distance(key: tuple, group: list[dict], law, reference: tuple[float, float], name: str) -> Comparison:
+    problem, d, kappa = key
+    found = [kolmogorov(np.array(row["singular_values"]), law.nonzero()) for row in group]
+    what = f"distance to the law {name}, {problem}, d = {d}, kappa = {kappa:.3g}"
+    note = _LAWS_OF_LARGE_D if name == "at capacity" else ""
+    return Comparison(what, reference[0], float(np.mean(found)), reference[1] / math.sqrt(len(found)), note=note)
+
+
+def compare_scores(rows: list[dict]) -> list[Comparison]:
+    """Mean and deviation of the target's score at capacity, in units of the rivals' deviation."""
+    comparisons = []
+    for (problem, d, p), group in sorted(_grouped(rows, "p").items()):
+        if p != round(float(capacity_associations(d))):
+            continue
+        unit = scores.rival_deviation(p)
+        laws = {"mean": scores.target_mean(p) / unit, "deviation": scores.target_deviation(p) / unit}
+        # Associations count as independent, as they nearly are in theory.
+        error = float(laws["deviation"]) / math.sqrt(p * len(group))
+        errors = {"mean": error, "deviation": error / math.sqrt(2)}
+        for name, predicted in laws.items():
+            measured = float(np.mean([row["scores"][f"target_{name}"] for row in group]))
+            what = f"{name} of the target's score at capacity, {problem}, d = {d}"
+            comparisons.append(Comparison(what, float(predicted), measured, errors[name], note=_TRAINED))
+    return comparisons
+
+
+def compare_hebbian(rows: list[dict]) -> list[Comparison]:
+    """Moments of the scores on the diagonal, in units of the deviation off it."""
+    comparisons = []
+    for (_, d, p), group in sorted(_grouped(rows, "p").items()):
+        _, mean, deviation = hebbian.score_moments(p, d)
+        count = p * len(group)
+        of = f"on the diagonal, d = {d}, load {load(p, d):.3f}"
+        means, spreads = (np.mean([row["scores"][f"target_{name}"] for row in group]) for name in ("mean", "deviation"))
+        comparisons.append(Comparison(f"mean {of}", mean, float(means), deviation / math.sqrt(count)))
+        comparisons.append(Comparison(f"deviation {of}", deviation, float(spreads), deviation / math.sqrt(2 * count)))
+    return comparisons
+
+
+def compare_capacity(rows: list[dict]) -> list[Comparison]:
+    """Mean and deviation of the proved capacities; the prediction is one for the decoupled problem."""
+    comparisons = []
+    for (problem, d), found in sorted(proved_capacities(rows).items()):
+        mean, deviation = capacity_moments(d)
+        count = len(found)
+        note = "original: a little more is storable at small d" if problem == "original" else ""
+        of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
+        errors = deviation / math.sqrt(count), deviation / math.sqrt(2 * (count - 1))
+        comparisons.append(Comparison(f"mean {of}", mean, float(np.mean(found)), errors[0], note=note))
+        comparisons.append(Comparison(f"deviation {of}", deviation, float(np.std(found, ddof=1)), errors[1], note=note))
+    return comparisons
+
+
+def compare_thresholds(rows: list[dict]) -> list[Comparison]:
+    """Where training first fails, beside the capacity predicted for that size and rank."""
+    comparisons = []
+    for point in trained_thresholds(rows):
+        d, kappa = point["d"], point["kappa"]
+        predicted = float(load(capacity_associations(d, kappa), d))
+        what = f"load at which training fails ({point['stop']} stop), {point['problem']}, d = {d}, kappa = {kappa:g}"
+        # Satterthwaite: only the spread over seeds is estimated, the width of the step is known.
+        ratio = point["error"] / point["spread"] if point["spread"] > 0 else math.inf
+        freedom = (point["seeds"] - 1) * ratio**4 if point["seeds"] > 1 else math.inf
+        comparisons.append(Comparison(what, predicted, point["alpha"], point["error"], freedom, _TRAINED))
+    return comparisons
+
+
+def compare_curves(rows: list[dict]) -> list[Comparison]:
+    """Loss and accuracy above capacity beside the minimiser's."""
+    comparisons = []
+    for point in curve_points(rows):
+        law = trained_law(point["p"], point["d"])
+        for name in ("loss", "accuracy"):
+            error = math.hypot(point[f"{name}_deviation"] / math.sqrt(point["seeds"]), getattr(law, f"{name}_error"))
+            what = f"{name}, {point['problem']}, d = {point['d']}, load {point['load']:.2f}"
+            freedom = point["seeds"] - 1
+            note = _LAWS_OF_LARGE_D
+            comparisons.append(Comparison(what, getattr(law, name), point[name], error, freedom, note))
+    return comparisons
+
+
+#: What each figure can be held to. A figure that is not here shows no measurement with a prediction of its own.
+COMPARISONS: dict[str, Callable[[list[dict]], list[Comparison]]] = {
+    "equivalence": compare_equivalence,
+    "accuracy": compare_accuracy,
+    "spectra": compare_spectra,
+    "scores": compare_scores,
+    "finite-size": compare_thresholds,
+    "initial-spectra": compare_initial_spectra,
+    "hebbian": compare_hebbian,
+    "capacity": compare_capacity,
+    "curves": compare_curves,
+    "phase": compare_thresholds,
+}
+
+
+def _grouped(rows: list[dict], by: str = "kappa") -> dict[tuple, list[dict]]:
+    groups = defaultdict(list)
+    for row in rows:
+        groups[row["problem"], row["d"], row[by]].append(row)
+    return groups
+
+
+def _rank(group: list[dict]) -> int:
+    return len(group[0]["singular_values"])

@@ -1,0 +1,95 @@
+"""Loss and accuracy of trained memories above capacity, with the parameter-free curves of the minimiser."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from scipy.interpolate import PchipInterpolator
+
+from loadstone.figures.style import STYLE, colour, legend, save
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.load import load
+from loadstone.theory.minimiser import Minimiser, minimiser
+
+_MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
+_LABELS = {"loss": "cross-entropy (nats)", "accuracy": "accuracy"}
+#: Close to capacity the curves are steep: sizes that far above it are added to those of the points.
+_EXCESS = (0.006, 0.02, 0.05)
+
+
+def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
+    """Left loss, right accuracy; points are means over seeds with the error of the mean."""
+    points = curve_points(rows)
+    dimensions = sorted({point["d"] for point in points})
+    laws = {d: _law([point["p"] for point in points if point["d"] == d], d) for d in dimensions}
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.9))
+        for panel, quantity in zip(axes, _LABELS):
+            for d in dimensions:
+                _curve(panel, d, laws[d], quantity)
+            for problem, d in sorted({(point["problem"], point["d"]) for point in points}, reverse=True):
+                chosen = [point for point in points if point["problem"] == problem and point["d"] == d]
+                _points(panel, chosen, quantity)
+            panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity])
+            panel.set_ylim(bottom=0)
+        counts = [point["seeds"] for point in points]
+        seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        figure.suptitle(f"Above capacity: trained, and predicted without a free parameter ({seeds} seeds)", fontsize=10)
+        lines = legend(figure, 3)
+        figure.tight_layout(rect=(0, 0.055 * lines, 1, 1))
+        theory = [{"d": d} | vars(found) for d in dimensions for found in laws[d]]
+        return save(figure, stem, {"points": points, "predicted": theory})
+
+
+def curve_points(rows: list[dict]) -> list[dict]:
+    """Trained full memories above their capacity: mean, and deviation over seeds, of loss and accuracy."""
+    found: dict[tuple, list[dict]] = defaultdict(list)
+    for row in rows:
+        if row["solver"] == "adam" and row["kappa"] == 1 and row["p"] > capacity_associations(row["d"]):
+            found[row["problem"], row["d"], row["p"]].append(row)
+    points = []
+    for (problem, d, p), group in sorted(found.items()):
+        point = {"problem": problem, "d": d, "p": p, "load": float(load(p, d)), "seeds": len(group)}
+        for quantity in _LABELS:
+            values = np.array([row[quantity] for row in group])
+            point |= {quantity: float(values.mean()), f"{quantity}_deviation": float(np.std(values, ddof=1))}
+        points.append(point)
+    return points
+
+
+@lru_cache(maxsize=1024)
+def trained_law(p: int, d: int) -> Minimiser:
+    """The minimiser with an error of some 0.2 %, a second for each size."""
+    return minimiser(p, d, samples=1024)
+
+
+def _law(sizes: list[int], d: int) -> list[Minimiser]:
+    least = float(capacity_associations(d))
+    near = {int(np.ceil(least * (1 + excess))) for excess in _EXCESS}
+    return [trained_law(p, d) for p in sorted(near | set(sizes))]
+
+
+def _curve(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
+    """Through the sizes above capacity, and to what holds at capacity itself: nothing is lost."""
+    least = float(load(capacity_associations(d), d))
+    loads = np.array([least] + [found.load for found in law])
+    values = np.array([{"loss": 0.0, "accuracy": 1.0}[quantity]] + [getattr(found, quantity) for found in law])
+    # In the root of the distance to capacity the curve is not steep, so few points suffice.
+    fine = np.linspace(0, np.sqrt(loads[-1] - least), 200)
+    curve = PchipInterpolator(np.sqrt(loads - least), values)(fine)
+    panel.plot(least + fine**2, curve, color=colour(d), lw=1.4, label=f"predicted, d = {d}")
+    panel.axvline(least, color=colour(d), lw=0.8, ls=":")
+
+
+def _points(panel: Axes, points: list[dict], quantity: str) -> None:
+    mark, face = _MARKS[points[0]["problem"]]
+    ink, d = colour(points[0]["d"]), points[0]["d"]
+    loads, values = ([point[name] for point in points] for name in ("load", quantity))
+    errors = [point[f"{quantity}_deviation"] / np.sqrt(point["seeds"]) for point in points]
+    name = f"{points[0]['problem']}, d = {d}, trained"
+    panel.errorbar(loads, values, errors, fmt=mark, color=ink, mfc=face or ink, ms=4.5, lw=1, label=name)

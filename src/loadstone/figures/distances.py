@@ -1,0 +1,52 @@
+"""How far singular values lie from a law, and how far they would if the law held exactly at their number.
+
+Singular values repel each other, so the distance of a matrix from its limiting law is of order 1/m, not 1/sqrt(m): the
+tables of the Kolmogorov test do not apply. Instead the same distance is taken of Gaussian matrices, whose law is known.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from loadstone.theory.spectra import Spectrum, at_capacity, quarter_circle
+
+_FINE = (np.arange(4000) + 0.5) / 4000
+
+
+def kolmogorov(values: np.ndarray, law: Spectrum) -> float:
+    """The largest difference of the two cumulative laws, once the second moments agree: the scale of W is free."""
+    values = np.sort(values) * np.sqrt(_second_moment(law) / np.mean(values**2))
+    below, count = np.asarray(law.cdf(values)), len(values)
+    return float(max((np.arange(1, count + 1) / count - below).max(), (below - np.arange(count) / count).max()))
+
+
+@cache
+def capacity_reference(d: int, rank: int) -> tuple[float, float]:
+    """Mean and deviation of the distance to the law at capacity, for d x d Gaussian matrices cut to this rank.
+
+    If W had no other preference than to store (its direction uniform), this is exactly what a memory at capacity of
+    full rank would show, at any d.
+    """
+    law = at_capacity(rank / d).nonzero()
+    return _reference(d, rank, law)
+
+
+@cache
+def square_reference(rank: int) -> tuple[float, float]:
+    """The same for rank x rank Gaussian matrices and the quarter circle: what so many values can at best show."""
+    return _reference(rank, rank, quarter_circle())
+
+
+def _reference(d: int, rank: int, law: Spectrum) -> tuple[float, float]:
+    random = np.random.default_rng([d, rank])
+    drawn = 200 if d <= 100 else 30
+    matrices = (random.standard_normal((d, d)) for _ in range(drawn))
+    found = [kolmogorov(np.linalg.svd(matrix, compute_uv=False)[:rank], law) for matrix in matrices]
+    return float(np.mean(found)), float(np.std(found, ddof=1))
+
+
+@cache
+def _second_moment(law: Spectrum) -> float:
+    return float(np.mean(np.asarray(law.quantile(_FINE)) ** 2))

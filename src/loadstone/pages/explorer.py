@@ -1,0 +1,47 @@
+"""The explorer: one page that predicts, in the browser, what fits at any size."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from string import Template
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from loadstone.theory.cone import log_solid_angles, merge_law
+
+#: Largest sizes that the page takes: the second is more than twice what fits into the first.
+MOST_DIMENSION, MOST_FACTS = 2**15, 10**8
+#: Grid of tau. On it the trapezium rule has converged for every p up to the largest, and beyond it nothing is left.
+FIRST, LAST, STEP = -9.0, 12.0, 0.025
+
+#: In the order in which they need each other.
+SCRIPTS = ("theory", "numbers", "drawing", "panels", "view")
+
+
+def explorer_page() -> str:
+    """The page as HTML. It asks for nothing else, from this machine or from any other."""
+    return Template(_part("explorer.html")).substitute(
+        style=_part("explorer.css"),
+        tables=json.dumps(_tables()),
+        scripts="".join(f"<script>\n{_part(f'explorer_{name}.js')}</script>\n" for name in SCRIPTS),
+    )
+
+
+def _tables() -> dict[str, object]:
+    """Functions that JavaScript lacks, at the places where explorer_theory.js needs them."""
+    tau = FIRST + STEP * np.arange(round((LAST - FIRST) / STEP) + 1)
+    most_merged = len(merge_law(MOST_FACTS).probabilities) - 1
+    return {
+        "mostDimension": MOST_DIMENSION,
+        "mostFacts": MOST_FACTS,
+        "first": FIRST,
+        "step": STEP,
+        "logPhi": log_ndtr(tau).tolist(),
+        "logAngles": log_solid_angles(most_merged).tolist(),
+    }
+
+
+def _part(name: str) -> str:
+    return (files("loadstone.pages") / name).read_text(encoding="utf-8")

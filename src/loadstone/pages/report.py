@@ -1,0 +1,96 @@
+"""The report: one file with every figure, what was predicted, what was measured, and whether the two agree."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+
+from loadstone.figures.comparisons import CHANCE, Comparison
+from loadstone.pages.captions import CAPTIONS
+
+
+@dataclass(frozen=True)
+class Section:
+    """One figure of the report: its name, the SVG as it was written, how many runs it shows, and what it is held to."""
+
+    name: str
+    svg: bytes
+    runs: int
+    comparisons: list[Comparison]
+
+
+def report_page(sections: list[Section], scale: str, version: str) -> str:
+    """The page. The same sections give the same text."""
+    frame = (files("loadstone.pages") / "report.html").read_text("utf-8")
+    # What is written later may look like a place, so each is filled once, in the order of the frame.
+    for place, text in {
+        "SUMMARY": _summary(sections),
+        "CONTENTS": "".join(f'<li><a href="#{one.name}">{_title(one)}</a></li>' for one in sections),
+        "THRESHOLDS": _thresholds(sections),
+        "SECTIONS": "".join(_section(one, scale) for one in sections),
+        "SCALE": scale,
+        "VERSION": escape(version),
+    }.items():
+        frame = frame.replace(f"<!--{place}-->", text)
+    return frame
+
+
+def _title(section: Section) -> str:
+    return escape(CAPTIONS[section.name].title)
+
+
+def _summary(sections: list[Section]) -> str:
+    all_of_them = [comparison for section in sections for comparison in section.comparisons]
+    good = sum(comparison.agrees for comparison in all_of_them)
+    return (
+        f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction of their own: {good} agree, "
+        f"{len(all_of_them) - good} do not. A difference that chance would exceed in fewer than {CHANCE:.0%} of cases "
+        f"counts as one, so about {CHANCE * len(all_of_them):.1f} of them would be expected if every prediction held."
+    )
+
+
+def _thresholds(sections: list[Section]) -> str:
+    """Proved and trained thresholds of all figures in one table."""
+    chosen: dict[str, Comparison] = {}
+    for section in sections:
+        if section.name in ("capacity", "finite-size", "phase"):
+            chosen |= {one.what: one for one in section.comparisons if not one.what.startswith("deviation")}
+    if not chosen:
+        return "<p>None of the figures chosen for this report shows a threshold.</p>"
+    return _table(list(chosen.values()))
+
+
+def _section(section: Section, scale: str) -> str:
+    caption = CAPTIONS[section.name]
+    picture = base64.b64encode(section.svg).decode()
+    good = sum(comparison.agrees for comparison in section.comparisons)
+    count = len(section.comparisons)
+    verdict = f"{good} of {count} numbers agree with their prediction."
+    runs = f"{section.runs} runs. " if section.runs else "Theory only. "
+    opened = " open" if count <= 12 else ""
+    judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>" if count else ""
+    return f"""<section id="{section.name}">
+<h2>{_title(section)}</h2>
+<figure><img src="data:image/svg+xml;base64,{picture}" alt="{escape(caption.drawn)}"></figure>
+<p><b>What is drawn.</b> {escape(caption.drawn)} {runs}</p>
+<p><b>What theory says.</b> {escape(caption.theory)}</p>
+{judged}
+<p class="redo">Again: <code>loadstone reproduce {section.name} --scale {scale}</code>; the numbers that are plotted lie
+in <code>{section.name}.json</code>.</p>
+</section>
+"""
+
+
+def _table(comparisons: list[Comparison]) -> str:
+    head = "<tr><th>what<th>predicted<th>measured<th>standard error<th>difference, in standard errors<th>verdict</tr>"
+    body = "".join(map(_row, comparisons))
+    return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _row(one: Comparison) -> str:
+    verdict = '<td class="yes">agrees' if one.agrees else '<td class="no">does not'
+    note = f"<br><small>{escape(one.note)}</small>" if one.note and not one.agrees else ""
+    numbers = "".join(f"<td>{value:.4g}" for value in (one.predicted, one.measured, one.error))
+    return f"<tr><td>{escape(one.what)}{note}{numbers}<td>{one.deviations:+.1f}{verdict}</tr>"

@@ -1,0 +1,55 @@
+"""A real browser for the pages. Without one these tests are skipped, but with LOADSTONE_BROWSER set they fail."""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+
+import pytest
+
+_MISSING = "No Chromium was found: install it (Debian and Ubuntu: apt-get install chromium) to test the pages."
+#: No sandbox, for containers that run as root; the pages are our own, and nothing may go out.
+_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
+
+
+@dataclass
+class Heard:
+    """What a page said and asked for: console errors, uncaught exceptions, and requests other than for the file."""
+
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        if os.environ.get("LOADSTONE_BROWSER"):
+            pytest.fail(_MISSING)
+        pytest.skip(_MISSING)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=path, args=list(_FLAGS))
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """open_page(path, width, height) gives the page and what is heard from it; nothing may be heard by the end."""
+    opened = []
+
+    def open_file(path, width=1200, height=900):
+        page, heard = browser.new_page(viewport={"width": width, "height": height}), Heard()
+        page.on("console", lambda message: heard.errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: heard.errors.append(str(error)))
+        page.on("request", lambda request: heard.requests.append(request.url))
+        page.goto(path.as_uri())
+        opened.append((page, heard, path.as_uri()))
+        return page
+
+    yield open_file
+    for page, heard, address in opened:
+        assert not heard.errors
+        assert [url for url in heard.requests if url != address and not url.startswith("data:")] == []
+        page.close()

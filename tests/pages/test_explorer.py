@@ -1,0 +1,317 @@
+"""The explorer in a real browser: its numbers are those of the theory, and every way of setting a size works."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+from loadstone.cli.predict import MODEL_WIDTHS, _rows
+from loadstone.figures.style import COLOURS, PREDICTION, TARGET
+from loadstone.pages.explorer import explorer_page
+from loadstone.theory.prediction import predict
+from loadstone.theory.scores import rival_density, target_density
+from loadstone.theory.spectra import at_capacity, initial_factored
+
+pytestmark = pytest.mark.xdist_group("browser")
+LOADSTONE = Path(sys.executable).with_name("loadstone")
+
+#: (d, p, kappa): tiny ones, those of the presets, below, at and above capacity, far from it, and not of full rank.
+SIZES = [
+    (1, 2, 1.0), (1, 3, 1.0), (2, 2, 1.0), (2, 3, 1.0), (3, 2, 1.0), (3, 7, 1.0), (5, 40, 1.0), (6, 2, 0.667),
+    (10, 29, 1.0), (16, 57, 1.0), (20, 85, 1.0), (50, 380, 1.0), (50, 100, 0.3), (100, 1200, 1.0), (768, 41728, 1.0),
+    (768, 41800, 1.0), (768, 8000, 1.0), (768, 90, 1.0), (1024, 69881, 1.0), (1024, 30000, 0.5), (1600, 500000, 0.01),
+    (4096, 867136, 1.0), (4096, 867500, 1.0), (4096, 1500000, 0.25), (12288, 6584663, 1.0), (12288, 100, 0.9),
+    (16384, 11237964, 1.0), (16384, 22000000, 1.0), (32768, 40000000, 0.75), (20, 10**8, 1.0), (32768, 2, 1.0),
+]  # fmt: skip
+#: Of Python's Fourier transform where p is large, and of 1 - epsilon where epsilon is nearly 1.
+NOISE = {"probability_storable": 2e-9, "hebbian_accuracy": 5e-14, "hebbian_probability_all_stored": 1e-290}
+#: The rows of `loadstone predict` that the page shows too, letter for letter but for spaces.
+SAME_WORDS = {
+    "p_c": "capacity of this d, at finite size",
+    "p_c_asymptotic": "  in the limit of large d",
+    "p_hebbian": "  of the Hebbian rule, in the limit",
+    "d_c": "least d for this p",
+    "alpha": "load alpha = p log p / d^2",
+    "alpha_c_finite": "  at capacity, for this p",
+    "alpha_c": "  at capacity, in the limit",
+    "bits_per_parameter": "bits per parameter, log2(p!) / parameters",
+    "bits_per_parameter_at_capacity": "  at capacity",
+    "parameters": "parameters, d^2 or 2 d m - m^2",
+    "hebbian_accuracy": "Hebbian rule recalls",
+    "hebbian_probability_all_stored": "  all of them with probability",
+}
+
+
+@pytest.fixture(scope="module")
+def explorer(tmp_path_factory):
+    path = tmp_path_factory.mktemp("explorer") / "explore.html"
+    path.write_text(explorer_page(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def page(open_page, explorer):
+    return open_page(explorer)
+
+
+def show(page, d, p, kappa):
+    page.evaluate("([d, p, kappa]) => { Object.assign(state, { d, p, kappa }); render(); }", [d, p, kappa])
+
+
+def drawings(page):
+    return {name: page.inner_html(f"#{name}") for name in ("chance", "magnified", "spectrum", "scores")}
+
+
+def plain(text):
+    """Words of the page as `loadstone predict` would print them."""
+    text = re.sub("[\u202f\u00a0]", "", text)
+    raised = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+    return re.sub(r" × 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda found: f"e{int(found[1].translate(raised)):+03d}", text)
+
+
+def test_numbers_are_those_of_the_theory(page):
+    found = page.evaluate("sizes => sizes.map(([d, p, kappa]) => theory.predict(d, p, kappa))", SIZES)
+    for (d, p, kappa), record in zip(SIZES, found):
+        expected = dataclasses.asdict(predict(d=d, p=p, kappa=kappa))
+        for name, value in record.items():
+            if expected[name] is None:
+                assert value is None and kappa < 1
+                continue
+            assert value == pytest.approx(expected[name], rel=1e-8, abs=NOISE.get(name, 0)), (d, p, kappa, name)
+
+
+def test_words_are_those_of_the_command(page):
+    for d, p, kappa in SIZES:
+        show(page, d, p, kappa)
+        expected = predict(d=d, p=p, kappa=kappa)
+        rows = _rows(expected)
+        shown = page.evaluate("Object.fromEntries(Object.keys(FORMATS).map(x => [x, element(x).textContent]))")
+        for name, row in SAME_WORDS.items():
+            words = rows[row].removesuffix(" associations").removesuffix(" of them").replace(" %", "%")
+            assert plain(shown[name]) == words, (d, p, kappa, name)
+        chance = expected.probability_storable
+        if chance is None:
+            assert shown["probability_storable"].replace("\u00a0", " ") == "known for κ = 1 only"
+        elif 0.0001 <= chance <= 0.9999:
+            assert shown["probability_storable"] == f"{chance:.4f}"
+        else:
+            assert shown["probability_storable"] == ("> 0.9999" if chance > 0.5 else "< 0.0001")
+
+
+def test_verdict_in_plain_words(page):
+    words = {}
+    for name, size in {"fits": (768, 30000, 1.0), "many": (768, 50000, 1.0), "edge": (768, 41728, 1.0),
+                       "low rank": (768, 30000, 0.5), "far": (20, 10**6, 1.0)}.items():  # fmt: skip
+        show(page, *size)
+        words[name] = plain(page.inner_text("#verdict"))
+    assert words["fits"] == "Fits: one 768 × 768 matrix can hold about 41729 facts, and 30000 are 71.9% of that."
+    assert words["many"].startswith("Too many: one 768 × 768 matrix can hold about 41729 facts, and 50000 are 120% of")
+    assert words["many"].endswith(f"They need a width of at least {predict(p=50000).d}.")
+    assert words["edge"].endswith("about 41729 facts; 41728 fit with probability 0.50.")
+    assert "matrix of rank 384 can hold" in words["low rank"] and "times that" in words["far"]
+    assert page.get_attribute("#verdict", "aria-live") == "polite"
+
+
+@pytest.mark.parametrize("name, key, number, drawing", [
+    ("d", "ArrowRight", "p_c", "chance"), ("kappa", "ArrowLeft", "probability_storable", "spectrum"),
+    ("p", "ArrowRight", "alpha", "scores"),
+])  # fmt: skip
+def test_arrow_keys_on_a_slider_change_number_field_and_drawing(page, name, key, number, drawing):
+    for d in (3, 768, 16384):
+        show(page, d, max(2, predict(d=d).p // 2), 1.0)
+        before, words, field = drawings(page), page.inner_text(f"#{number}"), page.input_value(f"#{name}-field")
+        page.focus(f"#{name}-slider")
+        page.keyboard.press(key)
+        page.wait_for_function("before => element('chance').innerHTML !== before", arg=before["chance"])
+        assert page.inner_text(f"#{number}") != words and drawings(page)[drawing] != before[drawing]
+        assert page.input_value(f"#{name}-field") != field
+        assert page.get_attribute(f"#{name}-slider", "aria-valuetext") == page.input_value(f"#{name}-field")
+
+
+def test_everything_can_be_reached_by_the_tab_key_and_is_seen_there(page):
+    reached = []
+    for _ in range(11):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id || document.activeElement.dataset.width"))
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert reached == [
+        "d-field", "d-slider", "768", "1024", "4096", "12288", "kappa-field", "kappa-slider", "p-field", "p-slider",
+        "fill",
+    ]  # fmt: skip
+
+
+def test_presets_and_the_button_for_the_capacity(page):
+    known = MODEL_WIDTHS | {1024: "BERT large"}
+    for width in (768, 1024, 4096, 12288):
+        button = page.locator(f"[data-width='{width}']")
+        assert button.locator("small").inner_text() == known[width]
+        button.click()
+        page.wait_for_function("width => Number(element('d-field').value.replace(/\\s/g, '')) === width", arg=width)
+        assert button.get_attribute("aria-pressed") == "true"
+        page.click("#fill")
+        page.wait_for_function("p => element('p-field').value.replace(/\\s/g, '') === p", arg=str(predict(d=width).p))
+        assert page.inner_text("#verdict").startswith("On the edge:")
+
+
+def test_typed_numbers_are_taken_and_others_get_a_sentence(page):
+    for name, text in {"d": "1024", "kappa": "0.5", "p": "3e4"}.items():
+        page.fill(f"#{name}-field", text)
+    page.wait_for_function("plainText => element('p_c').textContent.replace(/\\s/g, '') === plainText", arg="63175")
+    assert page.evaluate("state") == {"d": 1024, "kappa": 0.5, "p": 30000}
+    before = drawings(page)
+    for name, allowed in {"d": "a whole number from 1 to 32\u202f768", "kappa": "a number from 0.000001 to 1",
+                          "p": "a whole number from 2 to 100\u202f000\u202f000"}.items():  # fmt: skip
+        for text in ("", "abc", "-5", "1e30", "9" * 400, "0", "<b>1</b>", "1,5"):
+            page.fill(f"#{name}-field", text)
+            sentence = page.inner_text(f"#{name}-error")
+            assert sentence.startswith(f"{name} is ") and sentence.endswith(f", but must be {allowed}."), text
+            assert page.get_attribute(f"#{name}-field", "aria-invalid") == "true"
+    page.fill("#d-field", "2.5")
+    assert "“2.5”" in page.inner_text("#d-error")
+    assert page.evaluate("state") == {"d": 1024, "kappa": 0.5, "p": 30000} and drawings(page) == before
+    page.focus("#kappa-slider")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => element('d-error').textContent === ''")
+    assert page.input_value("#d-field") == "1024"
+
+
+def test_the_address_holds_the_sizes(page, explorer):
+    page.goto(f"{explorer.as_uri()}#d=4096&kappa=0.25&p=50000")
+    page.wait_for_function("() => element('d-field').value === '4096'")
+    assert page.evaluate("state") == {"d": 4096, "kappa": 0.25, "p": 50000}
+    entries = page.evaluate("history.length")
+    page.focus("#kappa-slider")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => location.hash === '#d=4096&kappa=0.28&p=50000'")
+    assert page.evaluate("history.length") == entries
+    page.evaluate("location.hash = '#d=many&p=1e3'")
+    page.wait_for_function("() => element('p-field').value === '1000'")
+    assert page.inner_text("#d-error").startswith("d is “many”, but must be")
+    assert page.evaluate("state") == {"d": 4096, "kappa": 0.28, "p": 1000}
+
+
+def test_laws_of_scores(page):
+    for p in (2, 10, 376, 41729, 6584664):
+        laws = page.evaluate("p => Object.entries(theory.scoreLaws(p)).map(([name, x]) => [name, [...x]])", p)
+        tau, target, rival = (np.array(dict(laws)[name]) for name in ("tau", "target", "rival"))
+        assert np.trapezoid(target, tau) == pytest.approx(1, abs=1e-9)
+        assert np.trapezoid(rival, tau) == pytest.approx(1, abs=1e-9)
+        np.testing.assert_allclose(target, target_density(tau, p), rtol=0, atol=1e-10)
+        # The spline of scores.py is the coarser of the two.
+        np.testing.assert_allclose(rival, rival_density(tau, p), rtol=0, atol=2e-8)
+
+
+def test_spectra(page):
+    for kappa in (1.0, 0.999, 0.5, 0.1, 0.01):
+        for name, law in {"AtCapacity": at_capacity(kappa), "Initial": initial_factored(kappa)}.items():
+            found = page.evaluate(f"kappa => theory.spectrum{name}(kappa, 2000)", kappa)
+            # At full rank the law before training has no density at its first point, zero.
+            s, density = np.array(found["points"][name == "Initial" :]).T
+            np.testing.assert_allclose(density[1:-1], law.density(s[1:-1]), rtol=1e-8, atol=1e-12)
+            assert np.trapezoid(density, s) == pytest.approx(kappa, rel=2e-3)
+            assert found["lower"] == pytest.approx(law.lower, abs=1e-12)
+            assert found["atom"] == pytest.approx(law.atom)
+
+
+LOOKS = [(10, 29, 1.0), (2, 2, 1.0), (768, 30000, 1.0), (768, 2, 0.1), (12288, 6584663, 1.0), (32768, 10**8, 0.01)]
+
+
+@pytest.mark.parametrize("width, height", [(360, 800), (1200, 900)])
+def test_no_words_are_cut_or_overlap_on_a_phone_or_a_desk(open_page, explorer, width, height):
+    page = open_page(explorer, width, height)
+    page.add_script_tag(content=_LOOK)
+    for size in LOOKS:
+        show(page, *size)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), size
+        assert page.evaluate("faults()") == [], size
+
+
+#: Words that leave their drawing, or meet other words in it by more than the white around letters.
+_LOOK = """
+function faults() {
+  const found = [];
+  for (const svg of document.querySelectorAll("svg")) {
+    const frame = svg.getBoundingClientRect();
+    const boxes = [...svg.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect()]);
+    boxes.forEach(([words, box], i) => {
+      if (box.left < frame.left - 1 || box.right > frame.right + 1) found.push(`${words} is cut`);
+      for (const [others, other] of boxes.slice(i + 1)) {
+        const across = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+        const down = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+        if (across > 1 && down > 4) found.push(`${words} meets ${others}`);
+      }
+    });
+  }
+  return found;
+}
+"""
+
+
+def test_colours_are_those_of_the_figures_and_can_be_read_in_light_and_dark(page):
+    def colours():
+        names = ("prediction", "target", "hebbian", "rival", "ink", "soft", "card")
+        read = "names => names.map(name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`))"
+        return dict(zip(names, (value.strip() for value in page.evaluate(read, names))))
+
+    light = colours()
+    assert (light["prediction"], light["target"], light["hebbian"]) == (PREDICTION, TARGET, COLOURS[0])
+    page.emulate_media(color_scheme="dark")
+    dark = colours()
+    assert dark["hebbian"] in COLOURS and brightness(dark["card"]) < 0.05 < 0.9 < brightness(light["card"])
+    for scheme in (light, dark):
+        for name in ("prediction", "hebbian", "ink", "soft"):
+            assert contrast(scheme[name], scheme["card"]) > 4.5, (name, scheme)
+        assert contrast(scheme["rival"], scheme["card"]) > 3
+
+
+def brightness(colour):
+    """Relative luminance of #rrggbb."""
+    levels = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    linear = np.where(levels <= 0.04045, levels / 12.92, ((levels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(first, second):
+    low, high = sorted([brightness(first), brightness(second)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_a_moving_slider_is_followed(page):
+    show(page, 12000, 10**6, 1.0)
+    times = page.evaluate("""() => [...Array(9)].map(() => {
+        const start = performance.now();
+        state.d += 96;
+        render();
+        return performance.now() - start;
+    })""")
+    # About 20 ms on an idle machine; tests share theirs with others.
+    assert median(times) < 200
+
+
+def run(*arguments):
+    return subprocess.run([LOADSTONE, "explore", *map(str, arguments)], capture_output=True, text=True, timeout=100)
+
+
+def test_the_command_writes_one_page_that_is_always_the_same(tmp_path):
+    done = run("--out", tmp_path / "explore.html")
+    assert done.returncode == 0 and done.stdout == "" and f"Written: {tmp_path / 'explore.html'}" in done.stderr
+    written = (tmp_path / "explore.html").read_bytes()
+    assert written == explorer_page().encode() and len(written) < 300_000
+    assert not re.search(rb"https?:|//[a-z]+\.|@import|url\(|import\(", written)
+
+
+def test_the_command_refuses_a_place_where_nothing_can_be_written(tmp_path):
+    for out, sentence in {
+        tmp_path: "is a folder: give the name of a file",
+        tmp_path / "no" / "x.html": "make it first",
+    }.items():
+        done = run("--out", out)
+        assert done.returncode == 2 and done.stdout == ""
+        assert sentence in done.stderr and done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,52 @@
+"""The report: complete, the same bytes every time, and opened in a real browser."""
+
+import re
+
+import pytest
+
+from loadstone.figures.comparisons import Comparison
+from loadstone.figures.gallery import GALLERY
+from loadstone.pages.captions import CAPTIONS
+from loadstone.pages.report import Section, report_page
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100"/></svg>'
+GOOD = Comparison("mean of the proved capacity, decoupled, d = 12", 39.58, 39.85, 0.386)
+BAD = Comparison("load at which training fails, <d = 20>", 0.97, 0.78, 0.04, note="training & its limits")
+
+
+@pytest.fixture
+def page():
+    sections = [Section(name, SVG, 3, [GOOD, BAD] if name == "capacity" else []) for name in GALLERY]
+    return report_page(sections, "quick", "1.2.3")
+
+
+def test_every_figure_has_a_caption():
+    assert set(CAPTIONS) == set(GALLERY)
+
+
+def test_the_page_says_all_there_is_to_say(page):
+    assert page == report_page([Section(name, SVG, 3, [GOOD, BAD] if name == "capacity" else []) for name in GALLERY],
+                               "quick", "1.2.3")  # fmt: skip
+    assert "2 numbers with a prediction of their own: 1 agree, 1 do not" in page
+    assert "<!--" not in page and "&lt;d = 20&gt;" in page and "training &amp; its limits" in page
+    for name in GALLERY:
+        assert f"loadstone reproduce {name} --scale quick" in page
+    assert re.search(r"39\.58<td>39\.85<td>0\.386<td>\+0\.7<td class=\"yes\">agrees", page)
+    assert page.count("does not") == 2  # in its section and among the thresholds
+
+
+def test_without_thresholds_it_says_so():
+    page = report_page([Section("single", SVG, 3, [])], "quick", "1")
+    assert "None of the figures chosen for this report shows a threshold" in page
+
+
+@pytest.mark.xdist_group("browser")
+@pytest.mark.parametrize("width", [1200, 360])
+def test_it_opens_offline_with_every_picture(page, open_page, tmp_path, width):
+    (tmp_path / "report.html").write_text(page)
+    opened = open_page(tmp_path / "report.html", width)
+    assert opened.locator("img").count() == len(GALLERY)
+    assert opened.evaluate("[...document.images].every(image => image.complete && image.naturalWidth === 200)")
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    opened.get_by_role("link", name=CAPTIONS["capacity"].title).click()
+    assert opened.locator("#capacity h2").is_visible() and opened.url.endswith("#capacity")
