@@ -224,3 +224,22 @@ def test_facts_of_a_user_train():
     solution = train(problem, initial_memory(12, 1.0, 0), Protocol(stop="exact"))
     assert solution.status == Status.STOPPED and measure(problem, solution.memory).violations == 0
     assert jax.numpy.isfinite(solution.memory.weights).all()
+
+
+@pytest.mark.parametrize("load", [0.6, 1.2])
+def test_float16_changes_no_verdict_but_those_within_its_rounding(load):
+    p = nearest_associations(load, 40)
+    problem, start = original(Stream(2, 40), p), initial_memory(40, 1.0, 2)
+    single, half = (
+        train(problem, start, Protocol(stop="none", precision=name)).memory for name in ("float32", "float16")
+    )
+    queries = single.queries(problem.inputs)
+    exact_pass, rounded_pass = (problem.recall(queries, name) for name in ("float32", "float16"))
+    # Each factor is off by at most 2^-11 of itself, so a score by 2^-10 of the sum of its terms' sizes, to first order.
+    bound = 2 * 1.01 * 2.0**-10 * (np.abs(queries) @ np.abs(problem.outputs).T).max(axis=1)
+    differs = np.asarray(exact_pass.stored != rounded_pass.stored)
+    assert np.all(np.abs(exact_pass.margin)[differs] <= np.asarray(bound)[differs])
+    # Trained from the same start, both end in the same minimum, but for associations that lie on the edge.
+    on_the_edge = int(np.sum(np.abs(exact_pass.margin) < np.asarray(bound)))
+    assert abs(measure(problem, single).violations - measure(problem, half).violations) <= on_the_edge
+    assert measure(problem, half).loss == pytest.approx(measure(problem, single).loss, rel=2e-3, abs=2e-3)

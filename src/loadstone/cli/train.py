@@ -28,7 +28,7 @@ def train(
     steps: Annotated[int, typer.Option(help="Most steps of Adam.")] = 512,
     warmup: Annotated[int, typer.Option(help="Steps of linear warm-up.")] = 32,
     learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-2,
-    precision: Annotated[str, typer.Option(help="Products in training: float32, tf32, float16, bfloat16.")] = "float32",
+    precision: Annotated[str, typer.Option(help="Products: auto, float32, tf32, float16, bfloat16.")] = "auto",
     form: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,

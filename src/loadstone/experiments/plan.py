@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from loadstone.experiments.spec import Spec
 
-#: Runs of small original problems train together on an accelerator, whose launches would otherwise dominate.
-_SMALL, _BATCH = 50_000, 5
+#: Runs of small original problems train together on an accelerator, which one alone would leave idle.
+_SMALL, _BATCH = 450_000, 5
+#: Above this d a run is long beside its compilation.
+_PADDED = 512
 
 
 def cost(spec: Spec) -> float:
@@ -26,6 +28,19 @@ def batch_size(spec: Spec, platform: str) -> int:
     digits whatever is run beside it."""
     small = spec.solver == "adam" and spec.problem == "original" and spec.p * spec.d <= _SMALL
     return _BATCH if platform != "cpu" and small else 1
+
+
+def padded_rows(spec: Spec, platform: str) -> int | None:
+    """To how many rows to fill up the arrays of a run on an accelerator, where a program for every p would take longer
+    to compile than to run. None: as many as there are.
+
+    Passes skip what is padding, but the decoupled problem has to store it: it has four sizes an octave, the other one.
+    """
+    if platform == "cpu" or spec.d > _PADDED:
+        return None
+    octave = 2 ** (spec.p - 1).bit_length()
+    step = max(128, octave if spec.problem == "original" else octave // 8)
+    return -(-spec.p // step) * step
 
 
 #: Short runs of one shape go to a worker together, at most so many and so many seconds of them.

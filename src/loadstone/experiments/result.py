@@ -17,6 +17,7 @@ from loadstone.measurements.scores import scores
 from loadstone.measurements.spectrum import singular_values
 from loadstone.measurements.threshold import instance_capacity
 from loadstone.memories.solution import Status
+from loadstone.memories.training import automatic_precision
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
@@ -57,6 +58,7 @@ def _circumstances() -> dict[str, str]:
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,
         "machine": platform.machine(),
+        "auto_precision": automatic_precision(),
     }
 
 

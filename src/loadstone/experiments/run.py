@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from loadstone.experiments.plan import batch_size
+from loadstone.experiments.plan import batch_size, padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Measurement, measure
 from loadstone.memories.hebbian import hebbian
@@ -56,10 +56,10 @@ class Run:
 
 def problem_of(spec: Spec, budget: Budget | None = None) -> Problem:
     """The problem that a spec describes."""
-    stream = Stream(spec.seed, spec.d, spec.law)
+    stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
     if spec.problem == "original":
-        return original(stream, spec.p, budget)
-    return decoupled(stream, spec.p, budget, spec.form, spec.stored_dtype)
+        return original(stream, spec.p, budget, rows=rows)
+    return decoupled(stream, spec.p, budget, spec.form, spec.stored_dtype, rows)
 
 
 def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advance | None = None) -> list[Run]:

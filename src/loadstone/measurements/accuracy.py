@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float32
 
+from loadstone.compiling import compiled
 from loadstone.memories.memory import Memory
 from loadstone.problems.problem import Problem
 
@@ -37,10 +38,11 @@ def measure(problem: Problem, memory: Memory) -> Measurement:
 
 def contenders(problem: Problem, memory: Memory) -> tuple[Float32[np.ndarray, "n"], ...]:
     """Of each association the score of its target and of its best rival, and the logarithm of its partition sum."""
-    return tuple(map(np.asarray, _contenders(problem, memory)))
+    n = int(problem.associations)
+    return tuple(np.asarray(part)[:n] for part in _contenders(problem, memory))
 
 
-@jax.jit
+@compiled
 def _contenders(problem: Problem, memory: Memory):
     memory = jax.tree.map(lambda leaf: leaf.astype(jnp.promote_types(leaf.dtype, jnp.float32)), memory)
     recall = problem.recall(memory.queries(problem.inputs), "float32")

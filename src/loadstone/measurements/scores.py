@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse, whole
+from loadstone.compiling import compiled
 from loadstone.measurements.accuracy import contenders
 from loadstone.memories.memory import Memory
 from loadstone.problems.problem import Problem
@@ -55,7 +55,7 @@ def scores(problem: Problem, memory: Memory, most: int | None = None) -> Scores:
     associations; targets and rivals are complete in any case.
     """
     problem = problem.in_float32()
-    queries = memory.queries(problem.inputs)
+    queries = _queries(memory, problem.inputs)
     target, rival, _ = contenders(problem, memory)
     blocks = _Blocks(problem, queries, most)
     unit = _deviation(blocks)
@@ -71,7 +71,7 @@ def single_scores(problem: Problem, memory: Memory, row: int, unit: float | None
     """The scores of association `row`, divided by `unit` (default: the deviation over all associations)."""
     problem = problem.in_float32()
     row = whole("row", row, 0, problem.inputs.shape[0] - 1)
-    queries = memory.queries(problem.inputs)
+    queries = _queries(memory, problem.inputs)
     unit = _deviation(_Blocks(problem, queries)) if unit is None else unit
     all_scores = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0] / unit
     place = int(problem.targets[row])
@@ -98,11 +98,13 @@ class _Blocks:
 
     def __init__(self, problem: Problem, queries: Float[Array, "n d"], most: int | None = None) -> None:
         self.problem, self.queries, self.targets = problem, queries, np.asarray(problem.targets)
-        self.competitors = _block.eval_shape(problem, queries, jnp.zeros(1, jnp.int32)).shape[1]
-        n = queries.shape[0]
-        rows = n if most is None else max(1, min(n, most // self.competitors))
+        columns = _block.eval_shape(problem, queries, jnp.zeros(1, jnp.int32)).shape[1]
+        n = int(problem.associations)
+        # Of a padded problem the first n rows and columns count.
+        self.competitors = columns if problem.count is None else n
+        rows = n if most is None else max(1, min(n, most // columns))
         places = np.arange(rows) * n // rows
-        at_a_time = max(1, _SCORES_AT_A_TIME // self.competitors)
+        at_a_time = max(1, _SCORES_AT_A_TIME // columns)
         self.places = [places[first : first + at_a_time] for first in range(0, rows, at_a_time)]
         self._kept = self._made(places) if len(self.places) == 1 else None
 
@@ -110,12 +112,17 @@ class _Blocks:
         return iter([self._kept]) if self._kept is not None else map(self._made, self.places)
 
     def _made(self, places: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
-        block = np.asarray(_block(self.problem, self.queries, jnp.asarray(places)), np.float64)
+        block = np.asarray(_block(self.problem, self.queries, jnp.asarray(places)), np.float64)[:, : self.competitors]
         others = np.ones(block.shape, bool)
         others[np.arange(len(places)), self.targets[places]] = False
         return block[others]
 
 
-@jax.jit
+@compiled
+def _queries(memory: Memory, inputs):
+    return memory.queries(inputs)
+
+
+@compiled
 def _block(problem: Problem, queries, rows):
     return problem.scores(queries[rows], rows)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from loadstone.arguments import refuse
+from loadstone.compiling import compiled
 from loadstone.memories.memory import Memory
 
 
@@ -14,7 +15,12 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
 
     Recall does not depend on the scale of W; the law of the paper ends at 2.
     """
-    values = np.linalg.svd(np.asarray(memory.matrix(), np.float64), compute_uv=False)[: memory.rank]
+    values = np.linalg.svd(np.asarray(_matrix(memory), np.float64), compute_uv=False)[: memory.rank]
     if not np.isfinite(values).all() or values[0] == 0:
         raise refuse("memory", f"of largest singular value {values[0]}", "finite and not zero to be scaled")
     return values * (2 / values[0])
+
+
+@compiled
+def _matrix(memory: Memory):
+    return memory.matrix()

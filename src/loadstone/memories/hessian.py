@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Array, Float64
 
+from loadstone.compiling import compiled
 from loadstone.memories.threads import all_threads
 
 Matrix = Float64[np.ndarray, "d d"]
@@ -132,8 +133,6 @@ def _unpack(packed, place):
     return rows.reshape(d * d, d * d)
 
 
-#: Choosing among kernels by trial would allocate the whole matrix once more, so they are taken as they come.
-_NO_TRIALS = {"xla_gpu_autotune_level": 0}
 #: Rows of a tile, at most: the library's own routines would need room for a second matrix.
 _MOST_ROWS = 5000
 
@@ -142,7 +141,7 @@ def _tile_rows(d: int, most: int) -> int:
     return d * next(count for count in range(max(1, min(d, most // d)), 0, -1) if d % count == 0)
 
 
-@partial(jax.jit, static_argnames=("d", "most"), donate_argnums=0, compiler_options=_NO_TRIALS)
+@partial(compiled, static_argnames=("d", "most"), donate_argnums=0)
 def _cholesky(
     matrix: Float64[Array, "d*d d*d"], ridge: float, d: int, most: int = _MOST_ROWS
 ) -> Float64[Array, "d*d d*d"]:
@@ -173,7 +172,7 @@ def _cholesky(
     return jax.lax.fori_loop(0, tiles, column, matrix.at[index, index].add(ridge))
 
 
-@partial(jax.jit, static_argnames=("d", "most"), compiler_options=_NO_TRIALS)
+@partial(compiled, static_argnames=("d", "most"))
 def _cholesky_solve(
     factor: Float64[Array, "d*d d*d"], right: Float64[Array, "d*d"], d: int, most: int = _MOST_ROWS
 ) -> Float64[Array, "d*d"]:

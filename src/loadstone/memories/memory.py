@@ -13,7 +13,7 @@ from loadstone.arguments import rank_fraction, whole
 from loadstone.problems.counters import stream_key
 from loadstone.problems.embeddings import vectors
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall, exact
+from loadstone.problems.recall import Recall, dense, exact
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
@@ -53,10 +53,11 @@ class Factored:
     def descend(self, problem: Problem, precision: str) -> tuple[Recall, Factored]:
         """One pass, and the gradient of its mean loss. With s the slope along a query Q R^T e it is s (R^T e)^T for Q
         and e (Q^T s)^T for R, summed."""
-        hidden = exact(problem.inputs, self.right)
-        recall = problem.recall(exact(hidden, self.left.T), precision)
-        slope = (recall.pull - problem.target_outputs) / hidden.shape[0]
-        return recall, Factored(exact(slope.T.copy(), hidden), exact(problem.inputs.T, exact(slope, self.left)))
+        times = partial(dense, precision=precision)
+        hidden = times(problem.inputs, self.right)
+        recall = problem.recall(times(hidden, self.left.T), precision)
+        slope = (recall.pull - problem.target_outputs) / problem.associations
+        return recall, Factored(times(slope.T.copy(), hidden), times(problem.inputs.T, times(slope, self.left)))
 
     def matrix(self) -> Float[Array, "d d"]:
         return exact(self.left, self.right.T)

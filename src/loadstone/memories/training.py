@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import choice, positive, set_as, whole
+from loadstone.compiling import compiled
 from loadstone.memories.memory import Memory
 from loadstone.memories.solution import Solution, Status
 from loadstone.problems.problem import Problem
@@ -41,21 +42,22 @@ _SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
 class Protocol:
     """How to train. The defaults are the paper's; it leaves the length of the warm-up open.
 
-    `stop` is 'paper' (accuracy of 99.9 %), 'exact' (every margin positive) or 'none'.
+    `stop` is 'paper' (accuracy of 99.9 %), 'exact' (every margin positive) or 'none'. `precision` 'auto' means products
+    in float16, summed in float32, on an accelerator, and float32 on a CPU, where nothing else is faster.
     """
 
     learning_rate: float = 1e-2
     steps: int = 512
     warmup: int = 32
     stop: str = "paper"
-    precision: str = "float32"
+    precision: str = "auto"
 
     def __post_init__(self) -> None:
         set_as(self, "learning_rate", positive("learning_rate", self.learning_rate))
         set_as(self, "steps", whole("steps", self.steps, 1, 10**9))
         set_as(self, "warmup", whole("warmup", self.warmup, 0, self.steps - 1))
         choice("stop", self.stop, STOP_RULES)
-        choice("precision", self.precision, PRECISIONS)
+        choice("precision", self.precision, ("auto", *PRECISIONS))
 
     def rate(self, step: Int[Array, ""]) -> Float[Array, ""]:
         """Linear from learning_rate / (warmup + 1) to learning_rate over the warm-up, then a half cosine to 0."""
@@ -65,6 +67,11 @@ class Protocol:
 
 
 PAPER_PROTOCOL = Protocol()
+
+
+def automatic_precision() -> str:
+    """What 'auto' means on the present device."""
+    return "float32" if jax.default_backend() == "cpu" else "float16"
 
 
 class _State(NamedTuple):
@@ -98,6 +105,8 @@ def train_batch(
     the whole batch divided by its size.
     """
     began = time.perf_counter()
+    if protocol.precision == "auto":
+        protocol = replace(protocol, precision=automatic_precision())
     states = [_initial(memory, protocol) for memory in memories]
     alone = len(states) == 1
     problem, state = (problems[0], states[0]) if alone else (_stack(problems), _stack(states))
@@ -134,28 +143,31 @@ def _optimiser(protocol: Protocol) -> optax.GradientTransformation:
     return optax.adam(protocol.rate)
 
 
-@partial(jax.jit, static_argnames="protocol")
+@partial(compiled, static_argnames="protocol")
 def _advance(problem: Problem, state: _State, until: Int[Array, ""], protocol: Protocol) -> _State:
     """Advance a running state to step `until`, or to its end."""
+    return _steps(problem, state, until, protocol)
 
+
+def _steps(problem: Problem, state: _State, until: Int[Array, ""], protocol: Protocol) -> _State:
     def unfinished(state: _State) -> Array:
         return (state.status == _RUNNING) & (state.step < until)
 
     return jax.lax.while_loop(unfinished, partial(_step, problem, protocol), state)
 
 
-@partial(jax.jit, static_argnames="protocol")
+@partial(compiled, static_argnames="protocol")
 def _advance_batch(problems: Problem, states: _State, until: Int[Array, ""], protocol: Protocol) -> _State:
     """The same for stacked problems and states: their steps are taken together, and one that has ended stands still."""
-    return jax.vmap(lambda problem, state: _advance(problem, state, until, protocol))(problems, states)
+    return jax.vmap(lambda problem, state: _steps(problem, state, until, protocol))(problems, states)
 
 
 def _step(problem: Problem, protocol: Protocol, state: _State) -> _State:
     """Measure the memory; end if it may, else move it by one step of Adam."""
     memory = state.memory
     recall, gradient = memory.descend(problem, protocol.precision)
-    n = recall.target.shape[0]
-    loss, violations = recall.loss.mean(), jnp.sum(~recall.stored)
+    n = problem.associations
+    loss, violations = recall.loss.sum() / n, jnp.sum(~recall.stored)
     accuracy = 1 - violations / n
     met = {"paper": violations <= n // PAPER_VIOLATIONS, "exact": violations == 0, "none": False}[protocol.stop]
     status = jnp.where(state.step == protocol.steps, _STEP_LIMIT, _RUNNING)

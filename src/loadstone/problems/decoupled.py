@@ -15,10 +15,11 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.counters import Key
 from loadstone.problems.embeddings import own_vectors
+from loadstone.problems.passes import gpu
 from loadstone.problems.passes.own import own_recall, own_scores
 from loadstone.problems.passes.shared import over_blocks
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall
+from loadstone.problems.recall import Recall, first_only
 from loadstone.problems.stream import Stream
 
 FORMS = ("auto", "stored", "regenerated")
@@ -34,7 +35,7 @@ _ROWS_AT_A_TIME = 4
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["inputs", "target_outputs", "key"],
+    data_fields=["inputs", "target_outputs", "key", "count"],
     meta_fields=["law", "block", "form"],
 )
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Regenerated(Problem):
     law: str
     block: int = _ROWS_AT_A_TIME
     form: str = "decoupled, outputs regenerated"
+    count: Int[Array, ""] | None = None
 
     @property
     def targets(self) -> Int[Array, "p"]:
@@ -54,27 +56,36 @@ class Regenerated(Problem):
 
     def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
         p, d = queries.shape
+        if gpu.own_kernels() and self.law == "gaussian" and queries.dtype == jnp.float32:
+            from loadstone.problems.passes.own_gpu import made_recall
+
+            return self._cut(made_recall(jnp.asarray(self.associations, jnp.int32), self.key, queries))
 
         def recall_rows(start: int, rows: int) -> Recall:
             places = start + jnp.arange(rows, dtype=jnp.int32)
             outputs = own_vectors(self.key, places.astype(jnp.uint32), p, d, self.law)
-            return own_recall(jax.lax.dynamic_slice_in_dim(queries, start, rows), outputs, places, precision)
+            return own_recall(
+                jax.lax.dynamic_slice_in_dim(queries, start, rows), outputs, places, precision, self.count
+            )
 
-        return over_blocks(recall_rows, p, d, queries.dtype, self.block)
+        return self._cut(over_blocks(recall_rows, p, d, queries.dtype, self.block))
+
+    def _cut(self, recall: Recall) -> Recall:
+        return recall if self.count is None else first_only(recall, self.count, self.target_outputs)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
         p, d = self.inputs.shape
         return own_scores(queries, own_vectors(self.key, rows.astype(jnp.uint32), p, d, self.law), "float32")
 
     def arrays(self) -> Arrays:
-        p, d = self.inputs.shape
+        p, d = int(self.associations), self.inputs.shape[1]
         outputs = np.empty((p, p, d), np.float32)
         for first in range(0, p, _ROWS_AT_A_TIME):
             # The last rows are made with a full block of others, so that one compiled program does them all.
             rows = first + np.arange(_ROWS_AT_A_TIME, dtype=np.uint32)
             made = np.asarray(_made(self.key, jnp.asarray(rows), p, d, self.law))
             outputs[first : first + _ROWS_AT_A_TIME] = made.transpose(0, 2, 1)[: p - first]
-        return Arrays(np.asarray(self.inputs), outputs, np.arange(p, dtype=np.int32))
+        return Arrays(np.asarray(self.inputs)[:p], outputs, np.arange(p, dtype=np.int32))
 
     def in_float32(self) -> "Regenerated":
         return self
@@ -99,13 +110,18 @@ class Stored(Problem):
     def targets(self) -> Int[Array, "p"]:
         return self.source.targets
 
+    @property
+    def count(self) -> Int[Array, ""] | None:
+        return self.source.count
+
     def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
         recalls, first = [], 0
         for part in self.parts:
             rows = part.shape[0]
-            recalls.append(_recall_part(queries[first : first + rows], part, first, precision))
+            recalls.append(_recall_part(queries[first : first + rows], part, first, precision, self.associations))
             first += rows
-        return Recall(*(jnp.concatenate(field) for field in zip(*recalls)))
+        found = Recall(*(jnp.concatenate(field) for field in zip(*recalls)))
+        return found if self.count is None else first_only(found, self.count, self.target_outputs)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
         if len(self.parts) == 1 and self.parts[0].dtype == jnp.float32:
@@ -123,36 +139,56 @@ _made = partial(jax.jit, static_argnums=(2, 3, 4))(own_vectors)
 
 
 def _recall_part(
-    queries: Float[Array, "part d"], outputs: Float[Array, "part d p"], first: int, precision: str
+    queries: Float[Array, "part d"],
+    outputs: Float[Array, "part d p"],
+    first: int,
+    precision: str,
+    count: Int[Array, ""] | int,
 ) -> Recall:
     rows, d = queries.shape
+    if gpu.own_kernels() and queries.dtype == jnp.float32:
+        from loadstone.problems.passes.own_gpu import stored_recall
+
+        return stored_recall(jnp.asarray(count, jnp.int32), jnp.int32(first), queries, outputs)
+    padded = None if isinstance(count, int) else count
     # A float32 part is read in place. A float16 part that is to be converted is converted in small pieces, because
     # the float32 copy would otherwise be as large as what float16 saves.
     whole_part = outputs.dtype == queries.dtype or precision in ("float16", "bfloat16")
 
-    def recall_rows(start: int, count: int) -> Recall:
-        places = first + start + jnp.arange(count, dtype=jnp.int32)
-        piece = outputs if count == rows else jax.lax.dynamic_slice_in_dim(outputs, start, count)
-        return own_recall(jax.lax.dynamic_slice_in_dim(queries, start, count), piece, places, precision)
+    def recall_rows(start: int, size: int) -> Recall:
+        places = first + start + jnp.arange(size, dtype=jnp.int32)
+        piece = outputs if size == rows else jax.lax.dynamic_slice_in_dim(outputs, start, size)
+        return own_recall(jax.lax.dynamic_slice_in_dim(queries, start, size), piece, places, precision, padded)
 
     return over_blocks(recall_rows, rows, d, queries.dtype, rows if whole_part else _ROWS_AT_A_TIME)
 
 
 def decoupled(
-    stream: Stream, p: int, budget: Budget | None = None, form: str = "auto", dtype: str = "float32"
+    stream: Stream,
+    p: int,
+    budget: Budget | None = None,
+    form: str = "auto",
+    dtype: str = "float32",
+    rows: int | None = None,
 ) -> Stored | Regenerated:
-    """The first p associations of a stream, each with its own p outputs.
+    """The first p associations of a stream, each with its own p outputs; filled up to `rows`, so that all p up to there
+    share compiled programs.
 
     `form` 'auto' stores the outputs when they fit into the budget and regenerates them otherwise; the problem's
     `form` says which. `dtype` 'float16' halves the memory of stored outputs, which are then rounded to 11 bits.
     """
     p, d = whole("p", p, 2), stream.d
+    n = p if rows is None else whole("rows", rows, p)
     form, dtype = choice("form", form, FORMS), choice("dtype", dtype, STORED_DTYPES)
     budget = budget or Budget()
-    working = 4 * p * d * (6 + 4 * _ROWS_AT_A_TIME)
-    stored = jnp.dtype(dtype).itemsize * p * p * d + working
+    working = 4 * n * d * (6 + 4 * _ROWS_AT_A_TIME)
+    stored = jnp.dtype(dtype).itemsize * n * n * d + working
     budget.require(stored if form == "stored" else working, f"the decoupled problem with outputs {_adjective(form)}")
-    regenerated = Regenerated(stream.inputs(p), stream.own_targets(p), stream.own_outputs_key, stream.law)
+    vectors, count = (stream.inputs(n), stream.own_targets(n)), None
+    if rows is not None:
+        count = jnp.int32(p)
+        vectors = tuple(jnp.where((jnp.arange(n) < count)[:, None], part, 0) for part in vectors)
+    regenerated = Regenerated(*vectors, stream.own_outputs_key, stream.law, count=count)
     if form == "regenerated" or not budget.allows(stored):
         return regenerated
     return store(stream, regenerated, dtype)

@@ -13,16 +13,22 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.passes import shared_cpu
+from loadstone.problems.passes import gpu, shared_cpu
 from loadstone.problems.passes.shared import shared_recall, shared_scores
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall
+from loadstone.problems.recall import Recall, first_only
 
 #: Scores alive at a time, by platform: on a CPU a block of them should stay in the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
+#: Beyond this d plain large products are as fast as the fused GPU kernel, which ends there.
+_MOST_FUSED = 512
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["inputs", "outputs", "targets"], meta_fields=["block", "form"])
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["inputs", "outputs", "targets", "count"],
+    meta_fields=["block", "form"],
+)
 @dataclass(frozen=True)
 class Facts(Problem):
     """Input n has the output `targets[n]` as its target, and every other output competes."""
@@ -32,6 +38,7 @@ class Facts(Problem):
     targets: Int[Array, "n"]
     block: int
     form: str = field(default="outputs shared")
+    count: Int[Array, ""] | None = None
 
     @property
     def target_outputs(self) -> Float[Array, "n d"]:
@@ -40,7 +47,16 @@ class Facts(Problem):
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
         if self._runs_fused(queries, precision):
             return shared_cpu.fused_recall(queries, self.outputs, self.targets)
-        return shared_recall(queries, self.outputs, self.targets, self.block, precision)
+        found = self._recall(queries, precision)
+        return found if self.count is None else first_only(found, self.count, self.target_outputs)
+
+    def _recall(self, queries: Float[Array, "n d"], precision: str) -> Recall:
+        if precision == "float16" and gpu.shared_kernel() and queries.shape[1] <= _MOST_FUSED:
+            from loadstone.problems.passes.shared_hopper import fused_recall
+
+            sizes = queries.shape[0], self.outputs.shape[0]
+            return fused_recall(queries, self.outputs, self.targets, sizes if self.count is None else (self.count,) * 2)
+        return shared_recall(queries, self.outputs, self.targets, self.block, precision, self.count)
 
     def descend(self, weights: Float[Array, "d d"], precision: str = "float32") -> tuple[Recall, Float[Array, "d d"]]:
         if self._runs_fused(weights, precision):
@@ -49,7 +65,7 @@ class Facts(Problem):
 
     def _runs_fused(self, operand: Float[Array, "..."], precision: str) -> bool:
         singles = precision == "float32" and operand.dtype == self.inputs.dtype == self.outputs.dtype == jnp.float32
-        return singles and shared_cpu.available()
+        return singles and self.count is None and shared_cpu.available()
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return shared_scores(queries, self.outputs, "float32")

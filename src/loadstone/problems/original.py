@@ -10,11 +10,21 @@ from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.stream import Stream
 
 
-def original(stream: Stream, p: int, budget: Budget | None = None, block: int | None = None) -> Facts:
-    """The first p associations of a stream; input mu has output mu as its target."""
+def original(
+    stream: Stream, p: int, budget: Budget | None = None, block: int | None = None, rows: int | None = None
+) -> Facts:
+    """The first p associations of a stream; input mu has output mu as its target.
+
+    With `rows` above p, arrays are filled up with zeros to so many rows, and all such p share compiled programs.
+    """
     p = whole("p", p, 2)
-    block = block_rows(p, p) if block is None else whole("block", block, 1)
+    n = p if rows is None else whole("rows", rows, p)
+    block = block_rows(n, n) if block is None else whole("block", block, 1)
     # Inputs, outputs, queries, pull and two more of that size; scores and weights of one block.
-    (budget or Budget()).require(4 * (6 * p * stream.d + 3 * block * p), "the original problem")
-    places = jnp.arange(p, dtype=jnp.int32)
-    return Facts(stream.inputs(p), stream.outputs(p), places, block, form="original, outputs shared")
+    (budget or Budget()).require(4 * (6 * n * stream.d + 3 * block * n), "the original problem")
+    places = jnp.arange(n, dtype=jnp.int32)
+    vectors = stream.inputs(n), stream.outputs(n)
+    count = None if rows is None else jnp.int32(p)
+    if count is not None:
+        vectors = tuple(jnp.where((places < count)[:, None], part, 0) for part in vectors)
+    return Facts(*vectors, places, block, form="original, outputs shared", count=count)

@@ -7,7 +7,7 @@ from typing import Protocol
 from jaxtyping import Array, Float, Int
 
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.recall import Recall, exact
+from loadstone.problems.recall import Recall, dense
 
 
 class Problem(Protocol):
@@ -23,16 +23,22 @@ class Problem(Protocol):
     targets: Int[Array, "n"]
     #: In words, what is stored and in which precision.
     form: str
+    #: How many rows are associations, where the rest is padding that lets many sizes share one compiled program.
+    count: Int[Array, ""] | None = None
+
+    @property
+    def associations(self) -> Int[Array, ""] | int:
+        return self.inputs.shape[-2] if self.count is None else self.count
 
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
         """One pass: what each query, made from the input at its place, meets."""
 
     def descend(self, weights: Float[Array, "d d"], precision: str = "float32") -> tuple[Recall, Float[Array, "d d"]]:
         """One pass with the queries W e, and the gradient of its mean loss with respect to W."""
-        recall = self.recall(exact(self.inputs, weights.T), precision)
+        recall = self.recall(dense(self.inputs, weights.T, precision), precision)
         slope = recall.pull - self.target_outputs
         # The copy makes XLA transpose the slopes once; its product of a transposed operand is slower.
-        return recall, exact(slope.T.copy(), self.inputs) / slope.shape[0]
+        return recall, dense(slope.T.copy(), self.inputs, precision) / self.associations
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         """All scores of a few associations, given by their rows. The target of row mu is at `targets[mu]`."""

@@ -52,9 +52,21 @@ def contenders(
     return target_score.squeeze(axis), rival
 
 
+def first_only(recall: Recall, count: Int[Array, ""], target_outputs: Float[Array, "n d"]) -> Recall:
+    """The same with rows from `count` on, which are padding, as if stored with a loss and a slope of exactly zero."""
+    inside = jnp.arange(recall.target.shape[0]) < count
+    numbers = (jnp.where(inside, part, rest) for part, rest in zip(recall[:3], (0.0, -1.0, 0.0)))
+    return Recall(*numbers, jnp.where(inside[:, None], recall.pull, target_outputs))
+
+
 def exact(a: Float[Array, "a b"], b: Float[Array, "b c"]) -> Float[Array, "a c"]:
     """a b in the full precision of its operands on every device."""
     return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
+
+
+def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
+    """a b for a step that is trained in `precision`: in full, or with the operands in tf32 where a pass rounds more."""
+    return exact(a, b) if precision == "float32" else jnp.matmul(a, b, precision=lax.Precision.DEFAULT)
 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:

@@ -16,12 +16,18 @@ _OUTPUTS_WITH_WEIGHTS = (((2,), (1,)), ((0,), (0,)))
 
 
 def own_recall(
-    queries: Float[Array, "b d"], outputs: Float[Array, "b d m"], targets: Int[Array, "b"], precision: str
+    queries: Float[Array, "b d"],
+    outputs: Float[Array, "b d m"],
+    targets: Int[Array, "b"],
+    precision: str,
+    count: Int[Array, ""] | None = None,
 ) -> Recall:
-    """Recall of each query against its own outputs."""
+    """Recall of each query against its own outputs, or the first `count` of them."""
     if outputs.dtype != queries.dtype and precision not in ("float16", "bfloat16"):
         outputs = outputs.astype(queries.dtype)
     scores = own_scores(queries, outputs, precision)
+    if count is not None:
+        scores = jnp.where(jnp.arange(scores.shape[1])[None, :] < count, scores, -jnp.inf)
     target, rival = contenders(scores, targets, axis=1)
     top = jnp.maximum(target, rival)
     weights = jnp.exp(scores - top[:, None])

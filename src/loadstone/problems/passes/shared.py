@@ -23,8 +23,9 @@ def shared_recall(
     targets: Int[Array, "n"],
     block: int,
     precision: str,
+    count: Int[Array, ""] | None = None,
 ) -> Recall:
-    """Recall of every query against the same outputs, `block` queries at a time."""
+    """Recall of every query against the same outputs, or the first `count` of them, `block` queries at a time."""
     n, d = queries.shape
     outputs = outputs.astype(queries.dtype)
     with_ones = jnp.concatenate([outputs.T, jnp.ones((1, outputs.shape[0]), queries.dtype)])
@@ -32,13 +33,15 @@ def shared_recall(
     def recall_rows(start: int, rows: int) -> Recall:
         target = lax.dynamic_slice(targets, (start,), (rows,))
         scores = shared_scores(lax.dynamic_slice(queries, (start, 0), (rows, d)), outputs, precision).T
+        if count is not None:
+            scores = jnp.where(jnp.arange(scores.shape[0])[:, None] < count, scores, -jnp.inf)
         target_score, rival = contenders(scores, target, axis=0)
         top = jnp.maximum(target_score, rival)
         weights = jnp.exp(scores - top[None, :])
         sums = product(with_ones, weights, _MINOR_WITH_MAJOR, precision)
         return Recall(target_score, rival, top + jnp.log(sums[d]), (sums[:d] / sums[d:]).T)
 
-    return over_blocks(recall_rows, n, d, queries.dtype, block)
+    return over_blocks(recall_rows, n, d, queries.dtype, block, count)
 
 
 def shared_scores(queries: Float[Array, "b d"], outputs: Float[Array, "m d"], precision: str) -> Float[Array, "b m"]:
@@ -46,10 +49,9 @@ def shared_scores(queries: Float[Array, "b d"], outputs: Float[Array, "m d"], pr
     return product(outputs.astype(queries.dtype), queries, _MINOR_WITH_MINOR, precision).T
 
 
-def over_blocks(recall_rows, n: int, d: int, dtype, block: int) -> Recall:
-    """Fill a Recall of n associations by `recall_rows(start, rows)`, one block of rows after another.
-
-    Blocks have equal size; the last one is moved back to end at n, so a few rows may be made twice.
+def over_blocks(recall_rows, n: int, d: int, dtype, block: int, asked: Int[Array, ""] | None = None) -> Recall:
+    """Fill a Recall of n associations, or the first ones `asked` for, by `recall_rows(start, rows)`, one block of rows
+    after another. Blocks have equal size; the last one is moved back to end at n, so a few rows may be made twice.
     """
     count = -(-n // block)
     rows = -(-n // count)
@@ -62,4 +64,5 @@ def over_blocks(recall_rows, n: int, d: int, dtype, block: int) -> Recall:
         return Recall(*(lax.dynamic_update_slice_in_dim(w, p, start, 0) for w, p in zip(whole, part)))
 
     empty = jnp.zeros(n, dtype)
-    return lax.fori_loop(0, count, fill, Recall(empty, empty, empty, jnp.zeros((n, d), dtype)))
+    blocks = count if asked is None else lax.div(asked + (rows - 1), rows)
+    return lax.fori_loop(0, blocks, fill, Recall(empty, empty, empty, jnp.zeros((n, d), dtype)))

@@ -1,0 +1,43 @@
+"""Which fused kernels the present device can run. Where one cannot, the pass runs in XLA and a sentence is logged."""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cache
+
+import jax
+
+#: Set to 0 to run every pass in XLA.
+_SWITCH = "LOADSTONE_GPU_KERNELS"
+_log = logging.getLogger("loadstone")
+
+
+@cache
+def own_kernels() -> bool:
+    """The kernels for own outputs: Pallas through Triton, on NVIDIA GPUs from Ampere on."""
+    return _capability() >= (8, 0)
+
+
+@cache
+def shared_kernel() -> bool:
+    """The kernel for shared outputs: Pallas through Mosaic, on Hopper alone."""
+    capability = _capability()
+    if capability > (0, 0) and capability != (9, 0):
+        _log.info("The fused pass over shared outputs is made for Hopper GPUs, so here the pass runs in XLA.")
+    return capability == (9, 0)
+
+
+@cache
+def _capability() -> tuple[int, int]:
+    """Of an NVIDIA GPU, or (0, 0) where there is none, or none is wanted."""
+    if jax.default_backend() != "gpu" or os.environ.get(_SWITCH) == "0":
+        return 0, 0
+    try:
+        from jax.experimental.pallas import mosaic_gpu, triton  # noqa: F401
+
+        major, _, minor = str(jax.devices()[0].compute_capability).partition(".")
+        return int(major), int(minor)
+    except (ImportError, AttributeError, ValueError) as error:
+        _log.info("The fused GPU passes cannot be used (%s), so the pass runs in XLA.", error)
+        return 0, 0

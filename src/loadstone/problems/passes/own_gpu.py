@@ -1,0 +1,177 @@
+"""The pass over own outputs as one fused kernel on a GPU, in Pallas (Triton): every output is read, or made, once.
+
+One program does one association. It goes through its outputs a tile at a time, keeps the largest score so far, and
+rescales what it has summed whenever that changes. Made outputs come from the same counters and the same table of
+normal numbers as everywhere else; they never leave the registers.
+
+Triton holds arrays whose sides are powers of two, so the components of a vector come in parts that are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import triton as plgpu
+from jaxtyping import Array, Float, Float32, Int32, UInt32
+
+from loadstone.problems.counters import Key, fold, threefry
+from loadstone.problems.embeddings import normal_table, table_place
+from loadstone.problems.recall import Recall
+
+#: Outputs in a tile and warps of a program, by what is done; measured on an H200.
+_STORED, _MADE = {"tile": 64, "warps": 4}, {"tile": 16, "warps": 4}
+#: The smallest part.
+_LEAST = 16
+
+
+def stored_recall(
+    count: Int32[Array, ""],
+    first: Int32[Array, ""],
+    queries: Float32[Array, "rows d"],
+    outputs: Float[Array, "rows d m"],
+    interpret: bool = False,
+) -> Recall:
+    """Recall of each query against its own first `count` outputs; association `first + row` has its target there.
+
+    All is computed in float32, whatever the outputs are stored in.
+    """
+    rows, d, m = outputs.shape
+    widths = _widths(d)
+    kernel = functools.partial(_stored_kernel, d=d, widths=widths, tile=_STORED["tile"])
+    scalar = pl.BlockSpec((), lambda row: ())
+    own = pl.BlockSpec((None, d, m), lambda row: (row, 0, 0))
+    call = _call(kernel, rows, widths, _STORED["warps"], interpret, [scalar, scalar, own])
+    *numbers, pull = call(count, first, outputs, _filled(queries, sum(widths)))
+    return Recall(*numbers, pull[:, :d])
+
+
+def made_recall(
+    count: Int32[Array, ""], key: Key, queries: Float32[Array, "rows d"], interpret: bool = False
+) -> Recall:
+    """Recall of each query against the first `count` outputs of its own stream, Gaussian ones."""
+    rows, d = queries.shape
+    owners = jnp.arange(rows, dtype=jnp.uint32)
+    keys = jax.vmap(lambda owner: fold(key, owner, 0))(owners)
+    # Components j and j + ceil(d/2) share a block of random bits: each part has the first, then the second half of it.
+    half = (d + 1) // 2
+    widths = _widths(half)
+    kernel = functools.partial(_made_kernel, widths=widths, tile=_MADE["tile"])
+    centre, slope = (jnp.asarray(column) for column in normal_table())
+    table, pair = pl.BlockSpec(centre.shape, lambda row: (0,)), pl.BlockSpec((None, 2), lambda row: (row, 0))
+    specs = [pl.BlockSpec((), lambda row: ()), pair, table, table]
+    call = _call(kernel, rows, widths * 2, _MADE["warps"], interpret, specs)
+    halves = [_filled(part, sum(widths)) for part in (queries[:, :half], queries[:, half:])]
+    *numbers, pull = call(count, keys, centre, slope, jnp.concatenate(halves, axis=1))
+    return Recall(*numbers, jnp.concatenate([pull[:, :half], pull[:, sum(widths) :][:, : d - half]], axis=1))
+
+
+def _widths(components: int) -> tuple[int, ...]:
+    """Powers of two that hold so many components: one, or two if that wastes less."""
+    largest = 1 << (components.bit_length() - 1)
+    rest = components - largest
+    one, two = pl.next_power_of_2(components), largest + pl.next_power_of_2(max(rest, _LEAST))
+    return (one,) if rest == 0 or one <= two else (largest, two - largest)
+
+
+def _filled(vectors: Float32[Array, "rows d"], width: int) -> Float32[Array, "rows width"]:
+    return jnp.pad(vectors, ((0, 0), (0, width - vectors.shape[1])))
+
+
+def _call(kernel, rows: int, widths: Sequence[int], warps: int, interpret: bool, in_specs: list):
+    row, one = jax.ShapeDtypeStruct((rows,), jnp.float32), pl.BlockSpec((None,), lambda row: (row,))
+    vector = pl.BlockSpec((None, sum(widths)), lambda row: (row, 0))
+    return pl.pallas_call(
+        kernel,
+        grid=(rows,),
+        in_specs=[*in_specs, vector],
+        out_specs=(one, one, one, vector),
+        out_shape=(row, row, row, jax.ShapeDtypeStruct((rows, sum(widths)), jnp.float32)),
+        compiler_params=plgpu.CompilerParams(num_warps=warps, num_stages=3),
+        interpret=interpret,
+    )
+
+
+def _stored_kernel(
+    count_ref, first_ref, output_ref, query_ref, *results, d: int, widths: tuple[int, ...], tile: int
+) -> None:
+    count, row = count_ref[()], pl.program_id(0)
+    starts = [sum(widths[:place]) for place in range(len(widths))]
+
+    def tile_of(start, column):
+        parts = []
+        for first, width in zip(starts, widths):
+            mask = ((first + jnp.arange(width)) < d)[:, None] & (column < count)[None, :]
+            # A start that is known only at run time lets the slice reach beyond d, where it is masked.
+            there = output_ref.at[pl.ds(first + row * 0, width), pl.ds(start, tile)]
+            parts.append(plgpu.load(there, mask=mask, other=0.0))
+        return parts
+
+    queries = [query_ref[pl.ds(first, width)] for first, width in zip(starts, widths)]
+    _write(results, widths, _stream(tile_of, queries, count, first_ref[()] + row, tile))
+
+
+def _made_kernel(
+    count_ref, key_ref, centre_ref, slope_ref, query_ref, *results, widths: tuple[int, ...], tile: int
+) -> None:
+    key, count = (key_ref[0], key_ref[1]), count_ref[()]
+    starts = [sum(widths[:place]) for place in range(len(widths))]
+
+    def normal(words):
+        index, offset, negative = table_place(words, _leading_zeros)
+        magnitude = plgpu.load(centre_ref.at[index]) + plgpu.load(slope_ref.at[index]) * offset
+        return jnp.where(negative, -magnitude, magnitude)
+
+    def tile_of(start, column):
+        pairs = []
+        for first, width in zip(starts, widths):
+            shape = (width, tile)
+            component = (first + jnp.arange(width)).astype(jnp.uint32)
+            counter = column.astype(jnp.uint32)[None, :], component[:, None]
+            pairs.append(threefry(key, tuple(jnp.broadcast_to(part, shape) for part in counter)))
+        return [normal(words) for half in zip(*pairs) for words in half]
+
+    half = sum(widths)
+    queries = [query_ref[pl.ds(base + start, width)] for base in (0, half) for start, width in zip(starts, widths)]
+    _write(results, widths * 2, _stream(tile_of, queries, count, pl.program_id(0), tile))
+
+
+def _stream(tile_of, queries, count, place, tile: int):
+    """All tiles past one query, which comes in parts: target, rival, logsumexp, and the pull in the same parts."""
+
+    def consume(step, carry):
+        target, rival, total, pulls = carry
+        column = step * tile + jnp.arange(tile)
+        parts = [part.astype(jnp.float32) for part in tile_of(step * tile, column)]
+        scores = sum((part * query[:, None]).sum(axis=0) for query, part in zip(queries, parts))
+        scores = jnp.where(column < count, scores, -jnp.inf)
+        own, before = column == place, jnp.maximum(target, rival)
+        target = jnp.maximum(target, jnp.max(jnp.where(own, scores, -jnp.inf)))
+        rival = jnp.maximum(rival, jnp.max(jnp.where(own, -jnp.inf, scores)))
+        top = jnp.maximum(target, rival)
+        shrink, weights = jnp.exp(before - top), jnp.exp(scores - top)
+        pulls = tuple(pull * shrink + (part * weights[None, :]).sum(axis=1) for pull, part in zip(pulls, parts))
+        return target, rival, total * shrink + weights.sum(), pulls
+
+    lowest = jnp.float32(-jnp.inf)
+    start = lowest, lowest, jnp.float32(0), tuple(jnp.zeros_like(query) for query in queries)
+    target, rival, total, pulls = lax.fori_loop(0, lax.div(count + (tile - 1), tile), consume, start)
+    return target, rival, jnp.maximum(target, rival) + jnp.log(total), [pull / total for pull in pulls]
+
+
+def _leading_zeros(words: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
+    """As the exponent of a float, for words other than 0: without the bit below a set one, none is rounded up."""
+    exponent = lax.bitcast_convert_type((words & ~(words >> 1)).astype(jnp.float32), jnp.uint32) >> 23
+    return jnp.uint32(158) - exponent
+
+
+def _write(results, widths, found) -> None:
+    *numbers, pulls = found
+    for result, number in zip(results, numbers):
+        result[()] = number
+    for place, (width, pull) in enumerate(zip(widths, pulls)):
+        results[3][pl.ds(sum(widths[:place]), width)] = pull

@@ -1,0 +1,129 @@
+"""The GPU kernels, as far as a CPU can tell: those in Triton run in its interpreter, that for Hopper is compiled to the
+point where a GPU takes over, and what surrounds it runs with a stand-in that keeps its contract."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from loadstone.problems.counters import stream_key
+from loadstone.problems.embeddings import own_vectors
+from loadstone.problems.passes import gpu, own_gpu, shared_hopper
+
+NAMES = ("target", "rival", "logsumexp", "pull")
+
+
+def reference(queries, outputs, targets):
+    """In float64; outputs of shape (n, m, d)."""
+    scores = np.einsum("nd,nmd->nm", np.float64(queries), np.float64(outputs))
+    rows = np.arange(len(queries))
+    target, rivals = scores[rows, targets], scores.copy()
+    rivals[rows, targets] = -np.inf
+    top = scores.max(axis=1, keepdims=True)
+    weights = np.exp(scores - top)
+    total = weights.sum(axis=1, keepdims=True)
+    pull = np.einsum("nm,nmd->nd", weights / total, np.float64(outputs))
+    return target, rivals.max(axis=1), (top + np.log(total))[:, 0], pull
+
+
+def agree(found, expected, tolerance):
+    for name, one, other in zip(NAMES, found, expected):
+        error = np.linalg.norm(np.float64(one) - other) / np.linalg.norm(other)
+        assert error < tolerance, name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("p, d", [(5, 3), (70, 13), (40, 50)])
+def test_stored_outputs(p, d, dtype):
+    random, first = np.random.default_rng(p), 2
+    queries = (0.3 * random.standard_normal((p - first, d))).astype(np.float32)
+    outputs = random.standard_normal((p - first, d, p)).astype(dtype)
+    # What lies beyond must not be read: NaN would spread.
+    padded = np.concatenate([outputs, np.full((p - first, d, 9), np.nan, dtype)], axis=2)
+    found = own_gpu.stored_recall(jnp.int32(p), jnp.int32(first), jnp.asarray(queries), jnp.asarray(padded), True)
+    agree(found, reference(queries, outputs.transpose(0, 2, 1), first + np.arange(p - first)), 1e-6)
+
+
+@pytest.mark.parametrize("p, d", [(5, 3), (40, 50), (33, 75)])
+def test_made_outputs_are_those_of_the_stream(p, d):
+    queries = (0.3 * np.random.default_rng(p).standard_normal((p, d))).astype(np.float32)
+    key = stream_key(3, "own outputs", d)
+    outputs = own_vectors(key, jnp.arange(p, dtype=jnp.uint32), p, d, "gaussian")
+    found = own_gpu.made_recall(jnp.int32(p), key, jnp.asarray(queries), True)
+    agree(found, reference(queries, np.asarray(outputs).transpose(0, 2, 1), np.arange(p)), 1e-6)
+
+
+def test_large_scores_do_not_overflow():
+    queries, outputs = jnp.full((1, 4), 30.0), jnp.asarray(np.random.default_rng(0).standard_normal((1, 4, 40)) * 10)
+    found = own_gpu.stored_recall(jnp.int32(40), jnp.int32(3), queries, outputs.astype(jnp.float32), True)
+    agree(found, reference(queries, np.asarray(outputs).transpose(0, 2, 1), np.array([3])), 1e-6)
+
+
+def test_leading_zeros_are_those_of_the_processor():
+    words = [2 ** np.arange(32, dtype=np.uint64), 2 ** np.arange(1, 33, dtype=np.uint64) - 1]
+    words = np.concatenate([*words, np.random.default_rng(0).integers(1, 2**32, 10_000)]).astype(np.uint32)
+    assert (own_gpu._leading_zeros(jnp.asarray(words)) == lax.clz(jnp.asarray(words))).all()
+
+
+@pytest.mark.parametrize("components", range(1, 600, 7))
+def test_parts_are_powers_of_two_that_hold_all_components(components):
+    widths = own_gpu._widths(components)
+    assert all(width & (width - 1) == 0 for width in widths) and components <= sum(widths) < 2 * components + 16
+
+
+@pytest.mark.parametrize("width, batch", [(64, 1), (192, 5), (320, 1), (448, 1), (512, 2)])
+def test_the_hopper_kernel_compiles_up_to_the_gpu(width, batch):
+    shapes = (batch, 2), (batch, 256, width), (batch, 384, width), (batch, 256)
+    kinds = jnp.int32, jnp.float16, jnp.float16, jnp.int32
+    operands = [jax.ShapeDtypeStruct(shape, kind) for shape, kind in zip(shapes, kinds)]
+    lowered = jax.jit(shared_hopper.batch_recall).trace(*operands).lower(lowering_platforms=("cuda",))
+    assert "mosaic_gpu" in lowered.as_text()
+
+
+def stand_in(counts, queries, outputs, targets):
+    """What the kernel promises: n and m multiples of 128, width of 64, rows from `counts` on come out as anything."""
+    assert queries.dtype == outputs.dtype == jnp.float16 and queries.shape[2] % 64 == 0
+    assert queries.shape[1] % 128 == 0 and outputs.shape[1] % 128 == 0
+    scores = jnp.einsum("bnd,bmd->bnm", queries.astype(jnp.float32), outputs.astype(jnp.float32))
+    scores = jnp.where(jnp.arange(scores.shape[2])[None, None] < counts[:, 1, None, None], scores, -jnp.inf)
+    own = jnp.arange(scores.shape[2])[None, None] == targets[:, :, None]
+    target, rival = (jnp.where(mask, scores, -jnp.inf).max(axis=2) for mask in (own, ~own))
+    weights = jax.nn.softmax(scores, axis=2)
+    pull = jnp.einsum("bnm,bmd->bnd", weights, outputs.astype(jnp.float32))
+    inside = jnp.arange(queries.shape[1])[None] < counts[:, :1]
+    numbers = (jnp.where(inside, part, jnp.nan) for part in (target, rival, jax.nn.logsumexp(scores, axis=2)))
+    return *numbers, jnp.where(inside[..., None], pull, jnp.nan)
+
+
+def rounded(random, *shape):
+    return random.standard_normal(shape).astype(np.float16).astype(np.float32)
+
+
+@pytest.mark.parametrize("n, m, d", [(30, 50, 20), (130, 129, 70)])
+def test_operands_are_filled_up_for_the_hopper_kernel(n, m, d, monkeypatch):
+    monkeypatch.setattr(shared_hopper, "batch_recall", stand_in)
+    random = np.random.default_rng(n)
+    queries, outputs, targets = 0.25 * rounded(random, n, d), rounded(random, m, d), random.integers(0, m, n)
+    found = shared_hopper.fused_recall(jnp.asarray(queries), jnp.asarray(outputs), jnp.asarray(targets), (n, m))
+    agree(found, reference(queries, np.broadcast_to(outputs, (n, m, d)), targets), 1e-5)
+
+
+def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(shared_hopper, "batch_recall", lambda *a: sizes.append(a[1].shape) or stand_in(*a))
+    random = np.random.default_rng(0)
+    queries, outputs = 0.25 * rounded(random, 3, 40, 20), rounded(random, 40, 20)
+    counts, targets = jnp.asarray([40, 30, 20]), jnp.arange(40)
+    call = jax.vmap(lambda q, c: shared_hopper.fused_recall(q, jnp.asarray(outputs), targets, (c, c)))
+    found = call(jnp.asarray(queries), counts)
+    assert sizes[-1] == (3, 128, 64)
+    for place, count in enumerate((40, 30, 20)):
+        expected = reference(
+            queries[place, :count], np.broadcast_to(outputs[:count], (count, count, 20)), np.arange(count)
+        )
+        agree([part[place, :count] for part in found], expected, 1e-5)
+
+
+def test_a_cpu_runs_none_of_them():
+    assert not gpu.own_kernels() and not gpu.shared_kernel()
