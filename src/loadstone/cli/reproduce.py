@@ -28,6 +28,7 @@ def reproduce(
     seeds: Annotated[Optional[int], typer.Option(help="Only so many seeds of each point.")] = None,
     workers: Annotated[Optional[int], typer.Option(help="Processes; default: one per core.")] = None,
     store: Annotated[Optional[str], typer.Option(help="Folder of the records; default: store in --out.")] = None,
+    from_shipped: Annotated[bool, typer.Option("--from-shipped", help="Draw the records of a checkout.")] = False,
 ) -> None:
     """Run the sweeps of the paper's figures, draw them, and report what agrees with theory.
 
@@ -45,28 +46,62 @@ def reproduce(
         check_writable(folder / f"{name}.json")
 
     from loadstone.experiments.catalogue import named_sweep
-    from loadstone.experiments.engines.local import LocalEngine
     from loadstone.experiments.store import Store
-    from loadstone.experiments.sweep import recorded, run_sweep
+    from loadstone.experiments.sweep import recorded
+
+    sweeps = {name: [spec for spec in named_sweep(name, scale) if spec.seed < most] for name in names}
+    records = Store(store or folder / "store")
+    (_unpack if from_shipped else _run)([spec for specs in sweeps.values() for spec in specs], records, scale, workers)
+    rows = {name: [recorded(spec, records) for spec in specs] for name, specs in sweeps.items()}
+    rows = {name: _usable(name, found) for name, found in rows.items()}
+    _draw({name: found for name, found in rows.items() if found or not sweeps[name]}, folder, scale)
+
+
+def _run(specs: list, records, scale: str, workers: int) -> None:
+    from loadstone.experiments.engines.local import LocalEngine
+    from loadstone.experiments.sweep import run_sweep
+
+    with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
+        outcome = run_sweep(specs, records, LocalEngine(workers), watch)
+    if not outcome.complete:
+        reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
+        raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")
+
+
+def _unpack(specs: list, records, scale: str, workers: int) -> None:
+    """Records that come with a checkout: of the present folder, or of the one that this package runs from."""
+    from loadstone.experiments.unpack import unpack
+
+    places = [root / "results" / scale / "store.zip" for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
+    packed = next((place for place in places if place.is_file()), None)
+    if packed is None:
+        raise FileNotFoundError(f"results/{scale}/store.zip is not here: run this in a checkout of loadstone.")
+    found = unpack(packed, records)
+    say(f"{packed}: {found.added + found.already_there} records.")
+
+
+def _usable(name: str, found: list) -> list[dict]:
+    """The rows of the records that are there and did not diverge; a line says how many are not."""
+    rows = [record.spec | record.result for record in found if record]
+    kept = [row for row in rows if row["status"] != "diverged"]
+    if len(kept) < len(rows):
+        say(f"{name}: {len(rows) - len(kept)} runs diverged and are left out.")
+    if len(rows) < len(found):
+        say(f"{name}: {len(found) - len(rows)} of {len(found)} runs are not among the shipped records.")
+    return kept
+
+
+def _draw(rows: dict[str, list[dict]], folder: Path, scale: str) -> None:
     from loadstone.figures.comparisons import COMPARISONS
     from loadstone.figures.gallery import GALLERY
     from loadstone.pages.explorer import explorer_page
     from loadstone.pages.report import Section, report_page
 
-    records = Store(store or folder / "store")
-    sweeps = {name: [spec for spec in named_sweep(name, scale) if spec.seed < most] for name in names}
-    with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
-        outcome = run_sweep([spec for specs in sweeps.values() for spec in specs], records, LocalEngine(workers), watch)
-    if not outcome.complete:
-        reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
-        raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")
     sections = []
-    for name in names:
-        found = [recorded(spec, records) for spec in sweeps[name]]
-        rows = _without_diverged(name, [record.spec | record.result for record in found])
-        written = GALLERY[name](rows, folder / name)
-        comparisons = COMPARISONS[name](rows) if name in COMPARISONS else []
-        sections.append(Section(name, written[0].read_bytes(), len(rows), comparisons))
+    for name, found in rows.items():
+        written = GALLERY[name](found, folder / name)
+        comparisons = COMPARISONS[name](found) if name in COMPARISONS else []
+        sections.append(Section(name, written[0].read_bytes(), len(found), comparisons))
         say(f"Written: {', '.join(map(str, written))}")
     _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
     judged = [one.as_row() | {"figure": section.name} for section in sections for one in section.comparisons]
@@ -77,10 +112,3 @@ def reproduce(
 def _write(path: Path, text: str) -> None:
     write_whole(path, lambda file: file.write(text.encode()))
     say(f"Written: {path}")
-
-
-def _without_diverged(name: str, rows: list[dict]) -> list[dict]:
-    kept = [row for row in rows if row["status"] != "diverged"]
-    if len(kept) < len(rows):
-        say(f"{name}: {len(rows) - len(kept)} runs diverged and are left out.")
-    return kept

@@ -9,9 +9,10 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
-from loadstone.figures.style import STYLE, colour, legend, save
+from loadstone.figures.style import STYLE, colour, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser, minimiser
@@ -40,8 +41,15 @@ def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
         counts = [point["seeds"] for point in points]
         seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
         figure.suptitle(f"Above capacity: trained, and predicted without a free parameter ({seeds} seeds)", fontsize=10)
-        lines = legend(figure, 3)
-        figure.tight_layout(rect=(0, 0.055 * lines, 1, 1))
+        handles = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in dimensions]
+        handles.append(Line2D([], [], color="0.3", lw=1.4, label="predicted"))
+        for problem in sorted({point["problem"] for point in points}, reverse=True):
+            mark, face = _MARKS[problem]
+            options = {"marker": mark, "ls": "", "color": "0.3", "mfc": face or "0.3", "ms": 4.5}
+            handles.append(Line2D([], [], label=f"{problem}, trained", **options))
+        columns = -(-len(handles) // 2)
+        figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
+        figure.tight_layout(rect=(0, 0.11, 1, 1))
         theory = [{"d": d} | vars(found) for d in dimensions for found in laws[d]]
         return save(figure, stem, {"points": points, "predicted": theory})
 
@@ -82,14 +90,13 @@ def _curve(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
     # In the root of the distance to capacity the curve is not steep, so few points suffice.
     fine = np.linspace(0, np.sqrt(loads[-1] - least), 200)
     curve = PchipInterpolator(np.sqrt(loads - least), values)(fine)
-    panel.plot(least + fine**2, curve, color=colour(d), lw=1.4, label=f"predicted, d = {d}")
+    panel.plot(least + fine**2, curve, color=colour(d), lw=1.4)
     panel.axvline(least, color=colour(d), lw=0.8, ls=":")
 
 
 def _points(panel: Axes, points: list[dict], quantity: str) -> None:
     mark, face = _MARKS[points[0]["problem"]]
-    ink, d = colour(points[0]["d"]), points[0]["d"]
+    ink = colour(points[0]["d"])
     loads, values = ([point[name] for point in points] for name in ("load", quantity))
     errors = [point[f"{quantity}_deviation"] / np.sqrt(point["seeds"]) for point in points]
-    name = f"{points[0]['problem']}, d = {d}, trained"
-    panel.errorbar(loads, values, errors, fmt=mark, color=ink, mfc=face or ink, ms=4.5, lw=1, label=name)
+    panel.errorbar(loads, values, errors, fmt=mark, color=ink, mfc=face or ink, ms=4.5, lw=1)
