@@ -10,9 +10,12 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from loadstone.experiments.catalogue import named_sweep
 from loadstone.experiments.pack import pack
 from loadstone.experiments.record import Record
+from loadstone.experiments.result import perform
 from loadstone.experiments.store import Store
+from loadstone.experiments.unpack import check_packed
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 
@@ -32,6 +35,26 @@ def store(tmp_path):
     for number in range(4):
         made.put(record(number))
     return made
+
+
+def test_shipped_records_are_redrawn_without_a_run(tmp_path):
+    made, specs = Store(tmp_path / "made"), [spec for spec in named_sweep("hebbian") if spec.seed == 0]
+    for spec in specs[:2]:
+        (found,) = perform([spec])
+        made.put(found)
+    (tmp_path / "results" / "quick").mkdir(parents=True)
+    pack(made, tmp_path / "results" / "quick" / "store.zip")
+    drawn = run("reproduce", "hebbian", "single", "--seeds", 1, "--from-shipped", "--out", "out", cwd=tmp_path)
+    assert drawn.returncode == 0 and "hebbian: 1 of 3 runs are not among the shipped records." in drawn.stderr
+    panels = json.loads((tmp_path / "out" / "hebbian.json").read_text())["panels"]
+    assert [panel["p"] for panel in panels] == [spec.p for spec in specs[:2]]
+    # What has no record at all is not drawn, and not half drawn either.
+    assert not (tmp_path / "out" / "single.svg").exists() and (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_records_that_come_with_a_checkout_are_whole():
+    shipped = Path(__file__).parents[2] / "results" / "paper" / "store.zip"
+    assert check_packed(shipped) > 1000 and shipped.stat().st_size < 40e6
 
 
 def test_a_store_travels_in_one_file(store, tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from loadstone.experiments.record import from_bytes, to_bytes
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
-from loadstone.measurements.threshold import instance_capacity
+from loadstone.measurements.scores import own_targets
+from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.memories.training import Protocol
 from loadstone.problems.stream import Stream
 
@@ -62,6 +63,10 @@ def test_an_exact_capacity_is_a_record_too():
     found = instance_capacity("decoupled", Stream(3, 6), 12)
     assert record.result["status"] == "proved" and record.result["p_c"] == found.p_c
     assert [tuple(one) for one in record.result["verdicts"]] == list(found.verdicts)
+    # The memory that proves it is measured, though not kept.
+    assert len(record.result["singular_values"]) == 6 and record.result["singular_values"][0] == 2
+    own = own_targets(Prefixes("decoupled", Stream(3, 6)).of(found.p_c), found.witness)
+    assert record.result["own_target"] == {"mean": own.mean(), "deviation": own.std()}
     assert from_bytes(to_bytes(record)) == record
 
 

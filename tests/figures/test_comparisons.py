@@ -32,7 +32,8 @@ def test_proved_thresholds():
     rows = rows_of("capacity", lambda spec: spec.solver == "capacity" and spec.d == 12 and spec.seed < 25)
     found = {one.what: one for one in COMPARISONS["capacity"](rows)}
     decoupled = [one for what, one in found.items() if "decoupled" in what]
-    assert len(decoupled) == 2 and max(abs(one.deviations) for one in decoupled) < BOUND
+    # Mean and deviation of the capacity, and of the target's score there.
+    assert len(decoupled) == 4 and max(abs(one.deviations) for one in decoupled) < BOUND
     # The original problem holds a little more at this size: measured 3.7 % of the mean with 400 streams.
     original = found["mean of the proved capacity, original, d = 12 (25 streams)"]
     assert 0 < original.measured / original.predicted - 1 < 0.037 + BOUND * original.error / original.predicted

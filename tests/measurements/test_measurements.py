@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.accuracy import measure
-from loadstone.measurements.scores import scores, single_scores
+from loadstone.measurements.scores import own_targets, scores, single_scores
 from loadstone.measurements.spectrum import singular_values
 from loadstone.memories.hebbian import hebbian
 from loadstone.memories.memory import Full, initial_memory
@@ -108,3 +108,14 @@ def test_float16_outputs_are_measured_on_the_float32_instance():
     ours, theirs = measure(half, memory), measure(full, memory)
     assert ours.violations == theirs.violations
     assert ours.loss == pytest.approx(theirs.loss, rel=1e-5)
+
+
+def test_own_units_are_lengths_of_queries():
+    problem, memory = original(Stream(0, 8), 20), initial_memory(8, 1.0, 0)
+    queries = np.asarray(problem.inputs, np.float64) @ np.asarray(memory.weights, np.float64).T
+    expected = [query @ output / np.sqrt(query @ query) for query, output in zip(queries, np.asarray(problem.outputs))]
+    found = scores(problem, memory)
+    np.testing.assert_allclose(found.own, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(own_targets(problem.arrays(), memory.weights), expected, rtol=1e-6)
+    # Scores of unrelated Gaussian outputs have the length of the query as their deviation.
+    assert np.std(found.own) == pytest.approx(1, abs=4 / np.sqrt(2 * 20))

@@ -13,9 +13,9 @@ import loadstone
 from loadstone.experiments.record import Record
 from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import Spec
-from loadstone.measurements.scores import scores
-from loadstone.measurements.spectrum import singular_values
-from loadstone.measurements.threshold import instance_capacity
+from loadstone.measurements.scores import own_targets, scores
+from loadstone.measurements.spectrum import matrix_singular_values, singular_values
+from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.memories.solution import Status
 from loadstone.memories.training import automatic_precision
 from loadstone.problems.budget import Budget
@@ -43,10 +43,15 @@ def _trained(problem: Problem, run: Run) -> Record:
 
 
 def _capacity(spec: Spec) -> Record:
-    found = instance_capacity(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.p)
+    stream = Stream(spec.seed, spec.d, spec.law)
+    found = instance_capacity(spec.problem, stream, spec.p)
     status = "undecided" if found.p_c is None else "proved"
     result = {"status": status, "p_c": found.p_c, "storable": found.storable, "not_storable": found.not_storable}
     result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
+    if found.p_c is not None and found.witness is not None:
+        own = own_targets(Prefixes(spec.problem, stream).of(found.p_c), found.witness)
+        values = matrix_singular_values(found.witness, spec.d)
+        result |= {"singular_values": _numbers(values), "own_target": _moments(own)}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds} | _circumstances())
 
 
@@ -73,11 +78,17 @@ def _histograms(problem: Problem, run: Run) -> dict[str, object]:
         "unit": float(found.unit),
         "target": inside(found.target),
         "rival": inside(found.rival),
+        "own": inside(found.own),
         "others": found.counts.tolist(),
         "target_mean": float(found.target.mean()),
         "target_deviation": float(found.target.std()),
+        "own_target": _moments(found.own),
         "first": {"target": found.first.target, "rival": found.first.rival, "others": inside(found.first.others)},
     }
+
+
+def _moments(values: np.ndarray) -> dict[str, float]:
+    return {"mean": float(values.mean()), "deviation": float(values.std())}
 
 
 def _numbers(values: np.ndarray) -> list[float]:

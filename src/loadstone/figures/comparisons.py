@@ -112,20 +112,19 @@ def _distance(key: tuple, group: list[dict], law, reference: tuple[float, float]
 
 
 def compare_scores(rows: list[dict]) -> list[Comparison]:
-    """Mean and deviation of the target's score at capacity, in units of the rivals' deviation."""
+    """Mean and deviation of the target's score at capacity, in units of the length of its own query."""
     comparisons = []
     for (problem, d, p), group in sorted(_grouped(rows, "p").items()):
         if p != round(float(capacity_associations(d))):
             continue
-        unit = scores.rival_deviation(p)
-        laws = {"mean": scores.target_mean(p) / unit, "deviation": scores.target_deviation(p) / unit}
+        laws = {"mean": float(scores.target_mean(p)), "deviation": float(scores.target_deviation(p))}
         # Associations count as independent, as they nearly are in theory.
-        error = float(laws["deviation"]) / math.sqrt(p * len(group))
+        error = laws["deviation"] / math.sqrt(p * len(group))
         errors = {"mean": error, "deviation": error / math.sqrt(2)}
         for name, predicted in laws.items():
-            measured = float(np.mean([row["scores"][f"target_{name}"] for row in group]))
-            what = f"{name} of the target's score at capacity, {problem}, d = {d}"
-            comparisons.append(Comparison(what, float(predicted), measured, errors[name], note=_TRAINED))
+            measured = float(np.mean([row["scores"]["own_target"][name] for row in group]))
+            what = f"{name} of the target's score at capacity, trained, {problem}, d = {d}"
+            comparisons.append(Comparison(what, predicted, measured, errors[name], note=_TRAINED))
     return comparisons
 
 
@@ -153,6 +152,25 @@ def compare_capacity(rows: list[dict]) -> list[Comparison]:
         errors = deviation / math.sqrt(count), deviation / math.sqrt(2 * (count - 1))
         comparisons.append(Comparison(f"mean {of}", mean, float(np.mean(found)), errors[0], note=note))
         comparisons.append(Comparison(f"deviation {of}", deviation, float(np.std(found, ddof=1)), errors[1], note=note))
+    return comparisons + _proved_scores(rows)
+
+
+def _proved_scores(rows: list[dict]) -> list[Comparison]:
+    """Target scores of the memories that prove a capacity, in units of the length of their own query."""
+    found: dict[tuple, list[dict]] = defaultdict(list)
+    for row in rows:
+        if "own_target" in row:
+            found[row["problem"], row["d"]].append(row)
+    comparisons = []
+    for (problem, d), group in sorted(found.items()):
+        note = "original: outputs are shared, the law is that of own ones" if problem == "original" else ""
+        for name, law in (("mean", scores.target_mean), ("deviation", scores.target_deviation)):
+            values = [row["own_target"][name] - float(law(row["p_c"])) for row in group]
+            predicted = float(law(round(float(np.mean([row["p_c"] for row in group])))))
+            what = f"{name} of the target's score at the proved capacity, {problem}, d = {d}"
+            error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+            measured = predicted + float(np.mean(values))
+            comparisons.append(Comparison(what, predicted, measured, error, len(values) - 1, note))
     return comparisons
 
 

@@ -61,16 +61,21 @@ def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
 
 
 def _all_associations(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
-    edges, density = _densities(rows, ("target", "others"))
+    full = p == round(float(capacity_associations(d)))
+    # The laws speak of scores in units of their own query's length; one unit for all would mix in how these differ.
+    targets = "own" if full else "target"
+    edges, density = _densities(rows, (targets, "others"))
     _shade(panel, edges, density["others"], OTHERS, "others")
-    _shade(panel, edges, density["target"], TARGET, "targets")
-    if p == round(float(capacity_associations(d))):
+    _shade(panel, edges, density[targets], TARGET, "targets")
+    if full:
         grid = np.linspace(-4, 8, 601)
         panel.plot(grid, rival_density(grid, p), color="0.25", lw=1.1, ls="--", label="others, law at capacity")
         panel.plot(grid, target_density(grid, p), color=TARGET, lw=1.1, ls="--", label="targets, law at capacity")
-        panel.annotate("at capacity", (0.03, 0.86), xycoords="axes fraction", fontsize=8, color="0.25")
+        words = "at capacity; targets in\nunits of their own query"
+        panel.annotate(words, (0.02, 0.97), xycoords="axes fraction", fontsize=7.5, color="0.25", va="top")
     panel.set(xlim=(-4.5, 6.5))
-    return {"edges": edges.tolist()} | {name: values.tolist() for name, values in density.items()}
+    found = {"target": density[targets], "others": density["others"]}
+    return {"edges": edges.tolist()} | {name: values.tolist() for name, values in found.items()}
 
 
 def _one_association(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
@@ -89,8 +94,9 @@ def _one_association(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
 
 def _hebbian(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     edges, density = _densities(rows, ("target", "others"))
-    _shade(panel, edges, density["others"], OTHERS, "off the diagonal")
-    _shade(panel, edges, density["target"], TARGET, "on the diagonal")
+    # The outermost bins of a record hold everything beyond, so they are not shown.
+    for name, ink, words in (("others", OTHERS, "off the diagonal"), ("target", TARGET, "on the diagonal")):
+        _shade(panel, edges[1:-1], density[name][1:-1], ink, words)
     grid = np.linspace(-5, edges[-1], 651)
     centre = float(target_mean(p, load(p, d)))
     _, mean, deviation = score_moments(p, d)
@@ -101,7 +107,6 @@ def _hebbian(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     ):
         law = np.exp(-(((grid - middle) / width) ** 2) / 2) / (width * np.sqrt(2 * np.pi))
         panel.plot(grid, law, style, color=ink, lw=1.1, label=name)
-    # The outermost bins of a record hold everything beyond, so they are not shown.
     panel.set(xlim=(-5, edges[-2]))
     laws = {"limit_mean": centre, "exact_mean": mean, "exact_deviation": deviation}
     return {"edges": edges.tolist()} | laws | {name: one.tolist() for name, one in density.items()}

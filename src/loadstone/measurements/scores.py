@@ -13,6 +13,7 @@ from loadstone.arguments import refuse, whole
 from loadstone.compiling import compiled
 from loadstone.measurements.accuracy import contenders
 from loadstone.memories.memory import Memory
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.problem import Problem
 
 #: Edges of the histogram of non-target scores; scores beyond them fall into the outermost bins.
@@ -26,6 +27,8 @@ class Scores:
     """All scores of a problem: targets and rivals one by one, non-targets as a histogram.
 
     `unit` is the deviation of the non-target scores before they were divided by it, `first` the first association.
+    `own` are the targets again, each divided by the length of its own query, which is the deviation of its own rivals
+    for random outputs: that is what theory speaks of, while a common unit mixes in how much these lengths differ.
     """
 
     target: Float[np.ndarray, "n"]
@@ -34,6 +37,7 @@ class Scores:
     unit: float
     edges: Float[np.ndarray, "bins+1"]
     first: "SingleScores"
+    own: Float[np.ndarray, "n"]
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,16 @@ def scores(problem: Problem, memory: Memory, most: int | None = None) -> Scores:
     counts = np.zeros(len(EDGES) - 1, np.int64)
     for others in blocks:
         counts += np.histogram(np.clip(others / unit, EDGES[0], EDGES[-1]), EDGES)[0]
+    own = np.asarray(target, np.float64) / np.linalg.norm(np.asarray(queries, np.float64)[: len(target)], axis=1)
     target, rival = (np.asarray(score, np.float64) / unit for score in (target, rival))
     first = SingleScores(float(target[0]), next(iter(blocks))[: blocks.competitors - 1] / unit)
-    return Scores(target, rival, counts, unit, EDGES, first)
+    return Scores(target, rival, counts, unit, EDGES, first, own)
+
+
+def own_targets(arrays: Arrays, weights: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "n"]:
+    """`Scores.own` of a plain matrix on plain arrays, in float64."""
+    queries = arrays.inputs.astype(np.float64) @ np.asarray(weights, np.float64).T
+    return np.einsum("nd,nd->n", queries, arrays.target_outputs) / np.linalg.norm(queries, axis=1)
 
 
 def single_scores(problem: Problem, memory: Memory, row: int, unit: float | None = None) -> SingleScores:

@@ -15,7 +15,12 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
 
     Recall does not depend on the scale of W; the law of the paper ends at 2.
     """
-    values = np.linalg.svd(np.asarray(_matrix(memory), np.float64), compute_uv=False)[: memory.rank]
+    return matrix_singular_values(np.asarray(_matrix(memory), np.float64), memory.rank)
+
+
+def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float[np.ndarray, "m"]:
+    """The same for a plain matrix."""
+    values = np.linalg.svd(matrix, compute_uv=False)[:rank]
     if not np.isfinite(values).all() or values[0] == 0:
         raise refuse("memory", f"of largest singular value {values[0]}", "finite and not zero to be scaled")
     return values * (2 / values[0])

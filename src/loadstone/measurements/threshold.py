@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float64
 
 from loadstone.arguments import choice, whole
 from loadstone.memories.newton import DEFAULT_LIMITS, Limits, decide
@@ -33,6 +34,8 @@ class InstanceCapacity:
     not_storable: int
     verdicts: tuple[tuple[int, str], ...]
     seconds: float
+    #: A memory that stores the first `storable`; nearly the only one, up to its scale.
+    witness: Float64[np.ndarray, "d d"] | None = None
 
 
 class Prefixes:
@@ -75,7 +78,7 @@ def instance_capacity(
     p = max(2, whole("around", around, 1) if around else stream.d)
     stride = max(1, p // 16)
     found: list[tuple[int, str]] = []
-    start, seconds = None, 0.0
+    start, witness, seconds = None, None, 0.0
     while high is None or high - low > 1:
         verdict = decide(prefixes.of(p), limits, start)
         found.append((p, verdict.verdict))
@@ -83,11 +86,11 @@ def instance_capacity(
         if progress:
             progress(p, verdict)
         if verdict.verdict == UNDECIDED:
-            return InstanceCapacity(None, low, high or 2**31, tuple(found), seconds)
+            return InstanceCapacity(None, low, high or 2**31, tuple(found), seconds, witness)
         # The last iterate is near the solution of the next, neighbouring instance.
         start = verdict.last
         if verdict.verdict == STORABLE:
-            low = p
+            low, witness = p, verdict.witness
         elif verdict.verdict == NOT_STORABLE:
             high = p
         if high is None:
@@ -96,4 +99,4 @@ def instance_capacity(
             p, stride = max(2, high - stride), 2 * stride
         else:
             p = (low + high) // 2
-    return InstanceCapacity(low, low, high, tuple(found), seconds)
+    return InstanceCapacity(low, low, high, tuple(found), seconds, witness)
