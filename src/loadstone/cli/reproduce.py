@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -12,6 +11,7 @@ import typer
 import loadstone
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import ends_like_an_interrupt, say, sweep_bar
+from loadstone.cli.workers import default_workers
 from loadstone.files import check_writable, write_whole
 
 #: The figures of `loadstone.figures.gallery`, which takes a second to import.
@@ -26,7 +26,7 @@ def reproduce(
     out: Annotated[str, typer.Option(help="Folder for figures and records; made if missing.")] = "out",
     scale: Annotated[str, typer.Option(help="quick, or paper for the paper's own sizes.")] = "quick",
     seeds: Annotated[Optional[int], typer.Option(help="Only so many seeds of each point.")] = None,
-    workers: Annotated[Optional[int], typer.Option(help="Processes; default: one per core.")] = None,
+    workers: Annotated[Optional[int], typer.Option(help="Processes; default: one per core, or one on a GPU.")] = None,
     store: Annotated[Optional[str], typer.Option(help="Folder of the records; default: store in --out.")] = None,
     from_shipped: Annotated[bool, typer.Option("--from-shipped", help="Draw the records of a checkout.")] = False,
 ) -> None:
@@ -35,7 +35,7 @@ def reproduce(
     Started again, it runs only what its store lacks.
     """
     most = whole("seeds", seeds, 1) if seeds is not None else 2**64
-    workers = len(os.sched_getaffinity(0)) if workers is None else whole("workers", workers, 1, 1024)
+    workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
     choice("scale", scale, ("quick", "paper"))
     names = [choice("figure", name, FIGURES) for name in figures or FIGURES]
     folder = Path(out)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Optional
 
 import typer
 
 from loadstone.arguments import choice, positive, whole
 from loadstone.cli.output import duration, ends_like_an_interrupt, print_json, say, sweep_bar
+from loadstone.cli.workers import default_workers
 
 ENGINES = ("local", "dask")
 
@@ -18,7 +18,7 @@ def run(
     store: Annotated[str, typer.Option(help="Folder of the records; made if missing.")],
     scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
     engine: Annotated[str, typer.Option(help="local or dask.")] = "local",
-    workers: Annotated[Optional[int], typer.Option(help="Local processes; default: one per core.")] = None,
+    workers: Annotated[Optional[int], typer.Option(help="Processes; default: one per core, or one on a GPU.")] = None,
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
     scheduler_file: Annotated[Optional[str], typer.Option(help="Dask: file that the scheduler wrote.")] = None,
     address: Annotated[Optional[str], typer.Option(help="Dask: address such as tcp://127.0.0.1:8786.")] = None,
@@ -38,7 +38,7 @@ def run(
         raise ValueError("engine is 'local', which has no scheduler: add --engine dask, or leave its options out.")
     if engine == "dask" and workers is not None:
         raise ValueError("engine is 'dask', whose workers are started with Dask: leave --workers out.")
-    workers = len(os.sched_getaffinity(0)) if workers is None else whole("workers", workers, 1, 1024)
+    workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
 
     from loadstone.experiments.catalogue import specs_of
     from loadstone.experiments.engines.local import LocalEngine

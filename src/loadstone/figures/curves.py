@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
-from loadstone.figures.style import STYLE, colour, save
+from loadstone.figures.style import STYLE, colour, counted, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser, minimiser
@@ -38,9 +38,8 @@ def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
                 _points(panel, chosen, quantity)
             panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity])
             panel.set_ylim(bottom=0)
-        counts = [point["seeds"] for point in points]
-        seeds = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-        figure.suptitle(f"Above capacity: trained, and predicted without a free parameter ({seeds} seeds)", fontsize=10)
+        seeds = counted((point["seeds"] for point in points), "seeds")
+        figure.suptitle(f"Above capacity: trained, and predicted without a free parameter ({seeds})", fontsize=10)
         handles = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in dimensions]
         handles.append(Line2D([], [], color="0.3", lw=1.4, label="predicted"))
         for problem in sorted({point["problem"] for point in points}, reverse=True):

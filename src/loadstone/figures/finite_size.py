@@ -12,7 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, counted, legend, save
 from loadstone.figures.thresholds import proved_capacities, trained_thresholds
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.load import load
@@ -40,7 +40,7 @@ def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
                 mfc=_INKS[problem] if kind == "proved" else "white", label=f"{problem}, {kind}",
             )  # fmt: skip
         panel.set(xlabel=r"$\log \log p$", ylabel=r"$\log(\alpha_c(p) - 1/2)$")
-        panel.set_title("Finite-size threshold", fontsize=10)
+        panel.set_title(f"Finite-size threshold\n({_counts(points)})", fontsize=9.5)
         lines = legend(figure, 2)
         figure.tight_layout(rect=(0, 0.043 * lines, 1, 1))
         return save(figure, stem, {"points": points})
@@ -65,6 +65,16 @@ def _trained(rows: list[dict]) -> list[dict]:
     kinds = {"paper": "paper's stop", "exact": "exact stop"}
     points = [point for point in trained_thresholds(rows) if point["kappa"] == 1]
     return [point | {"kind": kinds[point["stop"]]} for point in points]
+
+
+def _counts(points: list[dict]) -> str:
+    """How many streams or seeds are behind a point."""
+    words = []
+    for name, of in (("streams proved", ("proved",)), ("seeds trained", ("exact stop", "paper's stop"))):
+        counts = [point["seeds"] for point in points if point["kind"] in of]
+        if counts:
+            words.append(counted(counts, name))
+    return ", ".join(words)
 
 
 def _groups(points: list[dict]) -> dict[tuple[str, str], list[dict]]:

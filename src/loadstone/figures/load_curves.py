@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from loadstone.figures.style import PREDICTION, STYLE, colour, save
+from loadstone.figures.style import PREDICTION, STYLE, colour, counted, save
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 from loadstone.theory.load import load
 
@@ -74,7 +74,8 @@ def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Pat
         columns = 2 if len(kappas) == 1 else 4
         rows = -(-len(handles) // columns)
         figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
-        figure.suptitle(f"{title} ({_seeds(curves)} a point)", y=0.985, fontsize=10)
+        seeds = counted((count for curve in curves for count in curve["seeds"]), "seeds")
+        figure.suptitle(f"{title} ({seeds} a point)", y=0.985, fontsize=10)
         figure.tight_layout(rect=(0, 0.055 * rows, 1, 1))
         return save(figure, stem, {"quantity": quantity, "curves": curves})
 
@@ -97,8 +98,3 @@ def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None
         )  # fmt: skip
     panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylim=(0, 1.03 if quantity == "accuracy" else None))
     panel.set_title(rf"$\kappa = {kappa:g}$", pad=17)
-
-
-def _seeds(curves: list[dict]) -> str:
-    counts = {count for curve in curves for count in curve["seeds"]}
-    return f"{min(counts)} seeds" if len(counts) == 1 else f"{min(counts)} to {max(counts)} seeds"

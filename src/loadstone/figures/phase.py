@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from loadstone.figures.style import PREDICTION, STYLE, colour, legend, save
+from loadstone.figures.style import PREDICTION, STYLE, colour, counted, legend, save
 from loadstone.figures.thresholds import trained_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
@@ -36,7 +36,8 @@ def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
             )  # fmt: skip
         panel.set(xlabel=r"rank fraction $\kappa$", ylabel=r"load $\alpha$", xlim=(0, 1.03), ylim=(0, None))
         panel.annotate("storable as d grows", (0.55, 0.2), color=PREDICTION, fontsize=9)
-        panel.set_title("Phase diagram", fontsize=10)
+        seeds = f" ({counted((point['seeds'] for point in points), 'seeds')} a point)" if points else ""
+        panel.set_title(f"Phase diagram{seeds}", fontsize=10)
         lines = legend(figure, 2)
         figure.tight_layout(rect=(0, 0.05 * lines + 0.01, 1, 1))
         return save(figure, stem, {"points": points})

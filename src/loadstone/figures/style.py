@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib
@@ -26,6 +27,12 @@ _PLACES = {20: 0, 40: 1, 30: 2, 12: 3, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 50
 def colour(d: int) -> str:
     """The colour of a dimension."""
     return COLOURS[_PLACES.get(d, d % len(COLOURS))]
+
+
+def counted(counts: Iterable[int], what: str) -> str:
+    """Sample sizes in words: '3 seeds', or '3 to 5 seeds'."""
+    least, most = min(counts := list(counts)), max(counts)
+    return f"{least} {what}" if least == most else f"{least} to {most} {what}"
 
 
 def legend(figure: plt.Figure, columns: int) -> int:
