@@ -1,7 +1,7 @@
 """The order of runs: the longest first, one shape after another, none lost."""
 
 from loadstone.experiments.engines.dask import jobs
-from loadstone.experiments.plan import Plan, batch_size, cost
+from loadstone.experiments.plan import Plan, batch_size, cost, expected_costs
 from loadstone.experiments.spec import Spec
 
 SHORT, LONG, LONGER = (
@@ -64,6 +64,12 @@ def test_seeds_train_together_on_an_accelerator_only():
 def test_cost_grows_with_size_and_steps():
     assert cost(SHORT[0]) < cost(LONG[0]) < cost(LONGER[0])
     assert cost(Spec("decoupled", 50, 400)) > cost(LONG[0]) > cost(Spec("original", 50, 400, solver="hebbian"))
+
+
+def test_compilation_is_shared_by_runs_of_one_shape():
+    costs = expected_costs(SHORT + [Spec("original", 10, 30)])
+    assert costs[SHORT[0].key] == cost(SHORT[0]) + 0.25 and costs[Spec("original", 10, 30).key] > 1
+    assert expected_costs([Spec("original", 10, 30, solver="hebbian")]).popitem()[1] < 1
 
 
 def test_jobs_for_a_cluster_hold_every_spec_once_and_one_shape_each():

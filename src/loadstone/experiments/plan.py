@@ -23,6 +23,17 @@ def cost(spec: Spec) -> float:
     return 0.02 + (steps + 1) * (5e-5 + per_score * spec.p**2 * spec.d)
 
 
+#: Seconds to compile the programs of one shape.
+_COMPILATION = 1.0
+
+
+def expected_costs(specs: Sequence[Spec]) -> dict[str, float]:
+    """The cost of each spec with its share of the compilation of its shape, by its key."""
+    alike = Counter(spec.shape for spec in specs)
+    compiled = {shape: _COMPILATION if shape.solver == "adam" else 0.0 for shape in alike}
+    return {spec.key: cost(spec) + compiled[spec.shape] / alike[spec.shape] for spec in specs}
+
+
 def batch_size(spec: Spec, platform: str) -> int:
     """How many seeds of this shape to train together. On a CPU it hardly pays, and a run alone has the same last
     digits whatever is run beside it."""

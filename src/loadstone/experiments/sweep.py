@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from loadstone.experiments.plan import cost
+from loadstone.experiments.plan import expected_costs
 from loadstone.experiments.record import Record
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
@@ -23,7 +23,8 @@ class Progress:
     total: int
     #: Specs that had their record before the sweep began.
     before: int
-    cost_left: float
+    #: What each spec is expected to cost that is still to be run, by its key.
+    costs: dict[str, float]
     began: float = field(default_factory=time.monotonic)
     done: int = 0
     diverged: int = 0
@@ -36,6 +37,10 @@ class Progress:
     watch: Callable[["Progress"], None] = lambda progress: None
     _cost_done: float = 0.0
 
+    @property
+    def cost_left(self) -> float:
+        return sum(self.costs.values())
+
     def finished(self, spec: Spec, status: str) -> None:
         self.done += 1
         self.diverged += status == "diverged"
@@ -47,8 +52,7 @@ class Progress:
         self._pass_by(spec)
 
     def _pass_by(self, spec: Spec) -> None:
-        self.cost_left -= cost(spec)
-        self._cost_done += cost(spec)
+        self._cost_done += self.costs.pop(spec.key, 0.0)
         self.watch(self)
 
     @property
@@ -58,7 +62,7 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         """By the pace so far, runs weighted by their expected length."""
-        return self.seconds * max(0.0, self.cost_left) / self._cost_done if self._cost_done > 0 else None
+        return self.seconds * self.cost_left / self._cost_done if self._cost_done > 0 else None
 
 
 Engine = Callable[[Sequence[Spec], Store, Progress], None]
@@ -94,7 +98,7 @@ def run_sweep(
     specs = list(dict.fromkeys(specs))
     aside = len(store.quarantined())
     missing = [spec for spec in specs if recorded(spec, store) is None]
-    progress = Progress(len(specs), len(specs) - len(missing), sum(map(cost, missing)), watch=watch)
+    progress = Progress(len(specs), len(specs) - len(missing), expected_costs(missing), watch=watch)
     stopped = ""
     if missing:
         watch(progress)

@@ -1,0 +1,176 @@
+"""One training step on a GPU: loadstone beside PyTorch eager and `torch.compile`, with the ceilings of the same card.
+
+    python benchmarks/gpu.py --out benchmarks/gpu.json
+
+All sides take turns in one process; a round is a few steps, ratios are formed within a round and their medians given.
+Operations are counted as 4 p^2 d a step for the original problem, bytes as one read of the outputs for the decoupled
+one. The ceilings are a large float16 product and a large copy. With --small it only shows that it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+
+# PyTorch needs room on the same card.
+os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.45")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from loadstone.experiments.grid import associations
+from loadstone.memories.memory import initial_memory
+from loadstone.memories.training import Protocol, _advance, _initial, automatic_precision
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+
+#: name: problem, d, load, form, bytes of a stored output.
+CASES = {
+    "original, d = 500": ("original", 500, 0.7, "auto", 4),
+    "original, d = 300": ("original", 300, 0.7, "auto", 4),
+    "decoupled, stored in float32, d = 150": ("decoupled", 150, 0.7, "stored", 4),
+    "decoupled, stored in float16, d = 150": ("decoupled", 150, 0.7, "stored", 2),
+    "decoupled, regenerated, d = 150": ("decoupled", 150, 0.7, "regenerated", 0),
+}
+STEPS, ROUNDS = 8, 7
+
+
+def seconds_of(work) -> float:
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) / STEPS
+
+
+def make(kind: str, d: int, p: int, form: str, size: int):
+    if kind == "original":
+        return original(Stream(0, d), p)
+    return decoupled(Stream(0, d), p, form=form, dtype="float16" if size == 2 else "float32")
+
+
+def ours(problem, d: int):
+    """A round of steps of the compiled training loop, from the same start each time."""
+    protocol = Protocol(steps=10**6, warmup=32, stop="none", precision=automatic_precision())
+    start = _initial(initial_memory(d, 1.0, 0), protocol)
+    # A trace of a million entries would be copied in every round.
+    start = start._replace(loss=start.loss[: STEPS + 1], accuracy=start.accuracy[: STEPS + 1])
+    return lambda: jax.block_until_ready(_advance(problem, start, jnp.int32(STEPS), protocol))
+
+
+def torch_sides(problem, kind: str, d: int) -> dict:
+    """The same steps as a user of PyTorch would write them, products in float16 under autocast."""
+    import torch
+    import torch.nn.functional as F  # noqa: N812
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    inputs = torch.tensor(np.asarray(problem.inputs), device=device)
+    if kind == "original":
+        outputs = torch.tensor(np.asarray(problem.outputs), device=device)
+    else:
+        parts = [torch.tensor(np.asarray(part), device=device) for part in problem.parts]
+        outputs = torch.cat(parts).transpose(1, 2)
+    places = torch.arange(len(inputs), device=device)
+    weights = torch.tensor(np.asarray(initial_memory(d, 1.0, 0).weights), device=device, requires_grad=True)
+    optimiser = torch.optim.Adam([weights], lr=1e-2)
+    half = torch.float16 if device == "cuda" else torch.bfloat16
+    own = kind == "decoupled"
+
+    def loss_of(weights):
+        with torch.autocast(device, dtype=half, enabled=not own):
+            queries = inputs @ weights.T
+            if own:
+                scores = torch.bmm(outputs, queries[:, :, None].to(outputs.dtype))[:, :, 0].float()
+            else:
+                scores = queries @ outputs.T
+        return F.cross_entropy(scores.float(), places)
+
+    def round_of(function):
+        def work():
+            for _ in range(STEPS):
+                optimiser.zero_grad()
+                function(weights).backward()
+                optimiser.step()
+            if device == "cuda":
+                torch.cuda.synchronize()
+
+        return work
+
+    return {"torch eager": round_of(loss_of), "torch.compile": round_of(torch.compile(loss_of))}
+
+
+def ceilings(small: bool) -> dict[str, float]:
+    side, length = (512, 10**6) if small else (8192, 2**30)
+    matrix = jax.random.normal(jax.random.key(0), (side, side), jnp.float16)
+    vector = jax.random.normal(jax.random.key(1), (length,), jnp.float32)
+    product = jax.jit(lambda a: jnp.matmul(a, a, preferred_element_type=jnp.float32))
+    copy = jax.jit(lambda a: a + 1)
+
+    def rate(work, operand, amount: float) -> float:
+        jax.block_until_ready(work(operand))
+        found = []
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            for _ in range(STEPS):
+                result = work(operand)
+            jax.block_until_ready(result)
+            found.append(amount * STEPS / (time.perf_counter() - began))
+        return statistics.median(found) / 1e12
+
+    return {
+        "TFLOP/s of a float16 product": rate(product, matrix, 2.0 * side**3),
+        "TB/s of a copy": rate(copy, vector, 8.0 * length),
+    }
+
+
+def compare(name: str, small: bool, ceiling: dict[str, float]) -> dict[str, object]:
+    kind, d, load, form, size = CASES[name]
+    d = 20 if small else d
+    p = associations(load, d)
+    problem = make(kind, d, p, form, size)
+    sides = {"ours": ours(problem, d)}
+    if form != "regenerated":
+        sides |= torch_sides(problem, kind, d)
+    for work in sides.values():
+        work()
+    rounds = [{side: seconds_of(work) for side, work in sides.items()} for _ in range(ROUNDS)]
+    result: dict[str, object] = {"case": name, "p": p, "precision": automatic_precision()}
+    result |= {f"{side}, ms a step": 1e3 * statistics.median(one[side] for one in rounds) for side in sides}
+    for side in sides:
+        if side != "ours":
+            result[f"{side} / ours"] = statistics.median(one[side] / one["ours"] for one in rounds)
+    step = result["ours, ms a step"] * 1e-3
+    numbers = p * p * d
+    if kind == "original":
+        rate = 4 * numbers / step / 1e12
+        result |= {"TFLOP/s": rate, "share of the product": rate / ceiling["TFLOP/s of a float16 product"]}
+    elif size:
+        rate = size * numbers / step / 1e12
+        result |= {"TB/s": rate, "share of the copy": rate / ceiling["TB/s of a copy"]}
+    else:
+        result["G normals/s"] = numbers / step / 1e9
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", help="write the figures as JSON here")
+    parser.add_argument("--small", action="store_true", help="tiny sizes: does it run?")
+    parser.add_argument("--cases", nargs="*", default=list(CASES), help="some of the cases")
+    arguments = parser.parse_args()
+    found = {"device": jax.devices()[0].device_kind, "jax": jax.__version__, "ceilings": ceilings(arguments.small)}
+    print(found, flush=True)
+    found["cases"] = []
+    for name in arguments.cases:
+        found["cases"].append(compare(name, arguments.small, found["ceilings"]))
+        print(found["cases"][-1], flush=True)
+    if arguments.out:
+        with open(arguments.out, "w") as file:
+            json.dump(found, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
