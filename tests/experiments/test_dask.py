@@ -21,8 +21,6 @@ from loadstone.experiments.store import Store
 from tests.experiments.faults import GRID, Cluster, finish, grid_file, results, run, serial, start, wait_until
 
 KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "5"))
-#: Tests that share a cluster run in one process.
-one_process = pytest.mark.xdist_group("dask")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +42,6 @@ def dask(grid, store, cluster, *options):
     return "run", grid, "--store", store.folder, "--engine", "dask", "--scheduler-file", cluster.file, *options
 
 
-@one_process
 def test_killed_workers_lose_nothing_and_change_no_bit(grid, cluster, tmp_path):
     store = Store(tmp_path / "store")
     driver = start(*dask(grid, store, cluster, "--json"))
@@ -67,7 +64,6 @@ def test_killed_workers_lose_nothing_and_change_no_bit(grid, cluster, tmp_path):
     print(f"{kills} workers killed during a sweep of {outcome['total']} runs: complete, every record the serial one")
 
 
-@one_process
 def test_runs_go_to_workers_with_the_resource(cluster, tmp_path):
     store, grid = Store(tmp_path / "store"), grid_file(tmp_path, seeds=1)
     code, _, err = run(*dask(grid, store, cluster, "--resource", "TPU", "--patience", "2"))
@@ -75,7 +71,6 @@ def test_runs_go_to_workers_with_the_resource(cluster, tmp_path):
     assert run(*dask(grid, store, cluster, "--resource", "GPU"))[0] == 0 and len(store.keys()) == 2
 
 
-@one_process
 def test_a_full_disk_at_the_workers_ends_the_sweep(cluster, tmp_path):
     """A limit on the size of files is what a full disk looks like to a writer: a write that fails halfway."""
     store, grid = Store(tmp_path / "store"), grid_file(tmp_path, seeds=1)
@@ -89,7 +84,6 @@ def test_a_full_disk_at_the_workers_ends_the_sweep(cluster, tmp_path):
     assert "Traceback" not in err and not store.keys() and not list(store.folder.rglob("*.part"))
 
 
-@one_process
 def test_an_interrupt_leaves_the_cluster_free(grid, cluster, tmp_path):
     store = Store(tmp_path / "store")
     driver = start(*dask(grid, store, cluster))

@@ -31,9 +31,6 @@ from tests.experiments.faults import (
     workers_of,
 )
 
-#: Tests that read one finished store run in one process, so that it is made once.
-one_process = pytest.mark.xdist_group("finished")
-
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
@@ -59,7 +56,6 @@ def copy_of(store, folder):
     return Store(folder)
 
 
-@one_process
 def test_two_workers_give_the_records_of_a_serial_run_to_the_last_bit(finished, expected):
     store, code, outcome, err = finished
     assert code == 0 and results(store) == expected
@@ -67,7 +63,6 @@ def test_two_workers_give_the_records_of_a_serial_run_to_the_last_bit(finished, 
     assert "12 runs: 0 were there, 12 done" in err and "0/12 runs" in err
 
 
-@one_process
 def test_starting_again_does_nothing_more(finished, grid):
     before = {path: path.stat().st_mtime_ns for path in finished[0].records.rglob("*.record")}
     code, out, _ = run("run", grid, "--store", finished[0].folder, "--json")
@@ -75,7 +70,6 @@ def test_starting_again_does_nothing_more(finished, grid):
     assert before == {path: path.stat().st_mtime_ns for path in finished[0].records.rglob("*.record")}
 
 
-@one_process
 def test_a_damaged_record_is_set_aside_reported_and_run_again(finished, grid, expected, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     path = next(store.records.rglob("*.record"))
@@ -87,7 +81,6 @@ def test_a_damaged_record_is_set_aside_reported_and_run_again(finished, grid, ex
     assert (json.loads(out)["done"], json.loads(out)["missing"], json.loads(out)["quarantined"]) == (12, 0, 1)
 
 
-@one_process
 def test_a_record_that_describes_another_run_is_not_believed(finished, grid, expected, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     record = store.get(next(iter(expected)))
@@ -96,7 +89,6 @@ def test_a_record_that_describes_another_run_is_not_believed(finished, grid, exp
     assert code == 0 and json.loads(out)["done"] == json.loads(out)["quarantined"] == 1 and results(store) == expected
 
 
-@one_process
 def test_files_in_the_current_folder_do_not_pass_for_modules(finished, grid, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     next(store.records.rglob("*.record")).unlink()
@@ -105,7 +97,6 @@ def test_files_in_the_current_folder_do_not_pass_for_modules(finished, grid, tmp
     assert not (tmp_path / "executed").exists()
 
 
-@one_process
 def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     gone = sorted(store.records.rglob("*.record"))[:3]
@@ -233,7 +224,6 @@ def test_workers_that_never_start_end_the_sweep(grid, tmp_path):
     assert not outcome.complete and "no worker starts: with exit code 1 (the library is missing)" in outcome.stopped
 
 
-@one_process
 def test_a_record_of_a_later_version_stops_the_sweep(finished, grid, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     path = next(store.records.rglob("*.record"))

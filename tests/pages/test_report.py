@@ -40,7 +40,6 @@ def test_without_thresholds_it_says_so():
     assert "None of the figures chosen for this report shows a threshold" in page
 
 
-@pytest.mark.xdist_group("browser")
 @pytest.mark.parametrize("width", [1200, 360])
 def test_it_opens_offline_with_every_picture(page, open_page, tmp_path, width):
     (tmp_path / "report.html").write_text(page)
