@@ -72,12 +72,13 @@ def _unpack(specs: list, records, scale: str, workers: int) -> None:
     """Records that come with a checkout: of the present folder, or of the one that this package runs from."""
     from loadstone.experiments.unpack import unpack
 
-    places = [root / "results" / scale / "store.zip" for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
-    packed = next((place for place in places if place.is_file()), None)
+    places = [root / "results" / scale for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
+    packed = next((files for place in places if (files := sorted(place.glob("*.zip")))), None)
     if packed is None:
-        raise FileNotFoundError(f"results/{scale}/store.zip is not here: run this in a checkout of loadstone.")
-    found = unpack(packed, records)
-    say(f"{packed}: {found.added + found.already_there} records.")
+        raise FileNotFoundError(f"results/{scale} has no packed records here: run this in a checkout of loadstone.")
+    for file in packed:
+        found = unpack(file, records)
+        say(f"{file}: {found.added + found.already_there} records.")
 
 
 def _usable(name: str, found: list) -> list[dict]:

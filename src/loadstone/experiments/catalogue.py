@@ -111,7 +111,7 @@ def hebbian(scale: str) -> list[Spec]:
 
 def capacity(scale: str) -> list[Spec]:
     """Exact capacities of many streams, and the paper's protocol at sizes around them."""
-    streams = {"quick": {12: 40, 20: 40, 30: 40}, "paper": {12: 200, 20: 200, 30: 200, 50: 40}}[scale]
+    streams = {"quick": {12: 40, 20: 40, 30: 40}, "paper": {12: 200, 20: 200, 30: 200, 50: 10}}[scale]
     exact = [
         Spec(problem, d, _share(1, d), seed, solver="capacity")
         for problem in ("original", "decoupled")
