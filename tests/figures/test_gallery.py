@@ -10,6 +10,7 @@ from loadstone.experiments.catalogue import CATALOGUE
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.figures import entropy
+from loadstone.figures.comparisons import COMPARISONS
 from loadstone.figures.gallery import GALLERY
 from loadstone.figures.style import COLOURS, colour
 from loadstone.figures.thresholds import trained_thresholds
@@ -122,3 +123,11 @@ def test_a_threshold_is_between_the_last_success_and_the_first_failure():
 
 def test_the_papers_dimensions_have_colours_of_their_own():
     assert sorted(colour(d) for d in (50, 100, 150, 300, 400, 500)) == sorted(COLOURS) and colour(20) != colour(40)
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_one_seed_is_weighed_only_where_no_scatter_is_needed(name, rows):
+    single = [row for row in rows[name] if row["seed"] == 0]
+    for chosen in (single, rows[name]):
+        # JSON knows neither NaN nor infinities.
+        json.dumps([one.as_row() for one in COMPARISONS[name](chosen)], allow_nan=False)

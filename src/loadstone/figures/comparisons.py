@@ -25,6 +25,8 @@ from loadstone.theory.storable import capacity_moments
 
 #: A difference that chance alone would exceed less often than this is called one: 2.6 deviations of a normal number.
 CHANCE = 0.01
+#: Fewer seeds show no scatter, so nothing can be weighed by it.
+_FEWEST = 2
 _LAWS_OF_LARGE_D = "the law is that of large d"
 _INDEPENDENT = "the law takes scores as independent and p as far above d"
 _TRAINED = "512 steps of training end before what can be stored does"
@@ -52,7 +54,8 @@ class Comparison:
 
     def as_row(self) -> dict[str, object]:
         row = asdict(self) | {"deviations": self.deviations, "agrees": bool(self.agrees)}
-        return row | {"freedom": None if math.isinf(self.freedom) else self.freedom}
+        # JSON has no infinity.
+        return row | {name: None for name in ("freedom", "deviations") if math.isinf(row[name])}
 
 
 def compare_equivalence(rows: list[dict]) -> list[Comparison]:
@@ -62,8 +65,10 @@ def compare_equivalence(rows: list[dict]) -> list[Comparison]:
         found[row["d"], row["problem"]][row["seed"]].append(row["accuracy"])
     means = {key: np.array([np.mean(values) for values in seeds.values()]) for key, seeds in found.items()}
     comparisons = []
-    for d in sorted({d for d, _ in means if (d, "original") in means and (d, "decoupled") in means}):
-        one, other = means[d, "original"], means[d, "decoupled"]
+    for d in sorted({d for d, _ in means}):
+        one, other = (means.get((d, problem), np.empty(0)) for problem in ("original", "decoupled"))
+        if min(len(one), len(other)) < _FEWEST:
+            continue
         error = math.sqrt(np.var(one, ddof=1) / len(one) + np.var(other, ddof=1) / len(other))
         what = f"accuracy over all loads, decoupled - original, d = {d}"
         freedom = len(one) + len(other) - 2
@@ -147,6 +152,8 @@ def compare_capacity(rows: list[dict]) -> list[Comparison]:
     for (problem, d), found in sorted(proved_capacities(rows).items()):
         mean, deviation = capacity_moments(d)
         count = len(found)
+        if count < _FEWEST:
+            continue
         note = "original: a little more is storable at small d" if problem == "original" else ""
         of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
         errors = deviation / math.sqrt(count), deviation / math.sqrt(2 * (count - 1))
@@ -163,6 +170,8 @@ def _proved_scores(rows: list[dict]) -> list[Comparison]:
             found[row["problem"], row["d"]].append(row)
     comparisons = []
     for (problem, d), group in sorted(found.items()):
+        if len(group) < _FEWEST:
+            continue
         note = "original: outputs are shared, the law is that of own ones" if problem == "original" else ""
         for name, law in (("mean", scores.target_mean), ("deviation", scores.target_deviation)):
             values = [row["own_target"][name] - float(law(row["p_c"])) for row in group]
@@ -192,6 +201,8 @@ def compare_curves(rows: list[dict]) -> list[Comparison]:
     """Loss and accuracy above capacity beside the minimiser's."""
     comparisons = []
     for point in curve_points(rows):
+        if point["seeds"] < _FEWEST:
+            continue
         law = trained_law(point["p"], point["d"])
         for name in ("loss", "accuracy"):
             error = math.hypot(point[f"{name}_deviation"] / math.sqrt(point["seeds"]), getattr(law, f"{name}_error"))

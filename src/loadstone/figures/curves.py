@@ -64,7 +64,9 @@ def curve_points(rows: list[dict]) -> list[dict]:
         point = {"problem": problem, "d": d, "p": p, "load": float(load(p, d)), "seeds": len(group)}
         for quantity in _LABELS:
             values = np.array([row[quantity] for row in group])
-            point |= {quantity: float(values.mean()), f"{quantity}_deviation": float(np.std(values, ddof=1))}
+            # One seed shows no scatter: no bar is drawn, and nothing is held against the prediction.
+            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+            point |= {quantity: float(values.mean()), f"{quantity}_deviation": deviation}
         points.append(point)
     return points
 
