@@ -40,6 +40,7 @@ SPECS = {
     "hebbian": HEBBIAN,
     "curves": FULL,
     "phase": TRAINED + HEBBIAN,
+    "beyond": FULL,
     "entropy": [],
     "capacity": [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
     + [Spec("original", 6, p, seed, protocol=SHORT) for p in (6, 12) for seed in range(2)],

@@ -17,7 +17,7 @@ from loadstone.files import check_writable, write_whole
 #: The figures of `loadstone.figures.gallery`, which takes a second to import.
 FIGURES = (
     "equivalence", "accuracy", "spectra", "scores", "single", "loss", "finite-size", "initial-spectra", "hebbian",
-    "capacity", "curves", "phase", "entropy",
+    "capacity", "curves", "phase", "beyond", "entropy",
 )  # fmt: skip
 
 

@@ -140,6 +140,29 @@ def curves(scale: str) -> list[Spec]:
     ]
 
 
+def beyond(scale: str) -> list[Spec]:
+    """Sizes that the paper does not have, a few loads around the threshold: large original problems, and decoupled ones
+    whose outputs are stored in float16 or not stored at all."""
+    if scale == "quick":
+        seeds, original, halves, made = 2, {60: (0.7, 0.9, 1.1)}, {30: (0.8, 1.1)}, {24: (0.8, 1.1)}
+    else:
+        seeds, original = 2, {1024: (0.6, 0.7, 0.75, 0.8), 2048: (0.6, 0.65)}
+        halves, made = {300: (0.6, 0.7, 0.75, 0.8)}, {400: (0.6, 0.7, 0.8)}
+    ways = [
+        (original, {"problem": "original"}),
+        (halves, {"problem": "decoupled", "form": "stored", "stored_dtype": "float16"}),
+        (made, {"problem": "decoupled", "form": "regenerated"}),
+    ]
+    return [
+        Spec(d=d, p=associations(load, d), seed=seed, **way)
+        for sizes, way in ways
+        for d, loads in sizes.items()
+        for load in loads
+        # The largest take minutes each: one seed.
+        for seed in range(seeds if d not in (400, 2048) else 1)
+    ]
+
+
 def entropy(scale: str) -> list[Spec]:
     """Theory alone."""
     return []
@@ -159,6 +182,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "capacity": capacity,
     "curves": curves,
     "phase": accuracy,
+    "beyond": beyond,
     "entropy": entropy,
 }
 

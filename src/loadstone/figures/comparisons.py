@@ -201,7 +201,7 @@ def compare_curves(rows: list[dict]) -> list[Comparison]:
     """Loss and accuracy above capacity beside the minimiser's."""
     comparisons = []
     for point in curve_points(rows):
-        if point["seeds"] < _FEWEST:
+        if point["seeds"] < _FEWEST or point["p"] <= capacity_associations(point["d"]):
             continue
         law = trained_law(point["p"], point["d"])
         for name in ("loss", "accuracy"):
@@ -225,6 +225,7 @@ COMPARISONS: dict[str, Callable[[list[dict]], list[Comparison]]] = {
     "capacity": compare_capacity,
     "curves": compare_curves,
     "phase": compare_thresholds,
+    "beyond": compare_curves,
 }
 
 

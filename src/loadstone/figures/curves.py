@@ -25,7 +25,16 @@ _EXCESS = (0.006, 0.02, 0.05)
 
 def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
     """Left loss, right accuracy; points are means over seeds with the error of the mean."""
-    points = curve_points(rows)
+    above = [point for point in curve_points(rows) if point["p"] > capacity_associations(point["d"])]
+    return _draw(above, "Above capacity: trained, and predicted without a free parameter", stem)
+
+
+def draw_beyond(rows: list[dict], stem: Path) -> list[Path]:
+    """The same on both sides of the capacity, at sizes that the paper does not have."""
+    return _draw(curve_points(rows), "Beyond the paper's sizes: trained, and predicted", stem)
+
+
+def _draw(points: list[dict], title: str, stem: Path) -> list[Path]:
     dimensions = sorted({point["d"] for point in points})
     laws = {d: _law([point["p"] for point in points if point["d"] == d], d) for d in dimensions}
     with plt.rc_context(STYLE):
@@ -39,7 +48,7 @@ def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
             panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity])
             panel.set_ylim(bottom=0)
         seeds = counted((point["seeds"] for point in points), "seeds")
-        figure.suptitle(f"Above capacity: trained, and predicted without a free parameter ({seeds})", fontsize=10)
+        figure.suptitle(f"{title} ({seeds})", fontsize=10)
         handles = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in dimensions]
         handles.append(Line2D([], [], color="0.3", lw=1.4, label="predicted"))
         for problem in sorted({point["problem"] for point in points}, reverse=True):
@@ -54,10 +63,10 @@ def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
 
 
 def curve_points(rows: list[dict]) -> list[dict]:
-    """Trained full memories above their capacity: mean, and deviation over seeds, of loss and accuracy."""
+    """Trained full memories: mean, and deviation over seeds, of loss and accuracy."""
     found: dict[tuple, list[dict]] = defaultdict(list)
     for row in rows:
-        if row["solver"] == "adam" and row["kappa"] == 1 and row["p"] > capacity_associations(row["d"]):
+        if row["solver"] == "adam" and row["kappa"] == 1:
             found[row["problem"], row["d"], row["p"]].append(row)
     points = []
     for (problem, d, p), group in sorted(found.items()):
@@ -80,11 +89,11 @@ def trained_law(p: int, d: int) -> Minimiser:
 def _law(sizes: list[int], d: int) -> list[Minimiser]:
     least = float(capacity_associations(d))
     near = {int(np.ceil(least * (1 + excess))) for excess in _EXCESS}
-    return [trained_law(p, d) for p in sorted(near | set(sizes))]
+    return [trained_law(p, d) for p in sorted(near | {p for p in sizes if p > least})]
 
 
 def _curve(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
-    """Through the sizes above capacity, and to what holds at capacity itself: nothing is lost."""
+    """Through the sizes above capacity, and to what holds at capacity itself and below: nothing is lost."""
     least = float(load(capacity_associations(d), d))
     loads = np.array([least] + [found.load for found in law])
     values = np.array([{"loss": 0.0, "accuracy": 1.0}[quantity]] + [getattr(found, quantity) for found in law])

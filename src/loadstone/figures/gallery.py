@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from loadstone.figures.capacity import draw_capacity
-from loadstone.figures.curves import draw_curves
+from loadstone.figures.curves import draw_beyond, draw_curves
 from loadstone.figures.entropy import draw_entropy
 from loadstone.figures.finite_size import draw_finite_size
 from loadstone.figures.load_curves import draw_accuracy, draw_equivalence, draw_loss
@@ -28,5 +28,6 @@ GALLERY: dict[str, Callable[[list[dict], Path], list[Path]]] = {
     "capacity": draw_capacity,
     "curves": draw_curves,
     "phase": draw_phase,
+    "beyond": draw_beyond,
     "entropy": draw_entropy,
 }

@@ -21,7 +21,7 @@ TARGET, OTHERS = "#B00020", "0.55"
 STYLE = {"font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False}
 
 #: A dimension has the same colour in every figure; those of the quick scale and the paper's six do not meet in one.
-_PLACES = {20: 0, 40: 1, 30: 2, 12: 3, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5}
+_PLACES = {20: 0, 40: 1, 30: 2, 12: 3, 60: 4, 24: 5, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5, 1024: 0, 2048: 1}
 
 
 def colour(d: int) -> str:

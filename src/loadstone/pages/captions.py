@@ -90,6 +90,13 @@ CAPTIONS: dict[str, Caption] = {
         "Loads at which training first fails, for each rank.",
         "Below the red curve everything can be stored as d grows; the dashed curves say the same at finite d.",
     ),
+    "beyond": Caption(
+        "Sizes that the paper does not have",
+        "Loss and accuracy on both sides of the capacity: large original problems, and decoupled ones whose outputs "
+        "are stored in half precision or made anew in every step instead of stored.",
+        "Below the capacity of each size (dotted) all can be stored, though training may stop short of it; above, the "
+        "curves are those of the minimiser.",
+    ),
     "entropy": Caption(
         "How many memories do the job",
         "The logarithm of the share of all memories that store everything, for each parameter; the overlap of two such "
