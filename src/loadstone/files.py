@@ -13,6 +13,9 @@ def check_writable(path: str | Path) -> Path:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
+    if path.exists() and not path.is_file():
+        # A new file would take the place of a device or a pipe.
+        raise FileExistsError(f"{path} is a device or a pipe, not a plain file: give the name of a file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a folder: make it first, or write elsewhere.")
     if not os.access(path.parent, os.W_OK):

@@ -12,7 +12,7 @@ from loadstone.experiments.spec import Spec
 from loadstone.figures import entropy
 from loadstone.figures.comparisons import COMPARISONS
 from loadstone.figures.gallery import GALLERY
-from loadstone.figures.style import COLOURS, colour
+from loadstone.figures.style import COLOURS, NothingToDrawError, colour
 from loadstone.figures.thresholds import trained_thresholds
 from loadstone.memories.training import Protocol
 from loadstone.theory.load import load
@@ -89,7 +89,7 @@ def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path):
             ]  # fmt: skip
             assert curve["seeds"][place] == len(chosen) == 2 and curve["load"][place] == pytest.approx(load(p, 10))
             assert curve["mean"][place] == pytest.approx(np.mean(chosen))
-            assert curve["deviation"][place] == pytest.approx(np.std(chosen))
+            assert curve["deviation"][place] == pytest.approx(np.std(chosen, ddof=1))
 
 
 def test_densities_have_the_mass_that_they_should(rows, tmp_path):
@@ -132,3 +132,14 @@ def test_one_seed_is_weighed_only_where_no_scatter_is_needed(name, rows):
     for chosen in (single, rows[name]):
         # JSON knows neither NaN nor infinities.
         json.dumps([one.as_row() for one in COMPARISONS[name](chosen)], allow_nan=False)
+
+
+@pytest.mark.parametrize("name", [name for name in GALLERY if name != "entropy"])
+def test_records_that_are_missing_leave_a_picture_or_a_sentence(name, rows, tmp_path):
+    for chosen in ([], rows[name][:1], [row for row in rows[name] if row["problem"] == "original"]):
+        try:
+            GALLERY[name](chosen, tmp_path / name)
+        except NothingToDrawError:
+            assert not list(tmp_path.iterdir())
+        for path in tmp_path.iterdir():
+            path.unlink()

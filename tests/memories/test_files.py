@@ -1,10 +1,12 @@
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from loadstone.files import write_whole
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.memory import initial_memory, recall_place
@@ -52,3 +54,9 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         save_memory(path, initial_memory(5, 1.0, 1))
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_device_is_not_replaced_by_a_file():
+    with pytest.raises(FileExistsError, match="/dev/null is a device or a pipe, not a plain file"):
+        write_whole("/dev/null", lambda file: file.write(b"x"))
+    assert Path("/dev/null").is_char_device()

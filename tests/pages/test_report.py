@@ -16,7 +16,11 @@ BAD = Comparison("load at which training fails, <d = 20>", 0.97, 0.78, 0.04, not
 
 @pytest.fixture
 def page():
-    sections = [Section(name, SVG, 3, [GOOD, BAD] if name == "capacity" else []) for name in GALLERY]
+    return made()
+
+
+def made():
+    sections = [Section(name, SVG, 3, 4, [GOOD, BAD] if name == "capacity" else []) for name in GALLERY]
     return report_page(sections, "quick", "1.2.3")
 
 
@@ -25,9 +29,9 @@ def test_every_figure_has_a_caption():
 
 
 def test_the_page_says_all_there_is_to_say(page):
-    assert page == report_page([Section(name, SVG, 3, [GOOD, BAD] if name == "capacity" else []) for name in GALLERY],
-                               "quick", "1.2.3")  # fmt: skip
+    assert page == made()
     assert "2 numbers with a prediction of their own: 1 agree, 1 do not" in page
+    assert page.count("1 of 4 runs are missing or diverged") == len(GALLERY)
     assert "<!--" not in page and "&lt;d = 20&gt;" in page and "training &amp; its limits" in page
     for name in GALLERY:
         assert f"loadstone reproduce {name} --scale quick" in page
@@ -36,7 +40,8 @@ def test_the_page_says_all_there_is_to_say(page):
 
 
 def test_without_thresholds_it_says_so():
-    page = report_page([Section("single", SVG, 3, [])], "quick", "1")
+    page = report_page([Section("single", SVG, 3, 3, [])], "quick", "1")
+    assert "missing or diverged" not in page
     assert "None of the figures chosen for this report shows a threshold" in page
 
 

@@ -38,12 +38,11 @@ def reproduce(
     workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
     choice("scale", scale, ("quick", "paper"))
     names = [choice("figure", name, FIGURES) for name in figures or FIGURES]
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"out is {out!r}, which is a file: give the name of a folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (*names, "report"):
-        check_writable(folder / f"{name}.json")
+    packed = _shipped(scale) if from_shipped else []
+    folder = _folder(out)
+    figures = [f"{name}.{ending}" for name in names for ending in ("svg", "pdf", "png", "json")]
+    for name in (*figures, "report.html", "report.json", "explore.html"):
+        check_writable(folder / name)
 
     from loadstone.experiments.catalogue import named_sweep
     from loadstone.experiments.store import Store
@@ -51,13 +50,27 @@ def reproduce(
 
     sweeps = {name: [spec for spec in named_sweep(name, scale) if spec.seed < most] for name in names}
     records = Store(store or folder / "store")
-    (_unpack if from_shipped else _run)([spec for specs in sweeps.values() for spec in specs], records, scale, workers)
-    rows = {name: [recorded(spec, records) for spec in specs] for name, specs in sweeps.items()}
-    rows = {name: _usable(name, found) for name, found in rows.items()}
-    _draw({name: found for name, found in rows.items() if found or not sweeps[name]}, folder, scale)
+    if from_shipped:
+        _unpack(packed, records)
+    else:
+        _run([spec for specs in sweeps.values() for spec in specs], records, workers)
+    rows = {name: _usable(name, [recorded(spec, records) for spec in specs]) for name, specs in sweeps.items()}
+    _draw(rows, {name: len(specs) for name, specs in sweeps.items()}, folder, scale)
 
 
-def _run(specs: list, records, scale: str, workers: int) -> None:
+def _folder(out: str) -> Path:
+    folder = Path(out)
+    if not out or (folder.exists() and not folder.is_dir()):
+        what = "which is a file" if out else "which is no name"
+        raise NotADirectoryError(f"out is {out!r}, {what}: give the name of a folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise type(error)(f"out is {out!r}, where no folder can be made: {error.strerror}.") from error
+    return folder
+
+
+def _run(specs: list, records, workers: int) -> None:
     from loadstone.experiments.engines.local import LocalEngine
     from loadstone.experiments.sweep import run_sweep
 
@@ -68,14 +81,18 @@ def _run(specs: list, records, scale: str, workers: int) -> None:
         raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")
 
 
-def _unpack(specs: list, records, scale: str, workers: int) -> None:
-    """Records that come with a checkout: of the present folder, or of the one that this package runs from."""
-    from loadstone.experiments.unpack import unpack
-
+def _shipped(scale: str) -> list[Path]:
+    """Packed records that come with a checkout: of the present folder, or of the one that this package runs from."""
     places = [root / "results" / scale for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
     packed = next((files for place in places if (files := sorted(place.glob("*.zip")))), None)
     if packed is None:
         raise FileNotFoundError(f"results/{scale} has no packed records here: run this in a checkout of loadstone.")
+    return packed
+
+
+def _unpack(packed: list[Path], records) -> None:
+    from loadstone.experiments.unpack import unpack
+
     for file in packed:
         found = unpack(file, records)
         say(f"{file}: {found.added + found.already_there} records.")
@@ -92,21 +109,28 @@ def _usable(name: str, found: list) -> list[dict]:
     return kept
 
 
-def _draw(rows: dict[str, list[dict]], folder: Path, scale: str) -> None:
+def _draw(rows: dict[str, list[dict]], wanted: dict[str, int], folder: Path, scale: str) -> None:
     from loadstone.figures.comparisons import COMPARISONS
     from loadstone.figures.gallery import GALLERY
+    from loadstone.figures.style import NothingToDrawError
     from loadstone.pages.explorer import explorer_page
     from loadstone.pages.report import Section, report_page
 
     sections = []
     for name, found in rows.items():
-        written = GALLERY[name](found, folder / name)
+        try:
+            if wanted[name] and not found:
+                raise NothingToDrawError("there are no records of its runs")
+            written = GALLERY[name](found, folder / name)
+        except NothingToDrawError as error:
+            say(f"{name} is not drawn: {error}.")
+            continue
         comparisons = COMPARISONS[name](found) if name in COMPARISONS else []
-        sections.append(Section(name, written[0].read_bytes(), len(found), comparisons))
+        sections.append(Section(name, written[0].read_bytes(), len(found), wanted[name], comparisons))
         say(f"Written: {', '.join(map(str, written))}")
     _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
     judged = [one.as_row() | {"figure": section.name} for section in sections for one in section.comparisons]
-    _write(folder / "report.json", json.dumps(judged, indent=1))
+    _write(folder / "report.json", json.dumps(judged, indent=1, allow_nan=False))
     _write(folder / "explore.html", explorer_page())
 
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, legend, save
 from loadstone.figures.thresholds import proved_capacities
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
@@ -21,6 +21,8 @@ def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
     """One panel per dimension."""
     records = _by_stream(rows)
     dimensions = sorted({record["d"] for record in records["capacities"]})
+    if not dimensions:
+        raise NothingToDrawError("no capacity is proved")
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             1, len(dimensions), figsize=(3.3 * len(dimensions), 3.4), sharey=True, squeeze=False
@@ -30,7 +32,9 @@ def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
         axes[0, 0].set_ylabel("share of streams storable")
         legend(figure, 2)
         streams = max(record["streams"] for record in records["capacities"])
-        figure.suptitle(f"Storable or not, proved for each of {streams} streams a curve", y=0.985, fontsize=10)
+        seeds = len({record["seed"] for record in records["trained"]})
+        words = f"Storable or not, proved for each of {streams} streams a curve (Adam: {seeds} seeds)"
+        figure.suptitle(words, y=0.985, fontsize=10)
         figure.tight_layout(rect=(0, 0.15, 1, 1))
         return save(figure, stem, records)
 

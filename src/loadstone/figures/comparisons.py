@@ -45,7 +45,8 @@ class Comparison:
 
     @property
     def deviations(self) -> float:
-        return (self.measured - self.predicted) / self.error if self.error > 0 else math.inf
+        difference = self.measured - self.predicted
+        return difference / self.error if self.error > 0 else math.copysign(math.inf, difference) if difference else 0.0
 
     @property
     def agrees(self) -> bool:
@@ -86,7 +87,7 @@ def compare_accuracy(rows: list[dict]) -> list[Comparison]:
     for (d, p), values in sorted(found.items()):
         predicted = float(hebbian.accuracy(p, load(p, d)))
         # Associations of one memory are nearly independent: the number of those recalled is nearly binomial.
-        error = math.sqrt(max(predicted * (1 - predicted), 1 / p) / (p * len(values)))
+        error = math.sqrt(predicted * (1 - predicted) / (p * len(values)))
         what = f"Hebbian accuracy, d = {d}, load {load(p, d):.2f}"
         comparisons.append(Comparison(what, predicted, float(np.mean(values)), error, note=_INDEPENDENT))
     return comparisons
@@ -120,7 +121,8 @@ def compare_scores(rows: list[dict]) -> list[Comparison]:
     """Mean and deviation of the target's score at capacity, in units of the length of its own query."""
     comparisons = []
     for (problem, d, p), group in sorted(_grouped(rows, "p").items()):
-        if p != round(float(capacity_associations(d))):
+        group = [row for row in group if "own_target" in row["scores"]]
+        if p != round(float(capacity_associations(d))) or not group:
             continue
         laws = {"mean": float(scores.target_mean(p)), "deviation": float(scores.target_deviation(p))}
         # Associations count as independent, as they nearly are in theory.
@@ -219,7 +221,7 @@ COMPARISONS: dict[str, Callable[[list[dict]], list[Comparison]]] = {
     "accuracy": compare_accuracy,
     "spectra": compare_spectra,
     "scores": compare_scores,
-    "finite-size": compare_thresholds,
+    "finite-size": lambda rows: compare_capacity(rows) + compare_thresholds(rows),
     "initial-spectra": compare_initial_spectra,
     "hebbian": compare_hebbian,
     "capacity": compare_capacity,

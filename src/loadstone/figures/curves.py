@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
-from loadstone.figures.style import STYLE, colour, counted, save
+from loadstone.figures.style import STYLE, NothingToDrawError, colour, counted, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser, minimiser
@@ -36,6 +36,8 @@ def draw_beyond(rows: list[dict], stem: Path) -> list[Path]:
 
 def _draw(points: list[dict], title: str, stem: Path) -> list[Path]:
     dimensions = sorted({point["d"] for point in points})
+    if not points:
+        raise NothingToDrawError("no memory of full rank was trained at these sizes")
     laws = {d: _law([point["p"] for point in points if point["d"] == d], d) for d in dimensions}
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(7.4, 3.9))

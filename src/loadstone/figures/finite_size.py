@@ -12,7 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, counted, legend, save
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
 from loadstone.figures.thresholds import proved_capacities, trained_thresholds
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.load import load
@@ -24,6 +24,8 @@ _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
 def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
     """Both problems, all sizes; each point with the error of its mean and the width of the grid of loads."""
     points = _proved(rows) + _trained(rows)
+    if not points:
+        raise NothingToDrawError("no threshold is known")
     with plt.rc_context(STYLE):
         figure, panel = plt.subplots(figsize=(4.8, 4.6))
         # Sizes beyond the points show where the curve bends towards slope -1.
@@ -52,7 +54,7 @@ def _proved(rows: list[dict]) -> list[dict]:
     for (problem, d), capacities in sorted(proved_capacities(rows).items()):
         sizes = np.array(capacities) + 0.5
         alphas = load(sizes, d)
-        error = float(np.std(alphas) / np.sqrt(len(sizes)))
+        error = float(np.std(alphas, ddof=1) / np.sqrt(len(sizes))) if len(sizes) > 1 else 0.0
         points.append(
             {"problem": problem, "d": d, "kind": "proved", "seeds": len(sizes), "p": float(np.mean(sizes))}
             | {"alpha": float(np.mean(alphas)), "error": error}

@@ -13,14 +13,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from loadstone.figures.style import PREDICTION, STYLE, colour, counted, save
+from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 from loadstone.theory.load import load
 
 _STYLES = {("original", "adam"): "-", ("decoupled", "adam"): "--", ("original", "hebbian"): ":"}
 _NAMES = {
     ("original", "adam"): "original, trained",
-    ("decoupled", "adam"): "decoupled, trained (band: deviation)",
+    ("decoupled", "adam"): "decoupled, trained (bands: deviation)",
     ("original", "hebbian"): "original, Hebbian",
 }
 _LABELS = {"accuracy": "accuracy", "loss": "cross-entropy (nats)"}
@@ -53,14 +53,20 @@ def _curves(rows: list[dict], quantity: str) -> list[dict]:
         curves.append(
             {"kappa": kappa, "problem": problem, "solver": solver, "d": d, "p": p}
             | {"load": [float(load(one, d)) for one in p], "mean": [float(np.mean(found[one])) for one in p]}
-            | {"deviation": [float(np.std(found[one])) for one in p], "seeds": [len(found[one]) for one in p]}
+            | {"deviation": [_deviation(found[one]) for one in p], "seeds": [len(found[one]) for one in p]}
         )
     return curves
+
+
+def _deviation(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Path]:
     kappas = sorted({curve["kappa"] for curve in curves})
     dimensions = sorted({curve["d"] for curve in curves})
+    if not dimensions:
+        raise NothingToDrawError("no memory was trained")
     with plt.rc_context(STYLE):
         width = max(5.4, 3.3 * len(kappas))
         figure, axes = plt.subplots(1, len(kappas), figsize=(width, 3.6), sharey=True, squeeze=False)
@@ -85,8 +91,7 @@ def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None
         style, ink = _STYLES[curve["problem"], curve["solver"]], colour(curve["d"])
         loads, mean, deviation = (np.array(curve[name]) for name in ("load", "mean", "deviation"))
         panel.plot(loads, mean, style, color=ink, lw=1.4)
-        if curve["problem"] == "decoupled":
-            panel.fill_between(loads, mean - deviation, mean + deviation, color=ink, alpha=0.15, lw=0)
+        panel.fill_between(loads, mean - deviation, mean + deviation, color=ink, alpha=0.13, lw=0)
     lines = [(capacity(kappa), r"$\alpha_c$")]
     if any(curve["solver"] == "hebbian" for curve in curves):
         lines.append((HEBBIAN_CAPACITY, r"$\alpha_c^{\mathrm{Hebb}}$"))

@@ -18,6 +18,7 @@ _MARKS = {"original": "o", "decoupled": "s"}
 def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
     """alpha_c(kappa) for large d, the same predicted at each finite d, and where training first fails."""
     points = trained_thresholds(rows)
+    ranks = {d: rank for rank, d in enumerate(sorted({point["d"] for point in points}))}
     kappas = np.linspace(0.02, 1, 60)
     with plt.rc_context(STYLE):
         figure, panel = plt.subplots(figsize=(5.2, 4.4))
@@ -28,7 +29,8 @@ def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
             finite = [load(capacity_associations(d, kappa), d) for kappa in kappas if kappa * d >= 1]
             panel.plot(kappas[kappas * d >= 1], finite, color=colour(d), lw=1.1, ls="--", label=f"predicted, d = {d}")
         for point in points:
-            shift = 0.006 if point["problem"] == "decoupled" else -0.006
+            # Points of one rank would cover each other.
+            shift = 0.005 * (2 * ranks[point["d"]] - len(ranks) + (1 if point["problem"] == "decoupled" else 0))
             panel.errorbar(
                 point["kappa"] + shift, point["alpha"], point["error"], fmt=_MARKS[point["problem"]], ms=5, lw=1,
                 color=colour(point["d"]), mfc="white" if point["problem"] == "decoupled" else None,

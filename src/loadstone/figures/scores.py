@@ -8,11 +8,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.figures.style import OTHERS, STYLE, TARGET, legend, save
+from loadstone.figures.style import OTHERS, STYLE, TARGET, NothingToDrawError, legend, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
-from loadstone.theory.scores import rival_density, target_density
+from loadstone.theory.scores import rival_density, rival_deviation, target_density
 
 #: Bins of the records are finer than what a figure can show.
 _TOGETHER = 4
@@ -25,7 +25,8 @@ def draw_scores(rows: list[dict], stem: Path) -> list[Path]:
 
 def draw_single(rows: list[dict], stem: Path) -> list[Path]:
     """The same for one association, with its target and its best rival marked."""
-    return _grid([row for row in rows if row["seed"] == 0], stem, _one_association, "Scores of one association")
+    first = min((row["seed"] for row in rows), default=0)
+    return _grid([row for row in rows if row["seed"] == first], stem, _one_association, "Scores of one association")
 
 
 def draw_hebbian(rows: list[dict], stem: Path) -> list[Path]:
@@ -36,6 +37,8 @@ def draw_hebbian(rows: list[dict], stem: Path) -> list[Path]:
 def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
     problems = [problem for problem in ("original", "decoupled") if any(row["problem"] == problem for row in rows)]
     sizes = sorted({row["p"] for row in rows})
+    if not sizes:
+        raise NothingToDrawError("there are no runs with scores")
     d = rows[0]["d"]
     across = len(problems) == 1
     shape = (1, len(sizes)) if across else (len(sizes), len(problems))
@@ -47,6 +50,9 @@ def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
             for column, problem in enumerate(problems):
                 panel = axes[0, place] if across else axes[place, column]
                 chosen = [row for row in rows if row["problem"] == problem and row["p"] == p]
+                if not chosen:
+                    panel.set_axis_off()
+                    continue
                 numbers.append({"problem": problem, "d": d, "p": p, "seeds": len(chosen)} | draw(panel, chosen, p, d))
                 panel.set_title(rf"{problem}, $\alpha$ = {load(p, d):.2f} (p = {p})", fontsize=8.5)
                 panel.set_yticks([])
@@ -63,13 +69,15 @@ def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
 def _all_associations(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     full = p == round(float(capacity_associations(d)))
     # The laws speak of scores in units of their own query's length; one unit for all would mix in how these differ.
-    targets = "own" if full else "target"
+    targets = "own" if full and "own" in rows[0]["scores"] else "target"
     edges, density = _densities(rows, (targets, "others"))
     _shade(panel, edges, density["others"], OTHERS, "others")
     _shade(panel, edges, density[targets], TARGET, "targets")
     if full:
         grid = np.linspace(-4, 8, 601)
-        panel.plot(grid, rival_density(grid, p), color="0.25", lw=1.1, ls="--", label="others, law at capacity")
+        unit = float(rival_deviation(p))
+        others = unit * np.asarray(rival_density(unit * grid, p))
+        panel.plot(grid, others, color="0.25", lw=1.1, ls="--", label="others, law at capacity")
         panel.plot(grid, target_density(grid, p), color=TARGET, lw=1.1, ls="--", label="targets, law at capacity")
         words = "at capacity; targets in\nunits of their own query"
         panel.annotate(words, (0.02, 0.97), xycoords="axes fraction", fontsize=7.5, color="0.25", va="top")

@@ -8,15 +8,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.figures.style import PREDICTION, STYLE, colour, legend, save
-from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored
+from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, legend, save
+from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored, initial_full
 
 _FINE = np.linspace(0, 2, 801)
 
 
 def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
     """Non-zero singular values at the threshold: original above, decoupled below, one column for each rank fraction."""
-    kappas = sorted({row["kappa"] for row in rows})
+    kappas = _kappas(rows)
     problems = ("original", "decoupled")
     numbers = []
     with plt.rc_context(STYLE):
@@ -26,9 +26,10 @@ def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
             for panel, kappa in zip(line, kappas):
                 chosen = [row for row in rows if row["problem"] == problem and row["kappa"] == kappa]
                 numbers += _histograms(panel, chosen)
-                initial = initial_factored(kappa).nonzero()
+                # A memory of full rank has no factors: it starts as a Gaussian matrix.
+                initial = initial_full() if kappa == 1 else initial_factored(kappa).nonzero()
                 _law(panel, at_capacity(kappa).nonzero(), "at capacity, large d", color="black", lw=1.4)
-                _law(panel, initial, "factors at initialisation, large d", color=PREDICTION, lw=1.2, ls="--")
+                _law(panel, initial, "at initialisation, large d", color=PREDICTION, lw=1.2, ls="--")
                 top = float(at_capacity(kappa).nonzero().density(at_capacity(kappa).lower))
                 panel.set_ylim(0, max(1.5, 1.35 * top))
             line[0].set_ylabel(f"{problem}: density")
@@ -41,7 +42,7 @@ def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
 
 def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
     """W = U V^T at initialisation; below full rank an arrow stands for the share of values that are zero."""
-    kappas = sorted({row["kappa"] for row in rows})
+    kappas = _kappas(rows)
     numbers = []
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, len(kappas), figsize=(3.1 * len(kappas), 3.0), sharex=True, squeeze=False)
@@ -58,6 +59,12 @@ def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
             panel.set_title(rf"$\kappa = {kappa:.3g}$", pad=14)
         axes[0, 0].set_ylabel("density")
         return _finished(figure, "Spectra at initialisation", rows, numbers, stem)
+
+
+def _kappas(rows: list[dict]) -> list[float]:
+    if not rows:
+        raise NothingToDrawError("there are no runs with singular values")
+    return sorted({row["kappa"] for row in rows})
 
 
 def _finished(figure: plt.Figure, title: str, rows: list[dict], numbers: list[dict], stem: Path) -> list[Path]:

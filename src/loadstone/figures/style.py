@@ -29,6 +29,10 @@ def colour(d: int) -> str:
     return COLOURS[_PLACES.get(d, d % len(COLOURS))]
 
 
+class NothingToDrawError(ValueError):
+    """The records hold nothing that the figure shows: they are missing, diverged or undecided."""
+
+
 def counted(counts: Iterable[int], what: str) -> str:
     """Sample sizes in words: '3 seeds', or '3 to 5 seeds'."""
     least, most = min(counts := list(counts)), max(counts)
@@ -52,10 +56,11 @@ def save(figure: plt.Figure, stem: Path, numbers: object = None) -> list[Path]:
     for path in paths:
         # Dates would make the same records give other bytes.
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": None}[path.suffix]
-        figure.savefig(path, dpi=160, metadata=metadata)
+        options = {"format": path.suffix[1:], "dpi": 160, "metadata": metadata}
+        write_whole(path, lambda file, options=options: figure.savefig(file, **options))
     plt.close(figure)
     if numbers is not None:
-        text = json.dumps(numbers, indent=1).encode()
+        text = json.dumps(numbers, indent=1, allow_nan=False).encode()
         write_whole(stem.with_suffix(".json"), lambda file: file.write(text))
         paths.append(stem.with_suffix(".json"))
     return paths

@@ -19,7 +19,7 @@ CAPTIONS: dict[str, Caption] = {
         "Accuracy of trained memories against the load, for the original problem (all inputs share one set of outputs, "
         "solid) and the decoupled one (every input has competitors of its own, dashed; the band is the deviation).",
         "The two have the same capacity, a load of 1/2 as d grows (red). At finite size the transition lies higher and "
-        "moves to 1/2 slowly, like 1 / log p.",
+        "moves to 1/2 slowly, roughly like 1 / log p.",
     ),
     "accuracy": Caption(
         "A lower rank stores less, and the Hebbian rule far less",
@@ -29,18 +29,20 @@ CAPTIONS: dict[str, Caption] = {
         "Hebbian rule stores everything only up to a load of 1/8.",
     ),
     "spectra": Caption(
-        "A memory at its limit has a spectrum that theory knows",
+        "Which spectrum a memory has at its limit",
         "Singular values, other than zero, of memories trained at the capacity of their size, the original problem "
         "above and the decoupled one below.",
-        "At capacity they follow the upper part of a quarter circle (solid), whatever they followed before training "
-        "(dashed). The distance is Kolmogorov's; the prediction for it is that of Gaussian matrices of the same size.",
+        "At capacity and for large d they follow the upper part of a quarter circle (solid), which at full rank is "
+        "also what training starts from (dashed). The distance is Kolmogorov's; the prediction for it is that of "
+        "Gaussian matrices of the same size, cut to the same rank.",
     ),
     "scores": Caption(
         "Targets climb just above the crowd",
         "Scores of the targets and of all other outputs, in units of the deviation of the others, at three loads and "
         "at the capacity of this size.",
         "At capacity the scores of one association are those of random numbers, the target and those that beat it "
-        "pulled together to their mean: this fixes both laws (dashed) without a free parameter.",
+        "pulled together to their mean: this fixes both laws (dashed) without a free parameter. There each target is "
+        "in units of the length of its own query, as in the law.",
     ),
     "single": Caption(
         "One association at a time",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -13,11 +14,13 @@ from loadstone.pages.captions import CAPTIONS
 
 @dataclass(frozen=True)
 class Section:
-    """One figure of the report: its name, the SVG as it was written, how many runs it shows, and what it is held to."""
+    """One figure of the report: its name, the SVG as it was written, how many runs it had and how many it wanted, and
+    what it is held to."""
 
     name: str
     svg: bytes
     runs: int
+    wanted: int
     comparisons: list[Comparison]
 
 
@@ -42,7 +45,8 @@ def _title(section: Section) -> str:
 
 
 def _summary(sections: list[Section]) -> str:
-    all_of_them = [comparison for section in sections for comparison in section.comparisons]
+    # Figures share some of their numbers.
+    all_of_them = {one.what: one for section in sections for one in section.comparisons}.values()
     good = sum(comparison.agrees for comparison in all_of_them)
     return (
         f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction of their own: {good} agree, "
@@ -68,7 +72,10 @@ def _section(section: Section, scale: str) -> str:
     good = sum(comparison.agrees for comparison in section.comparisons)
     count = len(section.comparisons)
     verdict = f"{good} of {count} numbers agree with their prediction."
-    runs = f"{section.runs} runs. " if section.runs else "Theory only. "
+    runs = f"From {section.runs} runs. " if section.wanted else "Theory only. "
+    if section.runs < section.wanted:
+        lack = section.wanted - section.runs
+        runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the picture is not complete.</b> "
     opened = " open" if count <= 12 else ""
     judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>" if count else ""
     return f"""<section id="{section.name}">
@@ -93,4 +100,5 @@ def _row(one: Comparison) -> str:
     verdict = '<td class="yes">agrees' if one.agrees else '<td class="no">does not'
     note = f"<br><small>{escape(one.note)}</small>" if one.note and not one.agrees else ""
     numbers = "".join(f"<td>{value:.4g}" for value in (one.predicted, one.measured, one.error))
-    return f"<tr><td>{escape(one.what)}{note}{numbers}<td>{one.deviations:+.1f}{verdict}</tr>"
+    difference = f"{one.deviations:+.1f}" if math.isfinite(one.deviations) else "beyond any"
+    return f"<tr><td>{escape(one.what)}{note}{numbers}<td>{difference}{verdict}</tr>"
