@@ -11,6 +11,9 @@ from importlib.resources import files
 from loadstone.figures.comparisons import CHANCE, Comparison
 from loadstone.pages.captions import CAPTIONS
 
+#: How comparisons begin that are about a threshold.
+_THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
+
 
 @dataclass(frozen=True)
 class Section:
@@ -60,7 +63,7 @@ def _thresholds(sections: list[Section]) -> str:
     chosen: dict[str, Comparison] = {}
     for section in sections:
         if section.name in ("capacity", "finite-size", "phase"):
-            chosen |= {one.what: one for one in section.comparisons if not one.what.startswith("deviation")}
+            chosen |= {one.what: one for one in section.comparisons if one.what.startswith(_THRESHOLDS)}
     if not chosen:
         return "<p>None of the figures chosen for this report shows a threshold.</p>"
     return _table(list(chosen.values()))
