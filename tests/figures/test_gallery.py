@@ -50,14 +50,17 @@ SPECS = {
 @pytest.fixture(scope="module")
 def rows():
     # A few samples take the same way as many.
-    entropy._SAMPLES.update({10: 20, 100: 10, 1000: 4})
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
     found = {}
     for specs in SPECS.values():
         for spec in specs:
             if spec not in found:
                 (record,) = perform([spec])
                 found[spec] = record.spec | record.result
-    return {name: [found[spec] for spec in specs] for name, specs in SPECS.items()}
+    yield {name: [found[spec] for spec in specs] for name, specs in SPECS.items()}
+    monkeypatch.undo()
+    entropy._finite.cache_clear()
 
 
 def test_names_agree_everywhere():

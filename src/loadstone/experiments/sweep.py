@@ -37,9 +37,8 @@ class Progress:
     watch: Callable[["Progress"], None] = lambda progress: None
     _cost_done: float = 0.0
 
-    @property
-    def cost_left(self) -> float:
-        return sum(self.costs.values())
+    def __post_init__(self) -> None:
+        self.cost_left = sum(self.costs.values())
 
     def finished(self, spec: Spec, status: str) -> None:
         self.done += 1
@@ -52,7 +51,9 @@ class Progress:
         self._pass_by(spec)
 
     def _pass_by(self, spec: Spec) -> None:
-        self._cost_done += self.costs.pop(spec.key, 0.0)
+        passed = self.costs.pop(spec.key, 0.0)
+        self.cost_left -= passed
+        self._cost_done += passed
         self.watch(self)
 
     @property
@@ -62,7 +63,7 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         """By the pace so far, runs weighted by their expected length."""
-        return self.seconds * self.cost_left / self._cost_done if self._cost_done > 0 else None
+        return self.seconds * max(0.0, self.cost_left) / self._cost_done if self._cost_done > 0 else None
 
 
 Engine = Callable[[Sequence[Spec], Store, Progress], None]

@@ -20,8 +20,6 @@ from loadstone.problems.recall import Recall, first_only
 
 #: Scores alive at a time, by platform: on a CPU a block of them should stay in the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
-#: Beyond this d plain large products are as fast as the fused GPU kernel, which ends there.
-_MOST_FUSED = 512
 
 
 @partial(
@@ -51,7 +49,7 @@ class Facts(Problem):
         return found if self.count is None else first_only(found, self.count, self.target_outputs)
 
     def _recall(self, queries: Float[Array, "n d"], precision: str) -> Recall:
-        if precision == "float16" and gpu.shared_kernel() and queries.shape[1] <= _MOST_FUSED:
+        if precision == "float16" and gpu.shared_kernel() and queries.shape[1] <= gpu.MOST_SHARED:
             from loadstone.problems.passes.shared_hopper import fused_recall
 
             sizes = queries.shape[0], self.outputs.shape[0]

@@ -8,6 +8,9 @@ from functools import cache
 
 import jax
 
+#: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups. Beyond
+#: it plain large products are as fast.
+MOST_SHARED = 512
 #: Set to 0 to run every pass in XLA.
 _SWITCH = "LOADSTONE_GPU_KERNELS"
 _log = logging.getLogger("loadstone")

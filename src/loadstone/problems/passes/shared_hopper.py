@@ -22,10 +22,9 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
 from jaxtyping import Array, Float, Float16, Int, Int32
 
+from loadstone.problems.passes.gpu import MOST_SHARED
 from loadstone.problems.recall import Recall
 
-#: Largest number of components: the pull of 64 queries then fills the registers of two warpgroups.
-MOST = 512
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
 #: Arrays are filled up to multiples of these.
 _ROWS, _WIDTH = 2 * _QUERIES, 64
@@ -75,7 +74,7 @@ def batch_recall(
 ) -> Recall:
     """The kernel itself: n and m are multiples of 128, width of 64."""
     batch, n, width = queries.shape
-    split = width > MOST // 2
+    split = width > MOST_SHARED // 2
     row = jax.ShapeDtypeStruct((batch, n), jnp.float32)
     call = plgpu.kernel(
         functools.partial(_block, width=width, split=split),
