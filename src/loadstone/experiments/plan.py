@@ -45,12 +45,12 @@ def padded_rows(spec: Spec, platform: str) -> int | None:
     """To how many rows to fill up the arrays of a run on an accelerator, where a program for every p would take longer
     to compile than to run. None: as many as there are.
 
-    Passes skip what is padding, but the decoupled problem has to store it: it has four sizes an octave, the other one.
+    Passes skip what is padding, but the decoupled problem has to store it: it has two sizes an octave, the other one.
     """
     if platform == "cpu" or spec.d > _PADDED:
         return None
     octave = 2 ** (spec.p - 1).bit_length()
-    step = max(128, octave if spec.problem == "original" else octave // 8)
+    step = max(128, octave if spec.problem == "original" else octave // 4)
     return -(-spec.p // step) * step
 
 
@@ -60,7 +60,9 @@ _JOB_RUNS, _JOB_SECONDS = 16, 1.0
 
 def job_size(spec: Spec, platform: str, fair_share: int) -> int:
     """How many runs of this shape to hand out at a time: no more than a fair share, so that none is left idle."""
-    short = min(_JOB_RUNS, int(_JOB_SECONDS / cost(spec)), fair_share)
+    # An accelerator is hundreds of times as fast as the costs say, and one run's record is made while the next trains.
+    seconds = _JOB_SECONDS * (1 if platform == "cpu" else 10_000)
+    short = min(_JOB_RUNS, int(seconds / cost(spec)), fair_share)
     return max(1, batch_size(spec, platform), short)
 
 

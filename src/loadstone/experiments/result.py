@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import jax
 import numpy as np
@@ -13,7 +13,7 @@ import loadstone
 from loadstone.experiments.record import Record
 from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import Spec
-from loadstone.measurements.scores import own_targets, scores
+from loadstone.measurements.scores import RawScores, own_targets, raw_scores
 from loadstone.measurements.spectrum import matrix_singular_values, singular_values
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.memories.solution import Status
@@ -28,17 +28,32 @@ _HISTOGRAM_SCORES = 500_000
 
 def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]:
     """Run specs of one shape, as one batch if they are several, and return their records."""
+    return [finish() for finish in begin(specs, budget)]
+
+
+def begin(specs: Sequence[Spec], budget: Budget | None = None) -> list[Callable[[], Record]]:
+    """`perform` up to where the processor takes over: what is left for each record needs no accelerator and no problem,
+    so it may be done while the next specs run."""
     if specs[0].solver == "capacity":
-        return [_capacity(spec) for spec in specs]
-    return [_trained(problem, run) for problem, run in run_batch(specs, budget)]
+        return [partial(_same, _capacity(spec)) for spec in specs]
+    return [partial(_trained, run, _raw(problem, run)) for problem, run in run_batch(specs, budget)]
 
 
-def _trained(problem: Problem, run: Run) -> Record:
+def _same(record: Record) -> Record:
+    return record
+
+
+def _raw(problem: Problem, run: Run) -> RawScores | None:
+    diverged = run.status == Status.DIVERGED
+    return None if diverged else raw_scores(problem, run.memory, run.contenders, _HISTOGRAM_SCORES)
+
+
+def _trained(run: Run, raw: RawScores | None) -> Record:
     """Everything that figures need of a run, without its memory. A diverged run has its scalars and traces only."""
     result = {name: value for name, value in run.outcome().items() if name not in ("seed", "seconds")}
     result |= {"form": run.form, "loss_trace": _numbers(run.loss_trace), "accuracy_trace": _numbers(run.accuracy_trace)}
-    if run.status != Status.DIVERGED:
-        result |= {"singular_values": _numbers(singular_values(run.memory)), "scores": _histograms(problem, run)}
+    if raw is not None:
+        result |= {"singular_values": _numbers(singular_values(run.memory)), "scores": _histograms(raw)}
     return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds} | _circumstances())
 
 
@@ -67,9 +82,9 @@ def _circumstances() -> dict[str, str]:
     }
 
 
-def _histograms(problem: Problem, run: Run) -> dict[str, object]:
+def _histograms(raw: RawScores) -> dict[str, object]:
     """Counts of scores on one set of bins, in units of the deviation of non-target scores."""
-    found = scores(problem, run.memory, _HISTOGRAM_SCORES)
+    found = raw.scores()
     low, high = float(found.edges[0]), float(found.edges[-1])
     inside = lambda values: np.histogram(np.clip(values, low, high), found.edges)[0].tolist()  # noqa: E731
     return {

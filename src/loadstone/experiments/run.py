@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import jax
@@ -13,7 +14,7 @@ from jaxtyping import Float
 
 from loadstone.experiments.plan import batch_size, padded_rows
 from loadstone.experiments.spec import Spec
-from loadstone.measurements.accuracy import Measurement, measure
+from loadstone.measurements.accuracy import Contenders, Measurement, contenders
 from loadstone.memories.hebbian import hebbian
 from loadstone.memories.memory import Memory, initial_memory
 from loadstone.memories.solution import Status
@@ -36,10 +37,14 @@ class Run:
     memory: Memory
     status: Status
     steps: int
-    measurement: Measurement
+    contenders: Contenders
     seconds: float
     loss_trace: Float[np.ndarray, "steps+1"]
     accuracy_trace: Float[np.ndarray, "steps+1"]
+
+    @cached_property
+    def measurement(self) -> Measurement:
+        return self.contenders.measurement()
 
     def outcome(self) -> dict[str, object]:
         return {
@@ -105,9 +110,9 @@ def run_batch(
         )  # fmt: skip
         solved = [(solution.memory, solution.status, solution.steps) for solution in solutions]
         traces = [(solution.loss, solution.accuracy) for solution in solutions]
-    measurements = [measure(problem, memory) for problem, (memory, _, _) in zip(problems, solved)]
+    found = [contenders(problem, memory) for problem, (memory, _, _) in zip(problems, solved)]
     seconds = (time.perf_counter() - began) / len(specs)
     return [
-        (problem, Run(spec, problem.form, *solution, measurement, seconds, *trace))
-        for spec, problem, solution, measurement, trace in zip(specs, problems, solved, measurements, traces)
+        (problem, Run(spec, problem.form, *solution, ends, seconds, *trace))
+        for spec, problem, solution, ends, trace in zip(specs, problems, solved, found, traces)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,19 +28,29 @@ class Measurement:
     margin: float
 
 
-def measure(problem: Problem, memory: Memory) -> Measurement:
-    """Measure in float32, on the instance in float32, whatever precision the memory was trained in."""
-    target, rival, logsumexp = contenders(problem.in_float32(), memory)
-    violations = int(np.sum(~(target > rival)))
-    with np.errstate(invalid="ignore"):  # a diverged memory has infinite scores
-        margin, loss = target - rival, np.mean(logsumexp - target, dtype=np.float64)
-    return Measurement(1 - violations / len(target), violations, float(loss), float(margin.min()))
-
-
-def contenders(problem: Problem, memory: Memory) -> tuple[Float32[np.ndarray, "n"], ...]:
+class Contenders(NamedTuple):
     """Of each association the score of its target and of its best rival, and the logarithm of its partition sum."""
-    n = int(problem.associations)
-    return tuple(np.asarray(part)[:n] for part in _contenders(problem, memory))
+
+    target: Float32[np.ndarray, "n"]
+    rival: Float32[np.ndarray, "n"]
+    logsumexp: Float32[np.ndarray, "n"]
+
+    def measurement(self) -> Measurement:
+        violations = int(np.sum(~(self.target > self.rival)))
+        with np.errstate(invalid="ignore"):  # a diverged memory has infinite scores
+            margin, loss = self.target - self.rival, np.mean(self.logsumexp - self.target, dtype=np.float64)
+        return Measurement(1 - violations / len(margin), violations, float(loss), float(margin.min()))
+
+
+def measure(problem: Problem, memory: Memory) -> Measurement:
+    """What a memory stores of a problem."""
+    return contenders(problem, memory).measurement()
+
+
+def contenders(problem: Problem, memory: Memory) -> Contenders:
+    """In float32, on the instance in float32, whatever precision the memory was trained in."""
+    problem, n = problem.in_float32(), int(problem.associations)
+    return Contenders(*(np.asarray(part)[:n] for part in _contenders(problem, memory)))
 
 
 @compiled

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse, whole
 from loadstone.compiling import compiled
-from loadstone.measurements.accuracy import contenders
+from loadstone.measurements.accuracy import Contenders, contenders
 from loadstone.memories.memory import Memory
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.problem import Problem
@@ -58,18 +58,33 @@ def scores(problem: Problem, memory: Memory, most: int | None = None) -> Scores:
     With `most`, unit and histogram come from about so many non-target scores only, those of evenly spaced
     associations; targets and rivals are complete in any case.
     """
+    return raw_scores(problem, memory, contenders(problem, memory), most).scores()
+
+
+@dataclass(frozen=True)
+class RawScores:
+    """Scores as they come from the device. A sample (`most`) needs neither device nor problem any more."""
+
+    found: Contenders
+    lengths: Float[np.ndarray, "n"]
+    blocks: "_Blocks"
+
+    def scores(self) -> Scores:
+        unit = _deviation(self.blocks)
+        counts = np.zeros(len(EDGES) - 1, np.int64)
+        for others in self.blocks:
+            counts += np.histogram(np.clip(others / unit, EDGES[0], EDGES[-1]), EDGES)[0]
+        target, rival = (np.asarray(score, np.float64) for score in self.found[:2])
+        first = SingleScores(float(target[0] / unit), next(iter(self.blocks))[: self.blocks.competitors - 1] / unit)
+        return Scores(target / unit, rival / unit, counts, unit, EDGES, first, target / self.lengths)
+
+
+def raw_scores(problem: Problem, memory: Memory, found: Contenders, most: int | None = None) -> RawScores:
+    """`scores` up to where the processor takes over, given the contenders."""
     problem = problem.in_float32()
     queries = _queries(memory, problem.inputs)
-    target, rival, _ = contenders(problem, memory)
-    blocks = _Blocks(problem, queries, most)
-    unit = _deviation(blocks)
-    counts = np.zeros(len(EDGES) - 1, np.int64)
-    for others in blocks:
-        counts += np.histogram(np.clip(others / unit, EDGES[0], EDGES[-1]), EDGES)[0]
-    own = np.asarray(target, np.float64) / np.linalg.norm(np.asarray(queries, np.float64)[: len(target)], axis=1)
-    target, rival = (np.asarray(score, np.float64) / unit for score in (target, rival))
-    first = SingleScores(float(target[0]), next(iter(blocks))[: blocks.competitors - 1] / unit)
-    return Scores(target, rival, counts, unit, EDGES, first, own)
+    lengths = np.asarray(_lengths(queries), np.float64)[: len(found.target)]
+    return RawScores(found, lengths, _Blocks(problem, queries, most))
 
 
 def own_targets(arrays: Arrays, weights: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "n"]:
@@ -108,7 +123,7 @@ class _Blocks:
     """
 
     def __init__(self, problem: Problem, queries: Float[Array, "n d"], most: int | None = None) -> None:
-        self.problem, self.queries, self.targets = problem, queries, np.asarray(problem.targets)
+        self.targets = np.asarray(problem.targets)
         columns = _block.eval_shape(problem, queries, jnp.zeros(1, jnp.int32)).shape[1]
         n = int(problem.associations)
         # Of a padded problem the first n rows and columns count.
@@ -117,16 +132,24 @@ class _Blocks:
         places = np.arange(rows) * n // rows
         at_a_time = max(1, _SCORES_AT_A_TIME // columns)
         self.places = [places[first : first + at_a_time] for first in range(0, rows, at_a_time)]
-        self._kept = self._made(places) if len(self.places) == 1 else None
+        self._make = lambda places: np.asarray(_block(problem, queries, jnp.asarray(places)))
+        if len(self.places) == 1:
+            kept = self._make(places)
+            self._make = lambda places: kept
 
     def __iter__(self) -> Iterator[Float[np.ndarray, "scores"]]:
-        return iter([self._kept]) if self._kept is not None else map(self._made, self.places)
+        return map(self._others, self.places)
 
-    def _made(self, places: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
-        block = np.asarray(_block(self.problem, self.queries, jnp.asarray(places)), np.float64)[:, : self.competitors]
+    def _others(self, places: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
+        block = self._make(places)[:, : self.competitors].astype(np.float64)
         others = np.ones(block.shape, bool)
         others[np.arange(len(places)), self.targets[places]] = False
         return block[others]
+
+
+@compiled
+def _lengths(queries):
+    return jnp.linalg.norm(queries, axis=1)
 
 
 @compiled

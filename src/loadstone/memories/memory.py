@@ -13,7 +13,7 @@ from loadstone.arguments import rank_fraction, whole
 from loadstone.problems.counters import stream_key
 from loadstone.problems.embeddings import vectors
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall, dense, exact
+from loadstone.problems.recall import Recall, crossed, dense, exact
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
@@ -53,11 +53,12 @@ class Factored:
     def descend(self, problem: Problem, precision: str) -> tuple[Recall, Factored]:
         """One pass, and the gradient of its mean loss. With s the slope along a query Q R^T e it is s (R^T e)^T for Q
         and e (Q^T s)^T for R, summed."""
-        times = partial(dense, precision=precision)
+        times, summed = partial(dense, precision=precision), partial(crossed, precision=precision)
         hidden = times(problem.inputs, self.right)
         recall = problem.recall(times(hidden, self.left.T), precision)
-        slope = (recall.pull - problem.target_outputs) / problem.associations
-        return recall, Factored(times(slope.T.copy(), hidden), times(problem.inputs.T, times(slope, self.left)))
+        slope = recall.pull - problem.target_outputs
+        gradients = summed(slope, hidden), summed(problem.inputs, times(slope, self.left))
+        return recall, Factored(*(part / problem.associations for part in gradients))
 
     def matrix(self) -> Float[Array, "d d"]:
         return exact(self.left, self.right.T)

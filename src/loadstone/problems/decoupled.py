@@ -29,6 +29,8 @@ STORED_DTYPES = ("float32", "float16")
 _STORED_PARTS = 16
 #: A part is at least this large: many small parts would only take longer to compile.
 _PART_BYTES = 2**26
+#: The fused kernel does a part in one launch, which should fill the device; it counts components in 31 bits.
+_KERNEL_COMPONENTS = 2**31 - 1
 #: Associations whose outputs are made, or converted to float32, at a time.
 _ROWS_AT_A_TIME = 4
 
@@ -197,8 +199,11 @@ def decoupled(
 def store(stream: Stream, regenerated: Regenerated, dtype: str = "float32") -> Stored:
     """Keep the outputs of a regenerated problem, each float32 value rounded once to `dtype`."""
     p, d = regenerated.inputs.shape
-    wanted = -(-jnp.dtype(dtype).itemsize * p * p * d // _PART_BYTES)
-    rows = -(-p // min(_STORED_PARTS, wanted, p))
+    if gpu.own_kernels():
+        wanted = -(-p // max(1, _KERNEL_COMPONENTS // (p * d)))
+    else:
+        wanted = min(_STORED_PARTS, -(-jnp.dtype(dtype).itemsize * p * p * d // _PART_BYTES), p)
+    rows = -(-p // wanted)
     parts = tuple(stream.own_outputs(first, min(rows, p - first), p).astype(dtype) for first in range(0, p, rows))
     form = f"decoupled, outputs stored in {dtype}"
     return Stored(regenerated.inputs, regenerated.target_outputs, parts, regenerated, form)

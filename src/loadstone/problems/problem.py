@@ -7,7 +7,7 @@ from typing import Protocol
 from jaxtyping import Array, Float, Int
 
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.recall import Recall, dense
+from loadstone.problems.recall import Recall, crossed, dense
 
 
 class Problem(Protocol):
@@ -37,8 +37,7 @@ class Problem(Protocol):
         """One pass with the queries W e, and the gradient of its mean loss with respect to W."""
         recall = self.recall(dense(self.inputs, weights.T, precision), precision)
         slope = recall.pull - self.target_outputs
-        # The copy makes XLA transpose the slopes once; its product of a transposed operand is slower.
-        return recall, dense(slope.T.copy(), self.inputs, precision) / self.associations
+        return recall, crossed(slope, self.inputs, precision) / self.associations
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         """All scores of a few associations, given by their rows. The target of row mu is at `targets[mu]`."""

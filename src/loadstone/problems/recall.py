@@ -65,8 +65,26 @@ def exact(a: Float[Array, "a b"], b: Float[Array, "b c"]) -> Float[Array, "a c"]
 
 
 def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
-    """a b for a step that is trained in `precision`: in full, or with the operands in tf32 where a pass rounds more."""
-    return exact(a, b) if precision == "float32" else jnp.matmul(a, b, precision=lax.Precision.DEFAULT)
+    """a b for a step that is trained in `precision`: in full, or with operands of 11 bits if a pass has them."""
+    if precision == "float32":
+        return exact(a, b)
+    if precision == "float16":
+        return product(a, b, (((1,), (0,)), ((), ())), precision)
+    return jnp.matmul(a, b, precision=lax.Precision.DEFAULT)
+
+
+#: Rows of a block of `crossed`.
+_CROSSED_ROWS = 2048
+
+
+def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> Float[Array, "b c"]:
+    """a^T b for such a step. The sum over all rows is long and its result small: in blocks, it fills a GPU."""
+    n = a.shape[0]
+    if precision == "float16" and n % _CROSSED_ROWS == 0:
+        blocks = (part.reshape(n // _CROSSED_ROWS, _CROSSED_ROWS, -1) for part in (a, b))
+        return product(*blocks, (((1,), (1,)), ((0,), (0,))), precision).sum(axis=0)
+    # The copy makes XLA transpose once; its product of a transposed operand is slower.
+    return dense(a.T.copy(), b, precision)
 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:

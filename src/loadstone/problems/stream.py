@@ -45,12 +45,12 @@ class Stream:
 
     def own_outputs(self, first: int, rows: int, p: int) -> Float32[Array, "rows d p"]:
         """The p own outputs of each of the associations first, ..., first + rows - 1, as columns."""
-        count = _padded(_count(p), _COLUMNS)
+        count, key = _padded(_count(p), _COLUMNS), self.own_outputs_key
+        at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
         pieces = [
-            _own_block(self.own_outputs_key, jnp.uint32(start), count, self.d, self.law)
-            [: first + rows - start, :, :p]
-            for start in range(first, first + rows, _ROWS)
-        ]  # fmt: skip
+            _own_block(key, jnp.uint32(start), at_a_time, count, self.d, self.law)[: first + rows - start, :, :p]
+            for start in range(first, first + rows, at_a_time)
+        ]
         return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
     def own_targets(self, p: int) -> Float32[Array, "p d"]:
@@ -63,7 +63,7 @@ class Stream:
 
 
 # A compiled program is made for each shape. Because streams are nested, a few more vectors than needed may be made:
-# with rounded-up numbers many values of p share one program.
+# with rounded-up numbers many values of p share one program. An accelerator makes all rows at once.
 _ROWS, _COLUMNS = 8, 128
 
 
@@ -80,9 +80,9 @@ def _shared_rows(key: Key, p: int, d: int, law: str) -> Float32[Array, "p d"]:
     return vectors(key, jnp.arange(p, dtype=jnp.uint32), d, law).T
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4))
-def _own_block(key: Key, first: UInt32[Array, ""], p: int, d: int, law: str) -> Float32[Array, "_ROWS d p"]:
-    return own_vectors(key, first + jnp.arange(_ROWS, dtype=jnp.uint32), p, d, law)
+@partial(jax.jit, static_argnums=(2, 3, 4, 5))
+def _own_block(key: Key, first: UInt32[Array, ""], rows: int, p: int, d: int, law: str) -> Float32[Array, "rows d p"]:
+    return own_vectors(key, first + jnp.arange(rows, dtype=jnp.uint32), p, d, law)
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))

@@ -14,13 +14,15 @@ import jax
 
 from loadstone.experiments.plan import batch_size
 from loadstone.experiments.record import Record
-from loadstone.experiments.result import perform
+from loadstone.experiments.result import begin
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import recorded
 from loadstone.problems.budget import Budget
 
 Report = dict[str, object]
+#: What a run may fail with; others are mistakes of ours.
+_ERRORS = (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError)
 
 
 def run_job(
@@ -31,8 +33,8 @@ def run_job(
 ) -> list[Report]:
     """Run specs of one shape, given by their identities. A report for each says 'done' or 'failed' and why.
 
-    A record is written, and its disk waited for, while the next run computes. An error of writing is raised: no later
-    record could be kept either.
+    A record is finished and written, and its disk waited for, while the next run computes. An error of writing is
+    raised: no later record could be kept either.
     """
     store = Store(folder)
     specs = [Spec.from_identity(identity) for identity in identities]
@@ -44,14 +46,17 @@ def run_job(
         reports.append({"key": spec.key} | words)
         tell(reports[-1])
 
-    def keep(records: Sequence[Record], batch: Sequence[Spec]) -> None:
-        for spec, record in zip(batch, records):
+    def keep(spec: Spec, finish: Callable[[], Record]) -> None:
+        try:
+            record = finish()
+        except _ERRORS as error:
+            give_up(spec, error)
+        else:
             store.put(record)
             report(spec, done=True, status=record.result.get("status"))
 
-    def give_up(batch: Sequence[Spec], why: str) -> None:
-        for spec in batch:
-            report(spec, done=False, why=why)
+    def give_up(spec: Spec, error: Exception) -> None:
+        report(spec, done=False, why=" ".join(f"{type(error).__name__}: {error}".split())[:500])
 
     with ThreadPoolExecutor(1) as writer:
         last: Future | None = None
@@ -77,10 +82,12 @@ def _attempt(
 ) -> Iterator[Callable[[], None]]:
     """Run a batch; what is to be done with what came of it. If it fails as one, each run is tried alone."""
     try:
-        yield partial(keep, perform(batch, limit), batch)
-    except (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError) as error:
+        begun = begin(batch, limit)
+    except _ERRORS as error:
         if len(batch) > 1:
             for spec in batch:
                 yield from _attempt([spec], limit, keep, give_up)
         else:
-            yield partial(give_up, batch, " ".join(f"{type(error).__name__}: {error}".split())[:500])
+            yield partial(give_up, batch[0], error)
+    else:
+        yield lambda: [keep(spec, finish) for spec, finish in zip(batch, begun)]

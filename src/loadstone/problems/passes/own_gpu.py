@@ -157,9 +157,11 @@ def _stream(tile_of, queries, count, place, tile: int):
         pulls = tuple(pull * shrink + (part * weights[None, :]).sum(axis=1) for pull, part in zip(pulls, parts))
         return target, rival, total * shrink + weights.sum(), pulls
 
-    lowest = jnp.float32(-jnp.inf)
+    lowest, tiles = jnp.float32(-jnp.inf), lax.div(count + (tile - 1), tile)
+    # An association from `count` on is padding: it has no target and passes no tile.
+    tiles = jnp.where(place < count, tiles, 0)
     start = lowest, lowest, jnp.float32(0), tuple(jnp.zeros_like(query) for query in queries)
-    target, rival, total, pulls = lax.fori_loop(0, lax.div(count + (tile - 1), tile), consume, start)
+    target, rival, total, pulls = lax.fori_loop(0, tiles, consume, start)
     return target, rival, jnp.maximum(target, rival) + jnp.log(total), [pull / total for pull in pulls]
 
 
