@@ -3,8 +3,9 @@
     python benchmarks/gpu.py --out benchmarks/gpu.json
 
 All sides take turns in one process; a round is a few steps, ratios are formed within a round and their medians given.
-Operations are counted as 4 p^2 d a step for the original problem, bytes as one read of the outputs for the decoupled
-one. The ceilings are a large float16 product and a large copy. With --small it only shows that it runs.
+Operations are counted as 4 p^2 d a pass for the original problem, bytes as one read of the outputs for the decoupled
+one, whatever a side really does. A step is a pass, the products around it, and Adam. The ceilings are a large float16
+product and a large copy. With --small it only shows that it runs.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import statistics
 import time
 
 # PyTorch needs room on the same card.
-os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.45")
+os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.3")
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from loadstone.compiling import compiled
 from loadstone.experiments.grid import associations
 from loadstone.memories.memory import initial_memory
 from loadstone.memories.training import Protocol, _advance, _initial, automatic_precision
@@ -36,6 +38,7 @@ CASES = {
     "decoupled, stored in float32, d = 150": ("decoupled", 150, 0.7, "stored", 4),
     "decoupled, stored in float16, d = 150": ("decoupled", 150, 0.7, "stored", 2),
     "decoupled, regenerated, d = 150": ("decoupled", 150, 0.7, "regenerated", 0),
+    "original, d = 1024": ("original", 1024, 0.7, "auto", 4),
 }
 STEPS, ROUNDS = 8, 7
 
@@ -59,6 +62,19 @@ def ours(problem, d: int):
     # A trace of a million entries would be copied in every round.
     start = start._replace(loss=start.loss[: STEPS + 1], accuracy=start.accuracy[: STEPS + 1])
     return lambda: jax.block_until_ready(_advance(problem, start, jnp.int32(STEPS), protocol))
+
+
+def ours_pass(problem, d: int):
+    """The pass alone."""
+    recall = compiled(lambda problem, queries: problem.recall(queries, automatic_precision()))
+    queries = problem.inputs / d
+
+    def work():
+        for _ in range(STEPS):
+            found = recall(problem, queries)
+        jax.block_until_ready(found)
+
+    return work
 
 
 def torch_sides(problem, kind: str, d: int) -> dict:
@@ -131,27 +147,34 @@ def compare(name: str, small: bool, ceiling: dict[str, float]) -> dict[str, obje
     d = 20 if small else d
     p = associations(load, d)
     problem = make(kind, d, p, form, size)
-    sides = {"ours": ours(problem, d)}
+    sides = {"ours": ours(problem, d), "our pass": ours_pass(problem, d)}
     if form != "regenerated":
         sides |= torch_sides(problem, kind, d)
-    for work in sides.values():
-        work()
-    rounds = [{side: seconds_of(work) for side, work in sides.items()} for _ in range(ROUNDS)]
     result: dict[str, object] = {"case": name, "p": p, "precision": automatic_precision()}
+    for side, work in list(sides.items()):
+        try:
+            work()
+        except RuntimeError as error:  # PyTorch keeps all scores
+            result[side] = str(error).split(".")[0]
+            del sides[side]
+    rounds = [{side: seconds_of(work) for side, work in sides.items()} for _ in range(ROUNDS)]
     result |= {f"{side}, ms a step": 1e3 * statistics.median(one[side] for one in rounds) for side in sides}
     for side in sides:
-        if side != "ours":
+        if side not in ("ours", "our pass"):
             result[f"{side} / ours"] = statistics.median(one[side] / one["ours"] for one in rounds)
-    step = result["ours, ms a step"] * 1e-3
     numbers = p * p * d
-    if kind == "original":
-        rate = 4 * numbers / step / 1e12
-        result |= {"TFLOP/s": rate, "share of the product": rate / ceiling["TFLOP/s of a float16 product"]}
-    elif size:
-        rate = size * numbers / step / 1e12
-        result |= {"TB/s": rate, "share of the copy": rate / ceiling["TB/s of a copy"]}
-    else:
-        result["G normals/s"] = numbers / step / 1e9
+    for side in ("ours", "our pass"):
+        seconds = result[f"{side}, ms a step"] * 1e-3
+        if kind == "original":
+            rate = 4 * numbers / seconds / 1e12
+            share = {"share of the product": rate / ceiling["TFLOP/s of a float16 product"]}
+            found = {"TFLOP/s": rate} | share
+        elif size:
+            rate = size * numbers / seconds / 1e12
+            found = {"TB/s": rate, "share of the copy": rate / ceiling["TB/s of a copy"]}
+        else:
+            found = {"G normals/s": numbers / seconds / 1e9}
+        result |= {f"{side}, {name}": value for name, value in found.items()}
     return result
 
 

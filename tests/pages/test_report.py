@@ -12,6 +12,7 @@ from loadstone.pages.report import Section, report_page
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100"/></svg>'
 GOOD = Comparison("mean of the proved capacity, decoupled, d = 12", 39.58, 39.85, 0.386)
 BAD = Comparison("load at which training fails, <d = 20>", 0.97, 0.78, 0.04, note="training & its limits")
+TIMES = {"NVIDIA <H200>": 1234.0, "cpu": 20.4}
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def page():
 
 
 def made():
-    sections = [Section(name, SVG, 3, 4, [GOOD, BAD] if name == "capacity" else []) for name in GALLERY]
+    sections = [Section(name, SVG, 3, 4, [GOOD, BAD] if name == "capacity" else [], TIMES) for name in GALLERY]
     return report_page(sections, "quick", "1.2.3")
 
 
@@ -32,6 +33,7 @@ def test_the_page_says_all_there_is_to_say(page):
     assert page == made()
     assert "2 numbers with a prediction of their own: 1 agree, 1 do not" in page
     assert page.count("1 of 4 runs are missing or diverged") == len(GALLERY)
+    assert page.count("From 3 runs, 21 min on NVIDIA &lt;H200&gt;, 20 s on cpu. ") == len(GALLERY)
     assert "<!--" not in page and "&lt;d = 20&gt;" in page and "training &amp; its limits" in page
     for name in GALLERY:
         assert f"loadstone reproduce {name} --scale quick" in page

@@ -100,7 +100,7 @@ def _unpack(packed: list[Path], records) -> None:
 
 def _usable(name: str, found: list) -> list[dict]:
     """The rows of the records that are there and did not diverge; a line says how many are not."""
-    rows = [record.spec | record.result for record in found if record]
+    rows = [record.spec | record.result | {"circumstances": record.circumstances} for record in found if record]
     kept = [row for row in rows if row["status"] != "diverged"]
     if len(kept) < len(rows):
         say(f"{name}: {len(rows) - len(kept)} runs diverged and are left out.")
@@ -126,12 +126,22 @@ def _draw(rows: dict[str, list[dict]], wanted: dict[str, int], folder: Path, sca
             say(f"{name} is not drawn: {error}.")
             continue
         comparisons = COMPARISONS[name](found) if name in COMPARISONS else []
-        sections.append(Section(name, written[0].read_bytes(), len(found), wanted[name], comparisons))
+        times = _times(found)
+        sections.append(Section(name, written[0].read_bytes(), len(found), wanted[name], comparisons, times))
         say(f"Written: {', '.join(map(str, written))}")
     _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
     judged = [one.as_row() | {"figure": section.name} for section in sections for one in section.comparisons]
     _write(folder / "report.json", json.dumps(judged, indent=1, allow_nan=False))
     _write(folder / "explore.html", explorer_page())
+
+
+def _times(rows: list[dict]) -> dict[str, float]:
+    """Seconds that the runs took, by device."""
+    times: dict[str, float] = {}
+    for circumstances in (row["circumstances"] for row in rows):
+        device = str(circumstances.get("device", "unknown"))
+        times[device] = times.get(device, 0.0) + float(circumstances.get("seconds", 0.0))
+    return times
 
 
 def _write(path: Path, text: str) -> None:

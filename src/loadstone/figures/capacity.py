@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, legend, save
+from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
 from loadstone.figures.thresholds import proved_capacities
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
@@ -31,9 +31,9 @@ def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
             _panel(panel, d, records)
         axes[0, 0].set_ylabel("share of streams storable")
         legend(figure, 2)
-        streams = max(record["streams"] for record in records["capacities"])
+        streams = counted((record["streams"] for record in records["capacities"]), "streams")
         seeds = len({record["seed"] for record in records["trained"]})
-        words = f"Storable or not, proved for each of {streams} streams a curve (Adam: {seeds} seeds)"
+        words = f"Storable or not, proved for each of {streams} a curve (Adam: {seeds} seeds)"
         figure.suptitle(words, y=0.985, fontsize=10)
         figure.tight_layout(rect=(0, 0.15, 1, 1))
         return save(figure, stem, records)
@@ -52,6 +52,8 @@ def _panel(panel: Axes, d: int, records: dict[str, list[dict]]) -> None:
     middle = float(capacity_associations(d))
     p = np.arange(max(2, int(0.45 * middle)), int(1.3 * middle) + 1)
     panel.plot(p, probability_storable(p, d), color=PREDICTION, lw=1.3, label="predicted, no free parameter", zorder=1)
+    panel.set(xlabel="associations p", ylim=(-0.04, 1.06), xlim=(p[0], p[-1]))
+    panel.set_title(f"d = {d}")
     for record in records["capacities"]:
         if record["d"] == d:
             _points(panel, record, middle)
@@ -59,11 +61,11 @@ def _panel(panel: Axes, d: int, records: dict[str, list[dict]]) -> None:
     for record in records["trained"]:
         if record["d"] == d:
             trained[record["p"]].append(record["violations"] == 0)
+    if not trained:
+        return
     sizes = sorted(trained)
     shares = [np.mean(trained[size]) for size in sizes]
     panel.plot(sizes, shares, "^--", color="0.35", ms=4, lw=1, label="original, Adam with the paper's protocol")
-    panel.set(xlabel="associations p", ylim=(-0.04, 1.06), xlim=(p[0], p[-1]))
-    panel.set_title(f"d = {d}")
 
 
 def _points(panel: Axes, record: dict, middle: float) -> None:

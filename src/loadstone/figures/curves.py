@@ -12,12 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
-from loadstone.figures.style import STYLE, NothingToDrawError, colour, counted, save
+from loadstone.figures.style import MARKS, STYLE, NothingToDrawError, colour, counted, save, trained_keys
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser, minimiser
 
-_MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
 _LABELS = {"loss": "cross-entropy (nats)", "accuracy": "accuracy"}
 #: Close to capacity the curves are steep: sizes that far above it are added to those of the points.
 _EXCESS = (0.006, 0.02, 0.05)
@@ -51,12 +50,7 @@ def _draw(points: list[dict], title: str, stem: Path) -> list[Path]:
             panel.set_ylim(bottom=0)
         seeds = counted((point["seeds"] for point in points), "seeds")
         figure.suptitle(f"{title} ({seeds})", fontsize=10)
-        handles = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in dimensions]
-        handles.append(Line2D([], [], color="0.3", lw=1.4, label="predicted"))
-        for problem in sorted({point["problem"] for point in points}, reverse=True):
-            mark, face = _MARKS[problem]
-            options = {"marker": mark, "ls": "", "color": "0.3", "mfc": face or "0.3", "ms": 4.5}
-            handles.append(Line2D([], [], label=f"{problem}, trained", **options))
+        handles = [*trained_keys(points), Line2D([], [], color="0.3", lw=1.4, label="predicted")]
         columns = -(-len(handles) // 2)
         figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False)
         figure.tight_layout(rect=(0, 0.11, 1, 1))
@@ -107,7 +101,7 @@ def _curve(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
 
 
 def _points(panel: Axes, points: list[dict], quantity: str) -> None:
-    mark, face = _MARKS[points[0]["problem"]]
+    mark, face = MARKS[points[0]["problem"]]
     ink = colour(points[0]["d"])
     loads, values = ([point[name] for point in points] for name in ("load", quantity))
     errors = [point[f"{quantity}_deviation"] / np.sqrt(point["seeds"]) for point in points]

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
 
-from loadstone.figures.style import PREDICTION, STYLE, colour, counted, legend, save
+from loadstone.figures.style import MARKS, PREDICTION, STYLE, colour, counted, save, trained_keys
 from loadstone.figures.thresholds import trained_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
-
-_MARKS = {"original": "o", "decoupled": "s"}
 
 
 def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
@@ -21,25 +20,27 @@ def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
     ranks = {d: rank for rank, d in enumerate(sorted({point["d"] for point in points}))}
     kappas = np.linspace(0.02, 1, 60)
     with plt.rc_context(STYLE):
-        figure, panel = plt.subplots(figsize=(5.2, 4.4))
+        figure, panel = plt.subplots(figsize=(5.2, 4.2))
         limit = np.array([capacity(kappa) for kappa in kappas])
         panel.fill_between(kappas, limit, color=PREDICTION, alpha=0.08, lw=0)
-        panel.plot(kappas, limit, color=PREDICTION, lw=1.5, label="predicted, large d")
+        panel.plot(kappas, limit, color=PREDICTION, lw=1.5)
         for d in sorted({point["d"] for point in points}):
             finite = [load(capacity_associations(d, kappa), d) for kappa in kappas if kappa * d >= 1]
-            panel.plot(kappas[kappas * d >= 1], finite, color=colour(d), lw=1.1, ls="--", label=f"predicted, d = {d}")
+            panel.plot(kappas[kappas * d >= 1], finite, color=colour(d), lw=1.1, ls="--")
         for point in points:
             # Points of one rank would cover each other.
             shift = 0.005 * (2 * ranks[point["d"]] - len(ranks) + (1 if point["problem"] == "decoupled" else 0))
             panel.errorbar(
-                point["kappa"] + shift, point["alpha"], point["error"], fmt=_MARKS[point["problem"]], ms=5, lw=1,
-                color=colour(point["d"]), mfc="white" if point["problem"] == "decoupled" else None,
-                label=f"{point['problem']}, d = {point['d']}, trained",
+                point["kappa"] + shift, point["alpha"], point["error"], fmt=MARKS[point["problem"]][0], ms=5, lw=1,
+                color=colour(point["d"]), mfc=MARKS[point["problem"]][1],
             )  # fmt: skip
         panel.set(xlabel=r"rank fraction $\kappa$", ylabel=r"load $\alpha$", xlim=(0, 1.03), ylim=(0, None))
         panel.annotate("storable as d grows", (0.55, 0.2), color=PREDICTION, fontsize=9)
         seeds = f" ({counted((point['seeds'] for point in points), 'seeds')} a point)" if points else ""
         panel.set_title(f"Phase diagram{seeds}", fontsize=10)
-        lines = legend(figure, 2)
-        figure.tight_layout(rect=(0, 0.05 * lines + 0.01, 1, 1))
+        keys = [Line2D([], [], color=PREDICTION, lw=1.5, label="predicted, large d")]
+        keys += [Line2D([], [], color="0.3", lw=1.1, ls="--", label="predicted at each d")] if points else []
+        keys += trained_keys(points)
+        figure.legend(handles=keys, loc="lower center", ncols=3, frameon=False)
+        figure.tight_layout(rect=(0, 0.048 * -(-len(keys) // 3) + 0.01, 1, 1))
         return save(figure, stem, {"points": points})

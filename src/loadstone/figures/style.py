@@ -11,6 +11,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.lines import Line2D
 
 from loadstone.files import write_whole
 
@@ -34,9 +35,26 @@ class NothingToDrawError(ValueError):
 
 
 def counted(counts: Iterable[int], what: str) -> str:
-    """Sample sizes in words: '3 seeds', or '3 to 5 seeds'."""
+    """Sample sizes in words: '3 seeds', '1 seed', or '3 to 5 seeds'."""
     least, most = min(counts := list(counts)), max(counts)
+    if most == 1:
+        return f"1 {what.replace('seeds', 'seed').replace('streams', 'stream')}"
     return f"{least} {what}" if least == most else f"{least} to {most} {what}"
+
+
+#: Mark and face of a problem's trained points; None: filled.
+MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
+
+
+def trained_keys(points: Iterable[dict]) -> list[Line2D]:
+    """Keys of a legend for trained points: a colour for each dimension, a mark for each problem."""
+    points = list(points)
+    keys = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in sorted({point["d"] for point in points})]
+    for problem in sorted({point["problem"] for point in points}, reverse=True):
+        mark, face = MARKS[problem]
+        options = {"marker": mark, "ls": "", "color": "0.3", "mfc": face or "0.3", "ms": 4.5}
+        keys.append(Line2D([], [], label=f"{problem}, trained", **options))
+    return keys
 
 
 def legend(figure: plt.Figure, columns: int) -> int:

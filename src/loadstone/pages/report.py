@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 
@@ -17,14 +17,15 @@ _THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
 
 @dataclass(frozen=True)
 class Section:
-    """One figure of the report: its name, the SVG as it was written, how many runs it had and how many it wanted, and
-    what it is held to."""
+    """One figure of the report: its name, the SVG as it was written, how many runs it had and how many it wanted, what
+    it is held to, and how many seconds its runs took on each device."""
 
     name: str
     svg: bytes
     runs: int
     wanted: int
     comparisons: list[Comparison]
+    times: dict[str, float] = field(default_factory=dict)
 
 
 def report_page(sections: list[Section], scale: str, version: str) -> str:
@@ -75,7 +76,8 @@ def _section(section: Section, scale: str) -> str:
     good = sum(comparison.agrees for comparison in section.comparisons)
     count = len(section.comparisons)
     verdict = f"{good} of {count} numbers agree with their prediction."
-    runs = f"From {section.runs} runs. " if section.wanted else "Theory only. "
+    took = "".join(f", {_span(seconds)} on {escape(device)}" for device, seconds in sorted(section.times.items()))
+    runs = f"From {section.runs} runs{took}. " if section.wanted else "Theory only. "
     if section.runs < section.wanted:
         lack = section.wanted - section.runs
         runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the picture is not complete.</b> "
@@ -91,6 +93,10 @@ def _section(section: Section, scale: str) -> str:
 in <code>{section.name}.json</code>.</p>
 </section>
 """
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _table(comparisons: list[Comparison]) -> str:
