@@ -14,6 +14,8 @@ from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.passes import shared_cpu
 from loadstone.problems.passes.shared import shared_recall
+from loadstone.problems.recall import crossed
+from loadstone.problems.recall import dense as product_around
 from loadstone.problems.stream import Stream
 
 
@@ -161,3 +163,19 @@ def test_no_array_of_p_by_p_is_ever_held():
         scratch = compiled.memory_analysis().temp_size_in_bytes
         assert scratch < 4 * (4 * block * p + 8 * p * d)
         assert scratch < 4 * p * p / 2
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "tf32"])
+@pytest.mark.parametrize("n", [5, 2048, 5000])
+def test_products_around_a_pass_against_float64(n, precision):
+    random = np.random.default_rng(n)
+    a, b, c = (random.standard_normal(shape) for shape in ((n, 7), (n, 4), (7, 3)))
+    along, over = (jnp.asarray(part, jnp.float32) for part in (a, b))
+    # Each operand rounds to half a unit of its 11th bit at most; the errors of a sum add as random ones do.
+    tolerance = 2e-6 if precision == "float32" else 2.0**-11
+    for ours, exact in (
+        (crossed(along, over, precision), a.T @ b),
+        (product_around(along, jnp.asarray(c, jnp.float32), precision), a @ c),
+    ):
+        assert ours.dtype == jnp.float32
+        assert np.linalg.norm(ours - exact) <= tolerance * np.linalg.norm(exact)

@@ -79,12 +79,13 @@ _CROSSED_ROWS = 2048
 
 def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> Float[Array, "b c"]:
     """a^T b for such a step. The sum over all rows is long and its result small: in blocks, it fills a GPU."""
-    n = a.shape[0]
-    if precision == "float16" and n % _CROSSED_ROWS == 0:
-        blocks = (part.reshape(n // _CROSSED_ROWS, _CROSSED_ROWS, -1) for part in (a, b))
-        return product(*blocks, (((1,), (1,)), ((0,), (0,))), precision).sum(axis=0)
-    # The copy makes XLA transpose once; its product of a transposed operand is slower.
-    return dense(a.T.copy(), b, precision)
+    if precision != "float16":
+        # The copy makes XLA transpose once; its product of a transposed operand is slower.
+        return dense(a.T.copy(), b, precision)
+    rest = -a.shape[0] % _CROSSED_ROWS if a.shape[0] > _CROSSED_ROWS else 0
+    filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
+    blocks = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
+    return product(*blocks, (((1,), (1,)), ((0,), (0,))), precision).sum(axis=0)
 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:
