@@ -28,7 +28,7 @@ CHANCE = 0.01
 #: Fewer seeds show no scatter, so nothing can be weighed by it.
 _FEWEST = 2
 _LAWS_OF_LARGE_D = "the law is that of large d"
-_INDEPENDENT = "the law takes scores as independent and p as far above d"
+_INDEPENDENT = "the law takes the rivals of one association as independent"
 _TRAINED = "512 steps of training end before what can be stored does"
 
 
@@ -78,14 +78,14 @@ def compare_equivalence(rows: list[dict]) -> list[Comparison]:
 
 
 def compare_accuracy(rows: list[dict]) -> list[Comparison]:
-    """Recall of the Hebbian rule, by the paper's law for it."""
+    """Recall of the Hebbian rule, by its law at finite size."""
     found: dict[tuple, list[float]] = defaultdict(list)
     for row in rows:
         if row["solver"] == "hebbian":
             found[row["d"], row["p"]].append(row["accuracy"])
     comparisons = []
     for (d, p), values in sorted(found.items()):
-        predicted = float(hebbian.accuracy(p, load(p, d)))
+        predicted = hebbian.finite_accuracy(p, d)
         # Associations of one memory are nearly independent: the number of those recalled is nearly binomial.
         error = math.sqrt(predicted * (1 - predicted) / (p * len(values)))
         what = f"Hebbian accuracy, d = {d}, load {load(p, d):.2f}"

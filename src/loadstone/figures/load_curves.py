@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
+from loadstone.theory.hebbian import finite_accuracy
 from loadstone.theory.load import load
 
 _STYLES = {("original", "adam"): "-", ("decoupled", "adam"): "--", ("original", "hebbian"): ":"}
@@ -55,6 +56,8 @@ def _curves(rows: list[dict], quantity: str) -> list[dict]:
             | {"load": [float(load(one, d)) for one in p], "mean": [float(np.mean(found[one])) for one in p]}
             | {"deviation": [_deviation(found[one]) for one in p], "seeds": [len(found[one]) for one in p]}
         )
+        if solver == "hebbian":
+            curves[-1]["predicted"] = [finite_accuracy(one, d) for one in p]
     return curves
 
 
@@ -76,6 +79,8 @@ def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Pat
         used = {(curve["problem"], curve["solver"]) for curve in curves}
         handles = [Line2D([], [], color=colour(d), label=f"d = {d}") for d in dimensions]
         handles += [Line2D([], [], color="0.3", ls=_STYLES[way], label=_NAMES[way]) for way in _STYLES if way in used]
+        if any("predicted" in curve for curve in curves):
+            handles.append(Line2D([], [], color="0.45", lw=0.6, label="Hebbian, predicted"))
         handles += [Line2D([], [], color=PREDICTION, lw=1, ls=(0, (6, 2)), label="predicted threshold, large d")]
         columns = 2 if len(kappas) == 1 else 4
         rows = -(-len(handles) // columns)
@@ -91,6 +96,8 @@ def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None
         style, ink = _STYLES[curve["problem"], curve["solver"]], colour(curve["d"])
         loads, mean, deviation = (np.array(curve[name]) for name in ("load", "mean", "deviation"))
         panel.plot(loads, mean, style, color=ink, lw=1.4)
+        if "predicted" in curve:
+            panel.plot(loads, curve["predicted"], color="0.45", lw=0.6, zorder=1)
         panel.fill_between(loads, mean - deviation, mean + deviation, color=ink, alpha=0.13, lw=0)
     lines = [(capacity(kappa), r"$\alpha_c$")]
     if any(curve["solver"] == "hebbian" for curve in curves):

@@ -26,7 +26,8 @@ CAPTIONS: dict[str, Caption] = {
         "The same for memories of rank kappa d, kappa = 1/4, 1/2 and 1, and the Hebbian rule (dotted), which adds up "
         "the products u e^T without training.",
         "Capacity falls with the rank along a known curve (red), slowly at first: half the rank keeps most of it. The "
-        "Hebbian rule stores everything only up to a load of 1/8.",
+        "Hebbian rule stores everything only up to a load of 1/8; what it recalls at each d is predicted without a "
+        "free parameter (thin lines).",
     ),
     "spectra": Caption(
         "Which spectrum a memory has at its limit",
