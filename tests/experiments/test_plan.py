@@ -1,7 +1,7 @@
 """The order of runs: the longest first, one shape after another, none lost."""
 
 from loadstone.experiments.engines.dask import jobs
-from loadstone.experiments.plan import Plan, batch_size, cost, expected_costs
+from loadstone.experiments.plan import Plan, batch_size, cost, expected_costs, program
 from loadstone.experiments.spec import Spec
 
 SHORT, LONG, LONGER = (
@@ -55,10 +55,21 @@ def test_what_a_dead_worker_had_comes_back_first():
     assert len(plan) == 4 and plan.take(None, "cpu") == [spec]
 
 
-def test_seeds_train_together_on_an_accelerator_only():
-    assert Plan(LONG).take(None, "gpu") == LONG and batch_size(LONG[0], "cpu") == 1
-    decoupled = Spec("decoupled", 50, 400)
-    assert batch_size(decoupled, "gpu") == batch_size(Spec("original", 500, 20_000), "gpu") == 1
+def test_seeds_and_loads_train_together_on_an_accelerator_only():
+    other = [Spec("original", 50, p, seed) for p in (390, 300) for seed in range(4)]
+    assert Plan(other + LONG).take(None, "gpu") == LONG + other and batch_size(LONG[0], "cpu") == 1
+    assert len(Plan(LONG + LONGER).take(None, "gpu")) == 4
+    # Of another octave, rank or rule: another program.
+    for spec in (Spec("original", 50, 256), Spec("original", 50, 400, kappa=0.5), Spec("decoupled", 50, 400)):
+        assert program(spec, "gpu") != program(LONG[0], "gpu") == program(other[0], "gpu")
+    assert program(other[0], "cpu") != program(LONG[0], "cpu") == LONG[0].shape
+
+
+def test_large_problems_train_alone():
+    large = Spec("original", 500, 20_000), Spec("original", 300, 4000), Spec("decoupled", 150, 2000)
+    assert {batch_size(spec, "gpu") for spec in large} == {1}
+    assert batch_size(Spec("decoupled", 50, 400, form="regenerated"), "gpu") == 1
+    assert batch_size(Spec("decoupled", 50, 400), "gpu") == 25 > batch_size(Spec("original", 150, 2800), "gpu") == 17
 
 
 def test_cost_grows_with_size_and_steps():

@@ -129,3 +129,21 @@ def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
 
 def test_a_cpu_runs_none_of_them():
     assert not gpu.own_kernels() and not gpu.shared_kernel()
+
+
+def test_stored_outputs_of_several_problems_are_one_launch():
+    random, d, p = np.random.default_rng(5), 6, 30
+    queries = (0.3 * random.standard_normal((3, p, d))).astype(np.float32)
+    outputs = random.standard_normal((3, p, d, p)).astype(np.float32)
+    counts = (30, 20, 25)
+
+    def call(count, queries, outputs):
+        return own_gpu.stored_recall(count, jnp.int32(0), queries, outputs, True)
+
+    operands = jnp.asarray(counts, jnp.int32), jnp.asarray(queries), jnp.asarray(outputs)
+    assert str(jax.make_jaxpr(jax.vmap(call))(*operands)).count("pallas_call[") == 1
+    found = jax.vmap(call)(*operands)
+    for place, count in enumerate(counts):
+        own = outputs[place, :count, :, :count].transpose(0, 2, 1)
+        expected = reference(queries[place, :count], own, np.arange(count))
+        agree([part[place, :count] for part in found], expected, 1e-6)

@@ -1,14 +1,18 @@
-"""What is still to be run, and in which order: the longest first, runs of one shape one after another."""
+"""What is still to be run, and in which order: the longest first, runs of one program one after another."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from loadstone.experiments.spec import Spec
 
-#: Runs of small original problems train together on an accelerator, which one alone would leave idle.
-_SMALL, _BATCH = 450_000, 5
+#: Small problems train together on an accelerator, which one alone would leave idle: so many at most, with so many
+#: products a step (original) or so many stored numbers (decoupled) together.
+_BATCH, _BATCH_PRODUCTS, _BATCH_NUMBERS = 25, 2e10, 5e8
+#: From this p d on an original problem keeps an accelerator busy by itself.
+_LARGE = 450_000
 #: Above this d a run is long beside its compilation.
 _PADDED = 512
 
@@ -35,10 +39,21 @@ def expected_costs(specs: Sequence[Spec]) -> dict[str, float]:
 
 
 def batch_size(spec: Spec, platform: str) -> int:
-    """How many seeds of this shape to train together. On a CPU it hardly pays, and a run alone has the same last
-    digits whatever is run beside it."""
-    small = spec.solver == "adam" and spec.problem == "original" and spec.p * spec.d <= _SMALL
-    return _BATCH if platform != "cpu" and small else 1
+    """How many runs of this program to train together, seeds and loads, if this one is the largest of them. On a CPU it
+    hardly pays, and a run alone has the same last digits whatever is run beside it."""
+    rows = padded_rows(spec, platform)
+    if spec.solver != "adam" or rows is None or spec.form == "regenerated":
+        return 1
+    if spec.problem == "original":
+        fit = _BATCH_PRODUCTS / (spec.p**2 * spec.d) if spec.p * spec.d <= _LARGE else 1
+    else:
+        fit = _BATCH_NUMBERS / (rows**2 * spec.d)
+    return max(1, min(_BATCH, int(fit)))
+
+
+def program(spec: Spec, platform: str) -> Spec:
+    """What runs have in common that share compiled programs: all but the seed, and p up to padding."""
+    return replace(spec.shape, p=padded_rows(spec, platform) or spec.p)
 
 
 def padded_rows(spec: Spec, platform: str) -> int | None:
@@ -59,7 +74,7 @@ _JOB_RUNS, _JOB_SECONDS = 16, 1.0
 
 
 def job_size(spec: Spec, platform: str, fair_share: int) -> int:
-    """How many runs of this shape to hand out at a time: no more than a fair share, so that none is left idle."""
+    """How many runs of this program to hand out at a time: no more than a fair share, so that none is left idle."""
     # An accelerator is hundreds of times as fast as the costs say, and one run's record is made while the next trains.
     seconds = _JOB_SECONDS * (1 if platform == "cpu" else 10_000)
     short = min(_JOB_RUNS, int(seconds / cost(spec)), fair_share)
@@ -71,42 +86,50 @@ class Plan:
 
     def __init__(self, specs: Iterable[Spec], workers: int = 1) -> None:
         self.workers = workers
+        self._specs = sorted(specs, key=lambda spec: (-cost(spec), str(spec)))
+        self._count = len(self._specs)
+        #: By program, from when the first worker has said what it runs on.
         self._waiting: dict[Spec, deque[Spec]] = {}
-        for spec in sorted(specs, key=lambda spec: (-cost(spec), str(spec))):
-            self._waiting.setdefault(spec.shape, deque()).append(spec)
-        self._count = sum(map(len, self._waiting.values()))
+        self._platform: str | None = None
         self._taken_by: Counter[Spec] = Counter()
 
     def __len__(self) -> int:
         return self._count
 
     def take(self, last: Spec | None, platform: str) -> list[Spec]:
-        """The next job for a worker whose last shape was `last`: of the same shape if any wait, because its program
-        is compiled; else of the longest shape that no other worker is at; else of the longest."""
+        """The next job for a worker whose last run was `last`: of the same program if any wait, because it is compiled;
+        else of the longest that no other worker is at; else of the longest."""
+        if self._platform is None:
+            self._platform = platform
+            for spec in self._specs:
+                self._waiting.setdefault(self._program(spec), deque()).append(spec)
         if not self._waiting:
             return []
-        shape = last
-        if last not in self._waiting:
+        chosen = None if last is None else self._program(last)
+        if chosen not in self._waiting:
             # They wait in the order of their length.
             self.leave(last)
-            free = (shape for shape in self._waiting if self._taken_by[shape] <= 0)
-            shape = next(free, next(iter(self._waiting)))
-            self._taken_by[shape] += 1
-        specs = self._waiting[shape]
+            free = (one for one in self._waiting if self._taken_by[one] <= 0)
+            chosen = next(free, next(iter(self._waiting)))
+            self._taken_by[chosen] += 1
+        specs = self._waiting[chosen]
         # Jobs get smaller towards the end: half of an equal share of what is left.
-        size = job_size(shape, platform, len(self) // (2 * self.workers))
+        size = job_size(specs[0], platform, len(self) // (2 * self.workers))
         taken = [specs.popleft() for _ in range(min(len(specs), size))]
         if not specs:
-            del self._waiting[shape]
+            del self._waiting[chosen]
         self._count -= len(taken)
         return taken
 
     def leave(self, last: Spec | None) -> None:
-        """A worker whose last shape was `last` is at it no more."""
+        """A worker whose last run was `last` is at its program no more."""
         if last is not None:
-            self._taken_by[last] -= 1
+            self._taken_by[self._program(last)] -= 1
 
     def put_back(self, specs: Sequence[Spec]) -> None:
         for spec in reversed(specs):
-            self._waiting.setdefault(spec.shape, deque()).appendleft(spec)
+            self._waiting.setdefault(self._program(spec), deque()).appendleft(spec)
         self._count += len(specs)
+
+    def _program(self, spec: Spec) -> Spec:
+        return program(spec, self._platform or "cpu")

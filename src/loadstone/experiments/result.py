@@ -27,7 +27,7 @@ _HISTOGRAM_SCORES = 500_000
 
 
 def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]:
-    """Run specs of one shape, as one batch if they are several, and return their records."""
+    """Run specs of one program, as one batch if they are several, and return their records."""
     return [finish() for finish in begin(specs, budget)]
 
 

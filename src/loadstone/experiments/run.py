@@ -94,7 +94,7 @@ def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
 def run_batch(
     specs: Sequence[Spec], budget: Budget | None = None, hear: Advance = lambda step, words: None
 ) -> list[tuple[Problem, Run]]:
-    """Run specs of one shape together; each run comes with its problem, for whoever measures more."""
+    """Run specs of one program together; each run comes with its problem, for whoever measures more."""
     began = time.perf_counter()
     problems = [problem_of(spec, budget) for spec in specs]
     traces = [(np.empty(0), np.empty(0)) for _ in problems]

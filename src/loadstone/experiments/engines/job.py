@@ -1,4 +1,4 @@
-"""What a worker does: run a few specs of one shape and write each record durably before saying so.
+"""What a worker does: run a few specs of one program and write each record durably before saying so.
 
 A job may be given twice, to the same worker or to another: what has its record is not run again.
 """
@@ -31,7 +31,8 @@ def run_job(
     budget: int | None = None,
     tell: Callable[[Report], None] = lambda report: None,
 ) -> list[Report]:
-    """Run specs of one shape, given by their identities. A report for each says 'done' or 'failed' and why.
+    """Run specs of one program, the largest first, given by their identities. A report for each says 'done' or 'failed'
+    and why.
 
     A record is finished and written, and its disk waited for, while the next run computes. An error of writing is
     raised: no later record could be kept either.
