@@ -122,7 +122,7 @@ def test_finite_size_against_sampling(d, p):
     x = np.sqrt(b) * r / np.sqrt((r * r + s * c) * (1 - 1 / (p - 1)) + along**2 * s / (p - 1))
     failed = 1 - ndtr(x) ** (p - 1)
     error = failed.std() / np.sqrt(count)
-    # In one or two dimensions lengths reach zero, where twelve nodes see little: there it is good to 2 %.
+    # In one or two dimensions lengths reach zero, where a few nodes see little: there it is good to 2 %.
     assert abs(failed.mean() - finite_failure(p, d)) < 4 * error + (0.02 if d < 3 else 1e-5)
 
 

@@ -166,17 +166,72 @@ function makeTheory(tables) {
   const hebbianMean = (p, d) => Math.sqrt(Math.log(p) / load(p, d));
   const normal = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
 
+  // The logarithm of -log Phi is smooth enough to be read between the places of its table.
+  const doubleLog = logPhi.map((value) => Math.log(-value));
+
+  /** log Phi(x) by the polynomial through six neighbours; beyond the table it is 0 or as good as -infinity. */
+  function logPhiAt(x) {
+    const place = (x - first) / step, i = Math.floor(place), u = place - i;
+    if (i < 2) return -Infinity;
+    if (i + 3 >= tau.length) return 0;
+    const one = u * u - 1, four = u * u - 4, three = u - 3;
+    return -Math.exp(
+      (-u * one * (u - 2) * three * doubleLog[i - 2]) / 120 + (u * (u - 1) * four * three * doubleLog[i - 1]) / 24 -
+      (one * four * three * doubleLog[i]) / 12 + (u * (u + 1) * four * three * doubleLog[i + 1]) / 12 -
+      (u * one * (u + 2) * three * doubleLog[i + 2]) / 24 + (u * one * four * doubleLog[i + 3]) / 120);
+  }
+
+  /** Gauss's nodes and weights for a mean over the chi-square law: eigenvalues of its Jacobi matrix, by bisection. */
+  function chiSquareNodes(freedom, count) {
+    if (freedom === 0) return [[0, 1]];
+    const shape = freedom / 2 - 1, nodes = [];
+    const diagonal = (k) => 2 * k + shape + 1, beside = (k) => k * (k + shape);
+    const below = (x) => {
+      let found = 0, pivot = 1;
+      for (let k = 0; k < count; k++) {
+        pivot = diagonal(k) - x - (k > 0 ? beside(k) / pivot : 0);
+        if (pivot === 0) pivot = 1e-300;
+        if (pivot < 0) found++;
+      }
+      return found;
+    };
+    for (let place = 0; place < count; place++) {
+      let low = 0, high = 4 * count + 2 * shape + 4 * Math.sqrt(count * (count + shape)) + 4;
+      for (let middle; (middle = (low + high) / 2) > low && middle < high; ) {
+        if (below(middle) > place) high = middle;
+        else low = middle;
+      }
+      // The weight is one over the sum of the squares of the orthonormal polynomials there.
+      let last = 0, value = 1, squares = 1;
+      for (let k = 0; k + 1 < count; k++) {
+        const next = ((low - diagonal(k)) * value - Math.sqrt(beside(k)) * last) / Math.sqrt(beside(k + 1));
+        [last, value] = [value, next];
+        squares += next * next;
+      }
+      nodes.push([2 * low, 1 / squares]);
+    }
+    return nodes;
+  }
+
+  const [LENGTHS, SUMS, Z_REACH, Z_STEP] = [8, 3, 90, 0.1];
+
   /**
-   * Probability that one fact is recalled, E Phi(x)^(p-1) for x ~ N(mean, 1), and that it is not. With x for z + mean,
-   * log Phi is needed on its grid only. A share near 0 is summed rather than taken from 1, so that it keeps its digits.
+   * Probability that one fact is recalled and that it is not, lengths of vectors taken into account: a and b are those of
+   * input and output, s and c those of the sum of the others. A share near 0 is summed rather than taken from 1, so that
+   * it keeps its digits.
    */
   function hebbianRecall(p, d) {
-    const mean = hebbianMean(p, d);
+    const own = chiSquareNodes(d, LENGTHS), across = chiSquareNodes(d - 1, SUMS), sums = chiSquareNodes(p - 1, SUMS);
     let stored = 0, failed = 0;
-    for (let i = 0; i < tau.length; i++) {
-      const weight = step * normal(tau[i] - mean), logAllBelow = (p - 1) * logPhi[i];
-      stored += weight * Math.exp(logAllBelow);
-      failed -= weight * Math.expm1(logAllBelow);
+    for (const [a, ofA] of own) for (const [b, ofB] of own) for (const [c, ofC] of across) for (const [s, ofS] of sums) {
+      const both = Math.sqrt(a * b), root = Math.sqrt(s), share = ofA * ofB * ofC * ofS * Z_STEP;
+      for (let i = -Z_REACH; i <= Z_REACH; i++) {
+        const z = i * Z_STEP, r = both + root * z, along = (both / root) * z + z * z + c;
+        const variance = (r * r + s * c) * (1 - 1 / (p - 1)) + (along * along * s) / (p - 1);
+        const logAllBelow = (p - 1) * logPhiAt((Math.sqrt(b) * r) / Math.sqrt(variance));
+        stored += share * normal(z) * Math.exp(logAllBelow);
+        failed -= share * normal(z) * Math.expm1(logAllBelow);
+      }
     }
     return failed < 0.99 ? { stored: 1 - failed, failed } : { stored, failed: 1 - stored };
   }

@@ -63,7 +63,7 @@ def probability_all_stored(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
 
 
 #: Nodes for the lengths of output and input, for those of the sums, and the grid of z.
-_LENGTHS, _SUMS, _COARSE_Z = 12, 4, np.arange(-9.0, 9.01, 0.1)
+_LENGTHS, _SUMS, _COARSE_Z = 8, 3, np.arange(-9.0, 9.01, 0.1)
 
 
 @lru_cache(maxsize=4096)
@@ -94,6 +94,11 @@ def finite_accuracy(p: int, d: int) -> float:
     """Expected share of p associations that the Hebbian rule recalls in dimension d: within half a percent from d = 20
     on (`tests/theory/test_hebbian_law.py`)."""
     return 1 - finite_failure(p, d)
+
+
+def finite_probability_all_stored(p: int, d: int) -> float:
+    """(1 - epsilon)^p with the epsilon of that size."""
+    return float(np.exp(p * np.log1p(-finite_failure(p, d))))
 
 
 def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:

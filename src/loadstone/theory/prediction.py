@@ -17,7 +17,7 @@ from loadstone.theory.capacity import (
     parameters,
 )
 from loadstone.theory.cone import MOST, merge_law
-from loadstone.theory.hebbian import accuracy, probability_all_stored
+from loadstone.theory.hebbian import finite_accuracy, finite_probability_all_stored
 from loadstone.theory.load import load as alpha
 from loadstone.theory.load import nearest_associations, nearest_dimension
 from loadstone.theory.storable import probability_storable
@@ -76,8 +76,8 @@ def predict(d: int | None = None, p: int | None = None, load: float | None = Non
         probability_storable=float(probability_storable(p, d)) if kappa == 1 else None,
         bits_per_parameter=float(bits_per_parameter(p, d, kappa)),
         bits_per_parameter_at_capacity=float(bits_per_parameter(p_c, d, kappa)),
-        hebbian_accuracy=float(accuracy(p, load)),
-        hebbian_probability_all_stored=float(probability_all_stored(p, load)),
+        hebbian_accuracy=finite_accuracy(p, d),
+        hebbian_probability_all_stored=finite_probability_all_stored(p, d),
     )
 
 
