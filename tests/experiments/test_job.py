@@ -1,0 +1,74 @@
+"""What a worker does with a job: every spec is reported once, whatever happens to the others."""
+
+import jax
+import numpy as np
+import pytest
+
+from loadstone.experiments import result
+from loadstone.experiments.engines import job
+from loadstone.experiments.record import Record
+from loadstone.experiments.result import begin, perform
+from loadstone.experiments.spec import Spec
+from loadstone.experiments.store import Store
+from loadstone.memories.training import Protocol
+
+SHORT = Protocol(steps=8, warmup=2)
+SPECS = [Spec("original", 6, 12, seed, protocol=SHORT) for seed in range(4)]
+
+
+def run(specs, folder):
+    reports = job.run_job([spec.identity() for spec in specs], folder)
+    assert [report["key"] for report in reports] == [spec.key for spec in specs]
+    return reports
+
+
+def test_a_record_that_cannot_be_finished_fails_alone(tmp_path, monkeypatch):
+    finish = result.singular_values
+    turns = iter([finish, broken, finish, finish])
+    monkeypatch.setattr(result, "singular_values", lambda memory: next(turns)(memory))
+    reports = run(SPECS, tmp_path)
+    assert [report["done"] for report in reports] == [True, False, True, True]
+    assert reports[1]["why"] == "ValueError: no spectrum"
+    assert Store(tmp_path).keys() == {spec.key for place, spec in enumerate(SPECS) if place != 1}
+
+
+def broken(memory):
+    raise ValueError("no spectrum")
+
+
+def test_a_batch_that_fails_is_tried_one_by_one(tmp_path, monkeypatch):
+    sizes = []
+
+    def refusing(specs, budget):
+        sizes.append(len(specs))
+        if len(specs) > 1 or specs[0].seed == 2:
+            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: too large")
+        return begin(specs, budget)
+
+    monkeypatch.setattr(job, "begin", refusing)
+    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 4)
+    reports = run(SPECS, tmp_path)
+    assert sizes == [4, 1, 1, 1, 1] and [report["done"] for report in reports] == [True, True, False, True]
+    assert "RESOURCE_EXHAUSTED" in reports[2]["why"]
+
+
+def test_a_disk_that_cannot_be_written_stops_the_job(tmp_path, monkeypatch):
+    def full(store, record):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Store, "put", full)
+    with pytest.raises(OSError, match="No space left"):
+        run(SPECS, tmp_path)
+
+
+def test_what_is_begun_needs_no_device_to_be_finished(monkeypatch):
+    """After `begin`, no program of the problem is called any more."""
+    (expected,) = perform(SPECS[:1])
+    (finish,) = begin(SPECS[:1])
+    for name in ("_block", "_queries", "_lengths"):
+        monkeypatch.setattr(f"loadstone.measurements.scores.{name}", None)
+    monkeypatch.setattr("loadstone.measurements.accuracy._contenders", None)
+    record = finish()
+    assert isinstance(record, Record) and record.key == expected.key
+    assert record.result["scores"] == expected.result["scores"]
+    np.testing.assert_array_equal(record.result["singular_values"], expected.result["singular_values"])
