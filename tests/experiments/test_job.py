@@ -1,5 +1,7 @@
 """What a worker does with a job: every spec is reported once, whatever happens to the others."""
 
+import weakref
+
 import jax
 import numpy as np
 import pytest
@@ -23,31 +25,39 @@ def run(specs, folder):
 
 
 def test_a_record_that_cannot_be_finished_fails_alone(tmp_path, monkeypatch):
-    finish = result.singular_values
+    finish = result.matrix_singular_values
     turns = iter([finish, broken, finish, finish])
-    monkeypatch.setattr(result, "singular_values", lambda memory: next(turns)(memory))
+    monkeypatch.setattr(result, "matrix_singular_values", lambda *memory: next(turns)(*memory))
     reports = run(SPECS, tmp_path)
     assert [report["done"] for report in reports] == [True, False, True, True]
     assert reports[1]["why"] == "ValueError: no spectrum"
     assert Store(tmp_path).keys() == {spec.key for place, spec in enumerate(SPECS) if place != 1}
 
 
-def broken(memory):
+def broken(matrix, rank):
     raise ValueError("no spectrum")
 
 
+class Large:
+    """What a batch has on the device."""
+
+
 def test_a_batch_that_fails_is_tried_one_by_one(tmp_path, monkeypatch):
-    sizes = []
+    sizes, held = [], weakref.WeakSet()
 
     def refusing(specs, budget):
         sizes.append(len(specs))
+        assert not held
         if len(specs) > 1 or specs[0].seed == 2:
+            large = Large()
+            held.add(large)
             raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: too large")
         return begin(specs, budget)
 
     monkeypatch.setattr(job, "begin", refusing)
     monkeypatch.setattr(job, "batch_size", lambda spec, platform: 4)
     reports = run(SPECS, tmp_path)
+    assert not held  # nothing of the failed batch is alive when the first run is tried alone
     assert sizes == [4, 1, 1, 1, 1] and [report["done"] for report in reports] == [True, True, False, True]
     assert "RESOURCE_EXHAUSTED" in reports[2]["why"]
 
@@ -67,7 +77,8 @@ def test_what_is_begun_needs_no_device_to_be_finished(monkeypatch):
     (finish,) = begin(SPECS[:1])
     for name in ("_block", "_queries", "_lengths"):
         monkeypatch.setattr(f"loadstone.measurements.scores.{name}", None)
-    monkeypatch.setattr("loadstone.measurements.accuracy._contenders", None)
+    for name in ("accuracy._contenders", "spectrum._matrix"):
+        monkeypatch.setattr(f"loadstone.measurements.{name}", None)
     record = finish()
     assert isinstance(record, Record) and record.key == expected.key
     assert record.result["scores"] == expected.result["scores"]

@@ -10,7 +10,7 @@ from loadstone.experiments.spec import Spec
 
 #: Small problems train together on an accelerator, which one alone would leave idle: so many at most, with so many
 #: products a step (original) or so many stored numbers (decoupled) together.
-_BATCH, _BATCH_PRODUCTS, _BATCH_NUMBERS = 25, 2e10, 5e8
+_BATCHES, _BATCH_PRODUCTS, _BATCH_NUMBERS = (25, 16, 8, 4, 2, 1), 4.2e10, 5e8
 #: From this p d on an original problem keeps an accelerator busy by itself.
 _LARGE = 450_000
 #: Above this d a run is long beside its compilation.
@@ -44,11 +44,11 @@ def batch_size(spec: Spec, platform: str) -> int:
     rows = padded_rows(spec, platform)
     if spec.solver != "adam" or rows is None or spec.form == "regenerated":
         return 1
-    if spec.problem == "original":
-        fit = _BATCH_PRODUCTS / (spec.p**2 * spec.d) if spec.p * spec.d <= _LARGE else 1
-    else:
-        fit = _BATCH_NUMBERS / (rows**2 * spec.d)
-    return max(1, min(_BATCH, int(fit)))
+    if spec.problem == "original" and spec.p * spec.d > _LARGE:
+        return 1
+    most = _BATCH_PRODUCTS if spec.problem == "original" else _BATCH_NUMBERS
+    # Few sizes, and the same for all runs of a program: a batch of another size is compiled anew.
+    return next((size for size in _BATCHES if size * rows**2 * spec.d <= most), 1)
 
 
 def program(spec: Spec, platform: str) -> Spec:
@@ -75,7 +75,8 @@ _JOB_RUNS, _JOB_SECONDS = 16, 1.0
 
 def job_size(spec: Spec, platform: str, fair_share: int) -> int:
     """How many runs of this program to hand out at a time: no more than a fair share, so that none is left idle."""
-    # An accelerator is hundreds of times as fast as the costs say, and one run's record is made while the next trains.
+    # An accelerator is a hundred to a few thousand times as fast as the costs say, and one run's record is made while
+    # the next trains: there only the number counts.
     seconds = _JOB_SECONDS * (1 if platform == "cpu" else 10_000)
     short = min(_JOB_RUNS, int(seconds / cost(spec)), fair_share)
     return max(1, batch_size(spec, platform), short)
@@ -91,6 +92,8 @@ class Plan:
         #: By program, from when the first worker has said what it runs on.
         self._waiting: dict[Spec, deque[Spec]] = {}
         self._platform: str | None = None
+        #: Each of these goes out by itself.
+        self._alone: deque[Spec] = deque()
         self._taken_by: Counter[Spec] = Counter()
 
     def __len__(self) -> int:
@@ -103,6 +106,9 @@ class Plan:
             self._platform = platform
             for spec in self._specs:
                 self._waiting.setdefault(self._program(spec), deque()).append(spec)
+        if self._alone:
+            self._count -= 1
+            return [self._alone.popleft()]
         if not self._waiting:
             return []
         chosen = None if last is None else self._program(last)
@@ -126,9 +132,13 @@ class Plan:
         if last is not None:
             self._taken_by[self._program(last)] -= 1
 
-    def put_back(self, specs: Sequence[Spec]) -> None:
-        for spec in reversed(specs):
-            self._waiting.setdefault(self._program(spec), deque()).appendleft(spec)
+    def put_back(self, specs: Sequence[Spec], alone: bool = False) -> None:
+        """These are to be run after all, `alone` if one of them may have brought a worker down."""
+        if alone:
+            self._alone.extend(specs)
+        else:
+            for spec in reversed(specs):
+                self._waiting.setdefault(self._program(spec), deque()).appendleft(spec)
         self._count += len(specs)
 
     def _program(self, spec: Spec) -> Spec:

@@ -14,7 +14,7 @@ from loadstone.experiments.record import Record
 from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.scores import RawScores, own_targets, raw_scores
-from loadstone.measurements.spectrum import matrix_singular_values, singular_values
+from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.memories.solution import Status
 from loadstone.memories.training import automatic_precision
@@ -36,7 +36,10 @@ def begin(specs: Sequence[Spec], budget: Budget | None = None) -> list[Callable[
     so it may be done while the next specs run."""
     if specs[0].solver == "capacity":
         return [partial(_same, _capacity(spec)) for spec in specs]
-    return [partial(_trained, run, _raw(problem, run)) for problem, run in run_batch(specs, budget)]
+    return [
+        partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
+        for problem, run in run_batch(specs, budget)
+    ]
 
 
 def _same(record: Record) -> Record:
@@ -48,12 +51,13 @@ def _raw(problem: Problem, run: Run) -> RawScores | None:
     return None if diverged else raw_scores(problem, run.memory, run.contenders, _HISTOGRAM_SCORES)
 
 
-def _trained(run: Run, raw: RawScores | None) -> Record:
+def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
     """Everything that figures need of a run, without its memory. A diverged run has its scalars and traces only."""
     result = {name: value for name, value in run.outcome().items() if name not in ("seed", "seconds")}
     result |= {"form": run.form, "loss_trace": _numbers(run.loss_trace), "accuracy_trace": _numbers(run.accuracy_trace)}
     if raw is not None:
-        result |= {"singular_values": _numbers(singular_values(run.memory)), "scores": _histograms(raw)}
+        values = matrix_singular_values(matrix, run.memory.rank)
+        result |= {"singular_values": _numbers(values), "scores": _histograms(raw)}
     return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds} | _circumstances())
 
 

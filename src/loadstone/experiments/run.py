@@ -71,7 +71,7 @@ def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advanc
     """Run every spec; `advance(done, words)` hears how many steps of Adam are behind (1 for a closed form)."""
     runs: list[Run] = []
     done = 0
-    for batch in _batches(specs):
+    for batch in _batches(specs, alone=budget is not None):
         cost = batch[0].protocol.steps if batch[0].solver == "adam" else 1
 
         def hear(step: int, words: str, done: int = done, size: int = len(batch)) -> None:
@@ -84,10 +84,10 @@ def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advanc
     return runs
 
 
-def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
-    """Neighbours of one shape, as many together as train together on the present device."""
+def _batches(specs: Sequence[Spec], alone: bool) -> Iterator[list[Spec]]:
+    """Neighbours of one shape, as many together as train together on the present device; a budget is for one alone."""
     for shape, group in groupby(specs, lambda spec: spec.shape):
-        alike, size = list(group), batch_size(shape, jax.default_backend())
+        alike, size = list(group), 1 if alone else batch_size(shape, jax.default_backend())
         yield from (alike[first : first + size] for first in range(0, len(alike), size))
 
 

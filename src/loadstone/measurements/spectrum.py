@@ -15,7 +15,12 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
 
     Recall does not depend on the scale of W; the law of the paper ends at 2.
     """
-    return matrix_singular_values(np.asarray(_matrix(memory), np.float64), memory.rank)
+    return matrix_singular_values(memory_matrix(memory), memory.rank)
+
+
+def memory_matrix(memory: Memory) -> Float[np.ndarray, "d d"]:
+    """W, out of the device."""
+    return np.asarray(_matrix(memory), np.float64)
 
 
 def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float[np.ndarray, "m"]:

@@ -29,8 +29,9 @@ STORED_DTYPES = ("float32", "float16")
 _STORED_PARTS = 16
 #: A part is at least this large: many small parts would only take longer to compile.
 _PART_BYTES = 2**26
-#: The fused kernel does a part in one launch, which should fill the device; it counts components in 31 bits.
-_KERNEL_COMPONENTS = 2**31 - 1
+#: The fused kernel does a part in one launch, which should fill the device; it counts components in 31 bits, and while
+#: a part is made it is there in float32 as well.
+_KERNEL_COMPONENTS = 2**30
 #: Associations whose outputs are made, or converted to float32, at a time.
 _ROWS_AT_A_TIME = 4
 

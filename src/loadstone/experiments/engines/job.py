@@ -39,7 +39,8 @@ def run_job(
     """
     store = Store(folder)
     specs = [Spec.from_identity(identity) for identity in identities]
-    size = batch_size(specs[0], jax.default_backend())
+    # A budget is for one problem at a time.
+    size = 1 if budget else batch_size(specs[0], jax.default_backend())
     limit = Budget(budget) if budget else None
     reports: list[Report] = []
 
@@ -51,13 +52,13 @@ def run_job(
         try:
             record = finish()
         except _ERRORS as error:
-            give_up(spec, error)
+            give_up(spec, _sentence(error))
         else:
             store.put(record)
             report(spec, done=True, status=record.result.get("status"))
 
-    def give_up(spec: Spec, error: Exception) -> None:
-        report(spec, done=False, why=" ".join(f"{type(error).__name__}: {error}".split())[:500])
+    def give_up(spec: Spec, why: str) -> None:
+        report(spec, done=False, why=why)
 
     with ThreadPoolExecutor(1) as writer:
         last: Future | None = None
@@ -65,7 +66,7 @@ def run_job(
             batch = specs[first : first + size]
             there = [(spec, record) for spec in batch if (record := recorded(spec, store))]
             for spec, record in there:
-                writer.submit(report, spec, done=True, status=record.result.get("status"))
+                last = writer.submit(report, spec, done=True, status=record.result.get("status"))
             batch = [spec for spec in batch if spec not in dict(there)]
             if not batch:
                 continue
@@ -83,12 +84,18 @@ def _attempt(
 ) -> Iterator[Callable[[], None]]:
     """Run a batch; what is to be done with what came of it. If it fails as one, each run is tried alone."""
     try:
-        begun = begin(batch, limit)
+        begun, why = begin(batch, limit), ""
     except _ERRORS as error:
-        if len(batch) > 1:
-            for spec in batch:
-                yield from _attempt([spec], limit, keep, give_up)
-        else:
-            yield partial(give_up, batch[0], error)
-    else:
+        begun, why = [], _sentence(error)
+    # Out here nothing holds on to what the failed batch had on the device.
+    if begun:
         yield lambda: [keep(spec, finish) for spec, finish in zip(batch, begun)]
+    elif len(batch) == 1:
+        yield partial(give_up, batch[0], why)
+    else:
+        for spec in batch:
+            yield from _attempt([spec], limit, keep, give_up)
+
+
+def _sentence(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500]

@@ -168,14 +168,16 @@ class _Sweep:
             self.stillborn += 1
             if self.stillborn >= _ATTEMPTS:
                 raise SweepError(f"no worker starts: {how}.")
-        left = [spec for job in worker.jobs for spec in job.values()]
-        if left and worker.platform:
-            # It went through them in order: what it was at may have brought it down, the others cannot have.
-            self.deaths[left[0].key] += 1
-            if self.deaths[left[0].key] >= _ATTEMPTS:
-                self.progress.fail(left[0], f"{_ATTEMPTS} workers died on it, the last one {how}")
-                left = left[1:]
-        self.plan.put_back(left)
+        at, later = [], [spec for job in list(worker.jobs)[1:] for spec in job.values()]
+        if worker.jobs:
+            at = list(worker.jobs[0].values())
+        if len(at) == 1 and worker.platform:
+            # It had nothing else: that run may have brought it down. Of several any may have, so each goes out alone.
+            self.deaths[at[0].key] += 1
+            if self.deaths[at[0].key] >= _ATTEMPTS:
+                self.progress.fail(at.pop(), f"{_ATTEMPTS} workers died on it, the last one {how}")
+        self.plan.put_back(later)
+        self.plan.put_back(at, alone=True)
         if len(self.plan) and len(self.workers) < self.engine.workers:
             self._hire()
 
