@@ -113,6 +113,18 @@ def test_finite_size_against_memories(d, p, memories):
     assert off < 4 * error + 0.005 and off < limit_off / 2
 
 
+@pytest.mark.parametrize("d, p", [(20, 2), (20, 5), (40, 10), (50, 20)])
+def test_few_associations_fail_less_often_than_the_law_says(d, p):
+    """Given the query, a rival's share in it is bounded, which counts when there are few."""
+    random, failed, memories = np.random.default_rng(p), 0, 40_000 // p
+    for _ in range(memories):
+        outputs, inputs = random.standard_normal((2, p, d))
+        failed += np.sum((outputs @ (outputs.T @ inputs) @ inputs.T).argmax(axis=0) != np.arange(p))
+    share, law = failed / (memories * p), finite_failure(p, d)
+    error = np.sqrt(law / (memories * p)) * 2  # failures of one memory come together
+    assert law / 4 < share + 4 * error and share - 4 * error < law < share + 4 * error + 0.01
+
+
 @pytest.mark.parametrize("d, p", [(1, 5), (2, 2), (20, 40), (50, 30), (500, 12_000)])
 def test_finite_size_against_sampling(d, p):
     random, count = np.random.default_rng(1), 400_000

@@ -136,7 +136,8 @@ function drawSpectrum({ kappa }) {
 }
 
 function drawScores({ d, p, p_c }) {
-  const full = Math.max(2, Math.round(p_c)), laws = theory.scoreLaws(full), mean = theory.hebbianMean(p, d);
+  const full = Math.max(2, Math.round(p_c)), laws = theory.scoreLaws(full);
+  const { mean, deviation } = theory.hebbianScores(p, d);
   element("scores-note").textContent =
     `At capacity, here ${grouped(full)} facts, a target scores as much as the best of its rivals: no room is left.`;
   const seen = mean < 9, end = seen ? Math.max(7, Math.ceil(mean + 3)) : 7;
@@ -150,7 +151,8 @@ function drawScores({ d, p, p_c }) {
     plot.area(points, kind);
     plot.curve(points, kind);
   }
-  if (seen) plot.curve(rival.map(([t]) => [t, theory.normal(t - mean)]), "hebbian dashed");
+  const hebbianLaw = (t) => theory.normal((t - mean) / deviation) / deviation;
+  if (seen) plot.curve(rival.map(([t]) => [t, hebbianLaw(t)]), "hebbian dashed");
   else plot.mark(mean, `Hebb’s targets around ${significant(mean, 3)}`, "hebbian", 0);
   const hebbian = `targets of Hebb’s rule around ${significant(mean, 3)}`;
   plot.show(`Laws of scores at capacity, ${grouped(full)} facts; ${hebbian}.`);

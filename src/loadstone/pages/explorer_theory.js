@@ -163,7 +163,12 @@ function makeTheory(tables) {
 
   // --- hebbian.py ---
 
-  const hebbianMean = (p, d) => Math.sqrt(Math.log(p) / load(p, d));
+  /** Mean and deviation of a target's score, in units of the deviation of other scores. */
+  function hebbianScores(p, d) {
+    const off = p + 2 * d + 2;
+    return { mean: d / Math.sqrt(off), deviation: Math.sqrt((p + 4 * d + 3) / off) };
+  }
+
   const normal = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
 
   // The logarithm of -log Phi is smooth enough to be read between the places of its table.
@@ -329,7 +334,7 @@ function makeTheory(tables) {
   }
 
   return {
-    predict, mergeLaw, probabilityStorable, capacityAssociations, rank, hebbianMean, normal, transition,
+    predict, mergeLaw, probabilityStorable, capacityAssociations, rank, hebbianScores, normal, transition,
     scoreLaws, spectrumAtCapacity, spectrumInitial,
   };
 }

@@ -91,8 +91,8 @@ def finite_failure(p: int, d: int) -> float:
 
 
 def finite_accuracy(p: int, d: int) -> float:
-    """Expected share of p associations that the Hebbian rule recalls in dimension d: within half a percent from d = 20
-    on (`tests/theory/test_hebbian_law.py`)."""
+    """Expected share of p associations that the Hebbian rule recalls in dimension d, from d = 20 on to 0.005, below
+    p = d to 0.01: there few rivals share the query, and failures are rarer than this says, up to three times."""
     return 1 - finite_failure(p, d)
 
 
