@@ -179,3 +179,23 @@ def test_products_around_a_pass_against_float64(n, precision):
     ):
         assert ours.dtype == jnp.float32
         assert np.linalg.norm(ours - exact) <= tolerance * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e6])
+def test_products_in_float16_keep_the_bits_of_small_and_large_slopes(size):
+    random = np.random.default_rng(0)
+    slopes, inputs = size * random.standard_normal((300, 5)), random.standard_normal((300, 4))
+    found = crossed(jnp.asarray(slopes, jnp.float32), jnp.asarray(inputs, jnp.float32), "float16")
+    assert np.linalg.norm(found - slopes.T @ inputs) < 2.0**-11 * np.linalg.norm(slopes.T @ inputs)
+    nothing = crossed(jnp.zeros((300, 5)), jnp.asarray(inputs, jnp.float32), "float16")
+    assert not np.asarray(nothing).any()
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16"])
+def test_a_perfect_memory_has_no_slope_in_any_precision(precision):
+    # Two facts in a memory so large that each target takes all the weight.
+    outputs = random_queries(2, 6, 1.0)
+    problem = facts(np.eye(2, 6), np.asarray(outputs))
+    weights = jnp.asarray(200 * (outputs.T @ np.eye(2, 6)) @ np.diag([1, 1, 0, 0, 0, 0]), jnp.float32)
+    recall, gradient = problem.descend(weights, precision)
+    assert recall.stored.all() and np.abs(gradient).max() < 1e-7

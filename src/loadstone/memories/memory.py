@@ -56,7 +56,7 @@ class Factored:
         times, summed = partial(dense, precision=precision), partial(crossed, precision=precision)
         hidden = times(problem.inputs, self.right)
         recall = problem.recall(times(hidden, self.left.T), precision)
-        slope = recall.pull - problem.target_outputs
+        slope = recall.pull - problem.pulled_targets(precision)
         gradients = summed(slope, hidden), summed(problem.inputs, times(slope, self.left))
         return recall, Factored(*(part / problem.associations for part in gradients))
 

@@ -61,6 +61,10 @@ class Facts(Problem):
             return shared_cpu.fused_descend(weights, self.inputs, self.outputs, self.targets)
         return super().descend(weights, precision)
 
+    def pulled_targets(self, precision: str) -> Float[Array, "n d"]:
+        rounded = self.outputs.astype(precision) if precision in ("float16", "bfloat16") else self.outputs
+        return rounded.astype(self.outputs.dtype)[self.targets]
+
     def _runs_fused(self, operand: Float[Array, "..."], precision: str) -> bool:
         singles = precision == "float32" and operand.dtype == self.inputs.dtype == self.outputs.dtype == jnp.float32
         return singles and self.count is None and shared_cpu.available()

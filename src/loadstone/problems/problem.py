@@ -36,8 +36,12 @@ class Problem(Protocol):
     def descend(self, weights: Float[Array, "d d"], precision: str = "float32") -> tuple[Recall, Float[Array, "d d"]]:
         """One pass with the queries W e, and the gradient of its mean loss with respect to W."""
         recall = self.recall(dense(self.inputs, weights.T, precision), precision)
-        slope = recall.pull - self.target_outputs
+        slope = recall.pull - self.pulled_targets(precision)
         return recall, crossed(slope, self.inputs, precision) / self.associations
+
+    def pulled_targets(self, precision: str) -> Float[Array, "n d"]:
+        """The target outputs, rounded as those are that pull: a perfect memory has slopes of exactly zero."""
+        return self.target_outputs
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         """All scores of a few associations, given by their rows. The target of row mu is at `targets[mu]`."""

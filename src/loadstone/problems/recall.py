@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Float16, Int
 
 #: How the products of a pass are made. Sums are kept in float32 (float64 for float64 queries) in every case.
 PRECISIONS = ("float32", "tf32", "float16", "bfloat16")
@@ -69,8 +69,20 @@ def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Flo
     if precision == "float32":
         return exact(a, b)
     if precision == "float16":
-        return product(a, b, (((1,), (0,)), ((), ())), precision)
+        return _half_product(a, b, (((1,), (0,)), ((), ())))
     return jnp.matmul(a, b, precision=lax.Precision.DEFAULT)
+
+
+def _half_product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple) -> Float[Array, "..."]:
+    """Operands in float16, each times a power of two: slopes get small as a whole, and would lose their bits."""
+    (left, one), (right, other) = _scaled(a), _scaled(b)
+    return lax.dot_general(left, right, dimensions, preferred_element_type=jnp.float32) * (one * other)
+
+
+def _scaled(a: Float[Array, "..."]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
+    top = jnp.max(jnp.abs(a))
+    exponent = jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9
+    return (a * jnp.exp2(-exponent)).astype(jnp.float16), jnp.exp2(exponent)
 
 
 #: Rows of a block of `crossed`.
@@ -85,7 +97,7 @@ def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> F
     rest = -a.shape[0] % _CROSSED_ROWS if a.shape[0] > _CROSSED_ROWS else 0
     filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
     blocks = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
-    return product(*blocks, (((1,), (1,)), ((0,), (0,))), precision).sum(axis=0)
+    return _half_product(*blocks, (((1,), (1,)), ((0,), (0,)))).sum(axis=0)
 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:
