@@ -62,13 +62,22 @@ def test_a_batch_that_fails_is_tried_one_by_one(tmp_path, monkeypatch):
     assert "RESOURCE_EXHAUSTED" in reports[2]["why"]
 
 
-def test_a_disk_that_cannot_be_written_stops_the_job(tmp_path, monkeypatch):
-    def full(store, record):
-        raise OSError(28, "No space left on device")
+def full(store, record):
+    raise OSError(28, "No space left on device")
 
+
+def test_a_disk_that_cannot_be_written_stops_the_job(tmp_path, monkeypatch):
     monkeypatch.setattr(Store, "put", full)
     with pytest.raises(OSError, match="No space left"):
         run(SPECS, tmp_path)
+
+
+def test_an_error_of_writing_is_heard_even_if_the_rest_is_there(tmp_path, monkeypatch):
+    for record in perform(SPECS[1:]):
+        Store(tmp_path).put(record)
+    monkeypatch.setattr(Store, "put", full)
+    with pytest.raises(OSError, match="No space left"):
+        job.run_job([spec.identity() for spec in SPECS], tmp_path)
 
 
 def test_what_is_begun_needs_no_device_to_be_finished(monkeypatch):

@@ -13,6 +13,7 @@ import pytest
 from loadstone.cli.predict import MODEL_WIDTHS, _rows
 from loadstone.figures.style import COLOURS, PREDICTION, TARGET
 from loadstone.pages.explorer import explorer_page
+from loadstone.theory.hebbian import score_moments
 from loadstone.theory.prediction import predict
 from loadstone.theory.scores import rival_density, target_density
 from loadstone.theory.spectra import at_capacity, initial_factored
@@ -82,6 +83,13 @@ def test_numbers_are_those_of_the_theory(page):
                 assert value is None and kappa < 1
                 continue
             assert value == pytest.approx(expected[name], rel=1e-8, abs=NOISE.get(name, 0)), (d, p, kappa, name)
+
+
+def test_hebbian_scores_have_the_moments_of_the_theory(page):
+    for d, p, _ in SIZES:
+        found = page.evaluate("([p, d]) => theory.hebbianScores(p, d)", [p, d])
+        _, mean, deviation = score_moments(p, d)
+        assert (found["mean"], found["deviation"]) == pytest.approx((mean, deviation), rel=1e-12)
 
 
 def test_words_are_those_of_the_command(page):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import jax
@@ -61,21 +62,18 @@ def run_job(
         report(spec, done=False, why=why)
 
     with ThreadPoolExecutor(1) as writer:
-        last: Future | None = None
+        last: Future = writer.submit(lambda: None)
         for first in range(0, len(specs), size):
             batch = specs[first : first + size]
-            there = [(spec, record) for spec in batch if (record := recorded(spec, store))]
-            for spec, record in there:
-                last = writer.submit(report, spec, done=True, status=record.result.get("status"))
-            batch = [spec for spec in batch if spec not in dict(there)]
-            if not batch:
-                continue
-            for task in _attempt(batch, limit, keep, give_up):
-                if last:
-                    last.result()
+            there = {spec: record for spec in batch if (record := recorded(spec, store))}
+            tasks = [
+                partial(report, spec, done=True, status=record.result.get("status")) for spec, record in there.items()
+            ]
+            missing = [spec for spec in batch if spec not in there]
+            for task in chain(tasks, _attempt(missing, limit, keep, give_up) if missing else ()):
+                last.result()  # one at a time, and none of their errors is lost
                 last = writer.submit(task)
-        if last:
-            last.result()
+        last.result()
     return reports
 
 
