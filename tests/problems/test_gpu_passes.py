@@ -10,6 +10,7 @@ from jax import lax
 from loadstone.problems.counters import stream_key
 from loadstone.problems.embeddings import own_vectors
 from loadstone.problems.passes import gpu, own_gpu, shared_hopper
+from loadstone.problems.recall import Recall
 
 NAMES = ("target", "rival", "logsumexp", "pull")
 
@@ -39,12 +40,19 @@ def test_stored_outputs(p, d, dtype):
     random, first = np.random.default_rng(p), 2
     queries = (0.3 * random.standard_normal((p - first, d))).astype(np.float32)
     outputs = random.standard_normal((p - first, d, p)).astype(dtype)
-    # What lies beyond must not be read: NaN would spread.
-    padded = np.pad(outputs, ((0, 2), (0, 0), (0, 9)), constant_values=np.nan)
+    # What lies beyond must not count, however high it scores.
+    padded = np.pad(outputs, ((0, 2), (0, 0), (0, 9)), constant_values=1e4)
     asked = np.pad(queries, ((0, 2), (0, 0)))
     found = own_gpu.stored_recall(jnp.int32(p), jnp.int32(first), jnp.asarray(asked), jnp.asarray(padded), True)
     expected = reference(queries, outputs.transpose(0, 2, 1), first + np.arange(p - first))
     agree([part[:-2] for part in found], expected, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "components, row_bytes, tile", [(160, 2064 * 4, 128), (160, 3072 * 4, 64), (320, 2064 * 4, 64), (64, 64, 128)]
+)
+def test_tiles_are_long_where_rows_begin_within_a_line(components, row_bytes, tile):
+    assert own_gpu._stored_tile(components, row_bytes) == tile
 
 
 @pytest.mark.parametrize("p, d", [(5, 3), (33, 75)])
@@ -74,13 +82,58 @@ def test_parts_are_powers_of_two_that_hold_all_components(components):
     assert all(width & (width - 1) == 0 for width in widths) and components <= sum(widths) < 2 * components + 16
 
 
-@pytest.mark.parametrize("width, batch", [(64, 1), (192, 5), (320, 1), (448, 1), (512, 2)])
-def test_the_hopper_kernel_compiles_up_to_the_gpu(width, batch):
-    shapes = (batch, 2), (batch, 256, width), (batch, 384, width), (batch, 256)
+@pytest.mark.parametrize("width, batch, n", [(64, 1, 256), (192, 5, 256), (320, 1, 256), (512, 2, 256)])
+@pytest.mark.parametrize("times", [1, 128])
+def test_the_hopper_kernel_compiles_up_to_the_gpu(width, batch, n, times):
+    shapes = (batch, 2), (batch, times * n, width), (batch, 384, width), (batch, times * n)
     kinds = jnp.int32, jnp.float16, jnp.float16, jnp.int32
     operands = [jax.ShapeDtypeStruct(shape, kind) for shape, kind in zip(shapes, kinds)]
     lowered = jax.jit(shared_hopper.batch_recall).trace(*operands).lower(lowering_platforms=("cuda",))
     assert "mosaic_gpu" in lowered.as_text()
+
+
+@pytest.mark.parametrize(
+    "asked, count, workers", [(448, 448, 5), (400, 449, 5), (390, 1000, 4), (64, 70, 3), (320, 320, 5)]
+)
+@pytest.mark.parametrize("size", [64, 128])
+def test_blocks_that_two_workers_share_are_put_together(asked, count, workers, size):
+    """The kernel by hand: every worker goes through its share tile by tile, and what nobody writes is NaN."""
+    d, random = 6, np.random.default_rng(asked)
+    n = 512
+    queries, outputs = random.standard_normal((n, d)), random.standard_normal((count, d))
+    targets = random.integers(0, count, n)
+    shape = (n,), (workers, 2, size)
+    whole, parts = ([np.full(one, np.nan)] * 3 + [np.full((*one, d), np.nan)] for one in shape)
+    whole, parts = ([part.copy() for part in one] for one in (whole, parts))
+    passed = np.zeros((-(-asked // size), -(-count // 64)), int)
+    for worker in range(workers):
+        begin, end, tiles, busy = map(int, shared_hopper.share(worker, asked, count, size, workers))
+        for block in range(begin // tiles, -(-end // tiles)) if worker < busy else ():
+            low, high = max(begin - block * tiles, 0), min(end - block * tiles, tiles)
+            passed[block, low:high] += 1
+            rows, columns = slice(block * size, (block + 1) * size), slice(64 * low, 64 * high)
+            found = of_columns(queries[rows], outputs[columns], targets[rows] - 64 * low)
+            for name in range(4):
+                if high - low == tiles:
+                    whole[name][rows] = found[name]
+                else:
+                    assert np.isnan(parts[name][worker, 0 if low else 1]).all()
+                    parts[name][worker, 0 if low else 1] = found[name]
+    assert (passed == 1).all()
+    as_recall = [Recall(*(jnp.asarray(part, jnp.float32) for part in one)) for one in (whole, parts)]
+    whole = Recall(*(part[None] for part in as_recall[0]))
+    found = shared_hopper.joined(jnp.asarray([asked, count], jnp.int32), whole, as_recall[1])
+    expected = reference(queries[:asked], np.broadcast_to(outputs, (asked, count, d)), targets[:asked])
+    agree([part[0, :asked] for part in found], expected, 1e-5)
+
+
+def of_columns(queries, outputs, targets):
+    """Recall against some of the outputs: the target may not be among them."""
+    scores = queries @ outputs.T
+    own = np.arange(len(outputs))[None] == targets[:, None]
+    target, rival = (np.where(mask, scores, -np.inf).max(axis=1) for mask in (own, ~own))
+    total = np.exp(scores).sum(axis=1)
+    return target, rival, np.log(total), np.exp(scores) @ outputs / total[:, None]
 
 
 def stand_in(counts, queries, outputs, targets):

@@ -7,7 +7,7 @@ runs share them: a store holds each once.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -188,12 +188,20 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
 }
 
 
+#: Several at a time: all, and what the paper itself has run ('accuracy' holds 'equivalence', 'loss' and 'phase').
+GROUPS: dict[str, tuple[str, ...]] = {
+    "all": tuple(CATALOGUE),
+    "paper": ("accuracy", "spectra", "scores", "initial-spectra", "hebbian"),
+}
+
+
 def named_sweep(name: str, scale: str = "quick") -> list[Spec]:
-    """The specs of one figure, or of all with the name 'all'; what occurs twice is run once."""
+    """The specs of one figure or of a group of them; what occurs twice is run once."""
     choice("scale", scale, SCALES)
-    if name != "all" and name not in CATALOGUE:
-        raise ValueError(f"{name!r} is not in the catalogue{_suggestion(name)}; it has all, {', '.join(CATALOGUE)}.")
-    names: Iterable[str] = CATALOGUE if name == "all" else (name,)
+    if name not in CATALOGUE and name not in GROUPS:
+        known = ", ".join((*GROUPS, *CATALOGUE))
+        raise ValueError(f"{name!r} is not in the catalogue{_suggestion(name)}; it has {known}.")
+    names = GROUPS.get(name, (name,))
     return list(dict.fromkeys(spec for one in names for spec in CATALOGUE[one](scale)))
 
 

@@ -23,8 +23,12 @@ from loadstone.problems.counters import Key, fold, threefry
 from loadstone.problems.embeddings import normal_table, table_place
 from loadstone.problems.recall import Recall
 
-#: Outputs in a tile and warps of a program, by what is done; measured on an H200.
-_STORED, _MADE = {"tile": 64, "warps": 4}, {"tile": 16, "warps": 4}
+#: Warps of a program, and outputs in a tile that is made; measured on an H200.
+_WARPS, _MADE = 4, 16
+#: Bytes that a thread reads at once, and that the memory delivers at once.
+_READ, _LINE = 16, 128
+#: So many components in a tile fit into the registers.
+_MOST_IN_TILE = 160 * 32 * _WARPS
 #: The smallest part.
 _LEAST = 16
 
@@ -38,14 +42,15 @@ def stored_recall(
 ) -> Recall:
     """Recall of each query against its own first `count` outputs; association `first + row` has its target there.
 
-    All is computed in float32, whatever the outputs are stored in.
+    All is computed in float32, whatever the outputs are stored in. Outputs from `count` on must be finite.
     """
     rows, d, m = outputs.shape
-    widths = _widths(d)
-    kernel = functools.partial(_stored_kernel, d=d, widths=widths, tile=_STORED["tile"])
+    widths, size = _widths(d), outputs.dtype.itemsize
+    tile = _stored_tile(sum(widths), m * size)
+    kernel = functools.partial(_stored_kernel, widths=widths, tile=tile, group=_READ // size)
     scalar = pl.BlockSpec((), lambda row: ())
     own = pl.BlockSpec((None, d, m), lambda row: (row, 0, 0))
-    call = _call(kernel, rows, widths, _STORED["warps"], interpret, [scalar, scalar, own])
+    call = _call(kernel, rows, widths, interpret, [scalar, scalar, own])
     *numbers, pull = call(count, first, outputs, _filled(queries, sum(widths)))
     return Recall(*numbers, pull[:, :d])
 
@@ -60,11 +65,11 @@ def made_recall(
     # Components j and j + ceil(d/2) share a block of random bits: each part has the first, then the second half of it.
     half = (d + 1) // 2
     widths = _widths(half)
-    kernel = functools.partial(_made_kernel, widths=widths, tile=_MADE["tile"])
+    kernel = functools.partial(_made_kernel, widths=widths, tile=_MADE)
     centre, slope = (jnp.asarray(column) for column in normal_table())
     table, pair = pl.BlockSpec(centre.shape, lambda row: (0,)), pl.BlockSpec((None, 2), lambda row: (row, 0))
     specs = [pl.BlockSpec((), lambda row: ()), pair, table, table]
-    call = _call(kernel, rows, widths * 2, _MADE["warps"], interpret, specs)
+    call = _call(kernel, rows, widths * 2, interpret, specs)
     halves = [_filled(part, sum(widths)) for part in (queries[:, :half], queries[:, half:])]
     *numbers, pull = call(count, keys, centre, slope, jnp.concatenate(halves, axis=1))
     return Recall(*numbers, jnp.concatenate([pull[:, :half], pull[:, sum(widths) :][:, : d - half]], axis=1))
@@ -78,11 +83,16 @@ def _widths(components: int) -> tuple[int, ...]:
     return (one,) if rest == 0 or one <= two else (largest, two - largest)
 
 
+def _stored_tile(components: int, row_bytes: int) -> int:
+    """Outputs in a tile. Rows that begin within a line of memory are read in longer pieces, which have fewer ends."""
+    return 64 if row_bytes % _LINE == 0 or 128 * components > _MOST_IN_TILE else 128
+
+
 def _filled(vectors: Float32[Array, "rows d"], width: int) -> Float32[Array, "rows width"]:
     return jnp.pad(vectors, ((0, 0), (0, width - vectors.shape[1])))
 
 
-def _call(kernel, rows: int, widths: Sequence[int], warps: int, interpret: bool, in_specs: list):
+def _call(kernel, rows: int, widths: Sequence[int], interpret: bool, in_specs: list):
     row, one = jax.ShapeDtypeStruct((rows,), jnp.float32), pl.BlockSpec((None,), lambda row: (row,))
     vector = pl.BlockSpec((None, sum(widths)), lambda row: (row, 0))
     return pl.pallas_call(
@@ -91,28 +101,28 @@ def _call(kernel, rows: int, widths: Sequence[int], warps: int, interpret: bool,
         in_specs=[*in_specs, vector],
         out_specs=(one, one, one, vector),
         out_shape=(row, row, row, jax.ShapeDtypeStruct((rows, sum(widths)), jnp.float32)),
-        compiler_params=plgpu.CompilerParams(num_warps=warps, num_stages=3),
+        compiler_params=plgpu.CompilerParams(num_warps=_WARPS, num_stages=3),
         interpret=interpret,
     )
 
 
-def _stored_kernel(
-    count_ref, first_ref, output_ref, query_ref, *results, d: int, widths: tuple[int, ...], tile: int
-) -> None:
-    count, row = count_ref[()], pl.program_id(0)
+def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths, tile: int, group: int) -> None:
+    count, row, (d, m) = count_ref[()], pl.program_id(0), output_ref.shape
     starts = [sum(widths[:place]) for place in range(len(widths))]
 
     def tile_of(start, column):
         parts = []
         for first, width in zip(starts, widths):
-            mask = ((first + jnp.arange(width)) < d)[:, None] & (column < count)[None, :]
+            # Outputs from `count` on are read too, and get no weight: a limit known only at run time would have each
+            # number read by itself.
+            mask = ((first + jnp.arange(width)) < d)[:, None] & (column < m)[None, :]
             # A start that is known only at run time lets the slice reach beyond d, where it is masked.
             there = output_ref.at[pl.ds(first + row * 0, width), pl.ds(start, tile)]
             parts.append(plgpu.load(there, mask=mask, other=0.0))
         return parts
 
     queries = [query_ref[pl.ds(first, width)] for first, width in zip(starts, widths)]
-    _write(results, widths, _stream(tile_of, queries, count, first_ref[()] + row, tile))
+    _write(results, widths, _stream(tile_of, queries, count, first_ref[()] + row, tile, group))
 
 
 def _made_kernel(
@@ -137,11 +147,14 @@ def _made_kernel(
 
     half = sum(widths)
     queries = [query_ref[pl.ds(base + start, width)] for base in (0, half) for start, width in zip(starts, widths)]
-    _write(results, widths * 2, _stream(tile_of, queries, count, pl.program_id(0), tile))
+    _write(results, widths * 2, _stream(tile_of, queries, count, pl.program_id(0), tile, tile))
 
 
-def _stream(tile_of, queries, count, place, tile: int):
-    """All tiles past one query, which comes in parts: target, rival, logsumexp, and the pull in the same parts."""
+def _stream(tile_of, queries, count, place, tile: int, group: int):
+    """All tiles past one query, which comes in parts: target, rival, logsumexp, and the pull in the same parts.
+
+    Weighted outputs are summed `group` at a time, those of one thread; the sum over threads waits until the end.
+    """
 
     def consume(step, carry):
         target, rival, total, pulls = carry
@@ -154,15 +167,17 @@ def _stream(tile_of, queries, count, place, tile: int):
         rival = jnp.maximum(rival, jnp.max(jnp.where(own, -jnp.inf, scores)))
         top = jnp.maximum(target, rival)
         shrink, weights = jnp.exp(before - top), jnp.exp(scores - top)
-        pulls = tuple(pull * shrink + (part * weights[None, :]).sum(axis=1) for pull, part in zip(pulls, parts))
+        weighted = ((part * weights[None, :]).reshape(-1, tile // group, group) for part in parts)
+        pulls = tuple(pull * shrink + part.sum(axis=2) for pull, part in zip(pulls, weighted))
         return target, rival, total * shrink + weights.sum(), pulls
 
     lowest, tiles = jnp.float32(-jnp.inf), lax.div(count + (tile - 1), tile)
     # An association from `count` on is padding: it has no target and passes no tile.
     tiles = jnp.where(place < count, tiles, 0)
-    start = lowest, lowest, jnp.float32(0), tuple(jnp.zeros_like(query) for query in queries)
+    nothing = tuple(jnp.zeros((query.shape[0], tile // group), jnp.float32) for query in queries)
+    start = lowest, lowest, jnp.float32(0), nothing
     target, rival, total, pulls = lax.fori_loop(0, tiles, consume, start)
-    return target, rival, jnp.maximum(target, rival) + jnp.log(total), [pull / total for pull in pulls]
+    return target, rival, jnp.maximum(target, rival) + jnp.log(total), [pull.sum(axis=1) / total for pull in pulls]
 
 
 def _leading_zeros(words: UInt32[Array, "..."]) -> UInt32[Array, "..."]:

@@ -6,6 +6,11 @@ the other is at its exponentials; a third one fetches tiles. The pull of 64 quer
 warpgroup for up to 256 components; beyond that both warpgroups work on the same queries and each keeps half of the
 components. They then make the same scores twice, which costs less than to exchange them.
 
+Many queries make more blocks than the chip runs at a time, and the last round of them would leave most of it idle. So
+there is one worker for each processor of the chip instead, and each takes an equal share of all tiles of all blocks,
+one after another. Where a share ends within a block, its worker and the next have a part of that block each, and the
+parts are put together afterwards.
+
 Operands are float16, sums float32. How many rows count is read when the kernel runs: arrays may be longer, and sizes
 that differ only in that share one compiled program.
 """
@@ -60,9 +65,7 @@ def _one(counts, queries, outputs, targets):
 @_one.def_vmap
 def _several(size, batched, *operands):
     """A batch is one launch: small problems alone would leave most of the chip idle."""
-    whole = [
-        part if has else jnp.broadcast_to(part[None], (size, *part.shape)) for part, has in zip(operands, batched)
-    ]
+    whole = [part if has else jnp.broadcast_to(part[None], (size, *part.shape)) for part, has in zip(operands, batched)]
     return tuple(batch_recall(*whole)), (True,) * 4
 
 
@@ -75,107 +78,168 @@ def batch_recall(
     """The kernel itself: n and m are multiples of 128, width of 64."""
     batch, n, width = queries.shape
     split = width > MOST_SHARED // 2
-    row = jax.ShapeDtypeStruct((batch, n), jnp.float32)
+    size = _QUERIES if split else 2 * _QUERIES
+    # A batch has too few blocks of each problem for that.
+    shares = batch == 1 and n // size > processors()
+    workers = processors() if shares else n // size
     call = plgpu.kernel(
-        functools.partial(_block, width=width, split=split),
-        out_type=(row, row, row, jax.ShapeDtypeStruct((batch, n, width), jnp.float32)),
-        grid=(n // (_QUERIES if split else 2 * _QUERIES), batch),
-        grid_names=("tile", "problem"),
+        functools.partial(_block, width=width, split=split, shares=shares),
+        out_type=(*_results(width, batch, n), *(_results(width, workers, 2, size) if shares else ())),
+        grid=(workers, batch),
+        grid_names=("worker", "problem"),
         num_threads=3,
         thread_name="wg",
         compiler_params=plgpu.CompilerParams(approx_math=True),
     )
-    return Recall(*call(counts, queries, outputs, targets))
+    found = call(counts, queries, outputs, targets)
+    return joined(counts[0], Recall(*found[:4]), Recall(*found[4:])) if shares else Recall(*found)
 
 
-def _block(count_ref, query_ref, output_ref, target_ref, *results, width: int, split: bool) -> None:
-    """One block: it takes its shared memory, then its three warpgroups take their parts."""
+def processors() -> int:
+    """Of the chip; each has the memory for one block. Where the kernel is only compiled, those of an H200."""
+    return getattr(jax.devices()[0], "core_count", None) or 132
+
+
+def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, ...]:
+    row = jax.ShapeDtypeStruct(shape, jnp.float32)
+    return row, row, row, jax.ShapeDtypeStruct((*shape, width), jnp.float32)
+
+
+def share(worker, asked, count, size: int, workers: int) -> tuple[Int[Array, ""], ...]:
+    """Where the share of a worker begins and ends, in tiles of all blocks one after another, how many tiles a block
+    has, and how many workers have a share. No share is less than a block, so no block has more than two workers."""
+    tiles, blocks = lax.div(count + (_TILE - 1), _TILE), lax.div(asked + (size - 1), size)
+    busy = jnp.minimum(blocks, workers)
+    least, more = lax.div(tiles * blocks, busy), lax.rem(tiles * blocks, busy)
+    return *(place * least + jnp.minimum(place, more) for place in (worker, worker + 1)), tiles, busy
+
+
+def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
+    """`whole` with the blocks put in that two workers share: the one has its beginning as its second part, the next its
+    end as its first."""
+    workers, _, size = parts.target.shape
+    worker = jnp.arange(workers - 1, dtype=jnp.int32)
+    _, end, tiles, busy = share(worker, counts[0], counts[1], size, workers)
+    beginning, rest = Recall(*(part[:-1, 1] for part in parts)), Recall(*(part[1:, 0] for part in parts))
+    level = jnp.logaddexp(beginning.logsumexp, rest.logsumexp)
+    pull = sum(jnp.exp(part.logsumexp - level)[..., None] * part.pull for part in (beginning, rest))
+    target, rival = jnp.maximum(beginning.target, rest.target), jnp.maximum(beginning.rival, rest.rival)
+    shared = (worker + 1 < busy) & (lax.rem(end, tiles) > 0)
+    # Places beyond all blocks are dropped.
+    place = jnp.where(shared, lax.div(end, tiles), whole.target.shape[1] // size)
+    return Recall(*(
+        all_of_them.reshape(-1, *block.shape[1:]).at[place].set(block, mode="drop").reshape(all_of_them.shape)
+        for all_of_them, block in zip(whole, (target, rival, level, pull))
+    ))  # fmt: skip
+
+
+def _block(count_ref, query_ref, output_ref, target_ref, *results, width: int, split: bool, shares: bool) -> None:
+    """One worker: it takes its shared memory, then its three warpgroups take their parts."""
     # Half of the components must be whole swizzled columns.
     columns = width // 2 if split else width
     swizzle = 128 if columns % 64 == 0 else 64
     tiled = (plgpu.TilingTransform((8, swizzle // 2)), plgpu.SwizzleTransform(swizzle))
     crowd = 1 if split else 2
     pl.run_scoped(
-        functools.partial(_warpgroup, count_ref, query_ref, output_ref, target_ref, results, columns, split),
+        functools.partial(_warpgroup, count_ref, query_ref, output_ref, target_ref, results, columns, split, shares),
         plgpu.SMEM((crowd, _QUERIES, width), jnp.float16, transforms=tiled),
         plgpu.SMEM((_SLOTS, _TILE, width), jnp.float16, transforms=tiled),
         plgpu.SMEM((2, _QUERIES, _CHUNK), jnp.float32),
         plgpu.SMEM((2, 3, _QUERIES), jnp.float32),
         plgpu.Barrier(num_barriers=crowd),
+        plgpu.Barrier(num_arrivals=2),
         plgpu.Barrier(num_barriers=_SLOTS),
         plgpu.Barrier(num_arrivals=2, num_barriers=_SLOTS),
         collective_axes="wg",
     )
 
 
-def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, split, *shared) -> None:
-    queries, tiles, chunk, rows, queries_there, filled, consumed = shared
-    problem, group = lax.axis_index("problem"), lax.axis_index("wg")
+def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, split, shares, *shared) -> None:
+    queries, tiles, chunk, rows, queries_there, queries_done, filled, consumed = shared
+    problem, group, worker = (lax.axis_index(name) for name in ("problem", "wg", "worker"))
     crowd = 1 if split else 2
-    first = lax.axis_index("tile") * (crowd * _QUERIES)
-    asked, count = count_ref[problem, 0], count_ref[problem, 1]
-    steps = lax.div(count + (_TILE - 1), _TILE)
+    size, count = crowd * _QUERIES, count_ref[problem, 1]
+    begin, end, steps, busy = share(worker, count_ref[problem, 0], count, size, lax.axis_size("worker"))
 
-    @pl.when((first < asked) & (group < 2))
+    @pl.when((worker < busy) & (group < 2))
     def _compute():
         plgpu.set_max_registers(232, action="increase")
-        mine = first + (0 if split else group * _QUERIES)
         place = lax.axis_index("wg") * (0 if split else 1)
-        plgpu.barrier_wait(queries_there.at[place])
-        theirs = target_ref.at[problem, pl.ds(mine, _QUERIES)]
-        own_column = plgpu.load(theirs, layout=plgpu.Layout.WGMMA.reduce(1), optimized=False, **_WHOLE)
-        part = pl.ds(group * columns, columns) if split else slice(None)
-        target, rival, total, pull = _stream(
-            queries.at[place], tiles, filled, consumed, steps, count, own_column, columns, part
-        )
-        top = jnp.maximum(target, rival)
-        level = top + jnp.log(total)
-        for index, values in enumerate((target, rival, level)):
-            rows[group, index] = values
-        pull = pull / lax.broadcast_in_dim(total, pull.shape, [0])
-        plgpu.commit_smem()
+        offset = place * _QUERIES
 
-        @pl.when((group == 0) | (not split))
-        def _():
-            for index, result in enumerate(results[:3]):
-                plgpu.copy_smem_to_gmem(rows.at[group, index], result.at[problem, pl.ds(mine, _QUERIES)])
-
-        start = group * columns if split else 0
-        for offset in range(0, columns, _CHUNK):
-            plgpu.wait_smem_to_gmem(0)
-            chunk[group] = pull[:, offset : offset + _CHUNK]
+        @pl.loop(lax.div(begin, steps), lax.div(end - 1, steps) + 1)
+        def _(block):
+            low = jnp.maximum(begin - block * steps, 0)
+            high = jnp.minimum(end - block * steps, steps)
+            mine = block * size + offset
+            plgpu.barrier_wait(queries_there.at[place])
+            theirs = target_ref.at[problem, pl.ds(mine, _QUERIES)]
+            own_column = plgpu.load(theirs, layout=plgpu.Layout.WGMMA.reduce(1), optimized=False, **_WHOLE)
+            part = pl.ds(group * columns, columns) if split else slice(None)
+            target, rival, total, pull = _stream(
+                queries.at[place], tiles, filled, consumed, (low, high, block * steps - begin), count, own_column,
+                columns, part,
+            )  # fmt: skip
+            plgpu.barrier_arrive(queries_done)
+            top = jnp.maximum(target, rival)
+            level = top + jnp.log(total)
+            for index, values in enumerate((target, rival, level)):
+                rows[group, index] = values
+            pull = pull / lax.broadcast_in_dim(total, pull.shape, [0])
             plgpu.commit_smem()
-            there = results[3].at[problem, pl.ds(mine, _QUERIES), pl.ds(start + offset, _CHUNK)]
-            plgpu.copy_smem_to_gmem(chunk.at[group], there)
-        plgpu.wait_smem_to_gmem(0)
 
-    @pl.when((first < asked) & (group == 2))
+            def send(source, kind, *component):
+                """To the place of the block among all, or to that of a part of it."""
+                whole = results[kind].at[problem, pl.ds(mine, _QUERIES), *component]
+                if not shares:
+                    plgpu.copy_smem_to_gmem(source, whole)
+                    return
+                piece = jnp.where(low > 0, 0, 1)
+                part = results[4 + kind].at[worker, piece, pl.ds(offset, _QUERIES), *component]
+                pl.when(high - low == steps)(lambda: plgpu.copy_smem_to_gmem(source, whole))
+                pl.when(high - low < steps)(lambda: plgpu.copy_smem_to_gmem(source, part))
+
+            @pl.when((group == 0) | (not split))
+            def _():
+                for index in range(3):
+                    send(rows.at[group, index], index)
+
+            start = group * columns if split else 0
+            for first in range(0, columns, _CHUNK):
+                plgpu.wait_smem_to_gmem(0)
+                chunk[group] = pull[:, first : first + _CHUNK]
+                plgpu.commit_smem()
+                send(chunk.at[group], 3, pl.ds(start + first, _CHUNK))
+            plgpu.wait_smem_to_gmem(0)
+
+    @pl.when((worker < busy) & (group == 2))
     def _fetch():
         plgpu.set_max_registers(40, action="decrease")
-        for place in range(crowd):
-            mine = query_ref.at[problem, pl.ds(first + place * _QUERIES, _QUERIES)]
-            plgpu.copy_gmem_to_smem(mine, queries.at[place], queries_there.at[place])
 
-        def fetch(step, slot):
+        @pl.loop(begin, end)
+        def _(place):
+            block, passed = lax.div(place, steps), place - begin
+            step, slot = place - block * steps, lax.rem(passed, jnp.int32(_SLOTS))
+
+            @pl.when((passed == 0) | (step == 0))
+            def _():
+                pl.when(passed > 0)(lambda: plgpu.barrier_wait(queries_done))
+                for which in range(crowd):
+                    mine = query_ref.at[problem, pl.ds(block * size + which * _QUERIES, _QUERIES)]
+                    plgpu.copy_gmem_to_smem(mine, queries.at[which], queries_there.at[which])
+
+            pl.when(passed >= _SLOTS)(lambda: plgpu.barrier_wait(consumed.at[slot]))
             tile = output_ref.at[problem, pl.ds(step * _TILE, _TILE)]
             plgpu.copy_gmem_to_smem(tile, tiles.at[slot], filled.at[slot])
 
-        for step in range(_SLOTS):
-            pl.when(step < steps)(functools.partial(fetch, step, step))
-
-        @pl.loop(_SLOTS, steps)
-        def _(step):
-            slot = lax.rem(step, jnp.int32(_SLOTS))
-            plgpu.barrier_wait(consumed.at[slot])
-            fetch(step, slot)
-
 
 def _stream(queries, tiles, filled, consumed, steps, count, own_column, columns, part):
-    """All tiles past the queries of one warpgroup: target, rival, sum of the weights, and the weighted outputs."""
+    """Tiles past the queries of one warpgroup: target, rival, sum of the weights, and the weighted outputs."""
+    low, high, before = steps
 
     def consume(step, carry):
         target, rival, total, pull = carry
-        slot = lax.rem(step, jnp.int32(_SLOTS))
+        slot = lax.rem(before + step, jnp.int32(_SLOTS))
         plgpu.barrier_wait(filled.at[slot])
 
         def make_scores(scores):
@@ -187,11 +251,11 @@ def _stream(queries, tiles, filled, consumed, steps, count, own_column, columns,
         column = plgpu.broadcasted_iota(jnp.int32, shape, 1, layout=plgpu.Layout.WGMMA) + step * _TILE
         scores = jnp.where(column < count, scores, -jnp.inf)
         own = column == lax.broadcast_in_dim(own_column, shape, [0])
-        before = jnp.maximum(target, rival)
+        last = jnp.maximum(target, rival)
         target = jnp.maximum(target, jnp.where(own, scores, -jnp.inf).max(axis=1))
         rival = jnp.maximum(rival, jnp.where(own, -jnp.inf, scores).max(axis=1))
         top = jnp.maximum(target, rival)
-        shrink = jnp.exp2((before - top) * _LOG2E)
+        shrink = jnp.exp2((last - top) * _LOG2E)
         weights = jnp.exp2(scores * _LOG2E - lax.broadcast_in_dim(top * _LOG2E, shape, [0]))
         total = total * shrink + weights.sum(axis=1)
         pull = pull * lax.broadcast_in_dim(shrink, pull.shape, [0])
@@ -208,4 +272,4 @@ def _stream(queries, tiles, filled, consumed, steps, count, own_column, columns,
     lowest = plgpu.layout_cast(jnp.full((_QUERIES,), -jnp.inf, jnp.float32), row)
     nothing = plgpu.layout_cast(jnp.zeros((_QUERIES,), jnp.float32), row)
     pull = plgpu.layout_cast(jnp.zeros((_QUERIES, columns), jnp.float32), matrix)
-    return lax.fori_loop(0, steps, consume, (lowest, lowest, nothing, pull))
+    return lax.fori_loop(low, high, consume, (lowest, lowest, nothing, pull))
