@@ -22,6 +22,15 @@ def test_all_is_the_union_and_names_each_run_once(scale):
         assert bool(named_sweep(name, scale)) == (name != "entropy") and set(named_sweep(name, scale)) <= set(whole)
 
 
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_group_of_the_paper_has_what_its_figures_show(scale):
+    paper = set(named_sweep("paper", scale))
+    # Where training is compared with theory at finite size is the paper's too; the exact stop rule there is not.
+    for name in set(PAPER) - {"finite-size"}:
+        assert set(named_sweep(name, scale)) <= paper
+    assert paper < set(named_sweep("all", scale))
+
+
 def test_the_papers_own_sizes():
     specs = named_sweep("equivalence", "paper")
     assert {(spec.problem, spec.d) for spec in specs} == (

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from loadstone.experiments import result
+from loadstone.experiments import run as running
 from loadstone.experiments.engines import job
 from loadstone.experiments.record import Record
 from loadstone.experiments.result import begin, perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.memories.training import Protocol
+from loadstone.memories.training import Protocol, train_batch
 
 SHORT = Protocol(steps=8, warmup=2)
 SPECS = [Spec("original", 6, 12, seed, protocol=SHORT) for seed in range(4)]
@@ -45,14 +46,15 @@ class Large:
 def test_a_batch_that_fails_is_tried_one_by_one(tmp_path, monkeypatch):
     sizes, held = [], weakref.WeakSet()
 
-    def refusing(specs, budget):
+    def refusing(specs, budget, together):
+        assert together == (4 if len(specs) > 1 else 1)
         sizes.append(len(specs))
         assert not held
         if len(specs) > 1 or specs[0].seed == 2:
             large = Large()
             held.add(large)
             raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: too large")
-        return begin(specs, budget)
+        return begin(specs, budget, together)
 
     monkeypatch.setattr(job, "begin", refusing)
     monkeypatch.setattr(job, "batch_size", lambda spec, platform: 4)
@@ -60,6 +62,20 @@ def test_a_batch_that_fails_is_tried_one_by_one(tmp_path, monkeypatch):
     assert not held  # nothing of the failed batch is alive when the first run is tried alone
     assert sizes == [4, 1, 1, 1, 1] and [report["done"] for report in reports] == [True, True, False, True]
     assert "RESOURCE_EXHAUSTED" in reports[2]["why"]
+
+
+def test_a_short_batch_is_filled_up_and_gives_the_same_records(tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 3)
+    monkeypatch.setattr(running, "train_batch", lambda *given: trained.append(len(given[0])) or train_batch(*given))
+    run(SPECS[:2], tmp_path / "filled")
+    run([SPECS[2]], tmp_path / "alone")
+    assert trained == [3, 1]
+    records = [Store(tmp_path / "filled").get(spec.key) for spec in SPECS[:2]]
+    monkeypatch.undo()
+    for record, alone in zip(records, perform(SPECS[:2])):
+        assert record.spec == alone.spec and record.result["steps"] == alone.result["steps"]
+        assert record.result["loss"] == pytest.approx(alone.result["loss"], rel=1e-4)
 
 
 def full(store, record):

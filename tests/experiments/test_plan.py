@@ -69,8 +69,8 @@ def test_seeds_and_loads_train_together_on_an_accelerator_only():
     other = [Spec("original", 50, p, seed) for p in (390, 300) for seed in range(4)]
     assert Plan(other + LONG).take(None, "gpu") == LONG + other and batch_size(LONG[0], "cpu") == 1
     assert len(Plan(LONG + LONGER).take(None, "gpu")) == 4
-    # Of another octave, rank or rule: another program.
-    for spec in (Spec("original", 50, 256), Spec("original", 50, 400, kappa=0.5), Spec("decoupled", 50, 400)):
+    # Of another size, rank or rule: another program.
+    for spec in (Spec("original", 50, 2049), Spec("original", 50, 400, kappa=0.5), Spec("decoupled", 50, 400)):
         assert program(spec, "gpu") != program(LONG[0], "gpu") == program(other[0], "gpu")
     assert program(other[0], "cpu") != program(LONG[0], "cpu") == LONG[0].shape
 

@@ -7,7 +7,7 @@ import pytest
 from loadstone.experiments.plan import padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
-from loadstone.measurements.scores import scores
+from loadstone.measurements.scores import _block, scores
 from loadstone.memories.memory import initial_memory
 from loadstone.memories.training import Protocol, train, train_batch
 from loadstone.problems.decoupled import decoupled
@@ -49,6 +49,14 @@ def test_training_and_measurements_are_the_same(form, kappa):
     assert second.first.rival == pytest.approx(first.first.rival, rel=1e-5) and len(second.first.others) == P - 1
 
 
+def test_scores_of_different_sizes_come_from_one_program():
+    before = _block._cache_size()
+    for p, most in ((30, 20 * ROWS), (18, 20 * ROWS), (12, 20 * ROWS)):
+        counts = scores(make("original", p=p, rows=ROWS), initial_memory(D, 1.0, 1), most).counts
+        assert counts.sum() == min(p, 20) * (p - 1)
+    assert _block._cache_size() == before + 1
+
+
 @pytest.mark.parametrize("form", ["original", "stored"])
 def test_problems_of_different_sizes_train_as_one_batch(form):
     sizes = ((1, 30), (2, 40), (3, 48))
@@ -73,7 +81,9 @@ def test_fewer_rows_than_associations_are_refused():
 def test_few_programs_serve_many_sizes_on_an_accelerator_and_none_is_padded_on_a_cpu():
     loads = [Spec("original", 500, p) for p in range(10_800, 24_700, 500)]
     assert {padded_rows(spec, "cpu") for spec in loads} == {None}
-    assert {padded_rows(spec, "gpu") for spec in loads} == {16_384, 32_768}
+    assert {padded_rows(spec, "gpu") for spec in loads} == {16_384, 24_576}
     decoupled_sizes = {padded_rows(Spec("decoupled", 150, p), "gpu") for p in range(1260, 2840, 20)}
     assert decoupled_sizes == {1536, 2048, 3072}
+    for problem, rows in (("original", 2048), ("decoupled", 512)):
+        assert {padded_rows(Spec(problem, 50, p), "gpu") for p in range(190, 420, 10)} == {rows}
     assert padded_rows(Spec("original", 1024, 60_000), "gpu") is None

@@ -14,7 +14,7 @@ ENGINES = ("local", "dask")
 
 
 def run(
-    grid: Annotated[str, typer.Argument(help="A grid (.toml), or a name of the catalogue such as accuracy or all.")],
+    grid: Annotated[str, typer.Argument(help="A grid (.toml), or a name of the catalogue: accuracy, paper, all...")],
     store: Annotated[str, typer.Option(help="Folder of the records; made if missing.")],
     scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
     engine: Annotated[str, typer.Option(help="local or dask.")] = "local",

@@ -147,7 +147,7 @@ def beyond(scale: str) -> list[Spec]:
     if scale == "quick":
         seeds, original, halves, made = 2, {60: (0.7, 0.9, 1.1)}, {30: (0.8, 1.1)}, {24: (0.8, 1.1)}
     else:
-        seeds, original = 2, {1024: (0.6, 0.7, 0.725, 0.75, 0.8), 2048: (0.6, 0.65, 0.7)}
+        seeds, original = 2, {1024: (0.6, 0.7, 0.725, 0.75, 0.8), 2048: (0.65, 0.7)}
         halves, made = {300: (0.6, 0.7, 0.75, 0.8)}, {400: (0.6, 0.7, 0.75, 0.8)}
     ways = [
         (original, {"problem": "original"}),

@@ -15,6 +15,8 @@ _BATCHES, _BATCH_PRODUCTS, _BATCH_NUMBERS = (25, 16, 8, 4, 2, 1), 4.2e10, 5e8
 _LARGE = 450_000
 #: Above this d a run is long beside its compilation.
 _PADDED = 512
+#: Arrays that are filled up have so many rows at least; from so many on, filling up to a power of two takes its time.
+_FEW_ROWS, _MANY_ROWS = {"original": 2048, "decoupled": 512}, 16_384
 
 
 def cost(spec: Spec) -> float:
@@ -60,12 +62,14 @@ def padded_rows(spec: Spec, platform: str) -> int | None:
     """To how many rows to fill up the arrays of a run on an accelerator, where a program for every p would take longer
     to compile than to run. None: as many as there are.
 
-    Passes skip what is padding, but the decoupled problem has to store it: it has two sizes an octave, the other one.
+    Passes skip what is padding, so the original problem has few sizes until what is done with each row besides takes
+    its time. The decoupled problem has to store its padding: two sizes an octave.
     """
     if platform == "cpu" or spec.d > _PADDED:
         return None
     octave = 2 ** (spec.p - 1).bit_length()
-    step = max(128, octave if spec.problem == "original" else octave // 4)
+    whole_octaves = spec.problem == "original" and octave <= _MANY_ROWS
+    step = max(_FEW_ROWS[spec.problem], octave if whole_octaves else octave // 4)
     return -(-spec.p // step) * step
 
 

@@ -92,9 +92,16 @@ def _batches(specs: Sequence[Spec], alone: bool) -> Iterator[list[Spec]]:
 
 
 def run_batch(
-    specs: Sequence[Spec], budget: Budget | None = None, hear: Advance = lambda step, words: None
+    specs: Sequence[Spec],
+    budget: Budget | None = None,
+    hear: Advance = lambda step, words: None,
+    together: int = 1,
 ) -> list[tuple[Problem, Run]]:
-    """Run specs of one program together; each run comes with its problem, for whoever measures more."""
+    """Run specs of one program together; each run comes with its problem, for whoever measures more.
+
+    If they are fewer than `together`, the last is trained several times: to compile a batch of another size would take
+    longer.
+    """
     began = time.perf_counter()
     problems = [problem_of(spec, budget) for spec in specs]
     traces = [(np.empty(0), np.empty(0)) for _ in problems]
@@ -104,8 +111,10 @@ def run_batch(
     elif specs[0].solver == "initial":
         solved = [(memory, Status.INITIAL, 0) for memory in memories]
     else:
+        again = [len(specs) - 1] * (together - len(specs))
         solutions = train_batch(
-            problems, memories, specs[0].protocol,
+            [*problems, *(problems[one] for one in again)], [*memories, *(memories[one] for one in again)],
+            specs[0].protocol,
             lambda step, loss, accuracy: hear(step, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
         )  # fmt: skip
         solved = [(solution.memory, solution.status, solution.steps) for solution in solutions]

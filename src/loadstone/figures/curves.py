@@ -30,10 +30,11 @@ def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
 
 def draw_beyond(rows: list[dict], stem: Path) -> list[Path]:
     """The same on both sides of the capacity, at sizes that the paper does not have."""
-    return _draw(curve_points(rows), "Beyond the paper's sizes: trained, and predicted", stem)
+    return _draw(curve_points(rows), "Beyond the paper's sizes: trained, and predicted", stem, growth=1.3)
 
 
-def _draw(points: list[dict], title: str, stem: Path) -> list[Path]:
+def _draw(points: list[dict], title: str, stem: Path, growth: float = 0.0) -> list[Path]:
+    """Marks grow by `growth` from one d to the next: where points of several coincide, all show."""
     dimensions = sorted({point["d"] for point in points})
     if not points:
         raise NothingToDrawError("no memory of full rank was trained at these sizes")
@@ -45,7 +46,7 @@ def _draw(points: list[dict], title: str, stem: Path) -> list[Path]:
                 _curve(panel, d, laws[d], quantity)
             for problem, d in sorted({(point["problem"], point["d"]) for point in points}, reverse=True):
                 chosen = [point for point in points if point["problem"] == problem and point["d"] == d]
-                _points(panel, chosen, quantity)
+                _points(panel, chosen, quantity, 4.5 + growth * dimensions.index(d))
             panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity])
             panel.set_ylim(bottom=0)
         seeds = counted((point["seeds"] for point in points), "seeds")
@@ -100,9 +101,9 @@ def _curve(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
     panel.axvline(least, color=colour(d), lw=0.8, ls=":")
 
 
-def _points(panel: Axes, points: list[dict], quantity: str) -> None:
+def _points(panel: Axes, points: list[dict], quantity: str, size: float) -> None:
     mark, face = MARKS[points[0]["problem"]]
     ink = colour(points[0]["d"])
     loads, values = ([point[name] for point in points] for name in ("load", quantity))
     errors = [point[f"{quantity}_deviation"] / np.sqrt(point["seeds"]) for point in points]
-    panel.errorbar(loads, values, errors, fmt=mark, color=ink, mfc=face or ink, ms=4.5, lw=1)
+    panel.errorbar(loads, values, errors, fmt=mark, color=ink, mfc=face or ink, ms=size, lw=1)

@@ -128,11 +128,13 @@ class _Blocks:
         n = int(problem.associations)
         # Of a padded problem the first n rows and columns count.
         self.competitors = columns if problem.count is None else n
-        rows = n if most is None else max(1, min(n, most // columns))
+        wanted = queries.shape[0] if most is None else max(1, min(queries.shape[0], most // columns))
+        rows, at_a_time = min(n, wanted), min(wanted, max(1, _SCORES_AT_A_TIME // columns))
         places = np.arange(rows) * n // rows
-        at_a_time = max(1, _SCORES_AT_A_TIME // columns)
         self.places = [places[first : first + at_a_time] for first in range(0, rows, at_a_time)]
-        self._make = lambda places: np.asarray(_block(problem, queries, jnp.asarray(places)))
+        # Always as many rows, some of them again: one compiled program makes them all.
+        make = lambda places: _block(problem, queries, jnp.asarray(np.resize(places, at_a_time)))  # noqa: E731
+        self._make = lambda places: np.asarray(make(places))[: len(places)]
         if len(self.places) == 1:
             kept = self._make(places)
             self._make = lambda places: kept

@@ -70,7 +70,7 @@ def run_job(
                 partial(report, spec, done=True, status=record.result.get("status")) for spec, record in there.items()
             ]
             missing = [spec for spec in batch if spec not in there]
-            for task in chain(tasks, _attempt(missing, limit, keep, give_up) if missing else ()):
+            for task in chain(tasks, _attempt(missing, size, limit, keep, give_up) if missing else ()):
                 last.result()  # one at a time, and none of their errors is lost
                 last = writer.submit(task)
         last.result()
@@ -78,11 +78,12 @@ def run_job(
 
 
 def _attempt(
-    batch: Sequence[Spec], limit: Budget | None, keep: Callable, give_up: Callable
+    batch: Sequence[Spec], size: int, limit: Budget | None, keep: Callable, give_up: Callable
 ) -> Iterator[Callable[[], None]]:
-    """Run a batch; what is to be done with what came of it. If it fails as one, each run is tried alone."""
+    """Run a batch, filled up to `size` if it is one; what is to be done with what came of it. If it fails as one, each
+    run is tried alone."""
     try:
-        begun, why = begin(batch, limit), ""
+        begun, why = begin(batch, limit, size if len(batch) > 1 else 1), ""
     except _ERRORS as error:
         begun, why = [], _sentence(error)
     # Out here nothing holds on to what the failed batch had on the device.
@@ -92,7 +93,7 @@ def _attempt(
         yield partial(give_up, batch[0], why)
     else:
         for spec in batch:
-            yield from _attempt([spec], limit, keep, give_up)
+            yield from _attempt([spec], 1, limit, keep, give_up)
 
 
 def _sentence(error: Exception) -> str:
