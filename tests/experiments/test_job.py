@@ -78,6 +78,16 @@ def test_a_short_batch_is_filled_up_and_gives_the_same_records(tmp_path, monkeyp
         assert record.result["loss"] == pytest.approx(alone.result["loss"], rel=1e-4)
 
 
+def test_several_writers_report_every_run_once(tmp_path, monkeypatch):
+    monkeypatch.setitem(job._WRITERS, "cpu", 4)
+    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 4)
+    told = []
+    reports = job.run_job([spec.identity() for spec in SPECS], tmp_path, tell=told.append)
+    assert told == reports and all(report["done"] for report in reports)
+    assert sorted(report["key"] for report in reports) == sorted(spec.key for spec in SPECS)
+    assert Store(tmp_path).keys() == {spec.key for spec in SPECS}
+
+
 def full(store, record):
     raise OSError(28, "No space left on device")
 

@@ -1,7 +1,7 @@
 """The order of runs: the longest first, one shape after another, none lost."""
 
 from loadstone.experiments.engines.dask import jobs
-from loadstone.experiments.plan import Plan, batch_size, cost, expected_costs, program
+from loadstone.experiments.plan import Plan, batch_size, cost, expected_costs, job_size, program
 from loadstone.experiments.spec import Spec
 
 SHORT, LONG, LONGER = (
@@ -73,6 +73,11 @@ def test_seeds_and_loads_train_together_on_an_accelerator_only():
     for spec in (Spec("original", 50, 2049), Spec("original", 50, 400, kappa=0.5), Spec("decoupled", 50, 400)):
         assert program(spec, "gpu") != program(LONG[0], "gpu") == program(other[0], "gpu")
     assert program(other[0], "cpu") != program(LONG[0], "cpu") == LONG[0].shape
+
+
+def test_a_job_has_several_batches_on_an_accelerator_if_the_share_is_that_large():
+    assert batch_size(LONG[0], "gpu") == 25
+    assert [job_size(LONG[0], "gpu", share) for share in (0, 60, 1000)] == [25, 50, 150]
 
 
 def test_large_problems_train_alone():

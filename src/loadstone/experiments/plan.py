@@ -73,17 +73,17 @@ def padded_rows(spec: Spec, platform: str) -> int | None:
     return -(-spec.p // step) * step
 
 
-#: Short runs of one shape go to a worker together, at most so many and so many seconds of them.
-_JOB_RUNS, _JOB_SECONDS = 16, 1.0
+#: Short runs of one shape go to a worker together, at most so many and so many seconds of them; batches so many.
+_JOB_RUNS, _JOB_SECONDS, _JOB_BATCHES = 16, 1.0, 6
 
 
 def job_size(spec: Spec, platform: str, fair_share: int) -> int:
     """How many runs of this program to hand out at a time: no more than a fair share, so that none is left idle."""
-    # An accelerator is a hundred to a few thousand times as fast as the costs say, and one run's record is made while
-    # the next trains: there only the number counts.
-    seconds = _JOB_SECONDS * (1 if platform == "cpu" else 10_000)
+    # An accelerator is a hundred to a few thousand times as fast as the costs say, and the records of a batch are made
+    # while the next one trains: there only the number counts.
+    seconds, batch = _JOB_SECONDS * (1 if platform == "cpu" else 10_000), batch_size(spec, platform)
     short = min(_JOB_RUNS, int(seconds / cost(spec)), fair_share)
-    return max(1, batch_size(spec, platform), short)
+    return max(1, short, batch * max(1, min(_JOB_BATCHES, fair_share // batch)) if batch > 1 else 0)
 
 
 class Plan:

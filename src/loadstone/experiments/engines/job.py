@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 
 import jax
 
@@ -24,6 +25,8 @@ from loadstone.problems.budget import Budget
 Report = dict[str, object]
 #: What a run may fail with; others are mistakes of ours.
 _ERRORS = (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError)
+#: Threads that finish and write records. A CPU that computes the next run has one to spare at most.
+_WRITERS = {"cpu": 1}
 
 
 def run_job(
@@ -35,19 +38,22 @@ def run_job(
     """Run specs of one program, the largest first, given by their identities. A report for each says 'done' or 'failed'
     and why.
 
-    A record is finished and written, and its disk waited for, while the next run computes. An error of writing is
-    raised: no later record could be kept either.
+    The records of a batch are finished and written, and their disk waited for, while the next one computes. An error of
+    writing is raised: no later record could be kept either.
     """
     store = Store(folder)
     specs = [Spec.from_identity(identity) for identity in identities]
     # A budget is for one problem at a time.
-    size = 1 if budget else batch_size(specs[0], jax.default_backend())
+    platform = jax.default_backend()
+    size = 1 if budget else batch_size(specs[0], platform)
     limit = Budget(budget) if budget else None
     reports: list[Report] = []
+    one_at_a_time = Lock()
 
     def report(spec: Spec, **words: object) -> None:
-        reports.append({"key": spec.key} | words)
-        tell(reports[-1])
+        with one_at_a_time:
+            reports.append({"key": spec.key} | words)
+            tell(reports[-1])
 
     def keep(spec: Spec, finish: Callable[[], Record]) -> None:
         try:
@@ -61,8 +67,8 @@ def run_job(
     def give_up(spec: Spec, why: str) -> None:
         report(spec, done=False, why=why)
 
-    with ThreadPoolExecutor(1) as writer:
-        last: Future = writer.submit(lambda: None)
+    with ThreadPoolExecutor(_WRITERS.get(platform, 4)) as writers:
+        last: list[Future] = []
         for first in range(0, len(specs), size):
             batch = specs[first : first + size]
             there = {spec: record for spec in batch if (record := recorded(spec, store))}
@@ -70,16 +76,16 @@ def run_job(
                 partial(report, spec, done=True, status=record.result.get("status")) for spec, record in there.items()
             ]
             missing = [spec for spec in batch if spec not in there]
-            for task in chain(tasks, _attempt(missing, size, limit, keep, give_up) if missing else ()):
-                last.result()  # one at a time, and none of their errors is lost
-                last = writer.submit(task)
-        last.result()
+            for group in chain([tasks], _attempt(missing, size, limit, keep, give_up) if missing else ()):
+                _wait(last)  # none of their errors is lost
+                last = [writers.submit(task) for task in group]
+        _wait(last)
     return reports
 
 
 def _attempt(
     batch: Sequence[Spec], size: int, limit: Budget | None, keep: Callable, give_up: Callable
-) -> Iterator[Callable[[], None]]:
+) -> Iterator[list[Callable[[], None]]]:
     """Run a batch, filled up to `size` if it is one; what is to be done with what came of it. If it fails as one, each
     run is tried alone."""
     try:
@@ -88,12 +94,17 @@ def _attempt(
         begun, why = [], _sentence(error)
     # Out here nothing holds on to what the failed batch had on the device.
     if begun:
-        yield lambda: [keep(spec, finish) for spec, finish in zip(batch, begun)]
+        yield [partial(keep, spec, finish) for spec, finish in zip(batch, begun)]
     elif len(batch) == 1:
-        yield partial(give_up, batch[0], why)
+        yield [partial(give_up, batch[0], why)]
     else:
         for spec in batch:
             yield from _attempt([spec], 1, limit, keep, give_up)
+
+
+def _wait(tasks: Sequence[Future]) -> None:
+    for task in tasks:
+        task.result()
 
 
 def _sentence(error: Exception) -> str:
