@@ -56,11 +56,11 @@ def test_shipped_records_are_redrawn_without_a_run(tmp_path):
 def test_the_records_that_come_with_a_checkout_are_whole():
     folder = Path(__file__).parents[2] / "results" / "paper"
     shipped = sorted(folder.glob("*.zip"), key=lambda file: file.stat().st_size)
-    # Reading every record takes a while: of the larger files the sums are checked, of the smallest the records.
-    assert check_packed(shipped[0]) > 1000 and sum(file.stat().st_size for file in shipped) < 40e6
-    for file in shipped[1:]:
-        with zipfile.ZipFile(file) as packed:
-            assert packed.testzip() is None and len(packed.namelist()) > 1000
+    assert sum(file.stat().st_size for file in shipped) < 40e6
+    # Reading every record takes a while: of the largest file the sums are checked, of the others the records.
+    records = sum(check_packed(file) for file in shipped[:-1])
+    with zipfile.ZipFile(shipped[-1]) as packed:
+        assert packed.testzip() is None and records + len(packed.namelist()) > 6400
 
 
 def test_a_store_travels_in_one_file(store, tmp_path):

@@ -87,10 +87,10 @@ def test_factored_memory_against_numpy_adam():
 
 @pytest.mark.parametrize(
     "make, load, all_stored, seeds",
-    [(original, 0.5, True, 5), (original, 1.1, False, 5), (decoupled, 0.5, True, 5), (decoupled, 1.1, False, 2)],
+    [(original, 0.5, True, 5), (original, 1.1, False, 5), (decoupled, 0.5, True, 5), (decoupled, 1.1, False, 1)],
 )
 def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
-    """d = 50, five seeds (two where they take longest): everything stored at load 0.5, less than 0.9 at load 1.1."""
+    """d = 50, five seeds (one where it takes longest): everything stored at load 0.5, less than 0.9 at load 1.1."""
     p = nearest_associations(load, 50)
     problems = [make(Stream(seed, 50), p) for seed in range(seeds)]
     memories = [initial_memory(50, 1.0, seed) for seed in range(seeds)]
