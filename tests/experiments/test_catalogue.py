@@ -47,6 +47,8 @@ def test_the_papers_own_sizes():
 def test_unknown_names_get_a_suggestion(tmp_path):
     with pytest.raises(ValueError, match=r"'acuracy' is not in the catalogue \(did you mean 'accuracy'\?\)"):
         specs_of("acuracy")
+    with pytest.raises(ValueError, match="did you mean 'paper'"):
+        specs_of("papers")
     with pytest.raises(ValueError, match="scale is 'huge', but must be one of quick, paper"):
         named_sweep("accuracy", "huge")
     with pytest.raises(FileNotFoundError, match="is not a file"):

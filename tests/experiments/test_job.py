@@ -1,5 +1,6 @@
 """What a worker does with a job: every spec is reported once, whatever happens to the others."""
 
+import threading
 import weakref
 
 import jax
@@ -47,7 +48,7 @@ def test_a_batch_that_fails_is_tried_one_by_one(tmp_path, monkeypatch):
     sizes, held = [], weakref.WeakSet()
 
     def refusing(specs, budget, together):
-        assert together == (4 if len(specs) > 1 else 1)
+        assert together == 1
         sizes.append(len(specs))
         assert not held
         if len(specs) > 1 or specs[0].seed == 2:
@@ -68,14 +69,40 @@ def test_a_short_batch_is_filled_up_and_gives_the_same_records(tmp_path, monkeyp
     trained = []
     monkeypatch.setattr(job, "batch_size", lambda spec, platform: 3)
     monkeypatch.setattr(running, "train_batch", lambda *given: trained.append(len(given[0])) or train_batch(*given))
-    run(SPECS[:2], tmp_path / "filled")
-    run([SPECS[2]], tmp_path / "alone")
-    assert trained == [3, 1]
-    records = [Store(tmp_path / "filled").get(spec.key) for spec in SPECS[:2]]
+    run(SPECS, tmp_path / "filled")
+    run(SPECS[:2], tmp_path / "fewer")
+    assert trained == [3, 3, 2]  # several batches: of one size; a single one as it is
+    records = [Store(tmp_path / "filled").get(spec.key) for spec in SPECS]
     monkeypatch.undo()
-    for record, alone in zip(records, perform(SPECS[:2])):
+    for record, alone in zip(records, perform(SPECS)):
         assert record.spec == alone.spec and record.result["steps"] == alone.result["steps"]
         assert record.result["loss"] == pytest.approx(alone.result["loss"], rel=1e-4)
+
+
+def test_records_are_finished_while_the_next_run_computes(tmp_path, monkeypatch):
+    computing = [threading.Event() for _ in SPECS]
+
+    def begin_and_say(specs, budget, together):
+        computing[SPECS.index(specs[0])].set()
+        (finish,) = begin(specs, budget, together)
+        # The last has none to wait for.
+        after = computing[min(SPECS.index(specs[0]) + 1, len(SPECS) - 1)]
+        return [lambda: after.wait(30) and finish()]
+
+    monkeypatch.setattr(job, "begin", begin_and_say)
+    assert all(report["done"] for report in run(SPECS, tmp_path))
+
+
+def test_an_error_of_writing_comes_before_others(tmp_path, monkeypatch):
+    fate = iter([TypeError("a mistake"), OSError(28, "No space left on device")])
+
+    def fail(store, record):
+        raise next(fate)
+
+    monkeypatch.setattr(Store, "put", fail)
+    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 2)
+    with pytest.raises(OSError, match="No space left"):
+        run(SPECS[:2], tmp_path)
 
 
 def test_several_writers_report_every_run_once(tmp_path, monkeypatch):

@@ -70,7 +70,7 @@ def test_seeds_and_loads_train_together_on_an_accelerator_only():
     assert Plan(other + LONG).take(None, "gpu") == LONG + other and batch_size(LONG[0], "cpu") == 1
     assert len(Plan(LONG + LONGER).take(None, "gpu")) == 4
     # Of another size, rank or rule: another program.
-    for spec in (Spec("original", 50, 2049), Spec("original", 50, 400, kappa=0.5), Spec("decoupled", 50, 400)):
+    for spec in (Spec("original", 50, 513), Spec("original", 50, 400, kappa=0.5), Spec("decoupled", 50, 400)):
         assert program(spec, "gpu") != program(LONG[0], "gpu") == program(other[0], "gpu")
     assert program(other[0], "cpu") != program(LONG[0], "cpu") == LONG[0].shape
 
@@ -78,6 +78,8 @@ def test_seeds_and_loads_train_together_on_an_accelerator_only():
 def test_a_job_has_several_batches_on_an_accelerator_if_the_share_is_that_large():
     assert batch_size(LONG[0], "gpu") == 25
     assert [job_size(LONG[0], "gpu", share) for share in (0, 60, 1000)] == [25, 50, 150]
+    few = Spec("decoupled", 100, 1000)
+    assert batch_size(few, "gpu") == 4 and [job_size(few, "gpu", share) for share in (3, 14, 1000)] == [4, 12, 24]
 
 
 def test_large_problems_train_alone():

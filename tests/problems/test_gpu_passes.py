@@ -9,8 +9,10 @@ from jax import lax
 
 from loadstone.problems.counters import stream_key
 from loadstone.problems.embeddings import own_vectors
+from loadstone.problems.original import original
 from loadstone.problems.passes import gpu, own_gpu, shared_hopper
 from loadstone.problems.recall import Recall
+from loadstone.problems.stream import Stream
 
 NAMES = ("target", "rival", "logsumexp", "pull")
 
@@ -35,13 +37,17 @@ def agree(found, expected, tolerance):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("p, d", [(5, 3), (70, 13), (40, 50)])
-def test_stored_outputs(p, d, dtype):
+@pytest.mark.parametrize(
+    "p, d, more",
+    [(5, 3, 9), (40, 50, 9), (300, 5, 9), (130, 13, 62)],
+    ids=["one tile", "wide", "long tiles", "short tiles"],
+)
+def test_stored_outputs(p, d, more, dtype):
     random, first = np.random.default_rng(p), 2
     queries = (0.3 * random.standard_normal((p - first, d))).astype(np.float32)
     outputs = random.standard_normal((p - first, d, p)).astype(dtype)
     # What lies beyond must not count, however high it scores.
-    padded = np.pad(outputs, ((0, 2), (0, 0), (0, 9)), constant_values=1e4)
+    padded = np.pad(outputs, ((0, 2), (0, 0), (0, more)), constant_values=1e4)
     asked = np.pad(queries, ((0, 2), (0, 0)))
     found = own_gpu.stored_recall(jnp.int32(p), jnp.int32(first), jnp.asarray(asked), jnp.asarray(padded), True)
     expected = reference(queries, outputs.transpose(0, 2, 1), first + np.arange(p - first))
@@ -178,6 +184,14 @@ def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
             queries[place, :count], np.broadcast_to(outputs[:count], (count, count, 20)), np.arange(count)
         )
         agree([part[place, :count] for part in found], expected, 1e-5)
+
+
+def test_more_scores_than_tiles_can_be_numbered_for_run_in_xla(monkeypatch):
+    monkeypatch.setattr(gpu, "shared_kernel", lambda: True)
+    monkeypatch.setattr(gpu, "MOST_SCORES", 20 * 20 - 1)
+    problem = original(Stream(0, 6), 20)
+    found, plain = (problem.recall(problem.inputs, precision) for precision in ("float16", "float32"))
+    np.testing.assert_allclose(found.target, plain.target, rtol=5e-3, atol=5e-3)
 
 
 def test_a_cpu_runs_none_of_them():

@@ -229,5 +229,5 @@ def _share(share: float, d: int) -> int:
 
 
 def _suggestion(name: str) -> str:
-    near = difflib.get_close_matches(name, CATALOGUE, n=1)
+    near = difflib.get_close_matches(name, (*GROUPS, *CATALOGUE), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""

@@ -15,8 +15,8 @@ _BATCHES, _BATCH_PRODUCTS, _BATCH_NUMBERS = (25, 16, 8, 4, 2, 1), 4.2e10, 5e8
 _LARGE = 450_000
 #: Above this d a run is long beside its compilation.
 _PADDED = 512
-#: Arrays that are filled up have so many rows at least; from so many on, filling up to a power of two takes its time.
-_FEW_ROWS, _MANY_ROWS = {"original": 2048, "decoupled": 512}, 16_384
+#: Arrays that are filled up have so many rows at least; above so many, filling up to a power of two takes its time.
+_FEW_ROWS, _MANY_ROWS = 512, 16_384
 
 
 def cost(spec: Spec) -> float:
@@ -62,14 +62,14 @@ def padded_rows(spec: Spec, platform: str) -> int | None:
     """To how many rows to fill up the arrays of a run on an accelerator, where a program for every p would take longer
     to compile than to run. None: as many as there are.
 
-    Passes skip what is padding, so the original problem has few sizes until what is done with each row besides takes
-    its time. The decoupled problem has to store its padding: two sizes an octave.
+    Fused passes skip what is padding, so the original problem has one size an octave until what is done with each row
+    besides takes its time. The decoupled problem has to store its padding: two sizes an octave from 1536 on.
     """
     if platform == "cpu" or spec.d > _PADDED:
         return None
     octave = 2 ** (spec.p - 1).bit_length()
     whole_octaves = spec.problem == "original" and octave <= _MANY_ROWS
-    step = max(_FEW_ROWS[spec.problem], octave if whole_octaves else octave // 4)
+    step = max(_FEW_ROWS, octave if whole_octaves else octave // 4)
     return -(-spec.p // step) * step
 
 
@@ -82,8 +82,9 @@ def job_size(spec: Spec, platform: str, fair_share: int) -> int:
     # An accelerator is a hundred to a few thousand times as fast as the costs say, and the records of a batch are made
     # while the next one trains: there only the number counts.
     seconds, batch = _JOB_SECONDS * (1 if platform == "cpu" else 10_000), batch_size(spec, platform)
-    short = min(_JOB_RUNS, int(seconds / cost(spec)), fair_share)
-    return max(1, short, batch * max(1, min(_JOB_BATCHES, fair_share // batch)) if batch > 1 else 0)
+    if batch > 1:
+        return batch * max(1, min(_JOB_BATCHES, fair_share // batch))
+    return max(1, min(_JOB_RUNS, int(seconds / cost(spec)), fair_share))
 
 
 class Plan:

@@ -19,6 +19,7 @@ import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Lock
 
 from loadstone.arguments import refuse
 from loadstone.experiments.record import (
@@ -36,6 +37,7 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 _ABANDONED_SECONDS = 3600.0
 _INDEX_FORM = 1
 _MOST_INDEX_BYTES = 2**30
+_making_folders = Lock()
 _TEMPORARY = re.compile(r"\.(?:[0-9a-f]{64}\.record|probe|index)\.\d+\.\d+\.part")
 
 
@@ -73,9 +75,10 @@ class Store:
         """Write a record; when this returns it is on the disk, complete."""
         path = self._path(record.key)
         content = to_bytes(record)
-        if not path.parent.exists():
-            path.parent.mkdir(exist_ok=True)
-            _sync_folder(self.records)
+        with _making_folders:  # nobody relies on a folder whose name is not yet on the disk
+            if not path.parent.exists():
+                path.parent.mkdir(exist_ok=True)
+                _sync_folder(self.records)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.part")
         try:
             with open(temporary, "xb") as file:

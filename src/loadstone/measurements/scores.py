@@ -129,7 +129,8 @@ class _Blocks:
         # Of a padded problem the first n rows and columns count.
         self.competitors = columns if problem.count is None else n
         wanted = queries.shape[0] if most is None else max(1, min(queries.shape[0], most // columns))
-        rows, at_a_time = min(n, wanted), min(wanted, max(1, _SCORES_AT_A_TIME // columns))
+        rows, blocks = min(n, wanted), -(-wanted * columns // _SCORES_AT_A_TIME)
+        at_a_time = -(-wanted // blocks)
         places = np.arange(rows) * n // rows
         self.places = [places[first : first + at_a_time] for first in range(0, rows, at_a_time)]
         # Always as many rows, some of them again: one compiled program makes them all.

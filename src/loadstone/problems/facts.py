@@ -49,10 +49,11 @@ class Facts(Problem):
         return found if self.count is None else first_only(found, self.count, self.target_outputs)
 
     def _recall(self, queries: Float[Array, "n d"], precision: str) -> Recall:
-        if precision == "float16" and gpu.shared_kernel() and queries.shape[1] <= gpu.MOST_SHARED:
+        sizes = queries.shape[0], self.outputs.shape[0]
+        small = queries.shape[1] <= gpu.MOST_SHARED and sizes[0] * sizes[1] <= gpu.MOST_SCORES
+        if precision == "float16" and small and gpu.shared_kernel():
             from loadstone.problems.passes.shared_hopper import fused_recall
 
-            sizes = queries.shape[0], self.outputs.shape[0]
             return fused_recall(queries, self.outputs, self.targets, sizes if self.count is None else (self.count,) * 2)
         return shared_recall(queries, self.outputs, self.targets, self.block, precision, self.count)
 

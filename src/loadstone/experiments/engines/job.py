@@ -46,6 +46,8 @@ def run_job(
     # A budget is for one problem at a time.
     platform = jax.default_backend()
     size = 1 if budget else batch_size(specs[0], platform)
+    # Of several batches the last is filled up. A single one is compiled as it is: there may be more of its size.
+    together = size if len(specs) > size else 1
     limit = Budget(budget) if budget else None
     reports: list[Report] = []
     one_at_a_time = Lock()
@@ -76,26 +78,28 @@ def run_job(
                 partial(report, spec, done=True, status=record.result.get("status")) for spec, record in there.items()
             ]
             missing = [spec for spec in batch if spec not in there]
-            for group in chain([tasks], _attempt(missing, size, limit, keep, give_up) if missing else ()):
-                _wait(last)  # none of their errors is lost
+            # A batch is begun before it is waited for what was to be done with the last one.
+            attempts = _attempt(missing, together, limit, keep, give_up) if missing else ()
+            for group in chain([tasks] if tasks else (), attempts):
+                _wait(last)
                 last = [writers.submit(task) for task in group]
         _wait(last)
     return reports
 
 
 def _attempt(
-    batch: Sequence[Spec], size: int, limit: Budget | None, keep: Callable, give_up: Callable
+    batch: Sequence[Spec], together: int, limit: Budget | None, keep: Callable, give_up: Callable
 ) -> Iterator[list[Callable[[], None]]]:
-    """Run a batch, filled up to `size` if it is one; what is to be done with what came of it. If it fails as one, each
-    run is tried alone."""
+    """Run a batch, filled up to `together`; what is to be done with what came of it. If it fails as one, each run is
+    tried alone."""
     try:
-        begun, why = begin(batch, limit, size if len(batch) > 1 else 1), ""
+        begun, why = begin(batch, limit, together), ""
     except _ERRORS as error:
         begun, why = [], _sentence(error)
     # Out here nothing holds on to what the failed batch had on the device.
     if begun:
         yield [partial(keep, spec, finish) for spec, finish in zip(batch, begun)]
-    elif len(batch) == 1:
+    elif len(batch) == together == 1:
         yield [partial(give_up, batch[0], why)]
     else:
         for spec in batch:
@@ -103,8 +107,10 @@ def _attempt(
 
 
 def _wait(tasks: Sequence[Future]) -> None:
-    for task in tasks:
-        task.result()
+    """Until all are done. Of their errors one of writing comes first: it is the one that concerns all records."""
+    errors = [error for task in tasks if (error := task.exception())]
+    if errors:
+        raise next((error for error in errors if isinstance(error, OSError)), errors[0])
 
 
 def _sentence(error: Exception) -> str:

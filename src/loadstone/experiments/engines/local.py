@@ -19,7 +19,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadstone.experiments.plan import Plan, cost
+from loadstone.experiments.plan import Plan, batch_size, cost
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError
@@ -171,6 +171,9 @@ class _Sweep:
         at, later = [], [spec for job in list(worker.jobs)[1:] for spec in job.values()]
         if worker.jobs:
             at = list(worker.jobs[0].values())
+            # While one batch trains, the records of the one before are written: no others were begun.
+            begun = 2 * batch_size(at[0], worker.platform or "cpu")
+            at, later = at[:begun], at[begun:] + later
         if len(at) == 1 and worker.platform:
             # It had nothing else: that run may have brought it down. Of several any may have, so each goes out alone.
             self.deaths[at[0].key] += 1

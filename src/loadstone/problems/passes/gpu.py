@@ -11,6 +11,8 @@ import jax
 #: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups. Beyond
 #: it plain large products are as fast.
 MOST_SHARED = 512
+#: Above so many scores its workers could not number their tiles.
+MOST_SCORES = 2**42
 #: Set to 0 to run every pass in XLA.
 _SWITCH = "LOADSTONE_GPU_KERNELS"
 _log = logging.getLogger("loadstone")
