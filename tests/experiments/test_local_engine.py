@@ -12,9 +12,10 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from loadstone.experiments.engines.local import LocalEngine
+from loadstone.experiments.engines.local import LocalEngine, _begun
 from loadstone.experiments.grid import read_grid
 from loadstone.experiments.record import _header
+from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import run_sweep
 from tests.experiments.faults import (
@@ -209,6 +210,16 @@ def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path
     outcome = json.loads(out)
     assert code == 1 and outcome["missing"] == 1 and outcome["lost_workers"] == 3 and len(store.keys()) == 2
     assert "d = 200, p = 4000, adam, seed 0: 3 workers died on it, the last one by signal SIGKILL" in err
+
+
+def test_of_what_a_dead_worker_had_it_was_at_two_batches_at_most():
+    specs = [Spec("original", 50, 400, seed) for seed in range(160)]
+    job = {spec.key: spec for spec in specs}
+    assert _begun([], "cpu") == ([], [])
+    # It died after its last report, before it said that it was free.
+    assert _begun([{}, job], "gpu") == ([], specs)
+    assert _begun([job, {}], "gpu") == (specs[:50], specs[50:])
+    assert _begun([job], "cpu") == (specs[:2], specs[2:])
 
 
 def processor_seconds(process):

@@ -43,8 +43,8 @@ def run_job(
     """
     store = Store(folder)
     specs = [Spec.from_identity(identity) for identity in identities]
-    # A budget is for one problem at a time.
     platform = jax.default_backend()
+    # A budget is for one problem at a time.
     size = 1 if budget else batch_size(specs[0], platform)
     # Of several batches the last is filled up. A single one is compiled as it is: there may be more of its size.
     together = size if len(specs) > size else 1
@@ -78,7 +78,7 @@ def run_job(
                 partial(report, spec, done=True, status=record.result.get("status")) for spec, record in there.items()
             ]
             missing = [spec for spec in batch if spec not in there]
-            # A batch is begun before it is waited for what was to be done with the last one.
+            # Attempts are made as the loop asks for them: a batch computes before the last one is waited for.
             attempts = _attempt(missing, together, limit, keep, give_up) if missing else ()
             for group in chain([tasks] if tasks else (), attempts):
                 _wait(last)

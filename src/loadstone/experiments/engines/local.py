@@ -168,12 +168,7 @@ class _Sweep:
             self.stillborn += 1
             if self.stillborn >= _ATTEMPTS:
                 raise SweepError(f"no worker starts: {how}.")
-        at, later = [], [spec for job in list(worker.jobs)[1:] for spec in job.values()]
-        if worker.jobs:
-            at = list(worker.jobs[0].values())
-            # While one batch trains, the records of the one before are written: no others were begun.
-            begun = 2 * batch_size(at[0], worker.platform or "cpu")
-            at, later = at[:begun], at[begun:] + later
+        at, later = _begun(worker.jobs, worker.platform or "cpu")
         if len(at) == 1 and worker.platform:
             # It had nothing else: that run may have brought it down. Of several any may have, so each goes out alone.
             self.deaths[at[0].key] += 1
@@ -183,6 +178,14 @@ class _Sweep:
         self.plan.put_back(at, alone=True)
         if len(self.plan) and len(self.workers) < self.engine.workers:
             self._hire()
+
+
+def _begun(jobs: Sequence[dict[str, Spec]], platform: str) -> tuple[list[Spec], list[Spec]]:
+    """Of the jobs of a dead worker, without what it had reported: what it may have been at, and the rest."""
+    first, *others = [list(job.values()) for job in jobs] or [[]]
+    # While one batch trains, the records of the one before are written: no others were begun.
+    begun = 2 * batch_size(first[0], platform) if first else 0
+    return first[:begun], first[begun:] + [spec for job in others for spec in job]
 
 
 def _how_it_ended(code: int, last_words: deque[str]) -> str:
