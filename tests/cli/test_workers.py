@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.cli import workers
+from loadstone.cli.workers import default_workers
+from loadstone.experiments.engines import gpu
 
 
 @pytest.mark.parametrize(
@@ -15,8 +16,8 @@ from loadstone.cli import workers
 )  # fmt: skip
 def test_a_gpu_that_jax_would_use_gets_one_process(device, plugin, wish, alone, monkeypatch):
     monkeypatch.setattr(Path, "exists", lambda path: device and str(path) == "/dev/nvidia0")
-    monkeypatch.setattr(workers.importlib.util, "find_spec", lambda name: object() if plugin else None)
+    monkeypatch.setattr(gpu.importlib.util, "find_spec", lambda name: object() if plugin else None)
     monkeypatch.delenv("JAX_PLATFORMS", raising=False)
     if wish:
         monkeypatch.setenv("JAX_PLATFORMS", wish)
-    assert workers.default_workers() == (1 if alone else len(os.sched_getaffinity(0)))
+    assert default_workers() == (1 if alone else len(os.sched_getaffinity(0)))

@@ -1,6 +1,7 @@
 """What a worker does with a job: every spec is reported once, whatever happens to the others."""
 
 import threading
+import time
 import weakref
 
 import jax
@@ -15,6 +16,7 @@ from loadstone.experiments.result import begin, perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.memories.training import Protocol, train_batch
+from tests.experiments.faults import wait_until
 
 SHORT = Protocol(steps=8, warmup=2)
 SPECS = [Spec("original", 6, 12, seed, protocol=SHORT) for seed in range(4)]
@@ -93,6 +95,29 @@ def test_records_are_finished_while_the_next_run_computes(tmp_path, monkeypatch)
     assert all(report["done"] for report in run(SPECS, tmp_path))
 
 
+def test_computing_is_ahead_of_writing_by_as_many_records_as_there_are_writers(tmp_path, monkeypatch):
+    begun, go_on = [], threading.Event()
+
+    def begin_and_say(specs, budget, together):
+        begun.append(specs[0])
+        (finish,) = begin(specs, budget, together)
+        return [lambda: go_on.wait(30) and finish()]
+
+    monkeypatch.setattr(job, "writers", lambda platform: 2)
+    monkeypatch.setattr(job, "begin", begin_and_say)
+    told = []
+    at_work = threading.Thread(
+        target=job.run_job, args=([spec.identity() for spec in SPECS], tmp_path, None, told.append)
+    )
+    at_work.start()
+    wait_until(lambda: len(begun) == 3)
+    time.sleep(0.3)
+    assert begun == SPECS[:3] and not told  # two are to be written, and the fourth waits
+    go_on.set()
+    at_work.join()
+    assert sorted(report["key"] for report in told if report["done"]) == sorted(spec.key for spec in SPECS)
+
+
 def test_an_error_of_writing_comes_before_others(tmp_path, monkeypatch):
     fate = iter([TypeError("a mistake"), OSError(28, "No space left on device")])
 
@@ -106,7 +131,7 @@ def test_an_error_of_writing_comes_before_others(tmp_path, monkeypatch):
 
 
 def test_several_writers_report_every_run_once(tmp_path, monkeypatch):
-    monkeypatch.setitem(job._WRITERS, "cpu", 4)
+    monkeypatch.setattr(job, "writers", lambda platform: 4)
     monkeypatch.setattr(job, "batch_size", lambda spec, platform: 4)
     told = []
     reports = job.run_job([spec.identity() for spec in SPECS], tmp_path, tell=told.append)

@@ -12,6 +12,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from loadstone.experiments.engines import local
 from loadstone.experiments.engines.local import LocalEngine, _begun
 from loadstone.experiments.grid import read_grid
 from loadstone.experiments.record import _header
@@ -212,14 +213,30 @@ def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path
     assert "d = 200, p = 4000, adam, seed 0: 3 workers died on it, the last one by signal SIGKILL" in err
 
 
-def test_of_what_a_dead_worker_had_it_was_at_two_batches_at_most():
+def test_of_what_a_dead_worker_had_it_was_at_two_batches_and_what_the_writers_had():
     specs = [Spec("original", 50, 400, seed) for seed in range(160)]
     job = {spec.key: spec for spec in specs}
     assert _begun([], "cpu") == ([], [])
     # It died after its last report, before it said that it was free.
     assert _begun([{}, job], "gpu") == ([], specs)
-    assert _begun([job, {}], "gpu") == (specs[:50], specs[50:])
+    assert _begun([job, {}], "gpu") == (specs[:53], specs[53:])
     assert _begun([job], "cpu") == (specs[:2], specs[2:])
+
+
+def test_workers_share_a_gpu_and_leave_its_host_a_core(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setattr(local.subprocess, "Popen", lambda *given, env, **others: started.append(env))
+    monkeypatch.setattr(local.os, "sched_getaffinity", lambda process: range(16))
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_MEM_FRACTION", raising=False)
+    for gpu in (False, True):
+        monkeypatch.setattr(local, "gpu_expected", lambda gpu=gpu: gpu)
+        for workers in (1, 2):
+            LocalEngine(workers).start(Store(tmp_path), "programs")
+    assert [env["OPENBLAS_NUM_THREADS"] for env in started] == ["16", "8", "1", "1"]
+    assert [env.get("XLA_PYTHON_CLIENT_MEM_FRACTION") for env in started] == [None, "0.3750"] * 2
+    monkeypatch.setenv("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.4")
+    LocalEngine(2).start(Store(tmp_path), "programs")
+    assert started[-1]["XLA_PYTHON_CLIENT_MEM_FRACTION"] == "0.4"  # what the user has set comes first
 
 
 def processor_seconds(process):

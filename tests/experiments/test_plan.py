@@ -80,6 +80,9 @@ def test_a_job_has_several_batches_on_an_accelerator_if_the_share_is_that_large(
     assert [job_size(LONG[0], "gpu", share) for share in (0, 60, 1000)] == [25, 50, 150]
     few = Spec("decoupled", 100, 1000)
     assert batch_size(few, "gpu") == 4 and [job_size(few, "gpu", share) for share in (3, 14, 1000)] == [4, 12, 24]
+    # Runs that train alone: one that takes minutes goes out alone.
+    alone = [Spec("original", d, p) for d, p in ((300, 7000), (500, 24_000), (2048, 230_000))]
+    assert [job_size(spec, "gpu", 1000) for spec in alone] == [16, 11, 1] and job_size(alone[1], "cpu", 1000) == 1
 
 
 def test_large_problems_train_alone():

@@ -79,12 +79,18 @@ _JOB_RUNS, _JOB_SECONDS, _JOB_BATCHES = 16, 1.0, 6
 
 def job_size(spec: Spec, platform: str, fair_share: int) -> int:
     """How many runs of this program to hand out at a time: no more than a fair share, so that none is left idle."""
-    # An accelerator is a hundred to a few thousand times as fast as the costs say, and the records of a batch are made
-    # while the next one trains: there only the number counts.
-    seconds, batch = _JOB_SECONDS * (1 if platform == "cpu" else 10_000), batch_size(spec, platform)
+    # An accelerator is a hundred to a few thousand times as fast as the costs say, and idle between jobs until the last
+    # record is made. So jobs are long there: twenty seconds of an H200 at d = 500.
+    seconds, batch = _JOB_SECONDS * (1 if platform == "cpu" else 100_000), batch_size(spec, platform)
     if batch > 1:
         return batch * max(1, min(_JOB_BATCHES, fair_share // batch))
     return max(1, min(_JOB_RUNS, int(seconds / cost(spec)), fair_share))
+
+
+def writers(platform: str) -> int:
+    """How many records a worker finishes and writes at a time, while the next batch computes."""
+    # A CPU that computes has one core to spare at most.
+    return 1 if platform == "cpu" else 4
 
 
 class Plan:

@@ -5,6 +5,7 @@ A job may be given twice, to the same worker or to another: what has its record 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -14,7 +15,7 @@ from threading import Lock
 
 import jax
 
-from loadstone.experiments.plan import batch_size
+from loadstone.experiments.plan import batch_size, writers
 from loadstone.experiments.record import Record
 from loadstone.experiments.result import begin
 from loadstone.experiments.spec import Spec
@@ -25,8 +26,6 @@ from loadstone.problems.budget import Budget
 Report = dict[str, object]
 #: What a run may fail with; others are mistakes of ours.
 _ERRORS = (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError)
-#: Threads that finish and write records. A CPU that computes the next run has one to spare at most.
-_WRITERS = {"cpu": 1}
 
 
 def run_job(
@@ -38,8 +37,8 @@ def run_job(
     """Run specs of one program, the largest first, given by their identities. A report for each says 'done' or 'failed'
     and why.
 
-    The records of a batch are finished and written, and their disk waited for, while the next one computes. An error of
-    writing is raised: no later record could be kept either.
+    Records are finished and written, and their disk waited for, while the next batch computes. An error of writing is
+    raised: no later record could be kept either.
     """
     store = Store(folder)
     specs = [Spec.from_identity(identity) for identity in identities]
@@ -69,8 +68,8 @@ def run_job(
     def give_up(spec: Spec, why: str) -> None:
         report(spec, done=False, why=why)
 
-    with ThreadPoolExecutor(_WRITERS.get(platform, 4)) as writers:
-        last: list[Future] = []
+    with ThreadPoolExecutor(writers(platform)) as pool:
+        unwritten: deque[Future] = deque()
         for first in range(0, len(specs), size):
             batch = specs[first : first + size]
             there = {spec: record for spec in batch if (record := recorded(spec, store))}
@@ -78,12 +77,12 @@ def run_job(
                 partial(report, spec, done=True, status=record.result.get("status")) for spec, record in there.items()
             ]
             missing = [spec for spec in batch if spec not in there]
-            # Attempts are made as the loop asks for them: a batch computes before the last one is waited for.
+            # Attempts are made as the loop asks for them: a batch computes before those before it are waited for.
             attempts = _attempt(missing, together, limit, keep, give_up) if missing else ()
             for group in chain([tasks] if tasks else (), attempts):
-                _wait(last)
-                last = [writers.submit(task) for task in group]
-        _wait(last)
+                _wait(unwritten, writers(platform) - 1)
+                unwritten.extend(pool.submit(task) for task in group)
+        _wait(unwritten)
     return reports
 
 
@@ -106,11 +105,14 @@ def _attempt(
             yield from _attempt([spec], 1, limit, keep, give_up)
 
 
-def _wait(tasks: Sequence[Future]) -> None:
-    """Until all are done. Of their errors one of writing comes first: it is the one that concerns all records."""
-    errors = [error for task in tasks if (error := task.exception())]
-    if errors:
-        raise next((error for error in errors if isinstance(error, OSError)), errors[0])
+def _wait(tasks: deque[Future], left: int = 0) -> None:
+    """Until no more than `left` are to be waited for. Of their errors one of writing comes first: it is the one that
+    concerns all records."""
+    while len(tasks) > left:
+        if tasks[0].exception():
+            errors = [error for task in tasks if (error := task.exception())]
+            raise next((error for error in errors if isinstance(error, OSError)), errors[0])
+        tasks.popleft()
 
 
 def _sentence(error: Exception) -> str:

@@ -19,7 +19,8 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadstone.experiments.plan import Plan, batch_size, cost
+from loadstone.experiments.engines.gpu import gpu_expected
+from loadstone.experiments.plan import Plan, batch_size, cost, writers
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError
@@ -48,8 +49,13 @@ class LocalEngine:
         command = [sys.executable, "-P", "-m", "loadstone.experiments.engines.worker", str(store.folder)]
         cores = max(1, len(os.sched_getaffinity(0)) // self.workers)
         shared = {"JAX_COMPILATION_CACHE_DIR": programs, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        if self.workers > 1:
+            # Each would take three quarters of a GPU's memory.
+            shared["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / self.workers:.4f}"
+        # Beside a GPU several threads finish records; more of them would be in the way of the one that launches.
+        threads = 1 if gpu_expected() else cores
         # NPROC is how XLA learns the size of its pool of threads. What the user has set for the programs comes first.
-        environment = shared | os.environ | {"NPROC": str(cores), "OPENBLAS_NUM_THREADS": str(cores)}
+        environment = shared | os.environ | {"NPROC": str(cores), "OPENBLAS_NUM_THREADS": str(threads)}
         return subprocess.Popen(
             command + ([str(self.budget)] if self.budget else []),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
@@ -183,8 +189,9 @@ class _Sweep:
 def _begun(jobs: Sequence[dict[str, Spec]], platform: str) -> tuple[list[Spec], list[Spec]]:
     """Of the jobs of a dead worker, without what it had reported: what it may have been at, and the rest."""
     first, *others = [list(job.values()) for job in jobs] or [[]]
-    # While one batch trains, the records of the one before are written: no others were begun.
-    begun = 2 * batch_size(first[0], platform) if first else 0
+    # While one batch trains, the records of the one before are written, and of as many runs more as there are writers
+    # but one. No others were begun.
+    begun = 2 * batch_size(first[0], platform) + writers(platform) - 1 if first else 0
     return first[:begun], first[begun:] + [spec for job in others for spec in job]
 
 
