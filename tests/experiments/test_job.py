@@ -16,7 +16,6 @@ from loadstone.experiments.result import begin, perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.memories.training import Protocol, train_batch
-from tests.experiments.faults import wait_until
 
 SHORT = Protocol(steps=8, warmup=2)
 SPECS = [Spec("original", 6, 12, seed, protocol=SHORT) for seed in range(4)]
@@ -96,10 +95,12 @@ def test_records_are_finished_while_the_next_run_computes(tmp_path, monkeypatch)
 
 
 def test_computing_is_ahead_of_writing_by_as_many_records_as_there_are_writers(tmp_path, monkeypatch):
-    begun, go_on = [], threading.Event()
+    begun, third, go_on = [], threading.Event(), threading.Event()
 
     def begin_and_say(specs, budget, together):
         begun.append(specs[0])
+        if len(begun) == 3:
+            third.set()
         (finish,) = begin(specs, budget, together)
         return [lambda: go_on.wait(30) and finish()]
 
@@ -110,7 +111,7 @@ def test_computing_is_ahead_of_writing_by_as_many_records_as_there_are_writers(t
         target=job.run_job, args=([spec.identity() for spec in SPECS], tmp_path, None, told.append)
     )
     at_work.start()
-    wait_until(lambda: len(begun) == 3)
+    assert third.wait(30)
     time.sleep(0.3)
     assert begun == SPECS[:3] and not told  # two are to be written, and the fourth waits
     go_on.set()

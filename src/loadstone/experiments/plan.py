@@ -79,12 +79,21 @@ _JOB_RUNS, _JOB_SECONDS, _JOB_BATCHES = 16, 1.0, 6
 
 def job_size(spec: Spec, platform: str, fair_share: int) -> int:
     """How many runs of this program to hand out at a time: no more than a fair share, so that none is left idle."""
-    # An accelerator is a hundred to a few thousand times as fast as the costs say, and idle between jobs until the last
-    # record is made. So jobs are long there: twenty seconds of an H200 at d = 500.
-    seconds, batch = _JOB_SECONDS * (1 if platform == "cpu" else 100_000), batch_size(spec, platform)
+    batch = batch_size(spec, platform)
     if batch > 1:
         return batch * max(1, min(_JOB_BATCHES, fair_share // batch))
-    return max(1, min(_JOB_RUNS, int(seconds / cost(spec)), fair_share))
+    return max(1, min(_JOB_RUNS, int(_job_seconds(platform) / cost(spec)), fair_share))
+
+
+def is_short(spec: Spec, platform: str) -> bool:
+    """Whether a worker that is at such a run should have its next job already."""
+    return cost(spec) < _job_seconds(platform)
+
+
+def _job_seconds(platform: str) -> float:
+    # An accelerator is a hundred to a few thousand times as fast as the costs say, and idle between jobs until the last
+    # record is made. So jobs are long there: twenty seconds of an H200 at d = 500.
+    return _JOB_SECONDS * (1 if platform == "cpu" else 100_000)
 
 
 def writers(platform: str) -> int:

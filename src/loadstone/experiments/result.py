@@ -31,14 +31,16 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
     return [finish() for finish in begin(specs, budget)]
 
 
-def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1) -> list[Callable[[], Record]]:
+def begin(
+    specs: Sequence[Spec], budget: Budget | None = None, together: int = 1, rehearsal: bool = False
+) -> list[Callable[[], Record]]:
     """`perform` up to where the processor takes over: what is left for each record needs no accelerator and no problem,
-    so it may be done while the next specs run. Batches are filled up to `together`, see `run_batch`."""
+    so it may be done while the next specs run. See `run_batch` for `together` and for a rehearsal."""
     if specs[0].solver == "capacity":
         return [partial(_same, _capacity(spec)) for spec in specs]
     return [
         partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
-        for problem, run in run_batch(specs, budget, together=together)
+        for problem, run in run_batch(specs, budget, together=together, rehearsal=rehearsal)
     ]
 
 

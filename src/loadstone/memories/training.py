@@ -33,7 +33,12 @@ STOP_RULES = ("paper", "exact", "none")
 PAPER_VIOLATIONS = 1000
 
 _RUNNING, _STOPPED, _STEP_LIMIT, _DIVERGED = range(4)
-_STATUS = {_STOPPED: Status.STOPPED, _STEP_LIMIT: Status.STEP_LIMIT, _DIVERGED: Status.DIVERGED}
+_STATUS = {
+    _RUNNING: Status.INITIAL,  # only after a rehearsal
+    _STOPPED: Status.STOPPED,
+    _STEP_LIMIT: Status.STEP_LIMIT,
+    _DIVERGED: Status.DIVERGED,
+}
 #: The loop is left this often at least, and after about so many seconds: an interrupt waits no longer.
 _SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
 
@@ -98,8 +103,10 @@ def train_batch(
     memories: Sequence[Memory],
     protocol: Protocol = PAPER_PROTOCOL,
     progress: Progress | None = None,
+    rehearsal: bool = False,
 ) -> list[Solution]:
-    """Train memories of equal shape on problems of equal shape as one program; each stops by itself.
+    """Train memories of equal shape on problems of equal shape as one program; each stops by itself. A rehearsal takes
+    no step: it only has everything compiled.
 
     `progress` sees the furthest step, the mean loss and the mean accuracy. `seconds` of each solution is the time of
     the whole batch divided by its size.
@@ -111,11 +118,13 @@ def train_batch(
     alone = len(states) == 1
     problem, state = (problems[0], states[0]) if alone else (_stack(problems), _stack(states))
     advance = _advance if alone else _advance_batch
-    until = length = 1
+    until = length = 0 if rehearsal else 1
     while any(int(state.status) == _RUNNING for state in states):
         entered = time.perf_counter()
         state = advance(problem, state, jnp.int32(until), protocol)
         states = [state] if alone else _unstack(state, len(states))
+        if rehearsal:
+            break
         if progress:
             progress(*_report(states))
         pace = (time.perf_counter() - entered) / length

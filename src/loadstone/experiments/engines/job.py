@@ -25,7 +25,7 @@ from loadstone.problems.budget import Budget
 
 Report = dict[str, object]
 #: What a run may fail with; others are mistakes of ours.
-_ERRORS = (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError)
+ERRORS = (ValueError, ArithmeticError, MemoryError, jax.errors.JaxRuntimeError)
 
 
 def run_job(
@@ -44,9 +44,7 @@ def run_job(
     specs = [Spec.from_identity(identity) for identity in identities]
     platform = jax.default_backend()
     # A budget is for one problem at a time.
-    size = 1 if budget else batch_size(specs[0], platform)
-    # Of several batches the last is filled up. A single one is compiled as it is: there may be more of its size.
-    together = size if len(specs) > size else 1
+    size, together = (1, 1) if budget else batches(specs, platform)
     limit = Budget(budget) if budget else None
     reports: list[Report] = []
     one_at_a_time = Lock()
@@ -59,7 +57,7 @@ def run_job(
     def keep(spec: Spec, finish: Callable[[], Record]) -> None:
         try:
             record = finish()
-        except _ERRORS as error:
+        except ERRORS as error:
             give_up(spec, _sentence(error))
         else:
             store.put(record)
@@ -86,6 +84,13 @@ def run_job(
     return reports
 
 
+def batches(specs: Sequence[Spec], platform: str) -> tuple[int, int]:
+    """How many runs of a job to train at a time, and up to how many to fill up what is left."""
+    size = batch_size(specs[0], platform)
+    # Of several batches the last is filled up. A single one is compiled as it is: there may be more of its size.
+    return size, size if len(specs) > size else 1
+
+
 def _attempt(
     batch: Sequence[Spec], together: int, limit: Budget | None, keep: Callable, give_up: Callable
 ) -> Iterator[list[Callable[[], None]]]:
@@ -93,7 +98,7 @@ def _attempt(
     tried alone."""
     try:
         begun, why = begin(batch, limit, together), ""
-    except _ERRORS as error:
+    except ERRORS as error:
         begun, why = [], _sentence(error)
     # Out here nothing holds on to what the failed batch had on the device.
     if begun:

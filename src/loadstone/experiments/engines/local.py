@@ -20,15 +20,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loadstone.experiments.engines.gpu import gpu_expected
-from loadstone.experiments.plan import Plan, batch_size, cost, writers
+from loadstone.experiments.plan import Plan, batch_size, is_short, writers
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError
 
 #: A run whose worker died this often counts as failed; as many workers in a row that never got ready end the sweep.
 _ATTEMPTS = 3
-#: While a worker is at short runs it has the next job already, so that it never waits for the driver.
-_SHORT_SECONDS, _JOBS_AHEAD = 1.0, 2
+#: While a worker is at short runs it has the next job already: it never waits for the driver, and can rehearse.
+_JOBS_AHEAD = 2
 
 
 @dataclass
@@ -147,7 +147,7 @@ class _Sweep:
             self._employ(worker)
 
     def _employ(self, worker: _Worker) -> None:
-        while not worker.jobs or (len(worker.jobs) < _JOBS_AHEAD and cost(worker.shape) < _SHORT_SECONDS):
+        while not worker.jobs or (len(worker.jobs) < _JOBS_AHEAD and is_short(worker.shape, worker.platform)):
             specs = self.plan.take(worker.shape, worker.platform)
             if not specs:
                 break

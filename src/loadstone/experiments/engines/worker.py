@@ -13,6 +13,7 @@ import os
 import queue
 import sys
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 
 
 def main() -> None:
@@ -24,8 +25,10 @@ def main() -> None:
     def tell(report: dict[str, object]) -> None:
         reports.write(json.dumps(report) + "\n")
 
-    jobs: queue.SimpleQueue[list[dict]] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(jobs,), daemon=True).start()
+    jobs: queue.SimpleQueue[tuple[list[dict], Future | None]] = queue.SimpleQueue()
+    # Runs within a budget have the device to themselves.
+    rehearsals = None if budget else ThreadPoolExecutor(1)
+    threading.Thread(target=_read, args=(jobs, rehearsals), daemon=True).start()
 
     import jax
 
@@ -33,7 +36,9 @@ def main() -> None:
 
     tell({"ready": True, "platform": jax.default_backend()})
     while True:
-        job = jobs.get()
+        job, rehearsal = jobs.get()
+        if rehearsal:
+            rehearsal.result()
         try:
             run_job(job, folder, budget, tell)
             tell({"free": True})
@@ -41,10 +46,19 @@ def main() -> None:
             tell({"stop": f"the store {folder} cannot be written: {error}."})
 
 
-def _read(jobs: queue.SimpleQueue) -> None:
+def _read(jobs: queue.SimpleQueue, rehearsals: ThreadPoolExecutor | None) -> None:
+    before = None
     for line in sys.stdin:
-        jobs.put(json.loads(line))
+        job = json.loads(line)
+        jobs.put((job, rehearsals.submit(_rehearse, before, job) if rehearsals and before else None))
+        before = job
     os._exit(0)
+
+
+def _rehearse(before: list[dict], job: list[dict]) -> None:
+    from loadstone.experiments.engines.rehearsal import rehearse_after
+
+    rehearse_after(before, job)
 
 
 if __name__ == "__main__":
