@@ -1,5 +1,6 @@
 """Sweeps on one machine: complete, repeatable, and whole after every kind of end. Real processes, real signals."""
 
+import io
 import json
 import os
 import resource
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -15,10 +17,11 @@ import pytest
 from loadstone.experiments.engines import local
 from loadstone.experiments.engines.local import LocalEngine, _begun
 from loadstone.experiments.grid import read_grid
+from loadstone.experiments.plan import Plan
 from loadstone.experiments.record import _header
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.experiments.sweep import run_sweep
+from loadstone.experiments.sweep import Progress, run_sweep
 from tests.experiments.faults import (
     GRID,
     LOADSTONE,
@@ -221,6 +224,29 @@ def test_of_what_a_dead_worker_had_it_was_at_two_batches_and_what_the_writers_ha
     assert _begun([{}, job], "gpu") == ([], specs)
     assert _begun([job, {}], "gpu") == (specs[:53], specs[53:])
     assert _begun([job], "cpu") == (specs[:2], specs[2:])
+
+
+def test_a_suspect_goes_to_a_worker_that_has_nothing_else(tmp_path):
+    specs = [Spec("original", 50, p) for p in range(400, 340, -1)]
+    sweep = local._Sweep(LocalEngine(1), Plan(specs), Store(tmp_path), Progress(len(specs), 0, {}), "programs")
+
+    def employed(worker):
+        sweep._employ(worker)
+        return [list(job.values()) for job in worker.jobs]
+
+    def new_worker():
+        return local._Worker(SimpleNamespace(stdin=io.StringIO()), "gpu")
+
+    first = new_worker()
+    assert employed(first) == [specs[:25], specs[25:50]]
+    sweep.plan.put_back(specs[:2], alone=True)
+    first.jobs.popleft()
+    assert employed(first) == [specs[25:50]]
+    second = new_worker()
+    for suspect in specs[:2]:
+        assert employed(second) == [[suspect]]
+        second.jobs.clear()
+    assert employed(second) == [specs[50:]]
 
 
 def test_workers_share_a_gpu_and_leave_its_host_a_core(tmp_path, monkeypatch):

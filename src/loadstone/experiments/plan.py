@@ -119,6 +119,11 @@ class Plan:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def has_suspects(self) -> bool:
+        """Whether the next job is a run that may have brought a worker down."""
+        return bool(self._alone)
+
     def take(self, last: Spec | None, platform: str) -> list[Spec]:
         """The next job for a worker whose last run was `last`: of the same program if any wait, because it is compiled;
         else of the longest that no other worker is at; else of the longest."""

@@ -70,6 +70,8 @@ class _Worker:
     shape: Spec | None = None
     #: Jobs that it has, the one that it is at first; each by key, without the runs that it has reported.
     jobs: deque[dict[str, Spec]] = field(default_factory=deque)
+    #: Whether its last job was a run that may have brought a worker down.
+    suspect: bool = False
     dismissed: bool = False
     last_words: deque[str] = field(default_factory=lambda: deque(maxlen=5))
     listeners: list[threading.Thread] = field(default_factory=list)
@@ -147,7 +149,8 @@ class _Sweep:
             self._employ(worker)
 
     def _employ(self, worker: _Worker) -> None:
-        while not worker.jobs or (len(worker.jobs) < _JOBS_AHEAD and is_short(worker.shape, worker.platform)):
+        while not worker.jobs or self._may_look_ahead(worker):
+            worker.suspect = self.plan.has_suspects
             specs = self.plan.take(worker.shape, worker.platform)
             if not specs:
                 break
@@ -160,6 +163,12 @@ class _Sweep:
             self.progress.current.pop(id(worker), None)
             worker.dismissed = True
             worker.process.stdin.close()
+
+    def _may_look_ahead(self, worker: _Worker) -> bool:
+        """While a worker is at short runs. What may have brought one down goes to a worker that has nothing else, not
+        even to rehearse."""
+        suspected = worker.suspect or self.plan.has_suspects
+        return not suspected and len(worker.jobs) < _JOBS_AHEAD and is_short(worker.shape, worker.platform)
 
     def _bury(self, worker: _Worker) -> None:
         self.workers.remove(worker)
