@@ -4,10 +4,15 @@ import atexit
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 
 import jax
+import pytest
 from hypothesis import settings
+
+from loadstone.cli.app import main
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # The first call of a compiled function takes seconds, so examples have no deadline.
@@ -25,3 +30,18 @@ jax.config.update("jax_enable_compilation_cache", False)
 # A suite started in the background inherits a SIGINT that is ignored, and so would the commands that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def command(monkeypatch, capfd):
+    """Run a command in this process. For refusals: to start a process takes a hundred times as long as to refuse."""
+
+    def run(*arguments, cwd=None):
+        if cwd:
+            monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["loadstone", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return subprocess.CompletedProcess(arguments, end.value.code or 0, *capfd.readouterr())
+
+    return run

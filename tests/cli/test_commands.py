@@ -112,13 +112,19 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_one_sentence_and_leaves_no_file(name, tmp_path):
+def test_bad_input_gets_one_sentence_and_leaves_no_file(name, command, tmp_path):
     arguments, sentence = BAD[name]
-    refused = run(*arguments, cwd=tmp_path)
+    refused = command(*arguments, cwd=tmp_path)
     assert refused.returncode == 2
     assert sentence in refused.stderr and refused.stdout == ""
     assert refused.stderr.startswith("loadstone: ") and refused.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_of_its_own_says_the_same(command):
+    for name in ("p below 2", "unknown command"):
+        here, there = (start(*BAD[name][0]) for start in (command, run))
+        assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
 
 
 def test_an_unwritable_folder_is_refused_before_any_work(tmp_path):

@@ -78,9 +78,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_one_sentence(name):
+def test_bad_input_gets_one_sentence(name, command):
     arguments, sentence = BAD[name]
-    done = run(*arguments)
+    done = command("predict", *arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert sentence in done.stderr and done.stderr.count("\n") == 1
 

@@ -85,9 +85,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_one_sentence(name, tmp_path):
+def test_bad_input_gets_one_sentence(name, command, tmp_path):
     arguments, sentence = BAD[name]
-    done = run(*arguments, cwd=tmp_path)
+    done = command(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == "", done.stderr
     assert sentence in done.stderr and done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
@@ -102,12 +102,12 @@ def test_bad_input_gets_one_sentence(name, tmp_path):
     ({"inputs": np.ones((2, 2)), "outputs": np.ones((2, 2)), "targets": np.array([0.5, 1])}, "targets is"),
     ({"inputs": np.array(["a"]), "outputs": np.ones((2, 2))}, "inputs is"),
 ])  # fmt: skip
-def test_an_instance_file_that_is_none_is_refused(content, sentence, tmp_path):
+def test_an_instance_file_that_is_none_is_refused(content, sentence, command, tmp_path):
     np.savez(tmp_path / "bad.npz", **content)
-    done = run("certify", "--instance", tmp_path / "bad.npz")
+    done = command("certify", "--instance", tmp_path / "bad.npz")
     assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
     (tmp_path / "bad.npz").write_text("not an archive")
-    assert "cannot be read as an instance" in run("certify", "--instance", tmp_path / "bad.npz").stderr
+    assert "cannot be read as an instance" in command("certify", "--instance", tmp_path / "bad.npz").stderr
 
 
 def test_an_interrupt_stops_cleanly(tmp_path):

@@ -115,11 +115,11 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_one_sentence_and_leaves_nothing(name, store, tmp_path):
+def test_bad_input_gets_one_sentence_and_leaves_nothing(name, store, command, tmp_path):
     arguments, sentence = BAD[name]
     (tmp_path / "text").write_text("not a zip")
     before = sorted(tmp_path.rglob("*"))
-    done = run(*arguments, cwd=tmp_path)
+    done = command(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == "", done.stderr
     assert sentence in done.stderr and done.stderr.count("\n") == 1
     assert [path for path in sorted(tmp_path.rglob("*")) if path.name != "index.json"] == before

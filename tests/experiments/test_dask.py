@@ -148,11 +148,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_connections_get_one_sentence(name, tmp_path):
+def test_bad_connections_get_one_sentence(name, command, tmp_path):
     arguments, sentence = BAD[name]
     grid_file(tmp_path, seeds=1)
-    code, _, err = run("run", "grid.toml", "--store", "s", "--engine", "dask", *arguments, cwd=tmp_path)
-    assert code == 2 and sentence in err and err.count("\n") == 1 and not (tmp_path / "s").exists()
+    done = command("run", "grid.toml", "--store", "s", "--engine", "dask", *arguments, cwd=tmp_path)
+    assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "s").exists()
 
 
 def certificates(folder):

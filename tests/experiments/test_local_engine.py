@@ -320,7 +320,8 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_arguments_get_one_sentence_and_leave_no_file(name, tmp_path):
+def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, tmp_path):
     arguments, sentence = BAD[name]
-    code, out, err = run(*arguments, cwd=tmp_path)
-    assert code == 2 and sentence in err and err.count("\n") == 1 and not os.listdir(tmp_path)
+    done = command(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
+    assert not os.listdir(tmp_path)
