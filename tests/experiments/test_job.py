@@ -151,6 +151,29 @@ def test_a_disk_that_cannot_be_written_stops_the_job(tmp_path, monkeypatch):
         run(SPECS, tmp_path)
 
 
+def test_an_error_of_writing_is_heard_before_more_is_computed_than_needed(tmp_path, monkeypatch):
+    begun = []
+    written = threading.Event()
+
+    def refuse(store, record):
+        written.set()
+        full(store, record)
+
+    def begin_later(specs, budget, together):
+        if begun:
+            assert written.wait(30)
+            time.sleep(0.1)  # until it is known to the writer's thread
+        begun.append(specs[0])
+        return begin(specs, budget, together)
+
+    monkeypatch.setattr(Store, "put", refuse)
+    monkeypatch.setattr(job, "begin", begin_later)
+    monkeypatch.setattr(job, "writers", lambda platform: 4)
+    with pytest.raises(OSError, match="No space left"):
+        run(SPECS, tmp_path)
+    assert len(begun) == 2
+
+
 def test_an_error_of_writing_is_heard_even_if_the_rest_is_there(tmp_path, monkeypatch):
     for record in perform(SPECS[1:]):
         Store(tmp_path).put(record)

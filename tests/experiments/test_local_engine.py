@@ -220,8 +220,11 @@ def test_of_what_a_dead_worker_had_it_was_at_two_batches_and_what_the_writers_ha
     specs = [Spec("original", 50, 400, seed) for seed in range(160)]
     job = {spec.key: spec for spec in specs}
     assert _begun([], "cpu") == ([], [])
-    # It died after its last report, before it said that it was free.
-    assert _begun([{}, job], "gpu") == ([], specs)
+    # It died after its last report, before it said that it was free. A GPU had the next job's first batch in hand.
+    assert _begun([{}, job], "cpu") == ([], specs) and _begun([{}, job], "gpu") == (specs[:25], specs[25:])
+    first, second = ({spec.key: spec for spec in part} for part in (specs[:100], specs[100:]))
+    assert _begun([first, second], "gpu") == (specs[:53] + specs[100:125], specs[53:100] + specs[125:])
+    assert _begun([first, second], "cpu") == (specs[:2], specs[2:])
     assert _begun([job, {}], "gpu") == (specs[:53], specs[53:])
     assert _begun([job], "cpu") == (specs[:2], specs[2:])
 
@@ -249,6 +252,15 @@ def test_a_suspect_goes_to_a_worker_that_has_nothing_else(tmp_path):
     assert employed(second) == [specs[50:]]
 
 
+def test_the_last_jobs_are_not_taken_from_idle_workers(tmp_path):
+    specs = [Spec("original", 12, 40, seed, solver="capacity") for seed in range(2)]
+    sweep = local._Sweep(LocalEngine(2), Plan(specs, 2), Store(tmp_path), Progress(len(specs), 0, {}), "programs")
+    workers = [local._Worker(SimpleNamespace(stdin=io.StringIO()), "gpu") for _ in specs]
+    for worker in workers:
+        sweep._employ(worker)
+    assert [[list(job.values()) for job in worker.jobs] for worker in workers] == [[[specs[0]]], [[specs[1]]]]
+
+
 def test_workers_share_a_gpu_and_leave_its_host_a_core(tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(local.subprocess, "Popen", lambda *given, env, **others: started.append(env))
@@ -263,6 +275,10 @@ def test_workers_share_a_gpu_and_leave_its_host_a_core(tmp_path, monkeypatch):
     monkeypatch.setenv("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.4")
     LocalEngine(2).start(Store(tmp_path), "programs")
     assert started[-1]["XLA_PYTHON_CLIENT_MEM_FRACTION"] == "0.4"  # what the user has set comes first
+    monkeypatch.delenv("XLA_PYTHON_CLIENT_MEM_FRACTION")
+    monkeypatch.setenv("XLA_CLIENT_MEM_FRACTION", "0.4")
+    LocalEngine(2).start(Store(tmp_path), "programs")
+    assert "XLA_PYTHON_CLIENT_MEM_FRACTION" not in started[-1]  # JAX refuses both
 
 
 def processor_seconds(process):

@@ -7,6 +7,7 @@ import pytest
 
 from loadstone.experiments import run as running
 from loadstone.experiments.engines import job, rehearsal
+from loadstone.experiments.engines.inbox import Inbox
 from loadstone.experiments.engines.job import run_job
 from loadstone.experiments.engines.rehearsal import rehearse, rehearse_after
 from loadstone.experiments.run import problem_of
@@ -14,6 +15,7 @@ from loadstone.experiments.spec import Spec
 from loadstone.memories.memory import initial_memory
 from loadstone.memories.solution import Status
 from loadstone.memories.training import Protocol, train_batch
+from loadstone.problems.budget import Budget
 
 SHORT = Protocol(steps=8, warmup=2)
 
@@ -50,7 +52,7 @@ def test_after_a_rehearsal_nothing_is_left_to_compile(problem, size, tmp_path, m
 def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, compilations):
     monkeypatch.setattr(running, "padded_rows", lambda spec, platform: 32)
     specs = [Spec("original", 7, p, protocol=SHORT) for p in (30, 25, 20)]
-    assert rehearse(specs, "cpu")
+    rehearse(specs, "cpu")
     before = len(compilations)
     assert all(report["done"] for report in run_job([spec.identity() for spec in specs], tmp_path))
     assert len(compilations) == before > 0
@@ -64,35 +66,102 @@ def test_a_rehearsal_takes_no_step():
     assert (found.memory.matrix() == memory.matrix()).all()
 
 
-def test_what_does_not_fit_beside_a_run_or_is_no_run_is_not_rehearsed(monkeypatch):
-    monkeypatch.setattr(rehearsal, "begin", None)
-    assert not rehearse([Spec("original", 12, 40, solver="capacity")], "cpu")
-    monkeypatch.setattr(rehearsal, "Budget", lambda: job.Budget(10**9))
-    assert not rehearse([Spec("decoupled", 100, 1000)], "cpu")  # 0.4 GB: more than a quarter
-    begun = []
-    monkeypatch.setattr(rehearsal, "begin", lambda batch, *others, rehearsal: begun.append(batch))
-    for fits in (
-        Spec("decoupled", 100, 700),
-        Spec("decoupled", 100, 1000, form="regenerated"),
-        Spec("original", 100, 1000),
-    ):
-        assert rehearse([fits], "cpu") and begun.pop() == [fits]
+@pytest.fixture
+def rehearsed(monkeypatch):
+    """What is rehearsed on a device that passes for a GPU with 2 GB free."""
+    found = []
+    monkeypatch.setattr(rehearsal, "rehearse", lambda specs, platform: found.append(specs))
+    monkeypatch.setattr(rehearsal, "Budget", lambda: Budget(10**9))
+    monkeypatch.setattr(rehearsal.jax, "default_backend", lambda: "gpu")
+    return found
 
 
-def test_an_error_is_left_for_the_run_itself(monkeypatch):
+def after(before, *specs):
+    return rehearse_after([before.identity()], [spec.identity() for spec in specs])
+
+
+SMALL, SAME, OTHER = (Spec("original", 50, p, kappa=kappa) for p, kappa in ((400, 1.0), (390, 1.0), (390, 0.5)))
+
+
+def test_only_another_program_or_another_number_of_runs_is_rehearsed(rehearsed):
+    assert not after(SMALL, SMALL) and not after(SMALL, SAME) and not rehearsed
+    assert after(SMALL, OTHER) and rehearsed.pop() == [OTHER]
+    assert after(SMALL, SMALL, SAME) and rehearsed.pop() == [SMALL, SAME]
+
+
+def test_a_cpu_does_not_rehearse(rehearsed, monkeypatch):
+    monkeypatch.setattr(rehearsal.jax, "default_backend", lambda: "cpu")
+    assert not after(SMALL, OTHER) and not rehearsed
+
+
+def test_what_would_take_memory_from_a_run_is_not_rehearsed(rehearsed):
+    assert not after(SMALL, Spec("original", 12, 40, solver="capacity"))
+    large = Spec("decoupled", 150, 1000)  # 0.6 GB
+    assert after(SMALL, large) and not after(Spec("decoupled", 150, 1000, kappa=0.5), large)
+    assert not after(SMALL, Spec("decoupled", 150, 1400)) and not after(SMALL, *[Spec("decoupled", 100, 1000)] * 4)
+    for spec in (Spec("decoupled", 150, 1400, form="regenerated"), Spec("original", 150, 1400)):
+        assert after(SMALL, spec)
+
+
+@pytest.mark.parametrize(
+    "spec", [Spec("original", 20, 500), Spec("decoupled", 10, 90), Spec("decoupled", 10, 90, form="regenerated")]
+)
+def test_no_run_takes_more_than_is_counted(spec):
+    """The same figures as those by which problems refuse a budget."""
+    needed = rehearsal._bytes([spec], "cpu")
+    assert "regenerated" not in problem_of(spec, Budget(needed)).form or spec.form == "regenerated"
+    if spec.problem == "decoupled" and spec.form != "regenerated":
+        assert "regenerated" in problem_of(spec, Budget(needed - 1)).form
+    else:
+        with pytest.raises(ValueError, match="budget"):
+            problem_of(spec, Budget(needed - 1))
+
+
+def test_an_error_is_left_for_the_run_itself(rehearsed, monkeypatch):
     def fail(*given, **others):
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
 
-    monkeypatch.setattr(rehearsal, "begin", fail)
-    assert rehearse([Spec("original", 6, 12)], "cpu")
+    monkeypatch.setattr(rehearsal, "rehearse", fail)
+    assert not after(SMALL, OTHER)
+    monkeypatch.setattr(rehearsal, "Budget", lambda: Budget(0))
+    assert not after(SMALL, OTHER)
 
 
-def test_only_another_program_on_an_accelerator_is_rehearsed(monkeypatch):
-    rehearsed = []
-    monkeypatch.setattr(rehearsal, "rehearse", lambda specs, platform: rehearsed.append(specs) or True)
-    first, same, other = ([Spec("original", 50, p, kappa=kappa)] for p, kappa in ((400, 1.0), (390, 1.0), (390, 0.5)))
-    jobs = [[spec.identity() for spec in specs] for specs in (first, same, other)]
-    assert [rehearse_after(jobs[0], after) for after in jobs] == [False] * 3  # here, on a CPU
-    monkeypatch.setattr(rehearsal.jax, "default_backend", lambda: "gpu")
-    assert [rehearse_after(jobs[0], after) for after in jobs] == [False, False, True]
-    assert rehearsed == [other]
+def test_a_job_is_rehearsed_while_the_one_before_it_runs_and_is_taken_afterwards():
+    asked, go_on = [], threading.Event()
+
+    def slowly(before, job):
+        asked.append((before, job))
+        assert go_on.wait(30)
+
+    inbox = Inbox(slowly)
+    first, second, third = ([{"job": name}] for name in range(3))
+    inbox.put(first)
+    assert inbox.take() is first  # the first is not rehearsed
+    inbox.put(second)
+    taken = []
+    taker = threading.Thread(target=lambda: taken.append(inbox.take()))
+    taker.start()
+    taker.join(0.2)
+    assert not taken and asked == [(first, second)]
+    go_on.set()
+    taker.join()
+    assert taken == [second]
+    inbox.done(first), inbox.done(second)
+    inbox.put(third)  # nothing runs just now
+    assert inbox.take() is third and len(asked) == 1
+
+
+def test_an_inbox_without_rehearsals_and_one_whose_rehearsal_fails():
+    plain = Inbox()
+    plain.put([1]), plain.put([2])
+    assert [plain.take(), plain.take()] == [[1], [2]]
+
+    def mistaken(before, job):
+        raise TypeError("a mistake of ours")
+
+    inbox = Inbox(mistaken)
+    inbox.put([1]), inbox.put([2])
+    assert inbox.take() == [1]
+    with pytest.raises(TypeError, match="of ours"):
+        inbox.take()

@@ -184,9 +184,9 @@ def decoupled(
     n = p if rows is None else whole("rows", rows, p)
     form, dtype = choice("form", form, FORMS), choice("dtype", dtype, STORED_DTYPES)
     budget = budget or Budget()
-    working = 4 * n * d * (6 + 4 * _ROWS_AT_A_TIME)
-    stored = jnp.dtype(dtype).itemsize * n * n * d + working
-    budget.require(stored if form == "stored" else working, f"the decoupled problem with outputs {_adjective(form)}")
+    stored = decoupled_bytes(n, d, dtype)
+    needed = stored if form == "stored" else decoupled_bytes(n, d)
+    budget.require(needed, f"the decoupled problem with outputs {_adjective(form)}")
     vectors, count = (stream.inputs(n), stream.own_targets(n)), None
     if rows is not None:
         count = jnp.int32(p)
@@ -195,6 +195,12 @@ def decoupled(
     if form == "regenerated" or not budget.allows(stored):
         return regenerated
     return store(stream, regenerated, dtype)
+
+
+def decoupled_bytes(n: int, d: int, dtype: str | None = None) -> int:
+    """What the problem takes with outputs stored in `dtype`, or else regenerated; its pass included."""
+    working = 4 * n * d * (6 + 4 * _ROWS_AT_A_TIME)
+    return working + (jnp.dtype(dtype).itemsize * n * n * d if dtype else 0)
 
 
 def store(stream: Stream, regenerated: Regenerated, dtype: str = "float32") -> Stored:

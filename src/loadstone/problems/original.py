@@ -20,11 +20,16 @@ def original(
     p = whole("p", p, 2)
     n = p if rows is None else whole("rows", rows, p)
     block = block_rows(n, n) if block is None else whole("block", block, 1)
-    # Inputs, outputs, queries, pull and two more of that size; scores and weights of one block.
-    (budget or Budget()).require(4 * (6 * n * stream.d + 3 * block * n), "the original problem")
+    (budget or Budget()).require(original_bytes(n, stream.d, block), "the original problem")
     places = jnp.arange(n, dtype=jnp.int32)
     vectors = stream.inputs(n), stream.outputs(n)
     count = None if rows is None else jnp.int32(p)
     if count is not None:
         vectors = tuple(jnp.where((places < count)[:, None], part, 0) for part in vectors)
     return Facts(*vectors, places, block, form="original, outputs shared", count=count)
+
+
+def original_bytes(n: int, d: int, block: int | None = None) -> int:
+    """What the problem takes, its pass included: inputs, outputs, queries, pull and two more of that size; scores and
+    weights of one block."""
+    return 4 * (6 * n * d + 3 * (block or block_rows(n, n)) * n)

@@ -113,7 +113,7 @@ def _attempt(
 def _wait(tasks: deque[Future], left: int = 0) -> None:
     """Until no more than `left` are to be waited for. Of their errors one of writing comes first: it is the one that
     concerns all records."""
-    while len(tasks) > left:
+    while tasks and (len(tasks) > left or tasks[0].done()):
         if tasks[0].exception():
             errors = [error for task in tasks if (error := task.exception())]
             raise next((error for error in errors if isinstance(error, OSError)), errors[0])

@@ -49,8 +49,8 @@ class LocalEngine:
         command = [sys.executable, "-P", "-m", "loadstone.experiments.engines.worker", str(store.folder)]
         cores = max(1, len(os.sched_getaffinity(0)) // self.workers)
         shared = {"JAX_COMPILATION_CACHE_DIR": programs, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-        if self.workers > 1:
-            # Each would take three quarters of a GPU's memory.
+        if self.workers > 1 and "XLA_CLIENT_MEM_FRACTION" not in os.environ:
+            # Each would take three quarters of a GPU's memory. JAX knows the setting by two names and wants only one.
             shared["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / self.workers:.4f}"
         # Beside a GPU several threads finish records; more of them would be in the way of the one that launches.
         threads = 1 if gpu_expected() else cores
@@ -168,7 +168,8 @@ class _Sweep:
         """While a worker is at short runs. What may have brought one down goes to a worker that has nothing else, not
         even to rehearse."""
         suspected = worker.suspect or self.plan.has_suspects
-        return not suspected and len(worker.jobs) < _JOBS_AHEAD and is_short(worker.shape, worker.platform)
+        enough = len(self.plan) >= self.engine.workers and len(worker.jobs) < _JOBS_AHEAD
+        return enough and not suspected and is_short(worker.shape, worker.platform)
 
     def _bury(self, worker: _Worker) -> None:
         self.workers.remove(worker)
@@ -199,9 +200,14 @@ def _begun(jobs: Sequence[dict[str, Spec]], platform: str) -> tuple[list[Spec], 
     """Of the jobs of a dead worker, without what it had reported: what it may have been at, and the rest."""
     first, *others = [list(job.values()) for job in jobs] or [[]]
     # While one batch trains, the records of the one before are written, and of as many runs more as there are writers
-    # but one. No others were begun.
+    # but one.
     begun = 2 * batch_size(first[0], platform) + writers(platform) - 1 if first else 0
-    return first[:begun], first[begun:] + [spec for job in others for spec in job]
+    at, later = first[:begun], first[begun:]
+    for job in others:
+        # An accelerator rehearses the first batch of the next job meanwhile.
+        rehearsed = batch_size(job[0], platform) if job and platform != "cpu" else 0
+        at, later = at + job[:rehearsed], later + job[rehearsed:]
+    return at, later
 
 
 def _how_it_ended(code: int, last_words: deque[str]) -> str:

@@ -12,40 +12,48 @@ from loadstone.experiments.plan import padded_rows, program
 from loadstone.experiments.result import begin
 from loadstone.experiments.spec import Spec
 from loadstone.problems.budget import Budget
-
-#: A rehearsal takes a quarter of the memory that a run may take, at most: one is going on beside it.
-_PART = 4
+from loadstone.problems.decoupled import decoupled_bytes
+from loadstone.problems.original import original_bytes
 
 Job = Sequence[Mapping[str, object]]
 
 
 def rehearse_after(before: Job, job: Job) -> bool:
-    """Have everything compiled for `job` that `before` did not need already, given as identities of specs; whether
-    there was anything to do."""
+    """Have everything compiled for `job` that `before`, which runs just now, does not need as well; whether there was
+    anything to do. Jobs are given as identities of specs."""
     platform = jax.default_backend()
     if platform == "cpu":  # its cores are busy with the present job
         return False
-    last = Spec.from_identity(before[0])
-    specs = [Spec.from_identity(identity) for identity in job]
-    if program(specs[0], platform) == program(last, platform):
+    present, specs = ([Spec.from_identity(identity) for identity in one] for one in (before, job))
+    if _programs(present, platform) == _programs(specs, platform) or specs[0].solver == "capacity":
         return False
-    return rehearse(specs, platform)
+    with contextlib.suppress(*ERRORS):  # they will be heard of when the job runs
+        # A run may take half of what is free: what it takes must not depend on a rehearsal beside it.
+        if Budget().allows(_bytes(present, platform) + _bytes(specs, platform)):
+            rehearse(specs, platform)
+            return True
+    return False
 
 
-def rehearse(specs: Sequence[Spec], platform: str) -> bool:
-    """Go through the first batch of a job without a step of training. What goes wrong will be heard of when it runs."""
+def rehearse(specs: Sequence[Spec], platform: str) -> None:
+    """Go through the first batch of a job without a step of training."""
     size, together = batches(specs, platform)
-    batch = specs[:size]
-    needed = max(len(batch), together) * _bytes(batch[0], platform)
-    if batch[0].solver == "capacity" or not Budget().allows(_PART * needed):
-        return False
-    with contextlib.suppress(*ERRORS):
-        begin(batch, None, together, rehearsal=True)
-    return True
+    begin(specs[:size], None, together, rehearsal=True)
 
 
-def _bytes(spec: Spec, platform: str) -> int:
-    """What the arrays of a problem take, roughly."""
+def _programs(specs: Sequence[Spec], platform: str) -> tuple[Spec, int]:
+    """What is compiled for a job: a program, for a number of runs at a time."""
+    size, together = batches(specs, platform)
+    return program(specs[0], platform), max(len(specs[:size]), together)
+
+
+def _bytes(specs: Sequence[Spec], platform: str) -> int:
+    """What a batch of a job takes at most, its largest run being the first. Several are stacked, so they are there
+    twice for a while."""
+    spec, count = specs[0], _programs(specs, platform)[1]
     rows = padded_rows(spec, platform) or spec.p
-    own = spec.problem == "decoupled" and spec.form != "regenerated"
-    return 4 * rows * spec.d * (rows if own else 8)
+    if spec.problem == "original":
+        one = original_bytes(rows, spec.d)
+    else:
+        one = decoupled_bytes(rows, spec.d, None if spec.form == "regenerated" else spec.stored_dtype)
+    return one if count == 1 else 2 * count * one

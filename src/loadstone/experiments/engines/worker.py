@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import sys
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+
+from loadstone.experiments.engines.inbox import Inbox
 
 
 def main() -> None:
@@ -25,10 +25,9 @@ def main() -> None:
     def tell(report: dict[str, object]) -> None:
         reports.write(json.dumps(report) + "\n")
 
-    jobs: queue.SimpleQueue[tuple[list[dict], Future | None]] = queue.SimpleQueue()
     # Runs within a budget have the device to themselves.
-    rehearsals = None if budget else ThreadPoolExecutor(1)
-    threading.Thread(target=_read, args=(jobs, rehearsals), daemon=True).start()
+    jobs = Inbox(None if budget else _rehearse)
+    threading.Thread(target=_read, args=(jobs,), daemon=True).start()
 
     import jax
 
@@ -36,26 +35,23 @@ def main() -> None:
 
     tell({"ready": True, "platform": jax.default_backend()})
     while True:
-        job, rehearsal = jobs.get()
-        if rehearsal:
-            rehearsal.result()
+        job = jobs.take()
         try:
             run_job(job, folder, budget, tell)
+            jobs.done(job)
             tell({"free": True})
         except OSError as error:
             tell({"stop": f"the store {folder} cannot be written: {error}."})
 
 
-def _read(jobs: queue.SimpleQueue, rehearsals: ThreadPoolExecutor | None) -> None:
-    before = None
+def _read(jobs: Inbox) -> None:
     for line in sys.stdin:
-        job = json.loads(line)
-        jobs.put((job, rehearsals.submit(_rehearse, before, job) if rehearsals and before else None))
-        before = job
+        jobs.put(json.loads(line))
     os._exit(0)
 
 
 def _rehearse(before: list[dict], job: list[dict]) -> None:
+    # Imports JAX: this thread was there before it.
     from loadstone.experiments.engines.rehearsal import rehearse_after
 
     rehearse_after(before, job)
