@@ -128,10 +128,11 @@ def test_an_error_is_left_for_the_run_itself(rehearsed, monkeypatch):
 
 
 def test_a_job_is_rehearsed_while_the_one_before_it_runs_and_is_taken_afterwards():
-    asked, go_on = [], threading.Event()
+    asked, begun, go_on = [], threading.Event(), threading.Event()
 
     def slowly(before, job):
         asked.append((before, job))
+        begun.set()
         assert go_on.wait(30)
 
     inbox = Inbox(slowly)
@@ -142,6 +143,7 @@ def test_a_job_is_rehearsed_while_the_one_before_it_runs_and_is_taken_afterwards
     taken = []
     taker = threading.Thread(target=lambda: taken.append(inbox.take()))
     taker.start()
+    assert begun.wait(30)
     taker.join(0.2)
     assert not taken and asked == [(first, second)]
     go_on.set()

@@ -52,7 +52,7 @@ class LocalEngine:
         if self.workers > 1 and "XLA_CLIENT_MEM_FRACTION" not in os.environ:
             # Each would take three quarters of a GPU's memory. JAX knows the setting by two names and wants only one.
             shared["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / self.workers:.4f}"
-        # Beside a GPU several threads finish records; more of them would be in the way of the one that launches.
+        # Beside a GPU several records are finished at a time: a core each, and one is left for whoever launches.
         threads = 1 if gpu_expected() else cores
         # NPROC is how XLA learns the size of its pool of threads. What the user has set for the programs comes first.
         environment = shared | os.environ | {"NPROC": str(cores), "OPENBLAS_NUM_THREADS": str(threads)}

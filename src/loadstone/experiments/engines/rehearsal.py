@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import jax
 
+from loadstone.experiments.engines.inbox import Job
 from loadstone.experiments.engines.job import ERRORS, batches
 from loadstone.experiments.plan import padded_rows, program
 from loadstone.experiments.result import begin
@@ -15,12 +16,10 @@ from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import decoupled_bytes
 from loadstone.problems.original import original_bytes
 
-Job = Sequence[Mapping[str, object]]
-
 
 def rehearse_after(before: Job, job: Job) -> bool:
-    """Have everything compiled for `job` that `before`, which runs just now, does not need as well; whether there was
-    anything to do. Jobs are given as identities of specs."""
+    """Have everything compiled for `job` that `before`, which runs just now, does not need as well, if there is room
+    for both; whether it was done. Jobs are given as identities of specs."""
     platform = jax.default_backend()
     if platform == "cpu":  # its cores are busy with the present job
         return False
