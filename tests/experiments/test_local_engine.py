@@ -113,6 +113,10 @@ def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path):
     }
     halved = json.loads(run("status", grid, "--store", store.folder, "--workers", 2, "--json")[1])
     assert halved["seconds_left"] == pytest.approx(status["seconds_left"] / 2) and status["seconds_left"] > 0
+    # A run somewhere else says nothing about the pace here.
+    elsewhere = store.get(min(store.keys()))
+    store.put(replace(elsewhere, circumstances=elsewhere.circumstances | {"device": "another", "seconds": 1e6}))
+    assert json.loads(run("status", grid, "--store", store.folder, "--json")[1])["seconds_left"] < 100
     shown = run("status", "--store", store.folder)[1]
     assert "records" in shown and "missing" not in shown  # without a grid nothing can be missing
 
@@ -231,7 +235,7 @@ def test_of_what_a_dead_worker_had_it_was_at_two_batches_and_what_the_writers_ha
 
 def test_a_suspect_goes_to_a_worker_that_has_nothing_else(tmp_path):
     specs = [Spec("original", 50, p) for p in range(400, 340, -1)]
-    sweep = local._Sweep(LocalEngine(1), Plan(specs), Store(tmp_path), Progress(len(specs), 0, {}), "programs")
+    sweep = local._Sweep(LocalEngine(1), Plan(specs), Store(tmp_path), Progress(len(specs), 0, specs), "programs")
 
     def employed(worker):
         sweep._employ(worker)
@@ -254,7 +258,7 @@ def test_a_suspect_goes_to_a_worker_that_has_nothing_else(tmp_path):
 
 def test_the_last_jobs_are_not_taken_from_idle_workers(tmp_path):
     specs = [Spec("original", 12, 40, seed, solver="capacity") for seed in range(2)]
-    sweep = local._Sweep(LocalEngine(2), Plan(specs, 2), Store(tmp_path), Progress(len(specs), 0, {}), "programs")
+    sweep = local._Sweep(LocalEngine(2), Plan(specs, 2), Store(tmp_path), Progress(len(specs), 0, specs), "programs")
     workers = [local._Worker(SimpleNamespace(stdin=io.StringIO()), "gpu") for _ in specs]
     for worker in workers:
         sweep._employ(worker)

@@ -82,7 +82,7 @@ def test_a_job_has_several_batches_on_an_accelerator_if_the_share_is_that_large(
     assert batch_size(few, "gpu") == 4 and [job_size(few, "gpu", share) for share in (3, 14, 1000)] == [4, 12, 24]
     # Runs that train alone: one that takes minutes goes out alone.
     alone = [Spec("original", d, p) for d, p in ((300, 7000), (500, 24_000), (2048, 230_000))]
-    assert [job_size(spec, "gpu", 1000) for spec in alone] == [16, 11, 1] and job_size(alone[1], "cpu", 1000) == 1
+    assert [job_size(spec, "gpu", 1000) for spec in alone] == [16, 10, 1] and job_size(alone[1], "cpu", 1000) == 1
 
 
 def test_large_problems_train_alone():
@@ -94,14 +94,25 @@ def test_large_problems_train_alone():
 
 
 def test_cost_grows_with_size_and_steps():
-    assert cost(SHORT[0]) < cost(LONG[0]) < cost(LONGER[0])
-    assert cost(Spec("decoupled", 50, 400)) > cost(LONG[0]) > cost(Spec("original", 50, 400, solver="hebbian"))
+    for where in ("cpu", "gpu"):
+        assert cost(SHORT[0], where) < cost(LONG[0], where) < cost(LONGER[0], where)
+        hebbian = Spec("original", 50, 400, solver="hebbian")
+        assert cost(Spec("decoupled", 50, 400), where) > cost(LONG[0], where) > cost(hebbian, where)
 
 
-def test_compilation_is_shared_by_runs_of_one_shape():
-    costs = expected_costs(SHORT + [Spec("original", 10, 30)])
-    assert costs[SHORT[0].key] == cost(SHORT[0]) + 0.25 and costs[Spec("original", 10, 30).key] > 1
-    assert expected_costs([Spec("original", 10, 30, solver="hebbian")]).popitem()[1] < 1
+def test_what_is_long_differs_between_a_processor_and_an_accelerator():
+    few, many = Spec("decoupled", 150, 2800), Spec("original", 400, 11_000)
+    assert Plan([few, many]).take(None, "cpu") == [many] and Plan([many, few]).take(None, "gpu") == [few]
+
+
+def test_compilation_is_shared_by_runs_of_one_program():
+    other = Spec("original", 10, 30)
+    costs = expected_costs(SHORT + [other], "cpu")
+    assert costs[SHORT[0].key] == cost(SHORT[0], "cpu") + 0.25 and costs[other.key] > 1
+    # An accelerator fills both up to the same size.
+    costs = expected_costs(SHORT + [other], "gpu")
+    assert costs[other.key] == cost(other, "gpu") + 0.2 and costs[SHORT[0].key] == cost(SHORT[0], "gpu") + 0.2
+    assert expected_costs([Spec("original", 10, 30, solver="hebbian")], "cpu").popitem()[1] < 1
 
 
 def test_jobs_for_a_cluster_hold_every_spec_once_and_one_shape_each():

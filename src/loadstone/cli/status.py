@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Optional
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from loadstone.arguments import whole
 from loadstone.cli.existing import existing_store
 from loadstone.cli.output import duration, print_json, print_pairs, say
+
+if TYPE_CHECKING:
+    from loadstone.experiments.spec import Spec
 
 
 def status(
@@ -24,8 +28,6 @@ def status(
     records = existing_store(store)
 
     from loadstone.experiments.catalogue import specs_of
-    from loadstone.experiments.plan import cost
-    from loadstone.experiments.spec import Spec
 
     summaries = records.summaries()
     found: dict[str, object] = {"records": len(summaries)}
@@ -34,10 +36,7 @@ def status(
         keys = {spec.key for spec in specs}
         missing = [spec for spec in specs if spec.key not in summaries]
         summaries = {key: summary for key, summary in summaries.items() if key in keys}
-        times = [(summary["circumstances"].get("seconds"), summary["spec"]) for summary in summaries.values()]
-        timed = [(seconds, cost(Spec.from_identity(spec))) for seconds, spec in times if isinstance(seconds, float)]
-        pace = sum(seconds for seconds, _ in timed) / sum(expected for _, expected in timed) if timed else None
-        left = pace * sum(map(cost, missing)) / workers if timed else None
+        left = _seconds_left(summaries.values(), missing, workers)
         found |= {"total": len(specs), "done": len(summaries), "missing": len(missing), "seconds_left": left}
     statuses = Counter(str(summary["result"].get("status")) for summary in summaries.values())
     found |= {"diverged": statuses["diverged"], "quarantined": len(records.quarantined()), "statuses": dict(statuses)}
@@ -47,6 +46,23 @@ def status(
     for why in records.quarantined()[:10]:
         say(f"quarantined: {why}")
     print_pairs(str(store), {name.replace("_", " "): _words(name, value) for name, value in found.items()})
+
+
+def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers: int) -> float | None:
+    """What the missing runs will take where most of the others were run, by the pace of those."""
+    from loadstone.experiments.plan import cost
+    from loadstone.experiments.spec import Spec
+
+    timed: dict[str, list[tuple[float, Spec]]] = {}
+    for summary in summaries:
+        seconds, device = (summary["circumstances"].get(name) for name in ("seconds", "device"))
+        if isinstance(seconds, float):
+            timed.setdefault(str(device), []).append((seconds, Spec.from_identity(summary["spec"])))
+    if not timed:
+        return None
+    device, runs = max(timed.items(), key=lambda one: len(one[1]))
+    expected = sum(cost(spec, device) for _, spec in runs)
+    return sum(seconds for seconds, _ in runs) / expected * sum(cost(spec, device) for spec in missing) / workers
 
 
 def _words(name: str, value: object) -> str:

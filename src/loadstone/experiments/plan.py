@@ -19,25 +19,34 @@ _PADDED = 512
 _FEW_ROWS, _MANY_ROWS = 512, 16_384
 
 
-def cost(spec: Spec) -> float:
-    """Seconds on one processor core, roughly: enough to put long runs first and to guess the time left."""
+#: Seconds of a run, of a step, and of a step for each of p^2 d numbers, which the decoupled problem reads from memory
+#: and the original one makes out of the cache. Measured on one processor core, and on an H200.
+_RUN, _STEP = 0.02, {"cpu": 5e-5, "gpu": 1e-4}
+_NUMBER = {
+    ("cpu", "original"): 6e-11, ("cpu", "decoupled"): 2.5e-10,
+    ("gpu", "original"): 1.2e-14, ("gpu", "decoupled"): 1.3e-12,
+}  # fmt: skip
+
+
+def cost(spec: Spec, platform: str) -> float:
+    """Seconds, roughly: enough to put long runs first and to guess the time left."""
     if spec.solver == "capacity":
         return 0.05 + 0.3 * (spec.d / 20) ** 5
-    # The decoupled problem reads its outputs from memory; the original one computes out of the cache.
-    per_score = 6e-11 if spec.problem == "original" else 2.5e-10
+    where = "cpu" if platform == "cpu" else "gpu"
     steps = spec.protocol.steps if spec.solver == "adam" else 1
-    return 0.02 + (steps + 1) * (5e-5 + per_score * spec.p**2 * spec.d)
+    return _RUN + (steps + 1) * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p**2 * spec.d)
 
 
 #: Seconds to compile the programs of one shape.
 _COMPILATION = 1.0
 
 
-def expected_costs(specs: Sequence[Spec]) -> dict[str, float]:
-    """The cost of each spec with its share of the compilation of its shape, by its key."""
-    alike = Counter(spec.shape for spec in specs)
-    compiled = {shape: _COMPILATION if shape.solver == "adam" else 0.0 for shape in alike}
-    return {spec.key: cost(spec) + compiled[spec.shape] / alike[spec.shape] for spec in specs}
+def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
+    """The cost of each spec with its share of the compilation of its program, by its key."""
+    programs = {spec: program(spec, platform) for spec in specs}
+    alike = Counter(programs.values())
+    compiled = {one: _COMPILATION / count if one.solver == "adam" else 0.0 for one, count in alike.items()}
+    return {spec.key: cost(spec, platform) + compiled[programs[spec]] for spec in specs}
 
 
 def batch_size(spec: Spec, platform: str) -> int:
@@ -73,8 +82,8 @@ def padded_rows(spec: Spec, platform: str) -> int | None:
     return -(-spec.p // step) * step
 
 
-#: Short runs of one shape go to a worker together, at most so many and so many seconds of them; batches so many.
-_JOB_RUNS, _JOB_SECONDS, _JOB_BATCHES = 16, 1.0, 6
+#: Short runs of one program go to a worker together, so many at most; batches so many.
+_JOB_RUNS, _JOB_BATCHES = 16, 6
 
 
 def job_size(spec: Spec, platform: str, fair_share: int) -> int:
@@ -82,18 +91,17 @@ def job_size(spec: Spec, platform: str, fair_share: int) -> int:
     batch = batch_size(spec, platform)
     if batch > 1:
         return batch * max(1, min(_JOB_BATCHES, fair_share // batch))
-    return max(1, min(_JOB_RUNS, int(_job_seconds(platform) / cost(spec)), fair_share))
+    return max(1, min(_JOB_RUNS, int(_job_seconds(platform) / cost(spec, platform)), fair_share))
 
 
 def is_short(spec: Spec, platform: str) -> bool:
     """Whether a worker that is at such a run should have its next job already."""
-    return cost(spec) < _job_seconds(platform)
+    return cost(spec, platform) < _job_seconds(platform)
 
 
 def _job_seconds(platform: str) -> float:
-    # An accelerator is a hundred to a few thousand times as fast as the costs say, and idle between jobs until the last
-    # record is made. So jobs are long there: twenty seconds of an H200 at d = 500.
-    return _JOB_SECONDS * (1 if platform == "cpu" else 100_000)
+    # An accelerator is idle between jobs until the last record is made: jobs are long there.
+    return 1.0 if platform == "cpu" else 20.0
 
 
 def writers(platform: str) -> int:
@@ -107,7 +115,7 @@ class Plan:
 
     def __init__(self, specs: Iterable[Spec], workers: int = 1) -> None:
         self.workers = workers
-        self._specs = sorted(specs, key=lambda spec: (-cost(spec), str(spec)))
+        self._specs = list(specs)
         self._count = len(self._specs)
         #: By program, from when the first worker has said what it runs on.
         self._waiting: dict[Spec, deque[Spec]] = {}
@@ -129,7 +137,7 @@ class Plan:
         else of the longest that no other worker is at; else of the longest."""
         if self._platform is None:
             self._platform = platform
-            for spec in self._specs:
+            for spec in sorted(self._specs, key=lambda spec: (-cost(spec, platform), str(spec))):
                 self._waiting.setdefault(self._program(spec), deque()).append(spec)
         if self._alone:
             self._count -= 1

@@ -23,8 +23,8 @@ class Progress:
     total: int
     #: Specs that had their record before the sweep began.
     before: int
-    #: What each spec is expected to cost that is still to be run, by its key.
-    costs: dict[str, float]
+    #: What the sweep has to run.
+    specs: Sequence[Spec]
     began: float = field(default_factory=time.monotonic)
     done: int = 0
     diverged: int = 0
@@ -35,10 +35,17 @@ class Progress:
     #: What is being run, in words, by worker.
     current: dict[object, str] = field(default_factory=dict)
     watch: Callable[["Progress"], None] = lambda progress: None
-    _cost_done: float = 0.0
 
     def __post_init__(self) -> None:
-        self.cost_left = sum(self.costs.values())
+        #: What each spec is expected to cost that is still to be run, by its key.
+        self._costs = expected_costs(self.specs, "cpu")
+        self._cost_left, self._cost_done = sum(self._costs.values()), 0.0
+
+    def runs_on(self, platform: str) -> None:
+        """From now on costs are those there: what is long on a processor need not be long on an accelerator."""
+        costs = expected_costs(self.specs, platform)
+        self._cost_done = sum(costs.pop(key) for key in costs.keys() - self._costs.keys())
+        self._costs, self._cost_left = costs, sum(costs.values())
 
     def finished(self, spec: Spec, status: str) -> None:
         self.done += 1
@@ -51,8 +58,8 @@ class Progress:
         self._pass_by(spec)
 
     def _pass_by(self, spec: Spec) -> None:
-        passed = self.costs.pop(spec.key, 0.0)
-        self.cost_left -= passed
+        passed = self._costs.pop(spec.key, 0.0)
+        self._cost_left -= passed
         self._cost_done += passed
         self.watch(self)
 
@@ -63,7 +70,7 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         """By the pace so far, runs weighted by their expected length."""
-        return self.seconds * max(0.0, self.cost_left) / self._cost_done if self._cost_done > 0 else None
+        return self.seconds * max(0.0, self._cost_left) / self._cost_done if self._cost_done > 0 else None
 
 
 Engine = Callable[[Sequence[Spec], Store, Progress], None]
@@ -99,7 +106,7 @@ def run_sweep(
     specs = list(dict.fromkeys(specs))
     aside = len(store.quarantined())
     missing = [spec for spec in specs if recorded(spec, store) is None]
-    progress = Progress(len(specs), len(specs) - len(missing), expected_costs(missing), watch=watch)
+    progress = Progress(len(specs), len(specs) - len(missing), missing, watch=watch)
     stopped = ""
     if missing:
         watch(progress)

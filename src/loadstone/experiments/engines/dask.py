@@ -149,7 +149,7 @@ class _Sweep:
         # The longest first: Dask takes higher priorities first.
         future = self.client.submit(
             run_job, identities, str(self.store.folder.absolute()), self.engine.budget,
-            resources=needs, pure=False, priority=sum(map(cost, specs)),
+            resources=needs, pure=False, priority=_seconds(specs),
         )  # fmt: skip
         self.running[future] = specs
 
@@ -246,9 +246,14 @@ def jobs(specs: Sequence[Spec], workers: int) -> list[list[Spec]]:
     found = []
     for shape, alike in shapes.items():
         # At least two jobs for each worker, where there are few shapes.
-        runs = max(1, min(_JOB_RUNS, len(specs) // (2 * workers), int(_JOB_SECONDS / cost(shape))))
+        runs = max(1, min(_JOB_RUNS, len(specs) // (2 * workers), int(_JOB_SECONDS / _seconds([shape]))))
         found += [alike[first : first + runs] for first in range(0, len(alike), runs)]
-    return sorted(found, key=lambda job: -sum(map(cost, job)))
+    return sorted(found, key=lambda job: -_seconds(job))
+
+
+def _seconds(specs: Sequence[Spec]) -> float:
+    """What runs will take on a processor: of a cluster's workers nobody says beforehand what they have."""
+    return sum(cost(spec, "cpu") for spec in specs)
 
 
 def _reports(future: Future) -> dict[str, Mapping[str, object]]:

@@ -136,6 +136,7 @@ class _Sweep:
             raise SweepError(str(report["stop"]))
         if "ready" in report:
             worker.platform = str(report["platform"])
+            self.progress.runs_on(worker.platform)
             self.stillborn = 0
         if "key" in report:
             spec = worker.jobs[0].pop(str(report["key"]))
