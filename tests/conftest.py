@@ -19,13 +19,11 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 settings.register_profile("strict", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("strict")
 
-# Many tests run commands, and many commands compile the same programs: the processes of one suite share them. Tests
-# themselves do not: a process that was killed while it wrote one makes JAX warn, and warnings are errors here.
+# Many tests compile the same programs, and so do the commands that they run: the processes of one suite share them.
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     programs = tempfile.mkdtemp(prefix="loadstone-programs-")
     os.environ |= {"JAX_COMPILATION_CACHE_DIR": programs, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     atexit.register(shutil.rmtree, programs, ignore_errors=True)
-jax.config.update("jax_enable_compilation_cache", False)
 
 # A suite started in the background inherits a SIGINT that is ignored, and so would the commands that tests interrupt.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
