@@ -55,7 +55,7 @@ def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers
 
     timed: dict[str, list[tuple[float, Spec]]] = {}
     for summary in summaries:
-        seconds, device = (summary["circumstances"].get(name) for name in ("seconds", "device"))
+        seconds, device = summary["circumstances"].get("seconds"), summary["circumstances"].get("device", "cpu")
         if isinstance(seconds, float):
             timed.setdefault(str(device), []).append((seconds, Spec.from_identity(summary["spec"])))
     if not timed:

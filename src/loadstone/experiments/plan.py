@@ -29,7 +29,7 @@ _NUMBER = {
 
 
 def cost(spec: Spec, platform: str) -> float:
-    """Seconds, roughly: enough to put long runs first and to guess the time left."""
+    """Seconds on a 'cpu', or else on an accelerator: roughly, to put long runs first and to guess the time left."""
     if spec.solver == "capacity":
         return 0.05 + 0.3 * (spec.d / 20) ** 5
     where = "cpu" if platform == "cpu" else "gpu"
@@ -37,7 +37,7 @@ def cost(spec: Spec, platform: str) -> float:
     return _RUN + (steps + 1) * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p**2 * spec.d)
 
 
-#: Seconds to compile the programs of one shape.
+#: Seconds to compile a program.
 _COMPILATION = 1.0
 
 

@@ -37,13 +37,16 @@ class Progress:
     watch: Callable[["Progress"], None] = lambda progress: None
 
     def __post_init__(self) -> None:
+        self._platform = "cpu"
         #: What each spec is expected to cost that is still to be run, by its key.
-        self._costs = expected_costs(self.specs, "cpu")
+        self._costs = expected_costs(self.specs, self._platform)
         self._cost_left, self._cost_done = sum(self._costs.values()), 0.0
 
     def runs_on(self, platform: str) -> None:
         """From now on costs are those there: what is long on a processor need not be long on an accelerator."""
-        costs = expected_costs(self.specs, platform)
+        if platform == self._platform:
+            return
+        self._platform, costs = platform, expected_costs(self.specs, platform)
         self._cost_done = sum(costs.pop(key) for key in costs.keys() - self._costs.keys())
         self._costs, self._cost_left = costs, sum(costs.values())
 
