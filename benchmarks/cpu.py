@@ -53,7 +53,7 @@ def ours(case: str):
     import jax
     import jax.numpy as jnp
 
-    from loadstone.memories import training
+    from loadstone.solvers import gradient as training
 
     problem, d, load, seeds, steps = CASES[case]
     problems, memories = instances(problem, d, load, seeds)

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from loadstone.measurements.threshold import Prefixes
-from loadstone.memories.hessian import Hessian
-from loadstone.memories.newton import _softmax
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
+from loadstone.solvers.hessian import Hessian
+from loadstone.solvers.newton import _softmax
 from loadstone.theory.capacity import capacity_associations
 
 

@@ -11,8 +11,8 @@ import json
 import jax
 
 from loadstone.measurements.threshold import Prefixes
-from loadstone.memories.newton import Limits, decide
 from loadstone.problems.stream import Stream
+from loadstone.solvers.newton import Limits, decide
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 

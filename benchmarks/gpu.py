@@ -26,10 +26,10 @@ import numpy as np
 from loadstone.compiling import compiled
 from loadstone.experiments.grid import associations
 from loadstone.memories.memory import initial_memory
-from loadstone.memories.training import Protocol, _advance, _initial, automatic_precision
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import Protocol, _advance, _initial, automatic_precision
 
 #: name: problem, d, load, form, bytes of a stored output.
 CASES = {

@@ -19,7 +19,7 @@ from loadstone.experiments.record import Record
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.memories.training import Protocol
+from loadstone.solvers.gradient import Protocol
 
 
 def key(number):

@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.experiments.grid import grid, read_grid
 from loadstone.experiments.spec import Spec
-from loadstone.memories.training import Protocol
+from loadstone.solvers.gradient import Protocol
 
 FILE = """
 [[grid]]

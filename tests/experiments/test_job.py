@@ -15,7 +15,7 @@ from loadstone.experiments.record import Record
 from loadstone.experiments.result import begin, perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.memories.training import Protocol, train_batch
+from loadstone.solvers.gradient import Protocol, train_batch
 
 SHORT = Protocol(steps=8, warmup=2)
 SPECS = [Spec("original", 6, 12, seed, protocol=SHORT) for seed in range(4)]

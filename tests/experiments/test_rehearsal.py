@@ -13,9 +13,9 @@ from loadstone.experiments.engines.rehearsal import rehearse, rehearse_after
 from loadstone.experiments.run import problem_of
 from loadstone.experiments.spec import Spec
 from loadstone.memories.memory import initial_memory
-from loadstone.memories.solution import Status
-from loadstone.memories.training import Protocol, train_batch
 from loadstone.problems.budget import Budget
+from loadstone.solvers.gradient import Protocol, train_batch
+from loadstone.solvers.solution import Status
 
 SHORT = Protocol(steps=8, warmup=2)
 

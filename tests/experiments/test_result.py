@@ -8,8 +8,8 @@ from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.scores import own_targets
 from loadstone.measurements.threshold import Prefixes, instance_capacity
-from loadstone.memories.training import Protocol
 from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import Protocol
 
 SPECS = [
     Spec("original", 12, 20, 1),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone.experiments.spec import Spec
-from loadstone.memories.training import Protocol
+from loadstone.solvers.gradient import Protocol
 
 SPEC = Spec("original", 20, 85, seed=3)
 

@@ -14,7 +14,7 @@ from loadstone.figures.comparisons import COMPARISONS
 from loadstone.figures.gallery import GALLERY
 from loadstone.figures.style import COLOURS, NothingToDrawError, colour
 from loadstone.figures.thresholds import trained_thresholds
-from loadstone.memories.training import Protocol
+from loadstone.solvers.gradient import Protocol
 from loadstone.theory.load import load
 
 SHORT = Protocol(steps=60)

@@ -5,12 +5,12 @@ import pytest
 from loadstone.measurements.accuracy import measure
 from loadstone.measurements.scores import own_targets, scores, single_scores
 from loadstone.measurements.spectrum import singular_values
-from loadstone.memories.hebbian import hebbian
 from loadstone.memories.memory import Full, initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers.hebbian import hebbian
 
 
 def all_scores(problem, memory):

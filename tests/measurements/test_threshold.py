@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes, instance_capacity
-from loadstone.memories.newton import Limits
 from loadstone.problems.stream import Stream
+from loadstone.solvers.newton import Limits
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
-from tests.memories.linear_program import largest_margin
+from tests.solvers.linear_program import largest_margin
 
 
 @pytest.mark.parametrize("kind", ["original", "decoupled"])

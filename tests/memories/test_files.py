@@ -10,9 +10,9 @@ from loadstone.files import write_whole
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.memory import initial_memory, recall_place
-from loadstone.memories.training import train
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import train
 
 
 @pytest.mark.parametrize("kappa", [1.0, 0.5])

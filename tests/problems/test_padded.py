@@ -9,10 +9,10 @@ from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
 from loadstone.measurements.scores import _block, scores
 from loadstone.memories.memory import initial_memory
-from loadstone.memories.training import Protocol, train, train_batch
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import Protocol, train, train_batch
 
 D, P, ROWS = 12, 30, 48
 SHORT = Protocol(steps=40, stop="none")

@@ -29,9 +29,9 @@ def capacity(
     choice("problem", problem, ("original", "decoupled"))
 
     from loadstone.measurements.threshold import instance_capacity
-    from loadstone.memories.newton import Limits
     from loadstone.problems.budget import Budget
     from loadstone.problems.stream import Stream
+    from loadstone.solvers.newton import Limits
 
     predicted = float(capacity_associations(d))
     interval = [int(p) for p in storable_interval(d)]

@@ -43,12 +43,12 @@ def certify(
         check_writable(out)
 
     from loadstone.measurements.threshold import Prefixes
-    from loadstone.memories.certificate import write_proof
-    from loadstone.memories.newton import Limits, decide
-    from loadstone.memories.verdict import UNDECIDED
     from loadstone.problems.arrays import read_instance
     from loadstone.problems.budget import Budget
     from loadstone.problems.stream import Stream
+    from loadstone.proofs.certificate import write_proof
+    from loadstone.proofs.verdict import UNDECIDED
+    from loadstone.solvers.newton import Limits, decide
 
     limits = Limits(steps, Budget.parse(budget) if budget else None)
     if instance is None:
@@ -83,7 +83,7 @@ def certify(
 
 
 def _sentence(record: dict[str, object]) -> str:
-    from loadstone.memories.certificate import rounded
+    from loadstone.proofs.certificate import rounded
 
     ends = {
         "storable": "a W of unit norm has every margin above {said}.",

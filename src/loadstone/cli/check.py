@@ -15,8 +15,8 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Check a proof. Exit code 0 only if it is valid."""
-    from loadstone.memories.certificate import check_proof
     from loadstone.problems.arrays import read_instance
+    from loadstone.proofs.certificate import check_proof
 
     found = check_proof(proof, None if instance is None else read_instance(instance))
     record = {"valid": found.valid, "verdict": found.verdict, "margin": found.margin, "bound": found.bound}

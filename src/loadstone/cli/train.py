@@ -48,8 +48,8 @@ def train(
     from loadstone.experiments.run import run_all
     from loadstone.experiments.spec import Spec
     from loadstone.memories.files import save_memory
-    from loadstone.memories.training import Protocol
     from loadstone.problems.budget import Budget
+    from loadstone.solvers.gradient import Protocol
 
     protocol = Protocol(learning_rate, steps, warmup, stop, precision)
     specs = [Spec(problem, d, p, seed + i, kappa, law, solver, protocol, form, stored_dtype) for i in range(seeds)]

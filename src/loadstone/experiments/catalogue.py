@@ -16,7 +16,7 @@ import numpy as np
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
 from loadstone.experiments.spec import Spec
-from loadstone.memories.training import Protocol
+from loadstone.solvers.gradient import Protocol
 from loadstone.theory.capacity import capacity_associations
 
 SCALES = ("quick", "paper")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.experiments.spec import Spec
-from loadstone.memories.training import Protocol
+from loadstone.solvers.gradient import Protocol
 from loadstone.theory.load import nearest_associations
 
 #: The seeds of a grid share their p, and a number of associations takes a search.

@@ -16,11 +16,11 @@ from loadstone.experiments.spec import Spec
 from loadstone.measurements.scores import RawScores, own_targets, raw_scores
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
-from loadstone.memories.solution import Status
-from loadstone.memories.training import automatic_precision
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import automatic_precision
+from loadstone.solvers.solution import Status
 
 #: Histograms of non-target scores hold about this many at most: ample for a curve, and no burden on large runs.
 _HISTOGRAM_SCORES = 500_000

@@ -15,15 +15,15 @@ from jaxtyping import Float
 from loadstone.experiments.plan import batch_size, padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Contenders, Measurement, contenders
-from loadstone.memories.hebbian import hebbian
 from loadstone.memories.memory import Memory, initial_memory
-from loadstone.memories.solution import Status
-from loadstone.memories.training import train_batch
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import train_batch
+from loadstone.solvers.hebbian import hebbian
+from loadstone.solvers.solution import Status
 
 Advance = Callable[[int, str], None]
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from loadstone.arguments import choice, rank_fraction, set_as, whole
 from loadstone.experiments.record import canonical
 from loadstone.memories.memory import rank_of
-from loadstone.memories.training import Protocol
 from loadstone.problems.decoupled import FORMS, STORED_DTYPES
 from loadstone.problems.embeddings import LAWS
+from loadstone.solvers.gradient import Protocol
 
 PROBLEMS = ("original", "decoupled")
 #: 'initial' leaves the memory as training would find it; 'capacity' proves how many associations of the stream fit,

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import choice, whole
-from loadstone.memories.newton import DEFAULT_LIMITS, Limits, decide
-from loadstone.memories.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.stream import Stream
+from loadstone.proofs.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
+from loadstone.solvers.newton import DEFAULT_LIMITS, Limits, decide
 
 KINDS = ("original", "decoupled")
 

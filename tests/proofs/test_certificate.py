@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes
-from loadstone.memories import certificate, rounding, verdict
-from loadstone.memories.certificate import _checksum, check_proof, write_proof
-from loadstone.memories.newton import Limits, decide
 from loadstone.problems import arrays as arrays_module
 from loadstone.problems.stream import Stream
+from loadstone.proofs import certificate, rounding, verdict
+from loadstone.proofs.certificate import _checksum, check_proof, write_proof
+from loadstone.solvers.newton import Limits, decide
 
 
 @pytest.fixture(scope="module")
@@ -188,5 +188,5 @@ def test_the_checker_needs_numpy_only():
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
                 assert name.split(".")[0] not in ("jax", "scipy"), (module, name)
-                allowed = ("arguments", "files", "memories.rounding", "memories.verdict", "problems.arrays")
+                allowed = ("arguments", "files", "proofs.rounding", "proofs.verdict", "problems.arrays")
                 assert not name.startswith("loadstone") or name.removeprefix("loadstone.") in allowed, (module, name)

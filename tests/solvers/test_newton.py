@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import loadstone
 from loadstone.measurements.threshold import Prefixes
-from loadstone.memories import newton
-from loadstone.memories.certificate import check_proof, write_proof
-from loadstone.memories.newton import Limits, decide
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.stream import Stream
-from tests.memories.linear_program import largest_margin
+from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.solvers import newton
+from loadstone.solvers.newton import Limits, decide
+from tests.solvers.linear_program import largest_margin
 
 
 def arrays_of(inputs, outputs, targets=None):

@@ -1,9 +1,9 @@
 import numpy as np
 
-from loadstone.memories.hebbian import hebbian
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers.hebbian import hebbian
 
 
 def test_matrix_is_the_sum_of_outer_products():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes
-from loadstone.memories.hessian import Hessian, _cholesky, _cholesky_solve
-from loadstone.memories.newton import _softmax
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
+from loadstone.solvers.hessian import Hessian, _cholesky, _cholesky_solve
+from loadstone.solvers.newton import _softmax
 
 
 def at(weights, exact):

@@ -18,7 +18,7 @@ import scipy.linalg
 from jaxtyping import Array, Float64
 
 from loadstone.compiling import compiled
-from loadstone.memories.threads import all_threads
+from loadstone.solvers.threads import all_threads
 
 Matrix = Float64[np.ndarray, "d d"]
 

@@ -23,9 +23,9 @@ from jaxtyping import Array, Float, Int
 from loadstone.arguments import choice, positive, set_as, whole
 from loadstone.compiling import compiled
 from loadstone.memories.memory import Memory
-from loadstone.memories.solution import Solution, Status
 from loadstone.problems.problem import Problem
 from loadstone.problems.recall import PRECISIONS
+from loadstone.solvers.solution import Solution, Status
 
 STOP_RULES = ("paper", "exact", "none")
 

@@ -23,14 +23,14 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import whole
-from loadstone.memories.hessian import Hessian
-from loadstone.memories.rounding import certain_tie, certifies, least_margin, margin_bound
-from loadstone.memories.threads import all_threads, one_thread
-from loadstone.memories.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.problem import Problem
+from loadstone.proofs.rounding import certain_tie, certifies, least_margin, margin_bound
+from loadstone.proofs.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
+from loadstone.solvers.hessian import Hessian
+from loadstone.solvers.threads import all_threads, one_thread
 
 #: Relative residuals of the linear system: on the way, and when a certificate is in sight.
 _LOOSE, _TIGHT = 1e-2, 1e-12

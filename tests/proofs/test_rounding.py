@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.memories.rounding import NOTHING, certain_tie, certifies, gamma, least_margin, margin_bound, norm_above
 from loadstone.problems.arrays import Arrays
+from loadstone.proofs.rounding import NOTHING, certain_tie, certifies, gamma, least_margin, margin_bound, norm_above
 
 
 def draw(n, m, d, own, seed, spread):
@@ -110,7 +110,7 @@ def test_overflow_never_counts_as_a_margin(huge):
 def test_blocks_do_not_matter(monkeypatch):
     arrays, weights, multipliers = draw(9, 7, 3, True, 4, 1)
     whole = least_margin(arrays, weights), *margin_bound(arrays, multipliers)
-    monkeypatch.setattr("loadstone.memories.rounding._NUMBERS_AT_A_TIME", 42)
+    monkeypatch.setattr("loadstone.proofs.rounding._NUMBERS_AT_A_TIME", 42)
     parts = least_margin(arrays, weights), *margin_bound(arrays, multipliers)
     assert parts == pytest.approx(whole, rel=1e-9)
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from loadstone.arguments import refuse
 from loadstone.files import write_whole
-from loadstone.memories.rounding import certifies, least_margin, margin_bound
-from loadstone.memories.verdict import NOT_STORABLE, STORABLE, Verdict
 from loadstone.problems.arrays import Arrays, read_archive
+from loadstone.proofs.rounding import certifies, least_margin, margin_bound
+from loadstone.proofs.verdict import NOT_STORABLE, STORABLE, Verdict
 
 VERSION = 1
 _CONTENTS = frozenset("version verdict inputs outputs targets witness multipliers margin bound about checksum".split())

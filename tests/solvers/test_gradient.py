@@ -5,12 +5,12 @@ import pytest
 
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.memory import Factored, Full, initial_memory
-from loadstone.memories.solution import Status
-from loadstone.memories.training import Protocol, train, train_batch
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import Protocol, train, train_batch
+from loadstone.solvers.solution import Status
 from loadstone.theory.load import nearest_associations
 
 
@@ -184,7 +184,7 @@ def test_training_in_lower_precision_is_measured_in_float32(precision):
 
 
 def test_the_whole_loop_is_one_program():
-    from loadstone.memories import training
+    from loadstone.solvers import gradient as training
 
     problem, memory = original(Stream(0, 7), 11), initial_memory(7, 1.0, 0)
     before = training._advance._cache_size()

@@ -1,0 +1,1 @@
+"""Verdicts, what they rest on, and their checker."""

@@ -1,0 +1,1 @@
+"""Ways of storing: one file each."""
