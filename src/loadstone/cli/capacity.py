@@ -31,11 +31,11 @@ def capacity(
     from loadstone.measurements.threshold import instance_capacity
     from loadstone.problems.budget import Budget
     from loadstone.problems.stream import Stream
-    from loadstone.solvers.newton import Limits
+    from loadstone.solvers.newton import ProofLimits
 
     predicted = float(capacity_associations(d))
     interval = [int(p) for p in storable_interval(d)]
-    limits = Limits(steps, Budget.parse(budget) if budget else None)
+    limits = ProofLimits(steps, Budget.parse(budget) if budget else None)
     found = []
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):

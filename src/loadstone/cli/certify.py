@@ -48,9 +48,9 @@ def certify(
     from loadstone.problems.stream import Stream
     from loadstone.proofs.certificate import write_proof
     from loadstone.proofs.verdict import UNDECIDED
-    from loadstone.solvers.newton import Limits, decide
+    from loadstone.solvers.newton import ProofLimits, decide
 
-    limits = Limits(steps, Budget.parse(budget) if budget else None)
+    limits = ProofLimits(steps, Budget.parse(budget) if budget else None)
     if instance is None:
         arrays = Prefixes(problem, Stream(seed, d, law)).of(p)
         about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}

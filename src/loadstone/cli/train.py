@@ -20,16 +20,19 @@ def train(
     p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
+    family: Annotated[str, typer.Option(help="Family of the memory, such as full.")] = "full",
     law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
     seed: Annotated[int, typer.Option(help="First seed.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many seeds, one after the other from --seed.")] = 1,
-    solver: Annotated[str, typer.Option(help="adam or hebbian.")] = "adam",
+    solver: Annotated[str, typer.Option(help="paper, hebbian, or an optimiser of optax: adam, sgd, muon...")] = "paper",
     stop: Annotated[str, typer.Option(help="paper (99.9 % accuracy), exact (all margins positive) or none.")] = "paper",
-    steps: Annotated[int, typer.Option(help="Most steps of Adam.")] = 512,
-    warmup: Annotated[int, typer.Option(help="Steps of linear warm-up.")] = 32,
-    learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-2,
+    learning_rate: Annotated[Optional[float], typer.Option(help="Highest learning rate [default: 0.01].")] = None,
+    steps: Annotated[Optional[int], typer.Option(help="Steps of the paper's schedule [default: 512].")] = None,
+    warmup: Annotated[Optional[int], typer.Option(help="Steps of its linear warm-up [default: 32].")] = None,
+    passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.")] = None,
+    seconds: Annotated[Optional[float], typer.Option(help="Most seconds of a search.")] = None,
     precision: Annotated[str, typer.Option(help="Products: auto, float32, tf32, float16, bfloat16.")] = "auto",
-    form: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
+    hold: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
     out: Annotated[Optional[str], typer.Option(help="File for the memory (.safetensors), {seed} for several.")] = None,
@@ -40,28 +43,32 @@ def train(
     rank_fraction("kappa", kappa)
     whole("seed", seed, 0)
     whole("seeds", seeds, 1)
-    if out and seeds > 1 and "{seed}" not in out:
+    if out is not None and seeds > 1 and "{seed}" not in out:
         raise ValueError(f"out is {out!r}, but must contain {{seed}} when --seeds is above 1.")
-    files = [check_writable(out.replace("{seed}", str(seed + i))) for i in range(seeds)] if out else []
+    files = [check_writable(out.replace("{seed}", str(seed + i))) for i in range(seeds)] if out is not None else []
 
     # Heavy imports come after the first checks, so that a mistake is answered at once.
     from loadstone.experiments.run import run_all
     from loadstone.experiments.spec import Spec
     from loadstone.memories.files import save_memory
     from loadstone.problems.budget import Budget
-    from loadstone.solvers.gradient import Protocol
+    from loadstone.solvers.stop import Limits
 
-    protocol = Protocol(learning_rate, steps, warmup, stop, precision)
-    specs = [Spec(problem, d, p, seed + i, kappa, law, solver, protocol, form, stored_dtype) for i in range(seeds)]
-    limit = Budget.parse(budget) if budget else Budget()
-    with progress_of(f"{problem}, d = {d}, p = {p}", seeds * (steps if solver == "adam" else 1)) as advance:
-        runs = run_all(specs, limit, advance)
+    given = {"learning_rate": learning_rate, "steps": steps, "warmup": warmup}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    specs = [
+        Spec(problem, d, p, seed + i, kappa, law, solver, parameters, stop, precision, family, hold, stored_dtype)
+        for i in range(seeds)
+    ]
+    allowed = Budget.parse(budget) if budget is not None else None
+    with progress_of(f"{problem}, d = {d}, p = {p}", seeds * specs[0].passes) as advance:
+        runs = run_all(specs, allowed, advance, Limits(passes, seconds))
     for file, run in zip(files, runs):
         save_memory(file, run.memory, run.spec.about())
     if json:
         print_json(summary(runs))
     else:
-        say(f"Problem: {runs[0].form}.")
+        say(f"Problem: {runs[0].description}.")
         print_table(f"p = {p}, d = {d}, load {alpha(p, d):.4f}, kappa {kappa}", [run.outcome() for run in runs])
 
 
@@ -69,9 +76,10 @@ def summary(runs: list) -> dict[str, object]:
     """One object for all seeds: means, the smallest margin, the status if all agree; each seed under `runs`."""
     outcomes = [run.outcome() for run in runs]
     spec = runs[0].spec
-    together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "seconds": sum}
+    together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "passes": fmean}
+    together["seconds"] = sum
     statuses = {outcome["status"] for outcome in outcomes}
     combined = {name: combine([outcome[name] for outcome in outcomes]) for name, combine in together.items()}
     combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
-    shared = {"load": alpha(spec.p, spec.d), "seeds": len(runs), "form": runs[0].form}
+    shared = {"load": alpha(spec.p, spec.d), "seeds": len(runs), "description": runs[0].description}
     return spec.about() | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}

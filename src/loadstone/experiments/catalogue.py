@@ -16,7 +16,6 @@ import numpy as np
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
 from loadstone.experiments.spec import Spec
-from loadstone.solvers.gradient import Protocol
 from loadstone.theory.capacity import capacity_associations
 
 SCALES = ("quick", "paper")
@@ -72,7 +71,7 @@ def scores(scale: str) -> list[Spec]:
     """Both problems at the paper's three loads and at the capacity of their size, trained to the schedule's end."""
     d = _SCORE_DIMENSION[scale]
     return [
-        Spec(problem, d, p, seed, protocol=Protocol(stop="none"))
+        Spec(problem, d, p, seed, stop="none")
         for problem in ("original", "decoupled")
         for p in (*(associations(load, d) for load in _SCORE_LOADS), _share(1, d))
         for seed in range(_SEEDS[scale])
@@ -82,7 +81,7 @@ def scores(scale: str) -> list[Spec]:
 def finite_size(scale: str) -> list[Spec]:
     """Where the first error appears: trained until none is left up to d = 150, and proved exactly at small sizes."""
     until_exact = [
-        Spec(problem, d, associations(load, d), seed, protocol=Protocol(stop="exact"))
+        Spec(problem, d, associations(load, d), seed, stop="exact")
         for problem, dimensions in _DIMENSIONS[scale].items()
         for d in dimensions
         if d <= 150
@@ -120,7 +119,7 @@ def capacity(scale: str) -> list[Spec]:
         for seed in range(count)
     ]
     tried = [
-        Spec("original", d, _share(share, d), seed, protocol=Protocol(stop="exact"))
+        Spec("original", d, _share(share, d), seed, stop="exact")
         for d in streams
         for share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
         for seed in range(5)
@@ -151,8 +150,8 @@ def beyond(scale: str) -> list[Spec]:
         halves, made = {300: (0.6, 0.7, 0.75, 0.8)}, {400: (0.6, 0.7, 0.75, 0.8)}
     ways = [
         (original, {"problem": "original"}),
-        (halves, {"problem": "decoupled", "form": "stored", "stored_dtype": "float16"}),
-        (made, {"problem": "decoupled", "form": "regenerated"}),
+        (halves, {"problem": "decoupled", "hold": "stored", "stored_dtype": "float16"}),
+        (made, {"problem": "decoupled", "hold": "regenerated"}),
     ]
     return [
         Spec(d=d, p=associations(load, d), seed=seed, **way)

@@ -23,15 +23,15 @@ from pathlib import Path
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.experiments.spec import Spec
-from loadstone.solvers.gradient import Protocol
+from loadstone.solvers.registry import parameter_names
 from loadstone.theory.load import nearest_associations
 
 #: The seeds of a grid share their p, and a number of associations takes a search.
 associations = cache(nearest_associations)
 
-_PROTOCOL = tuple(field.name for field in fields(Protocol))
-_SPEC = tuple(field.name for field in fields(Spec) if field.name != "protocol")
-_WORDS = (*_SPEC, *_PROTOCOL, "load", "seeds")
+_PARAMETERS = parameter_names()
+_SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
+_WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds")
 #: A grid of more runs is refused before it is made.
 MOST_SPECS = 1_000_000
 #: Capacity lies near 1/2; far above it there is nothing to see.
@@ -103,11 +103,11 @@ def _spec(chosen: dict[str, object]) -> Spec:
         chosen["p"] = associations(load, whole("d", chosen.get("d"), 1))
         if chosen["p"] < 2:
             raise refuse("load", load, f"large enough for two associations at d = {chosen['d']}")
-    protocol = {name: chosen.pop(name) for name in _PROTOCOL if name in chosen}
+    parameters = {name: chosen.pop(name) for name in _PARAMETERS if name in chosen}
     missing = [name for name in ("problem", "d") if name not in chosen]
     if missing:
         raise ValueError(f"The grid lacks {' and '.join(missing)}.")
-    return Spec(**chosen, protocol=Protocol(**protocol))
+    return Spec(**chosen, parameters=parameters)
 
 
 def _suggestion(name: str) -> str:

@@ -33,8 +33,8 @@ def cost(spec: Spec, platform: str) -> float:
     if spec.solver == "capacity":
         return 0.05 + 0.3 * (spec.d / 20) ** 5
     where = "cpu" if platform == "cpu" else "gpu"
-    steps = spec.protocol.steps if spec.solver == "adam" else 1
-    return _RUN + (steps + 1) * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p**2 * spec.d)
+    passes = spec.passes + (0 if spec.is_iterative else 1)
+    return _RUN + passes * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p**2 * spec.d)
 
 
 #: Seconds to compile a program.
@@ -45,7 +45,7 @@ def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
     """The cost of each spec with its share of the compilation of its program, by its key."""
     programs = {spec: program(spec, platform) for spec in specs}
     alike = Counter(programs.values())
-    compiled = {one: _COMPILATION / count if one.solver == "adam" else 0.0 for one, count in alike.items()}
+    compiled = {one: _COMPILATION / count if one.is_iterative else 0.0 for one, count in alike.items()}
     return {spec.key: cost(spec, platform) + compiled[programs[spec]] for spec in specs}
 
 
@@ -53,7 +53,7 @@ def batch_size(spec: Spec, platform: str) -> int:
     """How many runs of this program to train together, seeds and loads, if this one is the largest of them. On a CPU it
     hardly pays, and a run alone has the same last digits whatever is run beside it."""
     rows = padded_rows(spec, platform)
-    if spec.solver != "adam" or rows is None or spec.form == "regenerated":
+    if not spec.is_iterative or rows is None or spec.hold == "regenerated":
         return 1
     if spec.problem == "original" and spec.p * spec.d > _LARGE:
         return 1
@@ -64,7 +64,7 @@ def batch_size(spec: Spec, platform: str) -> int:
 
 def program(spec: Spec, platform: str) -> Spec:
     """What runs have in common that share compiled programs: all but the seed, and p up to padding."""
-    return replace(spec.shape, p=padded_rows(spec, platform) or spec.p)
+    return replace(spec.without_seed, p=padded_rows(spec, platform) or spec.p)
 
 
 def padded_rows(spec: Spec, platform: str) -> int | None:

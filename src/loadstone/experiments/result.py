@@ -13,14 +13,14 @@ import loadstone
 from loadstone.experiments.record import Record
 from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import Spec
-from loadstone.measurements.scores import RawScores, own_targets, raw_scores
+from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
-from loadstone.solvers.gradient import automatic_precision
 from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import automatic_precision
 
 #: Histograms of non-target scores hold about this many at most: ample for a curve, and no burden on large runs.
 _HISTOGRAM_SCORES = 500_000
@@ -32,15 +32,15 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
 
 
 def begin(
-    specs: Sequence[Spec], budget: Budget | None = None, together: int = 1, rehearsal: bool = False
+    specs: Sequence[Spec], budget: Budget | None = None, together: int = 1
 ) -> list[Callable[[], Record]]:
     """`perform` up to where the processor takes over: what is left for each record needs no accelerator and no problem,
-    so it may be done while the next specs run. See `run_batch` for `together` and for a rehearsal."""
+    so it may be done while the next specs run. See `run_batch` for `together`."""
     if specs[0].solver == "capacity":
         return [partial(_same, _capacity(spec)) for spec in specs]
     return [
         partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
-        for problem, run in run_batch(specs, budget, together=together, rehearsal=rehearsal)
+        for problem, run in run_batch(specs, budget, together=together)
     ]
 
 
@@ -55,8 +55,9 @@ def _raw(problem: Problem, run: Run) -> RawScores | None:
 
 def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
     """Everything that figures need of a run, without its memory. A diverged run has its scalars and traces only."""
-    result = {name: value for name, value in run.outcome().items() if name not in ("seed", "seconds")}
-    result |= {"form": run.form, "loss_trace": _numbers(run.loss_trace), "accuracy_trace": _numbers(run.accuracy_trace)}
+    result = {name: value for name, value in run.outcome().items() if name not in ("seed", "passes", "seconds")}
+    result["form"] = run.description
+    result |= {"loss_trace": _numbers(run.loss_trace), "accuracy_trace": _numbers(run.accuracy_trace)}
     if raw is not None:
         values = matrix_singular_values(matrix, run.memory.rank)
         result |= {"singular_values": _numbers(values), "scores": _histograms(raw)}
@@ -70,9 +71,9 @@ def _capacity(spec: Spec) -> Record:
     result = {"status": status, "p_c": found.p_c, "storable": found.storable, "not_storable": found.not_storable}
     result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
     if found.p_c is not None and found.witness is not None:
-        own = own_targets(Prefixes(spec.problem, stream).of(found.p_c), found.witness)
+        by_length = targets_by_length(Prefixes(spec.problem, stream).of(found.p_c), found.witness)
         values = matrix_singular_values(found.witness, spec.d)
-        result |= {"singular_values": _numbers(values), "own_target": _moments(own)}
+        result |= {"singular_values": _numbers(values), "own_target": _moments(by_length)}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds} | _circumstances())
 
 
@@ -99,11 +100,11 @@ def _histograms(raw: RawScores) -> dict[str, object]:
         "unit": float(found.unit),
         "target": inside(found.target),
         "rival": inside(found.rival),
-        "own": inside(found.own),
+        "own": inside(found.by_length),
         "others": found.counts.tolist(),
         "target_mean": float(found.target.mean()),
         "target_deviation": float(found.target.std()),
-        "own_target": _moments(found.own),
+        "own_target": _moments(found.by_length),
         "first": {"target": found.first.target, "rival": found.first.rival, "others": inside(found.first.others)},
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from typing import Any
 
 import jax
 import numpy as np
@@ -15,32 +16,43 @@ from jaxtyping import Float
 from loadstone.experiments.plan import batch_size, padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Contenders, Measurement, contenders
-from loadstone.memories.memory import Memory, initial_memory
+from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
+from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
-from loadstone.solvers.gradient import train_batch
-from loadstone.solvers.hebbian import hebbian
 from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve_batch
+from loadstone.solvers.stop import NO_LIMITS, Limits
 
 Advance = Callable[[int, str], None]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A spec that was run: the memory and what was measured."""
+    """A spec that was run.
+
+    spec: what was run.
+    description: in words, how the outputs were held.
+    memory: what came out.
+    status: how the search ended.
+    passes: how many it took.
+    contenders: what every association's query meets in the end.
+    seconds: time taken; of a batch, its time divided by its size.
+    loss_trace, accuracy_trace: what each pass measured.
+    """
 
     spec: Spec
-    form: str
-    memory: Memory
+    description: str
+    memory: Any
     status: Status
-    steps: int
+    passes: int
     contenders: Contenders
     seconds: float
-    loss_trace: Float[np.ndarray, "steps+1"]
-    accuracy_trace: Float[np.ndarray, "steps+1"]
+    loss_trace: Float[np.ndarray, "passes"]
+    accuracy_trace: Float[np.ndarray, "passes"]
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -53,77 +65,82 @@ class Run:
             "violations": self.measurement.violations,
             "loss": self.measurement.loss,
             "margin": self.measurement.margin,
-            "steps": self.steps,
+            "steps": max(0, self.passes - 1),
+            "passes": self.passes,
             "status": self.status.value,
             "seconds": round(self.seconds, 4),
         }
 
 
 def problem_of(spec: Spec, budget: Budget | None = None) -> Problem:
-    """The problem that a spec describes."""
+    """The problem that a spec describes, filled up where programs of many sizes are to be shared."""
     stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
+    longest = rows or spec.p
     if spec.problem == "original":
-        return original(stream, spec.p, budget, rows=rows)
-    return decoupled(stream, spec.p, budget, spec.form, spec.stored_dtype, rows)
+        problem = original(stream, longest, budget)
+    else:
+        problem = decoupled(stream, longest, budget, spec.hold, spec.stored_dtype)
+    return padded(problem, spec.p) if rows else problem
 
 
-def run_all(specs: Sequence[Spec], budget: Budget | None = None, advance: Advance | None = None) -> list[Run]:
-    """Run every spec; `advance(done, words)` hears how many steps of Adam are behind (1 for a closed form)."""
+def run_all(
+    specs: Sequence[Spec],
+    budget: Budget | None = None,
+    advance: Advance | None = None,
+    limits: Limits = NO_LIMITS,
+) -> list[Run]:
+    """Run every spec; `advance(done, words)` hears how many passes are behind (1 for a closed form)."""
     runs: list[Run] = []
     done = 0
-    for batch in _batches(specs, alone=budget is not None):
-        cost = batch[0].protocol.steps if batch[0].solver == "adam" else 1
+    for batch in _batches(specs):
 
-        def hear(step: int, words: str, done: int = done, size: int = len(batch)) -> None:
+        def hear(passes: int, words: str, done: int = done, size: int = len(batch)) -> None:
             if advance:
-                advance(done + size * step, words)
+                advance(done + size * passes, words)
 
-        runs += [run for _, run in run_batch(batch, budget, hear)]
-        done += cost * len(batch)
-        hear(cost, "")
+        runs += [run for _, run in run_batch(batch, budget, hear, limits=limits)]
+        done += batch[0].passes * len(batch)
+        hear(batch[0].passes, "")
     return runs
 
 
-def _batches(specs: Sequence[Spec], alone: bool) -> Iterator[list[Spec]]:
-    """Neighbours of one shape, as many together as train together on the present device; a budget is for one alone."""
-    for shape, group in groupby(specs, lambda spec: spec.shape):
-        alike, size = list(group), 1 if alone else batch_size(shape, jax.default_backend())
+def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
+    """Neighbours that differ in their seeds alone, as many together as train together on the present device."""
+    for shape, group in groupby(specs, lambda spec: spec.without_seed):
+        alike, size = list(group), batch_size(shape, jax.default_backend())
         yield from (alike[first : first + size] for first in range(0, len(alike), size))
 
 
 def run_batch(
     specs: Sequence[Spec],
     budget: Budget | None = None,
-    hear: Advance = lambda step, words: None,
+    hear: Advance = lambda passes, words: None,
     together: int = 1,
-    rehearsal: bool = False,
+    limits: Limits = NO_LIMITS,
 ) -> list[tuple[Problem, Run]]:
     """Run specs of one program together; each run comes with its problem, for whoever measures more.
 
     If they are fewer than `together`, the last is trained several times: to compile a batch of another size would take
-    longer. A rehearsal has everything compiled, and trains nothing.
+    longer. A budget is for each problem of the batch.
     """
     began = time.perf_counter()
     problems = [problem_of(spec, budget) for spec in specs]
-    traces = [(np.empty(0), np.empty(0)) for _ in problems]
-    memories = [initial_memory(spec.d, spec.kappa, spec.seed) for spec in specs]
-    if specs[0].solver == "hebbian":
-        solved = [(hebbian(problem), Status.CLOSED_FORM, 0) for problem in problems]
-    elif specs[0].solver == "initial":
-        solved = [(memory, Status.INITIAL, 0) for memory in memories]
-    else:
-        again = [len(specs) - 1] * (together - len(specs))
-        solutions = train_batch(
-            [*problems, *(problems[one] for one in again)], [*memories, *(memories[one] for one in again)],
-            specs[0].protocol,
-            lambda step, loss, accuracy: hear(step, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
-            rehearsal,
-        )  # fmt: skip
-        solved = [(solution.memory, solution.status, solution.steps) for solution in solutions]
-        traces = [(solution.loss, solution.accuracy) for solution in solutions]
-    found = [contenders(problem, memory) for problem, (memory, _, _) in zip(problems, solved)]
+    memories = [initial_memory(spec.d, spec.kappa, spec.seed, spec.family) for spec in specs]
+    filled = [*range(len(specs)), *[len(specs) - 1] * (together - len(specs))]
+    solutions = solve_batch(
+        [problems[index] for index in filled], [memories[index] for index in filled],
+        specs[0].made_solver, specs[0].stop, limits, specs[0].precision,
+        lambda passes, loss, accuracy: hear(passes, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
+    )[: len(specs)]  # fmt: skip
+    found = [contenders(problem, solution.memory) for problem, solution in zip(problems, solutions)]
     seconds = (time.perf_counter() - began) / len(specs)
     return [
-        (problem, Run(spec, problem.form, *solution, ends, seconds, *trace))
-        for spec, problem, solution, ends, trace in zip(specs, problems, solved, found, traces)
-    ]
+        (
+            problem,
+            Run(
+                spec, problem.description, solution.memory, solution.status, solution.passes, ends, seconds,
+                solution.loss, solution.accuracy,
+            ),
+        )
+        for spec, problem, solution, ends in zip(specs, problems, solutions, found)
+    ]  # fmt: skip

@@ -4,28 +4,48 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, set_as, whole
 from loadstone.experiments.record import canonical
-from loadstone.memories.memory import rank_of
-from loadstone.problems.decoupled import FORMS, STORED_DTYPES
-from loadstone.problems.embeddings import LAWS
-from loadstone.solvers.gradient import Protocol
+from loadstone.memories.families import family_of
+from loadstone.memories.low_rank import rank_of
+from loadstone.parameters import changed_parameters
+from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD
+from loadstone.problems.laws.registry import check_law
+from loadstone.problems.products import PRECISIONS
+from loadstone.solvers.registry import SOLVERS, solver_of
+from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Solver
+from loadstone.solvers.stop import STOP_RULES
 
 PROBLEMS = ("original", "decoupled")
-#: 'initial' leaves the memory as training would find it; 'capacity' proves how many associations of the stream fit,
-#: looking around p first.
-SOLVERS = ("adam", "hebbian", "initial", "capacity")
+#: Instead of a solver: prove how many associations of the stream fit, looking around p first.
+CAPACITY = "capacity"
 
 #: Raised when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
+#: The paper's protocol goes by this name in records, with all its settings, as it always did.
+_PAPER_IN_RECORDS = "adam"
+
+Parameters = tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True)
 class Spec:
-    """Which associations to store, and how. The same spec gives the same memory anywhere, to rounding."""
+    """Which associations to store, and how. The same spec gives the same memory anywhere, to rounding.
+
+    problem: 'original' or 'decoupled'.
+    d, p, seed: dimension, associations, and which stream they come from.
+    kappa: rank fraction of the memory.
+    law: of the embeddings.
+    solver: a name of solvers/registry.py, or 'capacity'.
+    parameters: of the solver, those that differ from their defaults; given as a mapping.
+    stop, precision: the stop rule, and the precision of the products.
+    family: a name of memories/families.py.
+    hold: whether decoupled outputs are stored or regenerated.
+    stored_dtype: type of stored outputs.
+    """
 
     problem: str
     d: int
@@ -33,9 +53,12 @@ class Spec:
     seed: int = 0
     kappa: float = 1.0
     law: str = "gaussian"
-    solver: str = "adam"
-    protocol: Protocol = field(default_factory=Protocol)
-    form: str = "auto"
+    solver: str = "paper"
+    parameters: Parameters | Mapping[str, object] = ()
+    stop: str = "paper"
+    precision: str = "auto"
+    family: str = "full"
+    hold: str = "auto"
     stored_dtype: str = "float32"
 
     def __post_init__(self) -> None:
@@ -44,46 +67,84 @@ class Spec:
         set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
         set_as(self, "seed", whole("seed", self.seed, 0, 2**64 - 1))
         set_as(self, "kappa", rank_fraction("kappa", self.kappa))
-        choice("law", self.law, LAWS)
-        choice("solver", self.solver, SOLVERS)
-        choice("form", self.form, FORMS)
+        set_as(self, "law", check_law(self.law))
+        choice("stop", self.stop, STOP_RULES)
+        choice("precision", self.precision, ("auto", *PRECISIONS))
+        choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
-        if self.solver == "hebbian" and self.kappa != 1:
-            raise ValueError(f"kappa is {self.kappa}, but must be 1 for the Hebbian rule, whose matrix has full rank.")
-        if self.solver == "capacity" and self.kappa != 1:
-            raise ValueError(f"kappa is {self.kappa}, but must be 1 for an exact capacity: verdicts are for full rank.")
+        choice("solver", self.solver, (*SOLVERS, CAPACITY))
+        family_of(self.family, self.kappa)
+        if self.solver in ("hebbian", CAPACITY) and (self.kappa != 1 or self.family != "full"):
+            what = "the Hebbian rule, whose matrix" if self.solver == "hebbian" else "an exact capacity, whose matrix"
+            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what} is.")
 
         # What a run does not use must not tell it from another.
-        if self.solver != "adam":
-            set_as(self, "protocol", Protocol())
-        if self.problem == "original" or self.solver == "capacity":
-            set_as(self, "form", "auto")
+        parameters = () if self.solver == CAPACITY else tuple(sorted(changed_parameters(self.made_solver).items()))
+        set_as(self, "parameters", parameters)
+        if not self.is_iterative:
+            set_as(self, "stop", "paper")
+            set_as(self, "precision", "auto")
+        if self.problem == "original" or self.solver == CAPACITY:
+            set_as(self, "hold", "auto")
             set_as(self, "stored_dtype", "float32")
+
+    @property
+    def made_solver(self) -> Solver:
+        """The solver itself."""
+        return solver_of(self.solver, dict(self.parameters))
+
+    @cached_property
+    def is_iterative(self) -> bool:
+        """Whether the run is a search, pass after pass."""
+        return self.solver != CAPACITY and issubclass(SOLVERS[self.solver], Iterative)
+
+    @cached_property
+    def passes(self) -> int:
+        """How many passes the run takes at most."""
+        solver = self.made_solver if self.is_iterative else None
+        return (solver.schedule() or DEFAULT_PASSES) if isinstance(solver, Iterative) else 1
 
     def identity(self) -> dict[str, object]:
         """Everything that the result depends on, and nothing else: what the key is made of."""
-        own = {name: getattr(self, name) for name in ("problem", "d", "p", "seed", "law", "solver", "form")}
-        own |= {"kappa": self.kappa, "stored_dtype": self.stored_dtype, "meaning": _MEANING}
-        if self.solver == "adam":
-            own["protocol"] = dict(vars(self.protocol))
-        return own
+        names = ("problem", "d", "p", "seed", "law", "kappa", "stored_dtype")
+        found: dict[str, object] = {name: getattr(self, name) for name in names}
+        found |= {"form": self.hold, "meaning": _MEANING, "solver": self.solver}
+        if self.family != "full":
+            found["family"] = self.family
+        if self.solver == "paper":
+            searched = {"stop": self.stop, "precision": self.precision}
+            return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
+        if self.is_iterative:
+            # Defaults stay out, so that a parameter that is added later leaves all records valid.
+            found["solver"] = {"name": self.solver} | dict(self.parameters)
+            found |= {name: getattr(self, name) for name, unsaid in _UNSAID.items() if getattr(self, name) != unsaid}
+        return found
 
     @classmethod
     def from_identity(cls, identity: Mapping[str, object]) -> Spec:
         """The spec whose `identity()` this is; refused if it belongs to another meaning or is not complete."""
-        own = dict(identity)
         try:
-            protocol = Protocol(**own.pop("protocol", {}))
-            spec = cls(**{name: own[name] for name in own if name != "meaning"}, protocol=protocol)
-        except TypeError as error:
+            given = dict(identity)
+            given.pop("meaning", None)
+            given["hold"] = given.pop("form", "auto")
+            solver = given.get("solver")
+            if solver == _PAPER_IN_RECORDS:
+                protocol = dict(given.pop("protocol", {}))  # type: ignore[call-overload]
+                given |= {name: protocol.pop(name) for name in ("stop", "precision")}
+                given |= {"solver": "paper", "parameters": protocol}
+            elif isinstance(solver, Mapping):
+                given |= {"solver": solver["name"]}
+                given["parameters"] = {name: value for name, value in solver.items() if name != "name"}
+            spec = cls(**given)  # type: ignore[arg-type]
+        except (TypeError, KeyError) as error:
             raise ValueError(f"{identity!r} does not describe a run: {error}.") from error
         if spec.identity() != dict(identity):
             raise ValueError(f"{identity!r} was written by a version of loadstone whose runs differ from this one's.")
         return spec
 
     @cached_property
-    def shape(self) -> Spec:
-        """What runs that share a compiled program have in common: everything but the seed."""
+    def without_seed(self) -> Spec:
+        """What runs that differ in nothing but their seed have in common."""
         return replace(self, seed=0)
 
     @cached_property
@@ -93,12 +154,17 @@ class Spec:
 
     def __str__(self) -> str:
         rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"
-        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}, {self.solver}, seed {self.seed}"
+        family = "" if self.family == "full" else f", {self.family}"
+        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}{family}, {self.solver}, seed {self.seed}"
 
     def about(self) -> dict[str, object]:
         """The words and numbers that identify the run."""
         return {
             "problem": self.problem, "p": self.p, "d": self.d, "kappa": self.kappa, "rank": rank_of(self.kappa, self.d),
-            "law": self.law, "seed": self.seed, "solver": self.solver,
-            "stop": self.protocol.stop if self.solver == "adam" else "none",
+            "law": self.law, "family": self.family, "seed": self.seed, "solver": self.solver,
+            "stop": self.stop if self.is_iterative else "none",
         }  # fmt: skip
+
+
+#: Defaults that do not enter the key.
+_UNSAID = {"stop": "paper", "precision": "auto"}

@@ -3,58 +3,87 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Array, Float32
 
 from loadstone.compiling import compiled
-from loadstone.memories.memory import Memory
-from loadstone.problems.problem import Problem
+from loadstone.problems.loss import check_memory, queries_of
+from loadstone.problems.problem import Problem, check_problem
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Of the n associations: the fraction stored, the number not stored, the mean loss and the smallest margin.
+    """How much of a problem is stored. An association is stored if its target scores strictly above every rival.
 
-    An association is stored if its target scores strictly above every rival.
+    accuracy: the fraction of associations that are stored.
+    violations: how many are not.
+    loss: the mean loss, each association with its share.
+    margin: the smallest margin.
+    weighted_accuracy: the fraction stored, each association with its share; the accuracy where all weigh the same.
+    problem: what was measured, in words, with the rounding of its numbers if there was any.
     """
 
     accuracy: float
     violations: int
     loss: float
     margin: float
+    weighted_accuracy: float
+    problem: str
 
 
-class Contenders(NamedTuple):
-    """Of each association the score of its target and of its best rival, and the logarithm of its partition sum."""
+@dataclass(frozen=True)
+class Contenders:
+    """What every association's query meets, as numbers out of the device.
+
+    target: score of each target.
+    rival: best score among all other outputs.
+    logsumexp: logarithm of each partition sum.
+    shares: the weight of each association, or None.
+    problem: what was measured, in words.
+    """
 
     target: Float32[np.ndarray, "n"]
     rival: Float32[np.ndarray, "n"]
     logsumexp: Float32[np.ndarray, "n"]
+    shares: Float32[np.ndarray, "n"] | None = None
+    problem: str = ""
 
     def measurement(self) -> Measurement:
-        violations = int(np.sum(~(self.target > self.rival)))
+        stored = self.target > self.rival
+        violations = int(np.sum(~stored))
+        accuracy = 1 - violations / len(stored)
         with np.errstate(invalid="ignore"):  # a diverged memory has infinite scores
-            margin, loss = self.target - self.rival, np.mean(self.logsumexp - self.target, dtype=np.float64)
-        return Measurement(1 - violations / len(margin), violations, float(loss), float(margin.min()))
+            margin, losses = self.target - self.rival, self.logsumexp - self.target
+            loss = np.average(losses.astype(np.float64), weights=self.shares)
+        weighted = accuracy if self.shares is None else float(np.average(stored, weights=self.shares))
+        return Measurement(accuracy, violations, float(loss), float(margin.min()), weighted, self.problem)
 
 
-def measure(problem: Problem, memory: Memory) -> Measurement:
+def measure(problem: Problem, memory: Any) -> Measurement:
     """What a memory stores of a problem."""
+    check_memory(check_problem(problem), memory)
     return contenders(problem, memory).measurement()
 
 
-def contenders(problem: Problem, memory: Memory) -> Contenders:
+def contenders(problem: Problem, memory: Any) -> Contenders:
     """In float32, on the instance in float32, whatever precision the memory was trained in."""
     problem, n = problem.in_float32(), int(problem.associations)
-    return Contenders(*(np.asarray(part)[:n] for part in _contenders(problem, memory)))
+    found = [np.asarray(part)[:n] for part in _contenders(problem, memory)]
+    shares = None if problem.shares is None else np.asarray(problem.shares)[:n]
+    return Contenders(*found, shares, problem.description)
 
 
 @compiled
-def _contenders(problem: Problem, memory: Memory):
-    memory = jax.tree.map(lambda leaf: leaf.astype(jnp.promote_types(leaf.dtype, jnp.float32)), memory)
-    recall = problem.recall(memory.queries(problem.inputs), "float32")
+def _contenders(problem: Problem, memory: Any):
+    memory = jax.tree.map(_at_least_float32, memory)
+    recall = problem.recall(queries_of(memory, problem.inputs), "float32")
     return recall.target, recall.rival, recall.logsumexp
+
+
+def _at_least_float32(leaf: Array) -> Array:
+    real = jnp.issubdtype(leaf.dtype, jnp.floating)
+    return leaf.astype(jnp.promote_types(leaf.dtype, jnp.float32)) if real else leaf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,8 +13,8 @@ from jaxtyping import Array, Float, Int
 from loadstone.arguments import refuse, whole
 from loadstone.compiling import compiled
 from loadstone.measurements.accuracy import Contenders, contenders
-from loadstone.memories.memory import Memory
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.loss import queries_of
 from loadstone.problems.problem import Problem
 
 #: Edges of the histogram of non-target scores; scores beyond them fall into the outermost bins.
@@ -26,9 +27,14 @@ _SCORES_AT_A_TIME = 4_000_000
 class Scores:
     """All scores of a problem: targets and rivals one by one, non-targets as a histogram.
 
-    `unit` is the deviation of the non-target scores before they were divided by it, `first` the first association.
-    `own` are the targets again, each divided by the length of its own query, which is the deviation of its own rivals
-    for random outputs: that is what theory speaks of, while a common unit mixes in how much these lengths differ.
+    target: scores of the targets.
+    rival: best other score of each association.
+    counts: histogram of the non-target scores.
+    unit: deviation of the non-target scores before they were divided by it.
+    edges: of the bins of the histogram.
+    first: all scores of the first association.
+    by_length: scores of the targets again, each divided by the length of its own query, which for random outputs is the
+        deviation of its rivals. Theory speaks of these; a common unit mixes in how much the lengths differ.
     """
 
     target: Float[np.ndarray, "n"]
@@ -37,12 +43,16 @@ class Scores:
     unit: float
     edges: Float[np.ndarray, "bins+1"]
     first: "SingleScores"
-    own: Float[np.ndarray, "n"]
+    by_length: Float[np.ndarray, "n"]
 
 
 @dataclass(frozen=True)
 class SingleScores:
-    """The scores of one association: its target, and its competitors one by one."""
+    """The scores of one association.
+
+    target: of its target.
+    others: of its other outputs, one by one.
+    """
 
     target: float
     others: Float[np.ndarray, "m-1"]
@@ -52,7 +62,7 @@ class SingleScores:
         return float(self.others.max())
 
 
-def scores(problem: Problem, memory: Memory, most: int | None = None) -> Scores:
+def scores(problem: Problem, memory: Any, most: int | None = None) -> Scores:
     """Scores divided by the deviation (about their mean) of the non-target scores; memory O(n d + block m).
 
     With `most`, unit and histogram come from about so many non-target scores only, those of evenly spaced
@@ -74,12 +84,12 @@ class RawScores:
         counts = np.zeros(len(EDGES) - 1, np.int64)
         for others in self.blocks:
             counts += np.histogram(np.clip(others / unit, EDGES[0], EDGES[-1]), EDGES)[0]
-        target, rival = (np.asarray(score, np.float64) for score in self.found[:2])
+        target, rival = (np.asarray(score, np.float64) for score in (self.found.target, self.found.rival))
         first = SingleScores(float(target[0] / unit), next(iter(self.blocks))[: self.blocks.competitors - 1] / unit)
         return Scores(target / unit, rival / unit, counts, unit, EDGES, first, target / self.lengths)
 
 
-def raw_scores(problem: Problem, memory: Memory, found: Contenders, most: int | None = None) -> RawScores:
+def raw_scores(problem: Problem, memory: Any, found: Contenders, most: int | None = None) -> RawScores:
     """`scores` up to where the processor takes over, given the contenders."""
     problem = problem.in_float32()
     queries = _queries(memory, problem.inputs)
@@ -87,21 +97,21 @@ def raw_scores(problem: Problem, memory: Memory, found: Contenders, most: int | 
     return RawScores(found, lengths, _Blocks(problem, queries, most))
 
 
-def own_targets(arrays: Arrays, weights: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "n"]:
-    """`Scores.own` of a plain matrix on plain arrays, in float64."""
+def targets_by_length(arrays: Arrays, weights: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "n"]:
+    """`Scores.by_length` of a plain matrix on plain arrays, in float64."""
     queries = arrays.inputs.astype(np.float64) @ np.asarray(weights, np.float64).T
     return np.einsum("nd,nd->n", queries, arrays.target_outputs) / np.linalg.norm(queries, axis=1)
 
 
-def single_scores(problem: Problem, memory: Memory, row: int, unit: float | None = None) -> SingleScores:
+def single_scores(problem: Problem, memory: Any, row: int, unit: float | None = None) -> SingleScores:
     """The scores of association `row`, divided by `unit` (default: the deviation over all associations)."""
     problem = problem.in_float32()
-    row = whole("row", row, 0, problem.inputs.shape[0] - 1)
+    row = whole("row", row, 0, int(problem.associations) - 1)
     queries = _queries(memory, problem.inputs)
     unit = _deviation(_Blocks(problem, queries)) if unit is None else unit
-    all_scores = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0] / unit
-    place = int(problem.targets[row])
-    return SingleScores(float(all_scores[place]), np.delete(all_scores, place))
+    found = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0, : problem.competitors] / unit
+    target = int(problem.targets[row])
+    return SingleScores(float(found[target]), np.delete(found, target))
 
 
 def _deviation(blocks: "_Blocks") -> float:
@@ -125,28 +135,26 @@ class _Blocks:
     def __init__(self, problem: Problem, queries: Float[Array, "n d"], most: int | None = None) -> None:
         self.targets = np.asarray(problem.targets)
         columns = _block.eval_shape(problem, queries, jnp.zeros(1, jnp.int32)).shape[1]
-        n = int(problem.associations)
-        # Of a padded problem the first n rows and columns count.
-        self.competitors = columns if problem.count is None else n
+        n, self.competitors = int(problem.associations), problem.competitors
         wanted = queries.shape[0] if most is None else max(1, min(queries.shape[0], most // columns))
         rows, blocks = min(n, wanted), -(-wanted * columns // _SCORES_AT_A_TIME)
         at_a_time = -(-wanted // blocks)
-        places = np.arange(rows) * n // rows
-        self.places = [places[first : first + at_a_time] for first in range(0, rows, at_a_time)]
+        spaced = np.arange(rows) * n // rows
+        self.rows = [spaced[first : first + at_a_time] for first in range(0, rows, at_a_time)]
         # Always as many rows, some of them again: one compiled program makes them all.
-        make = lambda places: _block(problem, queries, jnp.asarray(np.resize(places, at_a_time)))  # noqa: E731
-        self._make = lambda places: np.asarray(make(places))[: len(places)]
-        if len(self.places) == 1:
-            kept = self._make(places)
-            self._make = lambda places: kept
+        make = lambda rows: _block(problem, queries, jnp.asarray(np.resize(rows, at_a_time)))  # noqa: E731
+        self._make = lambda rows: np.asarray(make(rows))[: len(rows)]
+        if len(self.rows) == 1:
+            kept = self._make(spaced)
+            self._make = lambda rows: kept
 
     def __iter__(self) -> Iterator[Float[np.ndarray, "scores"]]:
-        return map(self._others, self.places)
+        return map(self._others, self.rows)
 
-    def _others(self, places: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
-        block = self._make(places)[:, : self.competitors].astype(np.float64)
+    def _others(self, rows: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
+        block = self._make(rows)[:, : self.competitors].astype(np.float64)
         others = np.ones(block.shape, bool)
-        others[np.arange(len(places)), self.targets[places]] = False
+        others[np.arange(len(rows)), self.targets[rows]] = False
         return block[others]
 
 
@@ -156,8 +164,8 @@ def _lengths(queries):
 
 
 @compiled
-def _queries(memory: Memory, inputs):
-    return memory.queries(inputs)
+def _queries(memory: Any, inputs):
+    return queries_of(memory, inputs)
 
 
 @compiled

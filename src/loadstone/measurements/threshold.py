@@ -17,7 +17,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.stream import Stream
 from loadstone.proofs.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
-from loadstone.solvers.newton import DEFAULT_LIMITS, Limits, decide
+from loadstone.solvers.newton import DEFAULT_LIMITS, ProofLimits, decide
 
 KINDS = ("original", "decoupled")
 
@@ -60,7 +60,7 @@ class Prefixes:
         if self.kind == "original":
             outputs = np.asarray(self.stream.outputs(p))
         else:
-            outputs = np.ascontiguousarray(np.asarray(self.stream.own_outputs(0, p, p)).transpose(0, 2, 1))
+            outputs = np.ascontiguousarray(np.asarray(self.stream.decoupled_outputs(0, p, p)).transpose(0, 2, 1))
         return Arrays(inputs, outputs, np.arange(p, dtype=np.int32))
 
 
@@ -68,7 +68,7 @@ def instance_capacity(
     kind: str,
     stream: Stream,
     around: int | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: ProofLimits = DEFAULT_LIMITS,
     progress: Callable[[int, Verdict], None] | None = None,
 ) -> InstanceCapacity:
     """The exact capacity of one stream. `around` is a guess; `progress` sees each p with its verdict."""

@@ -1,7 +1,11 @@
-"""Saved memories: one safetensors file each, written whole or not at all."""
+"""Saved memories: one safetensors file each, written whole or not at all.
+
+The file holds the arrays of the memory under the names of its fields; its metadata says the family.
+"""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -11,14 +15,21 @@ from safetensors.numpy import save
 
 from loadstone.arguments import refuse
 from loadstone.files import write_whole
-from loadstone.memories.memory import Factored, Full, Memory
+from loadstone.memories.families import FAMILIES
+from loadstone.memories.memory import Memory
+
+_FORMAT = "loadstone memory 1"
 
 
 def save_memory(path: str | Path, memory: Memory, about: dict[str, object] | None = None) -> None:
-    """Write a memory with `about`, words on where it comes from, as metadata."""
-    tensors = {"weights": memory.weights} if isinstance(memory, Full) else {"left": memory.left, "right": memory.right}
-    metadata = {"format": "loadstone memory 1"} | {key: str(value) for key, value in (about or {}).items()}
-    blob = save({name: np.asarray(tensor) for name, tensor in tensors.items()}, metadata=metadata)
+    """Write a memory of a known family with `about`, words on where it comes from, as metadata."""
+    family = next((name for name, kind in FAMILIES.items() if type(memory) is kind), None)
+    if family is None:
+        raise refuse("memory", type(memory).__name__, "of a family in loadstone.memories.families")
+    # safetensors writes the bytes as they lie, so a transposed or sliced array must be laid out in order first.
+    tensors = {name: np.ascontiguousarray(getattr(memory, name)) for name in _field_names(type(memory))}
+    metadata = {key: str(value) for key, value in (about or {}).items()} | {"format": _FORMAT, "family": family}
+    blob = save(tensors, metadata=metadata)
     write_whole(path, lambda file: file.write(blob))
 
 
@@ -26,13 +37,38 @@ def load_memory(path: str | Path) -> Memory:
     """Read a memory that `save_memory` wrote."""
     try:
         with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
             tensors = {name: jnp.asarray(file.get_tensor(name)) for name in file.keys()}
     except FileNotFoundError:
         raise
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise refuse("memory file", str(path), f"a safetensors file ({error})") from error
-    if tensors.keys() == {"weights"} and tensors["weights"].ndim == 2:
-        return Full(tensors["weights"])
-    if tensors.keys() == {"left", "right"} and tensors["left"].shape == tensors["right"].shape:
-        return Factored(tensors["left"], tensors["right"])
-    raise refuse("memory file", str(path), "a file with the tensor 'weights', or with 'left' and 'right'")
+    # Before families had names, the names of the arrays told them apart.
+    family = metadata.get("family") or next(
+        (name for name, kind in FAMILIES.items() if set(_field_names(kind)) == tensors.keys()), ""
+    )
+    kind = FAMILIES.get(family)
+    if kind is None or set(_field_names(kind)) != tensors.keys():
+        known = "; ".join(f"{name}: {', '.join(_field_names(kind))}" for name, kind in FAMILIES.items())
+        raise refuse("memory file", str(path), f"a file with the arrays of a known family ({known})")
+    memory = kind(**tensors)
+    _check_square(path, memory, tensors)
+    return memory
+
+
+def _field_names(kind: type[Memory]) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+def _check_square(path: str | Path, memory: Memory, tensors: dict[str, jnp.ndarray]) -> None:
+    """Refuse arrays that do not make a memory: it must map d components to d components."""
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in tensors.items())
+    bad = refuse("memory file", str(path), f"a file whose arrays make a d x d memory; it has {shapes}")
+    if any(array.ndim != 2 or 0 in array.shape for array in tensors.values()):
+        raise bad
+    try:
+        d, columns = memory.matrix().shape
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise bad from error
+    if d != columns:
+        raise bad

@@ -1,98 +1,59 @@
-"""Memories: linear maps from inputs to queries, full (W) or factored (Q R^T)."""
+"""What a memory must have: queries. It is a pytree, and its arrays of real numbers are what solvers move."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+import abc
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from loadstone.arguments import rank_fraction, whole
-from loadstone.problems.counters import stream_key
-from loadstone.problems.embeddings import vectors
-from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall, crossed, dense, exact
+from loadstone.arguments import refuse
+from loadstone.problems.loss import queries_of
+from loadstone.problems.products import exact
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
-@dataclass(frozen=True)
-class Full:
-    """W, of size d x d: the query of input e is W e."""
+class Memory(abc.ABC):
+    """A map from inputs to queries. Memories are frozen dataclasses that are registered as pytrees; arrays of real
+    numbers are trained, other arrays (a mask of booleans, indices) stay as they are.
 
-    weights: Float[Array, "d d"]
-
-    def queries(self, inputs: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        return exact(inputs, self.weights.T)
-
-    def descend(self, problem: Problem, precision: str) -> tuple[Recall, Full]:
-        """One pass, and the gradient of its mean loss."""
-        recall, gradient = problem.descend(self.weights, precision)
-        return recall, Full(gradient)
-
-    def matrix(self) -> Float[Array, "d d"]:
-        return self.weights
-
-    @property
-    def rank(self) -> int:
-        return self.weights.shape[-1]
-
-
-@partial(jax.tree_util.register_dataclass, data_fields=["left", "right"], meta_fields=[])
-@dataclass(frozen=True)
-class Factored:
-    """Q R^T, with Q and R of size d x m: the query of input e is Q (R^T e)."""
-
-    left: Float[Array, "d m"]
-    right: Float[Array, "d m"]
-
-    def queries(self, inputs: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        return exact(exact(inputs, self.right), self.left.T)
-
-    def descend(self, problem: Problem, precision: str) -> tuple[Recall, Factored]:
-        """One pass, and the gradient of its mean loss. With s the slope along a query Q R^T e it is s (R^T e)^T for Q
-        and e (Q^T s)^T for R, summed."""
-        times, summed = partial(dense, precision=precision), partial(crossed, precision=precision)
-        hidden = times(problem.inputs, self.right)
-        recall = problem.recall(times(hidden, self.left.T), precision)
-        slope = recall.pull - problem.pulled_targets(precision)
-        gradients = summed(slope, hidden), summed(problem.inputs, times(slope, self.left))
-        return recall, Factored(*(part / problem.associations for part in gradients))
-
-    def matrix(self) -> Float[Array, "d d"]:
-        return exact(self.left, self.right.T)
-
-    @property
-    def rank(self) -> int:
-        return self.left.shape[-1]
-
-
-Memory = Full | Factored
-
-
-def initial_memory(d: int, kappa: float, seed: int) -> Memory:
-    """A memory before training: every entry of W, or of both factors, drawn from N(0, 1/d^2).
-
-    kappa = 1 gives a full W; kappa < 1 the factors of rank m = round(kappa d), at least 1.
+    Whoever writes a memory needs `queries` alone; any pytree that has it trains, measures and recalls. A linear memory
+    also says its matrix, which spectra are made of.
     """
-    d, kappa = whole("d", d, 1), rank_fraction("kappa", kappa)
-    if kappa == 1:
-        return Full(_normal_matrix(stream_key(seed, "memory", d), d, d))
-    m = rank_of(kappa, d)
-    return Factored(*(_normal_matrix(stream_key(seed, use, d), d, m) for use in ("memory", "second factor")))
+
+    @abc.abstractmethod
+    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
+        """The query of each input. Products that are made with `times(..., precision)` (problems/products.py) are as
+        fast as the pass beside them, and so are their derivatives."""
+
+    def matrix(self) -> Float[Array, "d d"]:
+        """W, if the query of every input e is W e."""
+        raise NotImplementedError(f"{type(self).__name__} is not a linear map, or does not say its matrix.")
+
+    @property
+    def rank(self) -> int:
+        """The largest rank that W can have."""
+        return self.matrix().shape[-1]
+
+    @property
+    def dense_weights(self) -> Float[Array, "d d"] | None:
+        """W, if the memory holds it as it is: some passes then make the queries themselves."""
+        return None
 
 
-def rank_of(kappa: float, d: int) -> int:
-    """m = round(kappa d), at least 1."""
-    return max(1, round(kappa * d))
+def check_dimension(memory: Memory, inputs: Float[Array, "n d"], d: int) -> None:
+    """Refuse inputs of another dimension than the memory has."""
+    if inputs.shape[-1] != d:
+        name = type(memory).__name__
+        raise refuse("inputs.shape", inputs.shape, f"(n, {d}), because the memory ({name}) has d = {d}")
 
 
-def recall_place(memory: Memory, inputs: Float[Array, "n d"], outputs: Float[Array, "m d"]) -> Int[Array, "n"]:
-    """For each input, the place of the output that the memory recalls: argmax over rho of u_rho^T W e."""
-    return jnp.argmax(exact(memory.queries(inputs), outputs.T), axis=-1)
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def _normal_matrix(key, d: int, columns: int) -> Float[Array, "d columns"]:
-    return vectors(key, jnp.arange(columns, dtype=jnp.uint32), d, "gaussian") / d
+def recall_index(memory: Memory, inputs: Float[Array, "n d"], outputs: Float[Array, "m d"]) -> Int[Array, "n"]:
+    """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e."""
+    inputs, outputs = jnp.asarray(inputs), jnp.asarray(outputs)
+    for name, array in (("inputs", inputs), ("outputs", outputs)):
+        if array.ndim != 2 or 0 in array.shape:
+            raise refuse(f"{name}.shape", array.shape, "two sizes of at least 1, one embedding a row")
+    queries = queries_of(memory, inputs)
+    if queries.shape[1] != outputs.shape[1]:
+        raise refuse("outputs.shape", outputs.shape, f"(m, {queries.shape[1]}), to go with the memory's queries")
+    return jnp.argmax(exact(queries, outputs.T), axis=-1)

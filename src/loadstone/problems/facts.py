@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.passes import gpu, shared_cpu
-from loadstone.problems.passes.shared import shared_recall, shared_scores
-from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall, first_only
+from loadstone.problems.numbers import Given, read_numbers
+from loadstone.problems.passes.choice import Case, chosen
+from loadstone.problems.passes.shared_xla import shared_scores
+from loadstone.problems.problem import LinearStep, Problem
+from loadstone.problems.recall import Recall, Slope
 
 #: Scores alive at a time, by platform: on a CPU a block of them should stay in the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
@@ -24,65 +25,81 @@ _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["inputs", "outputs", "targets", "count"],
-    meta_fields=["block", "form"],
+    data_fields=["inputs", "outputs", "targets", "shares"],
+    meta_fields=["block", "description", "given"],
 )
 @dataclass(frozen=True)
 class Facts(Problem):
-    """Input n has the output `targets[n]` as its target, and every other output competes."""
+    """Input n has the output `targets[n]` as its target, and every other output competes.
+
+    block: how many inputs a pass in XLA takes at a time.
+    given: the instance as it was given, where its numbers have more digits than the arrays above.
+    """
 
     inputs: Float[Array, "n d"]
     outputs: Float[Array, "m d"]
     targets: Int[Array, "n"]
     block: int
-    form: str = field(default="outputs shared")
-    count: Int[Array, ""] | None = None
+    description: str = "outputs shared"
+    shares: Float[Array, "n"] | None = None
+    given: Given = field(default_factory=Given)
+
+    def __post_init__(self) -> None:
+        shapes = [getattr(part, "shape", None) for part in (self.inputs, self.outputs, self.targets)]
+        if None in shapes:  # JAX also rebuilds a problem with markers in the place of arrays
+            return
+        inputs, outputs, targets = shapes
+        if len(inputs) < 2 or 0 in inputs or 0 in outputs or outputs[-1:] != inputs[-1:]:
+            raise refuse("inputs and outputs", f"of shapes {inputs} and {outputs}", "of shapes (n, d) and (m, d)")
+        if targets != inputs[:-1] or not jnp.issubdtype(self.targets.dtype, jnp.integer):
+            raise refuse("targets", f"{self.targets.dtype}{targets}", f"whole numbers of shape {inputs[:-1]}")
 
     @property
     def target_outputs(self) -> Float[Array, "n d"]:
         return self.outputs[self.targets]
 
+    @property
+    def competitors(self) -> int:
+        return self.outputs.shape[-2]
+
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
-        if self._runs_fused(queries, precision):
-            return shared_cpu.fused_recall(queries, self.outputs, self.targets)
-        found = self._recall(queries, precision)
-        return found if self.count is None else first_only(found, self.count, self.target_outputs)
+        return self.slopes(queries, precision)[0]
 
-    def _recall(self, queries: Float[Array, "n d"], precision: str) -> Recall:
-        sizes = queries.shape[0], self.outputs.shape[0]
-        small = queries.shape[1] <= gpu.MOST_SHARED and sizes[0] * sizes[1] <= gpu.MOST_SCORES
-        if precision == "float16" and small and gpu.shared_kernel():
-            from loadstone.problems.passes.shared_hopper import fused_recall
+    def slopes(
+        self, queries: Float[Array, "n d"], precision: str = "float32", count: Int[Array, ""] | None = None
+    ) -> tuple[Recall, Slope]:
+        """Of a problem that is filled up, only the first `count` inputs and outputs count."""
+        way = chosen(self._case("shared", queries, precision, count is not None))
+        return way(queries, self.outputs, self.targets, precision, self.block, count)
 
-            return fused_recall(queries, self.outputs, self.targets, sizes if self.count is None else (self.count,) * 2)
-        return shared_recall(queries, self.outputs, self.targets, self.block, precision, self.count)
+    def linear_step(self, precision: str = "float32") -> LinearStep | None:
+        step = chosen(self._case("linear step", self.inputs, precision))
+        return step and (lambda weights: step(weights, self.inputs, self.outputs, self.targets))
 
-    def descend(self, weights: Float[Array, "d d"], precision: str = "float32") -> tuple[Recall, Float[Array, "d d"]]:
-        if self._runs_fused(weights, precision):
-            return shared_cpu.fused_descend(weights, self.inputs, self.outputs, self.targets)
-        return super().descend(weights, precision)
-
-    def pulled_targets(self, precision: str) -> Float[Array, "n d"]:
-        rounded = self.outputs.astype(precision) if precision in ("float16", "bfloat16") else self.outputs
-        return rounded.astype(self.outputs.dtype)[self.targets]
-
-    def _runs_fused(self, operand: Float[Array, "..."], precision: str) -> bool:
-        singles = precision == "float32" and operand.dtype == self.inputs.dtype == self.outputs.dtype == jnp.float32
-        return singles and self.count is None and shared_cpu.available()
+    def _case(self, outputs: str, queries: Array, precision: str, padded: bool = False) -> Case:
+        dtype = jnp.result_type(queries, self.inputs, self.outputs)
+        return Case(outputs, precision, queries.shape[0], self.competitors, queries.shape[-1], dtype, padded)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return shared_scores(queries, self.outputs, "float32")
 
     def arrays(self) -> Arrays:
-        return Arrays(*(np.asarray(part) for part in (self.inputs, self.outputs, self.targets)))
-
-    def in_float32(self) -> "Facts":
-        return self
+        return self.given.arrays or Arrays(*(np.asarray(part) for part in (self.inputs, self.outputs, self.targets)))
 
 
-def facts(inputs: ArrayLike, outputs: ArrayLike, targets: ArrayLike | None = None, block: int | None = None) -> Facts:
-    """The problem of storing given facts: input n must recall output `targets[n]` (default: output n)."""
-    inputs, outputs = _embeddings("inputs", inputs), _embeddings("outputs", outputs)
+def facts(
+    inputs: ArrayLike,
+    outputs: ArrayLike,
+    targets: ArrayLike | None = None,
+    shares: ArrayLike | None = None,
+    block: int | None = None,
+) -> Facts:
+    """The problem of storing given facts: input n must recall output `targets[n]` (default: output n).
+
+    `shares` are the weights of the facts in the loss. Passes are made in float32 (in float64 where JAX has it switched
+    on); numbers with more digits are kept for proofs, and the problem's description says that they were rounded.
+    """
+    inputs, outputs = read_numbers("inputs", inputs), read_numbers("outputs", outputs)
     n, m = inputs.shape[0], outputs.shape[0]
     if inputs.shape[1] != outputs.shape[1]:
         raise refuse("outputs.shape", outputs.shape, f"(M, {inputs.shape[1]}) to match inputs of shape {inputs.shape}")
@@ -90,12 +107,17 @@ def facts(inputs: ArrayLike, outputs: ArrayLike, targets: ArrayLike | None = Non
         raise refuse("outputs.shape", outputs.shape, "(M, d) with M of at least 2, since one output has no rival")
     if targets is None and n != m:
         raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
-    targets = np.arange(n) if targets is None else np.asarray(targets)
-    if targets.shape != (n,) or not np.issubdtype(targets.dtype, np.integer):
-        raise refuse("targets", f"{targets.dtype}{targets.shape}", f"{n} whole numbers, one for each input")
-    if targets.min() < 0 or targets.max() >= m:
-        raise refuse("targets", f"{targets.min()}..{targets.max()}", f"in 0..{m - 1}, places of outputs")
-    return Facts(jnp.asarray(inputs), jnp.asarray(outputs), jnp.asarray(targets, jnp.int32), block or block_rows(n, m))
+    targets = np.arange(n) if targets is None else _targets(targets, n, m)
+    given = Arrays(inputs, outputs, targets)
+    single = [part.astype(np.float64 if jax.config.jax_enable_x64 else np.float32) for part in (inputs, outputs)]
+    for name, part in zip(("inputs", "outputs"), single):
+        if not np.isfinite(part).all():
+            raise refuse(name, "beyond 3.4e38 in size", "within the range of float32: divide all of them by one number")
+    exact = all((part == whole).all() for part, whole in zip(single, (inputs, outputs)))
+    description = "outputs shared" if exact else f"outputs shared, {inputs.dtype} rounded to {single[0].dtype}"
+    arrays = (jnp.asarray(part) for part in (*single, targets.astype(np.int32)))
+    problem = Facts(*arrays, block or block_rows(n, m), description, None, Given(None if exact else given))
+    return problem if shares is None else problem.weighted(shares)
 
 
 def block_rows(n: int, m: int) -> int:
@@ -104,12 +126,10 @@ def block_rows(n: int, m: int) -> int:
     return max(1, min(n, max(128, scores // m)))
 
 
-def _embeddings(name: str, value: ArrayLike) -> np.ndarray:
-    array = np.asarray(value)
-    if array.ndim != 2 or 0 in array.shape or not np.issubdtype(array.dtype, np.number):
-        raise refuse(name, f"{array.dtype}{array.shape}", "a matrix of numbers, one embedding per row")
-    array = array.astype(np.float64 if array.dtype == np.float64 and jax.config.jax_enable_x64 else np.float32)
-    if not np.isfinite(array).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name}{list(place)} is {array[place]}, but every component must be finite.")
-    return array
+def _targets(targets: ArrayLike, n: int, m: int) -> Int[np.ndarray, "n"]:
+    array = np.asarray(targets)
+    if array.shape != (n,) or array.dtype.kind not in "iu":
+        raise refuse("targets", f"{array.dtype}{array.shape}", f"{n} whole numbers, one for each input")
+    if array.min() < 0 or array.max() >= m:
+        raise refuse("targets", f"in {array.min()}..{array.max()}", f"in 0..{m - 1}, indices of outputs")
+    return array.astype(np.int64)

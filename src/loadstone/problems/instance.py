@@ -46,7 +46,7 @@ def write_instance(path: str | Path, kind: str, stream: Stream, p: int) -> None:
 def _own_outputs(stream: Stream, p: int):
     rows = max(1, _PIECE // (4 * p * stream.d))
     for first in range(0, p, rows):
-        block = np.asarray(stream.own_outputs(first, min(rows, p - first), p))
+        block = np.asarray(stream.decoupled_outputs(first, min(rows, p - first), p))
         yield np.ascontiguousarray(block.transpose(0, 2, 1))
 
 

@@ -2,52 +2,104 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import abc
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
+import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
+from numpy.typing import ArrayLike
 
-from loadstone.problems.arrays import Arrays
-from loadstone.problems.recall import Recall, crossed, dense
+from loadstone.arguments import refuse
+from loadstone.problems.recall import Recall, Slope
+
+if TYPE_CHECKING:
+    from loadstone.problems.arrays import Arrays
+
+#: From W to the recall of the queries W e, and the gradient of the summed loss with respect to W.
+LinearStep = Callable[[Float[Array, "d d"]], tuple[Recall, Float[Array, "d d"]]]
 
 
-class Problem(Protocol):
-    """n associations to be stored in a d x d memory. Solvers know a problem only through these members.
-    A problem needs `recall`; it may have a faster `descend` of its own.
+class Problem(abc.ABC):
+    """n associations to be stored in a memory of dimension d.
 
     Problems are immutable pytrees: they cross `jit`, and problems of equal shape may be stacked and mapped over.
+    Solvers know a problem only through the fields below and its pass; `problems/loss.py` makes it differentiable.
+
+    inputs: the inputs e, one a row.
+    target_outputs: for each association the output that it must recall.
+    targets: for each association, the index of its target among its competing outputs.
+    description: in words, how outputs are held and in which precision.
+    shares: the weight of each association in the loss; None: all weigh the same.
     """
 
     inputs: Float[Array, "n d"]
     target_outputs: Float[Array, "n d"]
-    #: For each association, the place of its target among its competing outputs.
     targets: Int[Array, "n"]
-    #: In words, what is stored and in which precision.
-    form: str
-    #: How many rows are associations, where the rest is padding that lets many sizes share one compiled program.
-    count: Int[Array, ""] | None = None
+    description: str
+    shares: Float[Array, "n"] | None
 
-    @property
-    def associations(self) -> Int[Array, ""] | int:
-        return self.inputs.shape[-2] if self.count is None else self.count
-
+    @abc.abstractmethod
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
-        """One pass: what each query, made from the input at its place, meets."""
+        """One pass: what each query, made from the input of the same row, meets."""
 
-    def descend(self, weights: Float[Array, "d d"], precision: str = "float32") -> tuple[Recall, Float[Array, "d d"]]:
-        """One pass with the queries W e, and the gradient of its mean loss with respect to W."""
-        recall = self.recall(dense(self.inputs, weights.T, precision), precision)
-        slope = recall.pull - self.pulled_targets(precision)
-        return recall, crossed(slope, self.inputs, precision) / self.associations
-
-    def pulled_targets(self, precision: str) -> Float[Array, "n d"]:
-        """The target outputs, rounded as those are that pull: a perfect memory has slopes of exactly zero."""
-        return self.target_outputs
-
+    @abc.abstractmethod
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         """All scores of a few associations, given by their rows. The target of row mu is at `targets[mu]`."""
 
+    @abc.abstractmethod
     def arrays(self) -> Arrays:
         """The instance as plain arrays, all outputs at hand: what a proof is about."""
 
-    def in_float32(self) -> "Problem":
+    @property
+    @abc.abstractmethod
+    def competitors(self) -> int:
+        """How many outputs compete for each association, its target among them."""
+
+    @property
+    def associations(self) -> Int[Array, ""] | int:
+        return self.inputs.shape[-2]
+
+    def slopes(self, queries: Float[Array, "n d"], precision: str = "float32") -> tuple[Recall, Slope]:
+        """A pass, and the derivative of each loss with respect to its query: the pull less the target.
+
+        Passes that round their outputs override this and round the target alike, so that a perfect memory has slopes of
+        exactly zero.
+        """
+        recall = self.recall(queries, precision)
+        return recall, recall.pull - self.target_outputs
+
+    def linear_step(self, precision: str = "float32") -> LinearStep | None:
+        """The program that makes, from W, a pass with the queries W e and the gradient of the summed loss at once; None
+        where there is no such program."""
+        return None
+
+    def in_float32(self) -> Problem:
         """The same instance with no output rounded below float32: what final measurements are made on."""
+        return self
+
+    def weighted(self, shares: ArrayLike) -> Self:
+        """The same problem, in which association mu has the weight `shares[mu]` in the loss."""
+        array, n = np.asarray(shares, np.float32), self.inputs.shape[0]
+        if array.shape != (n,):
+            raise refuse("shares.shape", array.shape, f"({n},), one share for each association")
+        if not np.isfinite(array).all() or (array < 0).any() or not array.any():
+            raise refuse("shares", f"in {array.min()}..{array.max()}", "finite, none negative, and not all zero")
+        return replace(self, shares=jnp.asarray(array))
+
+
+def check_problem(problem: object) -> Problem:
+    """Refuse what is not a problem, or one whose arrays do not fit together."""
+    if not isinstance(problem, Problem):
+        raise refuse("problem", type(problem).__name__, "a Problem, such as facts(...) or original(...)")
+    if problem.inputs.ndim != 2 or 0 in problem.inputs.shape:
+        raise refuse("inputs.shape", problem.inputs.shape, "(n, d) with n and d of at least 1")
+    n = problem.inputs.shape[0]
+    if problem.targets.shape != (n,):
+        raise refuse("targets.shape", problem.targets.shape, f"({n},), one target for each input")
+    targets = np.asarray(problem.targets)[: int(problem.associations)]
+    if targets.min() < 0 or targets.max() >= problem.competitors:
+        raise refuse("targets", f"in {targets.min()}..{targets.max()}", f"in 0..{problem.competitors - 1}")
+    return problem

@@ -9,17 +9,22 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, UInt32
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import set_as, whole
 from loadstone.problems.counters import Key, stream_key
-from loadstone.problems.embeddings import LAWS, own_targets, own_vectors, vectors
+from loadstone.problems.embeddings import decoupled_targets, decoupled_vectors, vectors
+from loadstone.problems.laws.registry import check_law
 
 
 @dataclass(frozen=True)
 class Stream:
     """The associations of one seed in dimension d, with embeddings drawn from `law`.
 
-    Every law has E|x|^2 = d: 'gaussian' is N(0, I_d), 'sphere' uniform at radius sqrt(d), 'rademacher' random signs.
-    Original and decoupled problems of one seed share their inputs.
+    Every law has E|x|^2 = d: 'gaussian' is N(0, I_d), 'sphere' uniform at radius sqrt(d), 'rademacher' random signs
+    (problems/laws has them all). Original and decoupled problems of one seed share their inputs.
+
+    seed: which stream, in 0..2^64 - 1.
+    d: dimension of inputs and outputs.
+    law: name of the embedding law, with its parameters after a colon where it has some.
     """
 
     seed: int
@@ -29,7 +34,7 @@ class Stream:
     def __post_init__(self) -> None:
         whole("seed", self.seed, 0, 2**64 - 1)
         whole("d", self.d, 1)
-        choice("law", self.law, LAWS)
+        set_as(self, "law", check_law(self.law))
 
     def inputs(self, p: int) -> Float32[Array, "p d"]:
         return self._shared("inputs", p)
@@ -39,27 +44,27 @@ class Stream:
         return self._shared("outputs", p)
 
     @property
-    def own_outputs_key(self) -> Key:
+    def decoupled_key(self) -> Key:
         """The key from which association mu derives the stream of its own outputs (decoupled problem)."""
-        return stream_key(self.seed, "own outputs", self.d)
+        return stream_key(self.seed, "decoupled outputs", self.d)
 
-    def own_outputs(self, first: int, rows: int, p: int) -> Float32[Array, "rows d p"]:
+    def decoupled_outputs(self, first: int, rows: int, p: int) -> Float32[Array, "rows d p"]:
         """The p own outputs of each of the associations first, ..., first + rows - 1, as columns."""
-        count, key = _padded(_count(p), _COLUMNS), self.own_outputs_key
+        count, key = _rounded_up(_count(p), _COLUMNS), self.decoupled_key
         at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
         pieces = [
-            _own_block(key, jnp.uint32(start), at_a_time, count, self.d, self.law)[: first + rows - start, :, :p]
+            _decoupled_block(key, jnp.uint32(start), at_a_time, count, self.d, self.law)[: first + rows - start, :, :p]
             for start in range(first, first + rows, at_a_time)
         ]
         return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
-    def own_targets(self, p: int) -> Float32[Array, "p d"]:
-        """u_mu^(mu): of each association's own outputs, the one at its own place."""
-        return _own_targets(self.own_outputs_key, _padded(_count(p), _COLUMNS), self.d, self.law)[:p]
+    def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
+        """u_mu^(mu): of the outputs of association mu, the one with its own index."""
+        return _decoupled_targets(self.decoupled_key, _rounded_up(_count(p), _COLUMNS), self.d, self.law)[:p]
 
     def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:
         key = stream_key(self.seed, purpose, self.d)
-        return _shared_rows(key, _padded(_count(p), _COLUMNS), self.d, self.law)[:p]
+        return _shared_rows(key, _rounded_up(_count(p), _COLUMNS), self.d, self.law)[:p]
 
 
 # A compiled program is made for each shape. Because streams are nested, a few more vectors than needed may be made:
@@ -67,7 +72,7 @@ class Stream:
 _ROWS, _COLUMNS = 8, 128
 
 
-def _padded(count: int, step: int) -> int:
+def _rounded_up(count: int, step: int) -> int:
     return -(-count // step) * step
 
 
@@ -81,10 +86,12 @@ def _shared_rows(key: Key, p: int, d: int, law: str) -> Float32[Array, "p d"]:
 
 
 @partial(jax.jit, static_argnums=(2, 3, 4, 5))
-def _own_block(key: Key, first: UInt32[Array, ""], rows: int, p: int, d: int, law: str) -> Float32[Array, "rows d p"]:
-    return own_vectors(key, first + jnp.arange(rows, dtype=jnp.uint32), p, d, law)
+def _decoupled_block(
+    key: Key, first: UInt32[Array, ""], rows: int, p: int, d: int, law: str
+) -> Float32[Array, "rows d p"]:
+    return decoupled_vectors(key, first + jnp.arange(rows, dtype=jnp.uint32), p, d, law)
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
-def _own_targets(key: Key, p: int, d: int, law: str) -> Float32[Array, "p d"]:
-    return own_targets(key, jnp.arange(p, dtype=jnp.uint32), d, law)
+def _decoupled_targets(key: Key, p: int, d: int, law: str) -> Float32[Array, "p d"]:
+    return decoupled_targets(key, jnp.arange(p, dtype=jnp.uint32), d, law)

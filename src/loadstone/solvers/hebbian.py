@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.compiling import compiled
-from loadstone.memories.memory import Full
+from loadstone.memories.full import Full
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import exact
+from loadstone.problems.products import exact
+from loadstone.solvers.solution import Solution, Status
+from loadstone.solvers.solver import Request, Solver
 
 
 def hebbian(problem: Problem) -> Full:
-    """W = (1/d) sum_mu u_mu e_mu^T, u_mu being the target of input e_mu."""
+    """W = (1/d) sum_mu u_mu e_mu^T, u_mu being the target of input e_mu; shares weigh the terms, with mean 1."""
     return Full(_sum(problem))
 
 
 @compiled
 def _sum(problem: Problem) -> Float[Array, "d d"]:
-    return exact(problem.target_outputs.T, problem.inputs) / problem.inputs.shape[-1]
+    targets = problem.target_outputs
+    if problem.shares is not None:
+        targets = targets * (problem.shares * problem.associations / problem.shares.sum())[:, None]
+    return exact(targets.T, problem.inputs) / problem.inputs.shape[-1]
+
+
+@dataclass(frozen=True)
+class Hebbian(Solver):
+    """The rule as a solver: it makes a full W in closed form, whatever memory it is given."""
+
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+        return [_unsearched(problem, hebbian, Status.CLOSED_FORM) for problem in problems]
+
+
+@dataclass(frozen=True)
+class Initial(Solver):
+    """No solver at all: the memory as a search would find it."""
+
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+        pairs = zip(problems, memories)
+        return [_unsearched(problem, lambda _, memory=memory: memory, Status.INITIAL) for problem, memory in pairs]
+
+
+def _unsearched(problem: Problem, make: Any, status: Status) -> Solution:
+    began = time.perf_counter()
+    memory = make(problem)
+    seconds = time.perf_counter() - began
+    return Solution(memory, status, 0, np.empty(0), np.empty(0), seconds, problem.description)

@@ -44,7 +44,7 @@ Progress = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProofLimits:
     """When to give up: Newton steps, and bytes for the dense Hessian (default: half of what is free)."""
 
     steps: int = 200
@@ -54,12 +54,12 @@ class Limits:
         whole("steps", self.steps, 1)
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ProofLimits()
 
 
 def decide(
     instance: Problem | Arrays,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: ProofLimits = DEFAULT_LIMITS,
     start: Float64[np.ndarray, "d d"] | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
@@ -77,7 +77,7 @@ class _UndecidedError(Exception):
 
 
 class _Search:
-    def __init__(self, arrays: Arrays, xp, limits: Limits, start, progress: Progress | None) -> None:
+    def __init__(self, arrays: Arrays, xp, limits: ProofLimits, start, progress: Progress | None) -> None:
         self.arrays, self.xp, self.limits, self.progress = arrays, xp, limits, progress
         # Neither lengths of inputs nor a shift of all outputs matter for storability, but they do for conditioning.
         self.lengths = np.linalg.norm(arrays.inputs.astype(np.float64), axis=1, keepdims=True)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from loadstone.memories.memory import Memory
-
 
 class Status(StrEnum):
-    """How a search ended. None of these says that the associations cannot be stored."""
+    """How a search ended. None of these says that the associations cannot be stored: only a proof does."""
 
     STOPPED = "stop rule met"
-    STEP_LIMIT = "step limit"
+    SCHEDULE_ENDED = "step limit"
+    MINIMUM = "minimum reached"
+    OUT_OF_PASSES = "out of passes"
+    OUT_OF_TIME = "out of time"
     DIVERGED = "diverged"
     CLOSED_FORM = "closed form"
     INITIAL = "initial"
@@ -23,11 +25,26 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Solution:
-    """A memory with the trace of loss and accuracy before each of its steps (and after the last)."""
+    """A memory and how it was found.
 
-    memory: Memory
+    memory: the memory as the last pass measured it.
+    status: why the search ended.
+    passes: how many passes it took; the memory moved once between two of them.
+    loss: the mean loss that each pass measured.
+    accuracy: the share of associations that each pass found stored.
+    seconds: time taken; of a batch, its time divided by its size.
+    problem: what was stored, in words, with the rounding of its numbers if there was any.
+    """
+
+    memory: Any
     status: Status
-    steps: int
-    loss: Float[np.ndarray, "steps+1"]
-    accuracy: Float[np.ndarray, "steps+1"]
+    passes: int
+    loss: Float[np.ndarray, "passes"]
+    accuracy: Float[np.ndarray, "passes"]
     seconds: float
+    problem: str = ""
+
+    @property
+    def steps(self) -> int:
+        """How often the memory moved."""
+        return max(0, self.passes - 1)

@@ -43,7 +43,7 @@ struct Pass {
   const float* outputs;
   const int32_t* targets;
   float *target, *rival, *logsumexp;
-  float* pull;      // without weights: the pull; with: the pull minus the target, the slope along each query
+  float* slope;     // for each query, the pull minus its target: the derivative of its loss
   float* gradient;  // with weights: sum over the queries of slope times input
   int64_t n, m, d;
   float *by_output, *by_component;  // the outputs packed for the first and for the second product
@@ -146,7 +146,7 @@ struct Pass {
       std::fill(gradient + first * d, gradient + last * d, 0.0f);
       for (int64_t q = 0; q < n; ++q)
         for (int64_t i = first; i < last; ++i)
-          for (int64_t j = 0; j < d; ++j) gradient[i * d + j] += pull[q * d + i] * inputs[q * d + j];
+          for (int64_t j = 0; j < d; ++j) gradient[i * d + j] += slope[q * d + i] * inputs[q * d + j];
       return;
     }
     // The last strip and the last panel are moved back to end at d: what they make twice is left out below.
@@ -154,7 +154,7 @@ struct Pass {
     for (int64_t j = 0; j < d; j += WIDTH) {
       const int64_t k = std::min(j, d - WIDTH);
       float sum[ROWS * WIDTH];
-      product<2, false, true>(pull + from, d, inputs + k, d, n, sum, WIDTH);
+      product<2, false, true>(slope + from, d, inputs + k, d, n, sum, WIDTH);
       for (int64_t i = first; i < last; ++i)
         std::copy(sum + (i - from) * WIDTH + (j - k), sum + (i - from + 1) * WIDTH, gradient + i * d + j);
     }
@@ -195,11 +195,11 @@ struct Pass {
     const float partition = total * others + own;
     const float* u = outputs + targets[q] * d;
     // The slope is pull - u = (rivals' part - (rivals' share) u): a difference of the two would cancel near the optimum.
-    const float share = weights ? -total * others / partition : own / partition, scale = others / partition;
+    const float share = -total * others / partition, scale = others / partition;
     const int64_t width = this->width();
-    for (int64_t k = 0; k < std::min(width, d); ++k) pull[q * d + k] = sum[k] * scale + share * u[k];
+    for (int64_t k = 0; k < std::min(width, d); ++k) slope[q * d + k] = sum[k] * scale + share * u[k];
     for (int64_t k = width; k < d; ++k)
-      pull[q * d + k] = sum_of(load(sum + width + (k - width) * LANES)) * scale + share * u[k];
+      slope[q * d + k] = sum_of(load(sum + width + (k - width) * LANES)) * scale + share * u[k];
     rival[q] = best;
     logsumexp[q] = top + std::log(partition);
   }
@@ -281,37 +281,66 @@ using In = ffi::Buffer<ffi::F32>;
 using Places = ffi::Buffer<ffi::S32>;
 using Out = ffi::ResultBuffer<ffi::F32>;
 
-// Operands may have leading dimensions, the same for all: problems of equal shape that are passed together.
-static std::vector<Pass> passes_of(In& inputs, const float* weights, In& outputs, Places& targets, Out& target,
-                                   Out& rival, Out& logsumexp, Out& pull, float* gradient) {
+// Operands may have leading dimensions, the same for all: problems of equal shape that are passed together. Whoever
+// calls this is not trusted: every size is checked against every other, and every target against the outputs.
+static ffi::Error check(const In& inputs, const In* weights, const In& outputs, const Places& targets,
+                        const std::vector<Out*>& rows, const Out& slope, const Out* gradient) {
+  const auto shape = inputs.dimensions(), others = outputs.dimensions(), places = targets.dimensions();
+  const size_t rank = shape.size();
+  auto wrong = [](const char* what) { return ffi::Error(ffi::ErrorCode::kInvalidArgument, what); };
+  if (rank < 2 || others.size() != rank || places.size() != rank - 1)
+    return wrong("inputs must be (..., n, d), outputs (..., m, d) and targets (..., n)");
+  for (size_t i = 0; i + 2 < rank; ++i)
+    if (others[i] != shape[i] || places[i] != shape[i]) return wrong("inputs, outputs and targets must be as many");
+  const int64_t n = shape[rank - 2], d = shape[rank - 1], m = others[rank - 2];
+  if (others[rank - 1] != d) return wrong("inputs and outputs must have as many components");
+  if (places[rank - 2] != n) return wrong("there must be one target for each input");
+  if (n < 1 || m < 1 || d < 1) return wrong("inputs and outputs must not be empty");
+  const int64_t count = inputs.element_count() / (n * d);
+  for (const Out* row : rows)
+    if (static_cast<int64_t>((*row)->element_count()) != count * n) return wrong("a result must have a number for each input");
+  if (static_cast<int64_t>(slope->element_count()) != count * n * d) return wrong("there must be a slope for each input");
+  if (weights) {
+    const auto square = weights->dimensions();
+    if (square.size() != rank || square[rank - 2] != d || square[rank - 1] != d ||
+        static_cast<int64_t>(weights->element_count()) != count * d * d ||
+        static_cast<int64_t>((*gradient)->element_count()) != count * d * d)
+      return wrong("the memory and its gradient must be (..., d, d), d being the components of an input");
+  }
+  for (int64_t i = 0; i < count * n; ++i)
+    if (targets.typed_data()[i] < 0 || targets.typed_data()[i] >= m) return wrong("every target must be one of the outputs");
+  return ffi::Error::Success();
+}
+
+static ffi::Error pass(ffi::ThreadPool& pool, In& inputs, In* weights, In& outputs, Places& targets, Out& target,
+                       Out& rival, Out& logsumexp, Out& slope, Out* gradient) {
+  ffi::Error error = check(inputs, weights, outputs, targets, {&target, &rival, &logsumexp}, slope, gradient);
+  if (error.failure()) return error;
   const auto shape = inputs.dimensions();
-  const int64_t n = shape[shape.size() - 2], d = shape[shape.size() - 1];
-  const int64_t m = outputs.dimensions()[shape.size() - 2], count = n ? inputs.element_count() / (n * d) : 0;
+  const int64_t n = shape[shape.size() - 2], d = shape[shape.size() - 1], m = outputs.dimensions()[shape.size() - 2];
+  const int64_t count = inputs.element_count() / (n * d);
   std::vector<Pass> passes;
   for (int64_t i = 0; i < count; ++i)
-    passes.push_back({inputs.typed_data() + i * n * d, weights ? weights + i * d * d : nullptr,
+    passes.push_back({inputs.typed_data() + i * n * d, weights ? weights->typed_data() + i * d * d : nullptr,
                       outputs.typed_data() + i * m * d, targets.typed_data() + i * n, target->typed_data() + i * n,
-                      rival->typed_data() + i * n, logsumexp->typed_data() + i * n, pull->typed_data() + i * n * d,
-                      gradient ? gradient + i * d * d : nullptr, n, m, d, nullptr, nullptr, nullptr});
-  return passes;
+                      rival->typed_data() + i * n, logsumexp->typed_data() + i * n, slope->typed_data() + i * n * d,
+                      gradient ? (*gradient)->typed_data() + i * d * d : nullptr, n, m, d, nullptr, nullptr, nullptr});
+  return run(pool, passes);
 }
 
 static ffi::Error recall(ffi::ThreadPool pool, In queries, In outputs, Places targets, Out target, Out rival,
-                         Out logsumexp, Out pull) {
-  auto passes = passes_of(queries, nullptr, outputs, targets, target, rival, logsumexp, pull, nullptr);
-  return run(pool, passes);
+                         Out logsumexp, Out slope) {
+  return pass(pool, queries, nullptr, outputs, targets, target, rival, logsumexp, slope, nullptr);
 }
 
-static ffi::Error descend(ffi::ThreadPool pool, In weights, In inputs, In outputs, Places targets, Out target, Out rival,
-                          Out logsumexp, Out slope, Out gradient) {
-  auto passes = passes_of(inputs, weights.typed_data(), outputs, targets, target, rival, logsumexp, slope,
-                          gradient->typed_data());
-  return run(pool, passes);
+static ffi::Error step(ffi::ThreadPool pool, In weights, In inputs, In outputs, Places targets, Out target, Out rival,
+                       Out logsumexp, Out slope, Out gradient) {
+  return pass(pool, inputs, &weights, outputs, targets, target, rival, logsumexp, slope, &gradient);
 }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(loadstone_shared_recall, recall,
                               ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<In>().Arg<In>().Arg<Places>()
                                   .Ret<In>().Ret<In>().Ret<In>().Ret<In>());
-XLA_FFI_DEFINE_HANDLER_SYMBOL(loadstone_shared_descend, descend,
+XLA_FFI_DEFINE_HANDLER_SYMBOL(loadstone_shared_step, step,
                               ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<In>().Arg<In>().Arg<In>().Arg<Places>()
                                   .Ret<In>().Ret<In>().Ret<In>().Ret<In>().Ret<In>());

@@ -19,56 +19,84 @@ from functools import cache
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import jaxlib
 from jaxtyping import Array, Float32, Int32
 
-from loadstone.problems.recall import Recall
+from loadstone.arguments import refuse
+from loadstone.problems.passes.shapes import check_shared
+from loadstone.problems.recall import Recall, Slope
 
 _SOURCE = Path(__file__).with_suffix(".cc")
 _KERNELS = _SOURCE.with_name("shared_cpu_kernels.h")
-_RECALL, _DESCEND = "loadstone_shared_recall", "loadstone_shared_descend"
+_RECALL, _STEP = "loadstone_shared_recall", "loadstone_shared_step"
 _FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-w")
 #: Set to 0 to run the pass in XLA.
 _SWITCH = "LOADSTONE_CPU_KERNEL"
+#: Further flags for the compiler, such as those of a sanitizer.
+_MORE_FLAGS = "LOADSTONE_CPU_KERNEL_FLAGS"
 
 _log = logging.getLogger("loadstone")
 
 
 @cache
 def available() -> bool:
-    """Whether the kernel runs here: a CPU, a compiler, and no wish against it."""
+    """Whether the kernel runs here: on a CPU, with a compiler, and unless it is switched off."""
     if jax.default_backend() != "cpu" or os.environ.get(_SWITCH) == "0":
         return False
     try:
         library = ctypes.CDLL(str(_built()))
-        for target in (_RECALL, _DESCEND):
+        for target in (_RECALL, _STEP):
             jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(getattr(library, target)), platform="cpu")
-    except (OSError, subprocess.SubprocessError) as error:
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         _log.info("The fused CPU pass cannot be built (%s), so the pass runs in XLA.", error)
         return False
     return True
 
 
-def fused_recall(queries: Float32[Array, "n d"], outputs: Float32[Array, "m d"], targets: Int32[Array, "n"]) -> Recall:
-    """Recall of every query against the same outputs, in float32. Memory O(n d + m d)."""
+def shared_pass(
+    queries: Float32[Array, "n d"],
+    outputs: Float32[Array, "m d"],
+    targets: Int32[Array, "n"],
+    precision: str,
+    block: int,
+    count: None = None,
+) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, in float32. Memory O(n d + m d)."""
+    if count is not None:
+        raise refuse("count", count, "None: the fused CPU pass knows no padding")
+    _check(queries, outputs, targets)
     row, rows = _shapes(queries)
     call = jax.ffi.ffi_call(_RECALL, (row, row, row, rows), vmap_method="broadcast_all")
-    return Recall(*call(queries, outputs, targets))
+    target, rival, logsumexp, slope = call(queries, outputs, targets)
+    return Recall(target, rival, logsumexp, slope + outputs[targets]), slope
 
 
-def fused_descend(
+def linear_step(
     weights: Float32[Array, "d d"],
     inputs: Float32[Array, "n d"],
     outputs: Float32[Array, "m d"],
     targets: Int32[Array, "n"],
 ) -> tuple[Recall, Float32[Array, "d d"]]:
-    """Recall of the queries W e and the gradient of its mean loss with respect to W, in one go."""
+    """A pass with the queries W e, and the gradient of its summed loss with respect to W, in one go."""
+    _check(inputs, outputs, targets)
+    if weights.shape != (inputs.shape[1],) * 2 or weights.dtype != jnp.float32:
+        square = f"float32({inputs.shape[1]}, {inputs.shape[1]}), to go with inputs of shape {inputs.shape}"
+        raise refuse("weights", f"{weights.dtype}{weights.shape}", square)
     row, rows = _shapes(inputs)
     square = jax.ShapeDtypeStruct(weights.shape, weights.dtype)
-    call = jax.ffi.ffi_call(_DESCEND, (row, row, row, rows, square), vmap_method="broadcast_all")
+    call = jax.ffi.ffi_call(_STEP, (row, row, row, rows, square), vmap_method="broadcast_all")
     target, rival, logsumexp, slope, gradient = call(weights, inputs, outputs, targets)
     # In training nobody asks for the pull, and XLA then leaves its sum out.
-    return Recall(target, rival, logsumexp, slope + outputs[targets]), gradient / inputs.shape[0]
+    return Recall(target, rival, logsumexp, slope + outputs[targets]), gradient
+
+
+def _check(queries: Array, outputs: Array, targets: Array) -> None:
+    check_shared(queries, outputs, targets)
+    operands = ("queries", queries, "float32"), ("outputs", outputs, "float32"), ("targets", targets, "int32")
+    for name, array, wanted in operands:
+        if array.dtype != wanted:
+            raise refuse(f"{name}.dtype", str(array.dtype), f"{wanted} for the fused CPU pass")
 
 
 def _shapes(vectors: Float32[Array, "n d"]) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
@@ -82,7 +110,8 @@ def _built() -> Path:
         raise FileNotFoundError("no C++ compiler is installed")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
     sources = _SOURCE.read_text() + _KERNELS.read_text()
-    identity = "\n".join([sources, version, jaxlib.__version__, " ".join(_FLAGS), _processor()])
+    flags = [*_FLAGS, *os.environ.get(_MORE_FLAGS, "").split()]
+    identity = "\n".join([sources, version, jaxlib.__version__, " ".join(flags), _processor()])
     name = f"shared_recall-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
     folder = _cache_folder()
     library = folder / name
@@ -90,7 +119,7 @@ def _built() -> Path:
         # Two processes may build at once: each renames its own complete file into place.
         with tempfile.TemporaryDirectory(dir=folder) as workshop:
             fresh = Path(workshop) / name
-            command = [compiler, *_FLAGS, f"-I{jax.ffi.include_dir()}", str(_SOURCE), "-o", str(fresh)]
+            command = [compiler, *flags, f"-I{jax.ffi.include_dir()}", str(_SOURCE), "-o", str(fresh)]
             subprocess.run(command, capture_output=True, check=True, timeout=300)
             os.replace(fresh, library)
     return library

@@ -16,7 +16,8 @@ constexpr int LANES = 4, ROWS = 6;
 constexpr int WIDTH = 2 * LANES;
 
 typedef float Vec __attribute__((vector_size(LANES * 4)));
-typedef int32_t Int __attribute__((vector_size(LANES * 4)));
+// Unsigned, because a shift of a signed number may overflow.
+typedef uint32_t Word __attribute__((vector_size(LANES * 4)));
 
 constexpr float INF = std::numeric_limits<float>::infinity();
 
@@ -90,6 +91,6 @@ static Vec exponential(Vec x) {
   Vec r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
   Vec y = 1.0f + r * (1.0f + r * (0.499999940f + r * (0.166666761f + r * (4.16663848e-2f + r * (8.33336171e-3f
           + r * (1.39338802e-3f))))));
-  Vec scale = (Vec)(((Int)shifted << 23) + 0x3f800000);
+  Vec scale = (Vec)(((Word)shifted << 23) + 0x3f800000u);
   return (x < -87.0f) ? Vec{} : y * scale;
 }

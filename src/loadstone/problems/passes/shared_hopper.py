@@ -27,8 +27,11 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
 from jaxtyping import Array, Float, Float16, Int, Int32
 
-from loadstone.problems.passes.gpu import MOST_SHARED
-from loadstone.problems.recall import Recall
+from loadstone.arguments import refuse
+from loadstone.problems.passes.devices import MOST_SCORES, MOST_SHARED
+from loadstone.problems.passes.shapes import check_shared
+from loadstone.problems.products import rounded
+from loadstone.problems.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
 #: Arrays are filled up to multiples of these.
@@ -38,6 +41,20 @@ _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
 
 
+def shared_pass(
+    queries: Float[Array, "n d"],
+    outputs: Float[Array, "m d"],
+    targets: Int[Array, "n"],
+    precision: str,
+    block: int,
+    count: Int[Array, ""] | None = None,
+) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, in float16; only the first `count` of both if given."""
+    sizes = (queries.shape[0], outputs.shape[0]) if count is None else (count, count)
+    recall = fused_recall(queries, outputs, targets, sizes)
+    return recall, recall.pull - rounded(outputs, "float16")[targets]
+
+
 def fused_recall(
     queries: Float[Array, "n d"],
     outputs: Float[Array, "m d"],
@@ -45,11 +62,17 @@ def fused_recall(
     count: tuple[Int[Array, ""] | int, Int[Array, ""] | int],
 ) -> Recall:
     """Recall of the first count[0] queries against the first count[1] outputs; other rows come out as anything."""
+    check_shared(queries, outputs, targets)
     n, d = queries.shape
+    if d > MOST_SHARED or n * outputs.shape[0] > MOST_SCORES:
+        allowed = f"at most {MOST_SHARED} components, and at most {MOST_SCORES} scores in all"
+        raise refuse("queries.shape", queries.shape, allowed)
     width = -(-d // _WIDTH) * _WIDTH
     half = [_filled(part.astype(jnp.float16), -(-part.shape[0] // _ROWS) * _ROWS, width) for part in (queries, outputs)]
-    places = jnp.pad(targets.astype(jnp.int32), (0, half[0].shape[0] - n))
-    found = _one(jnp.stack([jnp.asarray(one, jnp.int32) for one in count]), *half, places)
+    indices = jnp.pad(targets.astype(jnp.int32), (0, half[0].shape[0] - n))
+    # No count reaches beyond its array.
+    limits = [jnp.clip(jnp.asarray(one, jnp.int32), 0, most) for one, most in zip(count, (n, outputs.shape[0]))]
+    found = _one(jnp.stack(limits), *half, indices)
     return Recall(*(part[:n] for part in found[:3]), found[3][:n, :d])
 
 
@@ -77,6 +100,9 @@ def batch_recall(
 ) -> Recall:
     """The kernel itself: n and m are multiples of 128, width of 64."""
     batch, n, width = queries.shape
+    whole = n % _ROWS == outputs.shape[1] % _ROWS == width % _WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
+    if not whole or outputs.shape[::2] != (batch, width) or targets.shape != (batch, n) or counts.shape != (batch, 2):
+        raise refuse("shapes", (queries.shape, outputs.shape, targets.shape, counts.shape), "those that are filled up")
     split = width > MOST_SHARED // 2
     size = _QUERIES if split else 2 * _QUERIES
     # A batch has too few blocks of each problem for that.
@@ -111,7 +137,7 @@ def share(worker, asked, count, size: int, workers: int) -> tuple[Int[Array, ""]
     tiles, blocks = lax.div(count + (_TILE - 1), _TILE), lax.div(asked + (size - 1), size)
     busy = jnp.minimum(blocks, workers)
     least, more = lax.div(tiles * blocks, busy), lax.rem(tiles * blocks, busy)
-    return *(place * least + jnp.minimum(place, more) for place in (worker, worker + 1)), tiles, busy
+    return *(index * least + jnp.minimum(index, more) for index in (worker, worker + 1)), tiles, busy
 
 
 def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
@@ -125,10 +151,10 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     pull = sum(jnp.exp(part.logsumexp - level)[..., None] * part.pull for part in (beginning, rest))
     target, rival = jnp.maximum(beginning.target, rest.target), jnp.maximum(beginning.rival, rest.rival)
     shared = (worker + 1 < busy) & (lax.rem(end, tiles) > 0)
-    # Places beyond all blocks are dropped.
-    place = jnp.where(shared, lax.div(end, tiles), whole.target.shape[1] // size)
+    # Blocks beyond the last are dropped.
+    block_index = jnp.where(shared, lax.div(end, tiles), whole.target.shape[1] // size)
     return Recall(*(
-        all_of_them.reshape(-1, *block.shape[1:]).at[place].set(block, mode="drop").reshape(all_of_them.shape)
+        all_of_them.reshape(-1, *block.shape[1:]).at[block_index].set(block, mode="drop").reshape(all_of_them.shape)
         for all_of_them, block in zip(whole, (target, rival, level, pull))
     ))  # fmt: skip
 
@@ -164,20 +190,20 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
     @pl.when((worker < busy) & (group < 2))
     def _compute():
         plgpu.set_max_registers(232, action="increase")
-        place = lax.axis_index("wg") * (0 if split else 1)
-        offset = place * _QUERIES
+        crew = lax.axis_index("wg") * (0 if split else 1)
+        offset = crew * _QUERIES
 
         @pl.loop(lax.div(begin, steps), lax.div(end - 1, steps) + 1)
         def _(block):
             low = jnp.maximum(begin - block * steps, 0)
             high = jnp.minimum(end - block * steps, steps)
             mine = block * size + offset
-            plgpu.barrier_wait(queries_there.at[place])
+            plgpu.barrier_wait(queries_there.at[crew])
             theirs = target_ref.at[problem, pl.ds(mine, _QUERIES)]
             own_column = plgpu.load(theirs, layout=plgpu.Layout.WGMMA.reduce(1), optimized=False, **_WHOLE)
             part = pl.ds(group * columns, columns) if split else slice(None)
             target, rival, total, pull = _stream(
-                queries.at[place], tiles, filled, consumed, (low, high, block * steps - begin), count, own_column,
+                queries.at[crew], tiles, filled, consumed, (low, high, block * steps - begin), count, own_column,
                 columns, part,
             )  # fmt: skip
             plgpu.barrier_arrive(queries_done)
@@ -189,7 +215,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
             plgpu.commit_smem()
 
             def send(source, kind, *component):
-                """To the place of the block among all, or to that of a part of it."""
+                """To where the block belongs among all, or to where a part of it does."""
                 whole = results[kind].at[problem, pl.ds(mine, _QUERIES), *component]
                 if not shares:
                     plgpu.copy_smem_to_gmem(source, whole)
@@ -217,9 +243,9 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
         plgpu.set_max_registers(40, action="decrease")
 
         @pl.loop(begin, end)
-        def _(place):
-            block, passed = lax.div(place, steps), place - begin
-            step, slot = place - block * steps, lax.rem(passed, jnp.int32(_SLOTS))
+        def _(tile_index):
+            block, passed = lax.div(tile_index, steps), tile_index - begin
+            step, slot = tile_index - block * steps, lax.rem(passed, jnp.int32(_SLOTS))
 
             @pl.when((passed == 0) | (step == 0))
             def _():

@@ -11,7 +11,7 @@ import jax
 #: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups. Beyond
 #: it plain large products are as fast.
 MOST_SHARED = 512
-#: Above so many scores its workers could not number their tiles.
+#: With more scores its workers could not number their tiles.
 MOST_SCORES = 2**42
 #: Set to 0 to run every pass in XLA.
 _SWITCH = "LOADSTONE_GPU_KERNELS"
@@ -19,13 +19,13 @@ _log = logging.getLogger("loadstone")
 
 
 @cache
-def own_kernels() -> bool:
-    """The kernels for own outputs: Pallas through Triton, on NVIDIA GPUs from Ampere on."""
+def has_triton_kernels() -> bool:
+    """The kernels for decoupled outputs: Pallas through Triton, on NVIDIA GPUs from Ampere on."""
     return _capability() >= (8, 0)
 
 
 @cache
-def shared_kernel() -> bool:
+def has_hopper_kernel() -> bool:
     """The kernel for shared outputs: Pallas through Mosaic, on Hopper alone."""
     capability = _capability()
     if capability > (0, 0) and capability != (9, 0):
@@ -35,7 +35,7 @@ def shared_kernel() -> bool:
 
 @cache
 def _capability() -> tuple[int, int]:
-    """Of an NVIDIA GPU, or (0, 0) where there is none, or none is wanted."""
+    """Of an NVIDIA GPU, or (0, 0) where there is none, or where the user has switched the kernels off."""
     if jax.default_backend() != "gpu" or os.environ.get(_SWITCH) == "0":
         return 0, 0
     try:

@@ -1,4 +1,4 @@
-"""The pass over own outputs as one fused kernel on a GPU, in Pallas (Triton): every output is read, or made, once.
+"""The pass over decoupled outputs as one fused kernel on a GPU, in Pallas (Triton): each is read, or made, once.
 
 One program does one association. It goes through its outputs a tile at a time, keeps the largest score so far, and
 rescales what it has summed whenever that changes. Made outputs come from the same counters and the same table of
@@ -19,9 +19,11 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 from jaxtyping import Array, Float, Float32, Int32, UInt32
 
+from loadstone.arguments import refuse
 from loadstone.problems.counters import Key, fold, threefry
-from loadstone.problems.embeddings import normal_table, table_place
-from loadstone.problems.recall import Recall
+from loadstone.problems.normals import normal_table, table_cell
+from loadstone.problems.passes.shapes import check_decoupled
+from loadstone.problems.recall import Recall, Slope
 
 #: Warps of a program, and outputs in a tile that is made; measured on an H200.
 _WARPS, _MADE = 4, 16
@@ -31,6 +33,37 @@ _READ, _LINE = 16, 128
 _MOST_IN_TILE = 160 * 32 * _WARPS
 #: The smallest part.
 _LEAST = 16
+
+
+def stored_pass(
+    queries: Float32[Array, "rows d"],
+    outputs: Float[Array, "rows d m"],
+    first: int,
+    target_outputs: Float32[Array, "rows d"],
+    precision: str,
+    count: Int32[Array, ""] | None = None,
+) -> tuple[Recall, Slope]:
+    """Each query against its own outputs; row r belongs to association first + r, whose target has the same index. All
+    is computed in float32, whatever the precision: reading the outputs takes longer."""
+    check_decoupled(queries, outputs, first + jnp.arange(queries.shape[0], dtype=jnp.int32))
+    limit = jnp.asarray(outputs.shape[2] if count is None else count, jnp.int32)
+    recall = stored_recall(limit, jnp.int32(first), queries, outputs)
+    return recall, recall.pull - target_outputs.astype(outputs.dtype).astype(jnp.float32)
+
+
+def made_pass(
+    queries: Float32[Array, "n d"],
+    key: Key,
+    law: str,
+    target_outputs: Float32[Array, "n d"],
+    precision: str,
+    count: Int32[Array, ""] | None = None,
+) -> tuple[Recall, Slope]:
+    """Each query against the n outputs of its own stream, which must be Gaussian."""
+    if law != "gaussian":
+        raise refuse("law", law, "gaussian for the fused kernel that makes its outputs")
+    recall = made_recall(jnp.asarray(queries.shape[0] if count is None else count, jnp.int32), key, queries)
+    return recall, recall.pull - target_outputs
 
 
 def stored_recall(
@@ -44,7 +77,10 @@ def stored_recall(
 
     All is computed in float32, whatever the outputs are stored in. Outputs from `count` on must be finite.
     """
+    check_decoupled(queries, outputs, jnp.arange(queries.shape[0]))
     rows, d, m = outputs.shape
+    # The kernel reads outputs up to `count`, and never beyond what is there.
+    count = jnp.clip(count, 0, m)
     widths, size = _widths(d), outputs.dtype.itemsize
     tile = _stored_tile(sum(widths), m * size)
     kernel = functools.partial(_stored_kernel, widths=widths, tile=tile, group=_READ // size)
@@ -59,6 +95,8 @@ def made_recall(
     count: Int32[Array, ""], key: Key, queries: Float32[Array, "rows d"], interpret: bool = False
 ) -> Recall:
     """Recall of each query against the first `count` outputs of its own stream, Gaussian ones."""
+    if queries.ndim != 2 or 0 in queries.shape or queries.dtype != jnp.float32 or key.shape != (2,):
+        raise refuse("queries", f"{queries.dtype}{queries.shape}", "float32 of two sizes of at least 1")
     rows, d = queries.shape
     owners = jnp.arange(rows, dtype=jnp.uint32)
     keys = jax.vmap(lambda owner: fold(key, owner, 0))(owners)
@@ -108,7 +146,7 @@ def _call(kernel, rows: int, widths: Sequence[int], interpret: bool, in_specs: l
 
 def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths, tile: int, group: int) -> None:
     count, row, (d, m) = count_ref[()], pl.program_id(0), output_ref.shape
-    starts = [sum(widths[:place]) for place in range(len(widths))]
+    starts = [sum(widths[:part]) for part in range(len(widths))]
 
     def tile_of(start, column):
         parts = []
@@ -117,8 +155,8 @@ def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths
             # number read by itself.
             mask = ((first + jnp.arange(width)) < d)[:, None] & (column < m)[None, :]
             # A start that is known only at run time lets the slice reach beyond d, where it is masked.
-            there = output_ref.at[pl.ds(first + row * 0, width), pl.ds(start, tile)]
-            parts.append(plgpu.load(there, mask=mask, other=0.0))
+            where = output_ref.at[pl.ds(first + row * 0, width), pl.ds(start, tile)]
+            parts.append(plgpu.load(where, mask=mask, other=0.0))
         return parts
 
     queries = [query_ref[pl.ds(first, width)] for first, width in zip(starts, widths)]
@@ -129,10 +167,10 @@ def _made_kernel(
     count_ref, key_ref, centre_ref, slope_ref, query_ref, *results, widths: tuple[int, ...], tile: int
 ) -> None:
     key, count = (key_ref[0], key_ref[1]), count_ref[()]
-    starts = [sum(widths[:place]) for place in range(len(widths))]
+    starts = [sum(widths[:part]) for part in range(len(widths))]
 
     def normal(words):
-        index, offset, negative = table_place(words, _leading_zeros)
+        index, offset, negative = table_cell(words, _leading_zeros)
         magnitude = plgpu.load(centre_ref.at[index]) + plgpu.load(slope_ref.at[index]) * offset
         return jnp.where(negative, -magnitude, magnitude)
 
@@ -150,7 +188,7 @@ def _made_kernel(
     _write(results, widths * 2, _stream(tile_of, queries, count, pl.program_id(0), tile, tile))
 
 
-def _stream(tile_of, queries, count, place, tile: int, group: int):
+def _stream(tile_of, queries, count, own_index, tile: int, group: int):
     """All tiles past one query, which comes in parts: target, rival, logsumexp, and the pull in the same parts.
 
     Weighted outputs are summed `group` at a time, those of one thread; the sum over threads waits until the end.
@@ -162,9 +200,9 @@ def _stream(tile_of, queries, count, place, tile: int, group: int):
         parts = [part.astype(jnp.float32) for part in tile_of(step * tile, column)]
         scores = sum((part * query[:, None]).sum(axis=0) for query, part in zip(queries, parts))
         scores = jnp.where(column < count, scores, -jnp.inf)
-        own, before = column == place, jnp.maximum(target, rival)
-        target = jnp.maximum(target, jnp.max(jnp.where(own, scores, -jnp.inf)))
-        rival = jnp.maximum(rival, jnp.max(jnp.where(own, -jnp.inf, scores)))
+        is_target, before = column == own_index, jnp.maximum(target, rival)
+        target = jnp.maximum(target, jnp.max(jnp.where(is_target, scores, -jnp.inf)))
+        rival = jnp.maximum(rival, jnp.max(jnp.where(is_target, -jnp.inf, scores)))
         top = jnp.maximum(target, rival)
         shrink, weights = jnp.exp(before - top), jnp.exp(scores - top)
         weighted = ((part * weights[None, :]).reshape(-1, tile // group, group) for part in parts)
@@ -173,7 +211,7 @@ def _stream(tile_of, queries, count, place, tile: int, group: int):
 
     lowest, tiles = jnp.float32(-jnp.inf), lax.div(count + (tile - 1), tile)
     # An association from `count` on is padding: it has no target and passes no tile.
-    tiles = jnp.where(place < count, tiles, 0)
+    tiles = jnp.where(own_index < count, tiles, 0)
     nothing = tuple(jnp.zeros((query.shape[0], tile // group), jnp.float32) for query in queries)
     start = lowest, lowest, jnp.float32(0), nothing
     target, rival, total, pulls = lax.fori_loop(0, tiles, consume, start)
@@ -190,5 +228,5 @@ def _write(results, widths, found) -> None:
     *numbers, pulls = found
     for result, number in zip(results, numbers):
         result[()] = number
-    for place, (width, pull) in enumerate(zip(widths, pulls)):
-        results[3][pl.ds(sum(widths[:place]), width)] = pull
+    for part, (width, pull) in enumerate(zip(widths, pulls)):
+        results[3][pl.ds(sum(widths[:part]), width)] = pull

@@ -7,14 +7,34 @@ the second product. Only one block of scores is alive at a time: memory O(n d + 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 from jax import lax
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
-from loadstone.problems.recall import Recall, contenders, product
+from loadstone.problems.passes.shapes import check_shared
+from loadstone.problems.products import product, rounded
+from loadstone.problems.recall import Recall, Slope, target_and_rival
 
 _MINOR_WITH_MINOR = (((1,), (1,)), ((), ()))
 _MINOR_WITH_MAJOR = (((1,), (0,)), ((), ()))
+
+
+def shared_pass(
+    queries: Float[Array, "n d"],
+    outputs: Float[Array, "m d"],
+    targets: Int[Array, "n"],
+    precision: str,
+    block: int,
+    count: Int[Array, ""] | None = None,
+) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, `block` queries at a time; only the first `count` of both if given."""
+    check_shared(queries, outputs, targets)
+    outputs = outputs.astype(queries.dtype)
+    recall = shared_recall(queries, outputs, targets, block, precision, count)
+    return recall, recall.pull - rounded(outputs, precision)[targets]
 
 
 def shared_recall(
@@ -25,7 +45,7 @@ def shared_recall(
     precision: str,
     count: Int[Array, ""] | None = None,
 ) -> Recall:
-    """Recall of every query against the same outputs, or the first `count` of them, `block` queries at a time."""
+    """The same without the slopes."""
     n, d = queries.shape
     outputs = outputs.astype(queries.dtype)
     with_ones = jnp.concatenate([outputs.T, jnp.ones((1, outputs.shape[0]), queries.dtype)])
@@ -35,7 +55,7 @@ def shared_recall(
         scores = shared_scores(lax.dynamic_slice(queries, (start, 0), (rows, d)), outputs, precision).T
         if count is not None:
             scores = jnp.where(jnp.arange(scores.shape[0])[:, None] < count, scores, -jnp.inf)
-        target_score, rival = contenders(scores, target, axis=0)
+        target_score, rival = target_and_rival(scores, target, axis=0)
         top = jnp.maximum(target_score, rival)
         weights = jnp.exp(scores - top[None, :])
         sums = product(with_ones, weights, _MINOR_WITH_MAJOR, precision)
@@ -49,20 +69,27 @@ def shared_scores(queries: Float[Array, "b d"], outputs: Float[Array, "m d"], pr
     return product(outputs.astype(queries.dtype), queries, _MINOR_WITH_MINOR, precision).T
 
 
-def over_blocks(recall_rows, n: int, d: int, dtype, block: int, asked: Int[Array, ""] | None = None) -> Recall:
-    """Fill a Recall of n associations, or the first ones `asked` for, by `recall_rows(start, rows)`, one block of rows
-    after another. Blocks have equal size; the last one is moved back to end at n, so a few rows may be made twice.
+def over_blocks(
+    recall_rows: Callable[..., Recall],
+    n: int,
+    d: int,
+    dtype: DTypeLike,
+    block: int,
+    count: Int[Array, ""] | None = None,
+) -> Recall:
+    """Fill a Recall of n associations, or the first `count`, by `recall_rows(start, rows)`, one block of rows after
+    another. Blocks have equal size; the last one is moved back to end at n, so a few rows may be made twice.
     """
-    count = -(-n // block)
-    rows = -(-n // count)
-    if count == 1:
+    blocks = -(-n // block)
+    rows = -(-n // blocks)
+    if blocks == 1:
         return recall_rows(0, n)
 
-    def fill(index: int, whole: Recall) -> Recall:
+    def fill(index: Int[Array, ""], whole: Recall) -> Recall:
         start = jnp.minimum(index * rows, n - rows)
         part = recall_rows(start, rows)
         return Recall(*(lax.dynamic_update_slice_in_dim(w, p, start, 0) for w, p in zip(whole, part)))
 
     empty = jnp.zeros(n, dtype)
-    blocks = count if asked is None else lax.div(asked + (rows - 1), rows)
-    return lax.fori_loop(0, blocks, fill, Recall(empty, empty, empty, jnp.zeros((n, d), dtype)))
+    wanted = blocks if count is None else lax.div(count + (rows - 1), rows)
+    return lax.fori_loop(0, wanted, fill, Recall(empty, empty, empty, jnp.zeros((n, d), dtype)))

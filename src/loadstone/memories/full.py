@@ -1,0 +1,41 @@
+"""A full memory: W itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+from jaxtyping import Array, Float
+
+from loadstone.memories.memory import Memory, check_dimension
+from loadstone.memories.normal import normal_matrix
+from loadstone.problems.products import times
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
+@dataclass(frozen=True)
+class Full(Memory):
+    """weights: W, of size d x d; the query of input e is W e."""
+
+    weights: Float[Array, "d d"]
+
+    @classmethod
+    def initial(cls, d: int, seed: int) -> Full:
+        """Every entry drawn from N(0, 1/d^2)."""
+        return cls(normal_matrix(seed, "memory", d, d))
+
+    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
+        check_dimension(self, inputs, self.weights.shape[-1])
+        return times(inputs, self.weights.T, precision)
+
+    def matrix(self) -> Float[Array, "d d"]:
+        return self.weights
+
+    @property
+    def rank(self) -> int:
+        return self.weights.shape[-1]
+
+    @property
+    def dense_weights(self) -> Float[Array, "d d"]:
+        return self.weights

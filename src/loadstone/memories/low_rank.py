@@ -1,0 +1,49 @@
+"""A memory of low rank: W = Q R^T, a linear network of two layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+from jaxtyping import Array, Float
+
+from loadstone.arguments import rank_fraction
+from loadstone.memories.memory import Memory, check_dimension
+from loadstone.memories.normal import normal_matrix
+from loadstone.problems.products import exact, times
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["left", "right"], meta_fields=[])
+@dataclass(frozen=True)
+class LowRank(Memory):
+    """The query of input e is Q (R^T e).
+
+    left: Q, of size d x m.
+    right: R, of size d x m.
+    """
+
+    left: Float[Array, "d m"]
+    right: Float[Array, "d m"]
+
+    @classmethod
+    def initial(cls, d: int, seed: int, kappa: float) -> LowRank:
+        """Rank m = round(kappa d), at least 1; every entry of both factors drawn from N(0, 1/d^2)."""
+        m = rank_of(kappa, d)
+        return cls(normal_matrix(seed, "memory", d, m), normal_matrix(seed, "second factor", d, m))
+
+    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
+        check_dimension(self, inputs, self.right.shape[-2])
+        return times(times(inputs, self.right, precision), self.left.T, precision)
+
+    def matrix(self) -> Float[Array, "d d"]:
+        return exact(self.left, self.right.T)
+
+    @property
+    def rank(self) -> int:
+        return self.left.shape[-1]
+
+
+def rank_of(kappa: float, d: int) -> int:
+    """m = round(kappa d), at least 1."""
+    return max(1, round(rank_fraction("kappa", kappa) * d))

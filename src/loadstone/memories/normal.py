@@ -1,0 +1,22 @@
+"""Random numbers that memories start from."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float32
+
+from loadstone.problems.counters import Key, stream_key
+from loadstone.problems.embeddings import vectors
+
+
+def normal_matrix(seed: int, purpose: str, d: int, columns: int) -> Float32[Array, "d columns"]:
+    """Entries drawn from N(0, 1/d^2). Matrices of different purposes (problems/counters.py) are independent."""
+    return _normal_matrix(stream_key(seed, purpose, d), d, columns)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _normal_matrix(key: Key, d: int, columns: int) -> Float32[Array, "d columns"]:
+    return vectors(key, jnp.arange(columns, dtype=jnp.uint32), d, "gaussian") / d

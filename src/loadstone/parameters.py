@@ -1,0 +1,81 @@
+"""Values that are named by a word and a few parameters: embedding laws, solvers, families of memories.
+
+Such a value is a frozen dataclass, and its fields are its parameters. As text it reads 'student:3', or 'student:nu=3':
+parameters after a colon, in their order or by name.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from loadstone.arguments import refuse
+
+
+def made_from_text(what: str, text: str, known: Mapping[str, type]) -> Any:
+    """The value that a text such as 'student:3' describes, or a refusal; `what` says what it would be."""
+    if not isinstance(text, str):
+        raise refuse(what, text, "one of " + ", ".join(known))
+    name, _, rest = text.partition(":")
+    kind = named(what, name, known)
+    names = [field.name for field in fields(kind) if field.init]
+    chosen: dict[str, object] = {}
+    for index, part in enumerate(rest.split(",") if rest else []):
+        key, equals, value = part.rpartition("=")
+        if not equals and index >= len(names):
+            have = f"at most {len(names)} parameters ({', '.join(names)})" if names else "no parameters"
+            raise refuse(what, text, f"{name} with {have}")
+        chosen[key.strip() if equals else names[index]] = _value(value.strip())
+    return made(what, name, kind, chosen)
+
+
+def named(what: str, name: str, known: Mapping[str, type]) -> type:
+    """What is registered under a name, or a refusal that suggests the nearest name."""
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=1)
+        suggestion = f" (did you mean {near[0]!r}?)" if near else ""
+        raise refuse(what, name, "one of " + ", ".join(known) + suggestion)
+    return known[name]
+
+
+def made(what: str, name: str, kind: type, parameters: Mapping[str, object]) -> Any:
+    """An instance of `kind` with these parameters; a parameter that it does not have, or lacks, is refused."""
+    there = {field.name: field for field in fields(kind) if field.init}
+    for parameter in parameters:
+        if parameter not in there:
+            have = f"a parameter of {name} ({', '.join(there)})" if there else f"left out: {name} has no parameters"
+            raise refuse(f"{what} parameter", parameter, have)
+    missing = [
+        field.name
+        for field in there.values()
+        if field.default is MISSING and field.default_factory is MISSING and field.name not in parameters
+    ]
+    if missing:
+        raise refuse(what, name, f"given with {' and '.join(missing)}, which has no default")
+    return kind(**parameters)
+
+
+def changed_parameters(value: Any) -> dict[str, object]:
+    """The parameters of a value that differ from their defaults: what tells it from others of its kind."""
+    return {
+        field.name: getattr(value, field.name)
+        for field in fields(value)
+        if field.init and (field.default is MISSING or getattr(value, field.name) != field.default)
+    }
+
+
+def text_of(name: str, value: Any) -> str:
+    """The one text for a value: its name, and the parameters that differ from their defaults."""
+    parameters = ",".join(f"{key}={parameter}" for key, parameter in changed_parameters(value).items())
+    return f"{name}:{parameters}" if parameters else name
+
+
+def _value(text: str) -> object:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)

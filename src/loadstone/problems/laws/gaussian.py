@@ -1,0 +1,18 @@
+"""N(0, I_d): the law of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxtyping import Array, Float32, UInt32
+
+from loadstone.problems.laws.law import Law
+from loadstone.problems.normals import normals
+
+
+@dataclass(frozen=True)
+class Gaussian(Law):
+    """Independent standard normal components."""
+
+    def vectors(self, words: UInt32[Array, "d n"]) -> Float32[Array, "d n"]:
+        return normals(words)

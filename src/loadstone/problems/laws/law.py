@@ -1,0 +1,23 @@
+"""What an embedding law must have."""
+
+from __future__ import annotations
+
+import abc
+
+from jaxtyping import Array, Float32, UInt32
+
+
+class Law(abc.ABC):
+    """How random words become vectors. Laws are frozen dataclasses whose fields are their parameters.
+
+    Every law should have E|x|^2 = d, so that one learning rate fits them all, and must give the same bits on every
+    device: use `normals` (problems/normals.py) and operations whose rounding leaves no choice.
+    """
+
+    @abc.abstractmethod
+    def vectors(self, words: UInt32[Array, "words n"]) -> Float32[Array, "d n"]:
+        """n vectors as columns, the j-th one from the j-th column of `self.words(d)` independent 32-bit words."""
+
+    def words(self, d: int) -> int:
+        """How many words a vector of d components takes."""
+        return d

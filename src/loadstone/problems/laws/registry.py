@@ -1,0 +1,25 @@
+"""Embedding laws by their names. A new one is a file beside this one and a line here."""
+
+from __future__ import annotations
+
+from loadstone.parameters import made_from_text, text_of
+from loadstone.problems.laws.gaussian import Gaussian
+from loadstone.problems.laws.law import Law
+from loadstone.problems.laws.rademacher import Rademacher
+from loadstone.problems.laws.sphere import Sphere
+
+LAWS: dict[str, type[Law]] = {
+    "gaussian": Gaussian,
+    "sphere": Sphere,
+    "rademacher": Rademacher,
+}
+
+
+def law_of(text: str) -> Law:
+    """The law that a word names, with its parameters after a colon, as in 'student:3'."""
+    return made_from_text("law", text, LAWS)
+
+
+def check_law(text: str) -> str:
+    """The one way of writing this law: the same law always has the same name in a spec."""
+    return text_of(text.partition(":")[0], law_of(text))

@@ -1,0 +1,109 @@
+"""The loss of a memory on a problem, differentiable with respect to the memory.
+
+The derivative of an association's loss with respect to its query is its slope, pull - u_target, which the pass makes
+anyway. So nobody derives a gradient by hand: a memory says how it makes queries, and JAX does the rest.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from loadstone.arguments import refuse
+from loadstone.problems.problem import Problem
+from loadstone.problems.recall import Recall
+
+
+def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tuple[Float[Array, ""], Recall]:
+    """Mean cross-entropy of the associations, each with its share, and the recall that it comes from.
+
+    The loss is differentiable with respect to the memory. The recall is for counting: its derivatives are zero.
+    """
+    weights = getattr(memory, "dense_weights", None)
+    if weights is not None and problem.shares is None and problem.linear_step(precision) is not None:
+        total, recall = _linear_total(precision, problem, weights)
+        return total / problem.associations, jax.lax.stop_gradient(recall)
+    losses, recall = differentiable_losses(problem, queries_of(memory, problem.inputs, precision), precision)
+    if problem.shares is None:
+        return losses.sum() / problem.associations, recall
+    return (problem.shares * losses).sum() / problem.shares.sum(), recall
+
+
+def differentiable_losses(
+    problem: Problem, queries: Float[Array, "n d"], precision: str = "float32"
+) -> tuple[Float[Array, "n"], Recall]:
+    """The loss of each association, differentiable with respect to its query, and the recall that it comes from."""
+    if queries.shape != problem.inputs.shape:
+        raise refuse("queries.shape", queries.shape, f"{problem.inputs.shape}, one query for each input")
+    losses, recall = _losses(precision, problem, queries)
+    return losses, jax.lax.stop_gradient(recall)
+
+
+def queries_of(memory: Any, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
+    """The queries of a memory. One that does not ask for a precision makes its products in JAX's own way."""
+    if _takes_precision(type(memory)):
+        return memory.queries(inputs, precision)
+    return memory.queries(inputs)
+
+
+def _takes_precision(kind: type) -> bool:
+    return "precision" in inspect.signature(kind.queries).parameters
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _losses(precision: str, problem: Problem, queries: Float[Array, "n d"]):
+    recall = problem.recall(queries, precision)
+    return recall.loss, recall
+
+
+def _losses_forward(precision, problem, queries):
+    recall, slope = problem.slopes(queries, precision)
+    return (recall.loss, recall), slope
+
+
+def _losses_backward(precision, slope, cotangents):
+    weight, _ = cotangents
+    return None, weight[:, None] * slope
+
+
+_losses.defvjp(_losses_forward, _losses_backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _linear_total(precision: str, problem: Problem, weights: Float[Array, "d d"]):
+    recall, _ = problem.linear_step(precision)(weights)
+    return recall.loss.sum(), recall
+
+
+def _linear_total_forward(precision, problem, weights):
+    recall, gradient = problem.linear_step(precision)(weights)
+    return (recall.loss.sum(), recall), gradient
+
+
+def _linear_total_backward(precision, gradient, cotangents):
+    return None, cotangents[0] * gradient
+
+
+_linear_total.defvjp(_linear_total_forward, _linear_total_backward)
+
+
+def check_memory(problem: Problem, memory: Any) -> None:
+    """Refuse a memory that cannot make queries for this problem, before anything is compiled."""
+    if not hasattr(memory, "queries"):
+        raise refuse("memory", type(memory).__name__, "a memory, which has queries(inputs)")
+    wanted = problem.inputs.shape
+    try:
+        made = jax.eval_shape(lambda memory, inputs: queries_of(memory, inputs), memory, problem.inputs)
+    except TypeError as error:  # products of arrays that do not fit
+        sizes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(memory))
+        allowed = f"one that makes queries of inputs of shape {wanted} ({' '.join(str(error).split())[:120]})"
+        raise refuse("memory", f"one with arrays of shape {sizes}", allowed) from error
+    if getattr(made, "shape", None) != wanted:
+        raise refuse("memory", f"one whose queries have shape {made}", f"one whose queries have shape {wanted}")
+    if not jnp.issubdtype(made.dtype, jnp.floating):
+        raise refuse("memory", f"one whose queries are {made.dtype}", "one whose queries are real numbers")

@@ -1,0 +1,112 @@
+"""Problems of many sizes for one compiled program: arrays are filled up, and only the pass knows.
+
+An accelerator would take longer to compile a program for every p than to run it. A padded problem is a longer problem
+with the number of associations that count beside it. Everything that it says of itself is about these alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from loadstone.arguments import refuse, whole
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.decoupled import Regenerated, Stored
+from loadstone.problems.facts import Facts
+from loadstone.problems.problem import Problem
+from loadstone.problems.recall import Recall, Slope, without_padding
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["longer", "count"], meta_fields=[])
+@dataclass(frozen=True)
+class Padded(Problem):
+    """The first `count` associations of a longer problem, with their first `count` outputs.
+
+    longer: the problem that is filled up; its inputs and targets beyond `count` are zero.
+    count: how many associations count.
+    """
+
+    longer: Facts | Regenerated | Stored
+    count: Int[Array, ""]
+
+    @property
+    def inputs(self) -> Float[Array, "rows d"]:
+        return self.longer.inputs
+
+    @property
+    def target_outputs(self) -> Float[Array, "rows d"]:
+        return self.longer.target_outputs
+
+    @property
+    def targets(self) -> Int[Array, "rows"]:
+        return self.longer.targets
+
+    @property
+    def shares(self) -> Float[Array, "rows"] | None:
+        return self.longer.shares
+
+    @property
+    def description(self) -> str:
+        return self.longer.description
+
+    @property
+    def associations(self) -> Int[Array, ""]:
+        return self.count
+
+    @property
+    def competitors(self) -> int:
+        return int(self.count)
+
+    def recall(self, queries: Float[Array, "rows d"], precision: str = "float32") -> Recall:
+        return self.slopes(queries, precision)[0]
+
+    def slopes(self, queries: Float[Array, "rows d"], precision: str = "float32") -> tuple[Recall, Slope]:
+        found = self.longer.slopes(queries, precision, self.count)
+        return without_padding(*found, self.count, self.target_outputs)
+
+    def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b rows"]:
+        """Outputs that are padding score minus infinity: they come last, whatever the query."""
+        scores = self.longer.scores(queries, rows)
+        return jnp.where(jnp.arange(scores.shape[1])[None, :] < self.count, scores, -jnp.inf)
+
+    def arrays(self) -> Arrays:
+        return self.unpadded().arrays()
+
+    def in_float32(self) -> Padded:
+        return replace(self, longer=self.longer.in_float32())
+
+    def unpadded(self) -> Facts | Regenerated:
+        """The same instance without padding."""
+        longer, p = self.longer, int(self.count)
+        shares = None if self.shares is None else self.shares[:p]
+        if isinstance(longer, Facts):
+            parts = {"inputs": longer.inputs[:p], "outputs": longer.outputs[:p], "targets": longer.targets[:p]}
+            return replace(longer, **parts, shares=shares)
+        source = longer.source if isinstance(longer, Stored) else longer
+        return replace(source, inputs=longer.inputs[:p], target_outputs=longer.target_outputs[:p], shares=shares)
+
+
+def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
+    """The first p associations of a problem in which association mu has output mu as its target."""
+    rows = longer.inputs.shape[0]
+    p = whole("p", p, 2, rows)
+    # While a program is only planned (`jax.eval_shape`) there are no numbers to compare.
+    planned = isinstance(longer.targets, jax.core.Tracer)
+    if longer.competitors != rows or not (planned or np.array_equal(longer.targets, np.arange(rows))):
+        raise refuse("problem", "one with other targets", "one in which association mu has output mu as its target")
+    inside = jnp.arange(rows) < p
+    cut = lambda part: jnp.where(inside[:, None], part, 0)  # noqa: E731
+    changes = {"inputs": cut(longer.inputs)}
+    if longer.shares is not None:
+        changes["shares"] = jnp.where(inside, longer.shares, 0)
+    changes |= {"outputs": cut(longer.outputs)} if isinstance(longer, Facts) else {
+        "target_outputs": cut(longer.target_outputs)
+    }  # fmt: skip
+    if isinstance(longer, Stored):
+        changes["source"] = replace(longer.source, **changes)
+    return Padded(replace(longer, **changes), jnp.int32(p))

@@ -1,0 +1,79 @@
+"""Which way of passing is taken: one table, read from top to bottom.
+
+Every way over the same kind of outputs is a function of the same arguments with the same results, to rounding. A new
+one is a file and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+
+from loadstone.problems.passes import devices, shared_cpu
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a pass is to be made over.
+
+    outputs: 'shared' by all inputs, 'stored' for each input, or 'made' for each input in every pass.
+    precision: of the products.
+    queries, competitors, d: how many queries, against how many outputs each, of how many components.
+    dtype: of the queries (and of shared outputs).
+    padded: whether some rows are padding.
+    law: of outputs that are made.
+    """
+
+    outputs: str
+    precision: str
+    queries: int
+    competitors: int
+    d: int
+    dtype: DTypeLike
+    padded: bool = False
+    law: str = ""
+
+
+def _fits_hopper(case: Case) -> bool:
+    small = case.d <= devices.MOST_SHARED and case.queries * case.competitors <= devices.MOST_SCORES
+    return case.precision == "float16" and case.dtype == jnp.float32 and small and devices.has_hopper_kernel()
+
+
+def _fits_cpu(case: Case) -> bool:
+    singles = case.precision == "float32" and case.dtype == jnp.float32
+    return singles and not case.padded and shared_cpu.available()
+
+
+def _fits_triton(case: Case) -> bool:
+    return case.dtype == jnp.float32 and devices.has_triton_kernels()
+
+
+def _always(case: Case) -> bool:
+    return True
+
+
+#: Outputs, file of the way, when it is taken.
+WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
+    ("shared", "shared_hopper", _fits_hopper),
+    ("shared", "shared_cpu", _fits_cpu),
+    ("shared", "shared_xla", _always),
+    ("stored", "decoupled_triton", _fits_triton),
+    ("stored", "decoupled_xla", _always),
+    ("made", "decoupled_triton", lambda case: case.law == "gaussian" and _fits_triton(case)),
+    ("made", "decoupled_xla", _always),
+    ("linear step", "shared_cpu", _fits_cpu),
+)
+_FUNCTIONS = {"shared": "shared_pass", "stored": "stored_pass", "made": "made_pass", "linear step": "linear_step"}
+
+
+def chosen(case: Case) -> Callable | None:
+    """The first way in the table that serves the case, or None."""
+    for outputs, file, fits in WAYS:
+        if outputs == case.outputs and fits(case):
+            # Kernels are imported when they are needed: each takes a while, and some work on one kind of device only.
+            return getattr(import_module(f"loadstone.problems.passes.{file}"), _FUNCTIONS[outputs])
+    return None

@@ -1,0 +1,98 @@
+"""The pass in XLA when each association has outputs of its own: one matrix-vector product each way.
+
+Outputs of association mu lie as (d, m), competitors along the minor axis: this order reads fastest on a CPU, where
+the pass is bound by memory, and lets a block be made from its counters without a transposition.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from loadstone.problems.counters import Key
+from loadstone.problems.embeddings import decoupled_vectors
+from loadstone.problems.passes.shapes import check_decoupled
+from loadstone.problems.passes.shared_xla import over_blocks
+from loadstone.problems.products import product, rounded
+from loadstone.problems.recall import Recall, Slope, target_and_rival
+
+_QUERY_WITH_OUTPUTS = (((1,), (1,)), ((0,), (0,)))
+_OUTPUTS_WITH_WEIGHTS = (((2,), (1,)), ((0,), (0,)))
+#: Associations whose outputs are made, or converted to float32, at a time.
+ROWS_AT_A_TIME = 4
+
+
+def stored_pass(
+    queries: Float[Array, "rows d"],
+    outputs: Float[Array, "rows d m"],
+    first: int,
+    target_outputs: Float[Array, "rows d"],
+    precision: str,
+    count: Int[Array, ""] | None = None,
+) -> tuple[Recall, Slope]:
+    """Each query against its own outputs; row r belongs to association first + r, whose target has the same index."""
+    rows, d = queries.shape
+    check_decoupled(queries, outputs, first + jnp.arange(rows, dtype=jnp.int32))
+    # A float32 part is read in place. A float16 part that is to be converted is converted in small pieces, because
+    # the float32 copy would otherwise be as large as what float16 saves.
+    in_place = outputs.dtype == queries.dtype or precision in ("float16", "bfloat16")
+
+    def recall_rows(start: int, size: int) -> Recall:
+        targets = first + start + jnp.arange(size, dtype=jnp.int32)
+        piece = outputs if size == rows else jax.lax.dynamic_slice_in_dim(outputs, start, size)
+        own_queries = jax.lax.dynamic_slice_in_dim(queries, start, size)
+        return decoupled_recall(own_queries, piece, targets, precision, count)
+
+    recall = over_blocks(recall_rows, rows, d, queries.dtype, rows if in_place else ROWS_AT_A_TIME)
+    kept = target_outputs.astype(outputs.dtype).astype(queries.dtype)
+    return recall, recall.pull - rounded(kept, precision)
+
+
+def made_pass(
+    queries: Float[Array, "n d"],
+    key: Key,
+    law: str,
+    target_outputs: Float[Array, "n d"],
+    precision: str,
+    count: Int[Array, ""] | None = None,
+) -> tuple[Recall, Slope]:
+    """Each query against the n outputs of its own stream, made from their counters a few associations at a time."""
+    n, d = queries.shape
+
+    def recall_rows(start: int, rows: int) -> Recall:
+        targets = start + jnp.arange(rows, dtype=jnp.int32)
+        outputs = decoupled_vectors(key, targets.astype(jnp.uint32), n, d, law)
+        own_queries = jax.lax.dynamic_slice_in_dim(queries, start, rows)
+        return decoupled_recall(own_queries, outputs, targets, precision, count)
+
+    recall = over_blocks(recall_rows, n, d, queries.dtype, ROWS_AT_A_TIME)
+    return recall, recall.pull - rounded(target_outputs.astype(queries.dtype), precision)
+
+
+def decoupled_recall(
+    queries: Float[Array, "b d"],
+    outputs: Float[Array, "b d m"],
+    targets: Int[Array, "b"],
+    precision: str,
+    count: Int[Array, ""] | None = None,
+) -> Recall:
+    """Recall of each query against its own outputs, or the first `count` of them."""
+    if outputs.dtype != queries.dtype and precision not in ("float16", "bfloat16"):
+        outputs = outputs.astype(queries.dtype)
+    scores = decoupled_scores(queries, outputs, precision)
+    if count is not None:
+        scores = jnp.where(jnp.arange(scores.shape[1])[None, :] < count, scores, -jnp.inf)
+    target, rival = target_and_rival(scores, targets, axis=1)
+    top = jnp.maximum(target, rival)
+    weights = jnp.exp(scores - top[:, None])
+    total = weights.sum(axis=1)
+    pull = product(outputs, weights, _OUTPUTS_WITH_WEIGHTS, precision).astype(queries.dtype)
+    return Recall(target, rival, top + jnp.log(total), pull / total[:, None])
+
+
+def decoupled_scores(
+    queries: Float[Array, "b d"], outputs: Float[Array, "b d m"], precision: str
+) -> Float[Array, "b m"]:
+    """Scores of each query against its own outputs."""
+    return product(queries, outputs, _QUERY_WITH_OUTPUTS, precision)

@@ -1,0 +1,91 @@
+"""Matrix products in a stated precision, and how they are differentiated.
+
+`times` is what a memory makes its queries with; its derivatives are made in the same precision as itself. `product` is
+what the passes make their scores with.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Float16
+
+#: How products are made. Sums are kept in float32 (float64 for float64 operands) in every case.
+PRECISIONS = ("float32", "tf32", "float16", "bfloat16")
+
+#: Rows that `crossed` sums at a time.
+_CROSSED_ROWS = 2048
+
+
+def exact(a: Float[Array, "a b"], b: Float[Array, "b c"]) -> Float[Array, "a c"]:
+    """a b in the full precision of its operands on every device."""
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2,))
+def times(a: Float[Array, "n b"], b: Float[Array, "b c"], precision: str = "float32") -> Float[Array, "n c"]:
+    """a b, where a has a row for each association and b is a part of a memory."""
+    return dense(a, b, precision)
+
+
+def _times_forward(a, b, precision):
+    return dense(a, b, precision), (a, b)
+
+
+def _times_backward(precision, operands, slope):
+    a, b = operands
+    return dense(slope, b.T, precision), crossed(a, slope, precision)
+
+
+times.defvjp(_times_forward, _times_backward)
+
+
+def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
+    """a b in full precision, or with operands of 11 bits if the pass beside it has them."""
+    if precision == "float32":
+        return exact(a, b)
+    if precision == "float16":
+        return _half_product(a, b, (((1,), (0,)), ((), ())))
+    return jnp.matmul(a, b, precision=lax.Precision.DEFAULT)
+
+
+def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> Float[Array, "b c"]:
+    """a^T b. The sum over all rows is long and its result small, so a GPU makes it in blocks that fill it."""
+    if precision != "float16":
+        # The copy makes XLA transpose once; its product of a transposed operand is slower.
+        return dense(a.T.copy(), b, precision)
+    rest = -a.shape[0] % _CROSSED_ROWS if a.shape[0] > _CROSSED_ROWS else 0
+    filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
+    blocks = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
+    return _half_product(*blocks, (((1,), (1,)), ((0,), (0,)))).sum(axis=0)
+
+
+def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:
+    """dot_general with operands rounded as `precision` says and sums in the precision of `a` (at least float32)."""
+    if precision in ("float16", "bfloat16"):
+        half = jnp.dtype(precision)
+        return lax.dot_general(a.astype(half), b.astype(half), dimensions, preferred_element_type=jnp.float32)
+    digits = lax.Precision.DEFAULT if precision == "tf32" else lax.Precision.HIGHEST
+    return lax.dot_general(a, b.astype(a.dtype), dimensions, precision=digits, preferred_element_type=a.dtype)
+
+
+def rounded(outputs: Float[Array, "*shape"], precision: str) -> Float[Array, "*shape"]:
+    """Outputs as `product` sees them in `precision`, in their own type."""
+    if precision in ("float16", "bfloat16"):
+        return outputs.astype(precision).astype(outputs.dtype)
+    return outputs
+
+
+def _half_product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple) -> Float[Array, "..."]:
+    """Operands in float16, each times a power of two: slopes get small as a whole, and would lose their bits."""
+    (left, one), (right, other) = _scaled(a), _scaled(b)
+    return lax.dot_general(left, right, dimensions, preferred_element_type=jnp.float32) * (one * other)
+
+
+def _scaled(a: Float[Array, "..."]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
+    top = jnp.max(jnp.abs(a))
+    exponent = jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9
+    return (a * jnp.exp2(-exponent)).astype(jnp.float16), jnp.exp2(exponent)

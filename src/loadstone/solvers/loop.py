@@ -1,0 +1,184 @@
+"""The loop of an iterative solver: pass after pass until a rule, a limit or the solver itself ends it.
+
+It is one compiled program for one problem or a batch of them, and its state stays on the device. It is left now and
+then, so that progress can be shown, the clock looked at and an interrupt heard.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PyTree
+
+from loadstone.compiling import compiled
+from loadstone.problems.loss import mean_loss
+from loadstone.problems.problem import Problem
+from loadstone.solvers.solution import Solution, Status
+from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Request
+from loadstone.solvers.stop import met
+
+#: Statuses as numbers, for compiled programs.
+_RUNNING, _STOPPED, _SCHEDULE_ENDED, _MINIMUM, _OUT_OF_PASSES, _DIVERGED = range(6)
+_STATUS = {
+    _RUNNING: Status.OUT_OF_TIME,  # only the clock ends a search that is still running
+    _STOPPED: Status.STOPPED,
+    _SCHEDULE_ENDED: Status.SCHEDULE_ENDED,
+    _MINIMUM: Status.MINIMUM,
+    _OUT_OF_PASSES: Status.OUT_OF_PASSES,
+    _DIVERGED: Status.DIVERGED,
+}
+#: The loop is left this often at least, and after about so many seconds: an interrupt waits no longer.
+_SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
+
+
+class Plan(NamedTuple):
+    """What the compiled program depends on besides shapes. `passes` is where the search ends, `planned` whether that is
+    the solver's own end."""
+
+    solver: Iterative
+    stop: str
+    precision: str
+    passes: int
+    planned: bool
+
+
+class Search(NamedTuple):
+    """The state of a search; `passes` are done, and `memory` is what the next one will measure."""
+
+    memory: Any
+    solver: PyTree
+    passes: Int[Array, ""]
+    status: Int[Array, ""]
+    loss: Float[Array, "passes"]
+    accuracy: Float[Array, "passes"]
+
+
+def search(
+    solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], request: Request
+) -> list[Solution]:
+    """Store problems of equal shape, from memories of equal shape on, as one program; each stops by itself."""
+    began = time.perf_counter()
+    plan = plan_of(solver, request)
+    states = [begun(memory, plan) for memory in memories]
+    alone = len(states) == 1
+    problem, state = (problems[0], states[0]) if alone else (stacked(problems), stacked(states))
+    advance = advance_one if alone else advance_batch
+    until = length = 1
+    while any(int(state.status) == _RUNNING for state in states):
+        entered = time.perf_counter()
+        state = advance(problem, state, jnp.int32(until), plan)
+        states = [state] if alone else _unstacked(state, len(states))
+        if request.progress:
+            request.progress(*_report(states))
+        now = time.perf_counter()
+        if request.limits.seconds is not None and now - began >= request.limits.seconds:
+            break
+        length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
+        until += length
+    seconds = (time.perf_counter() - began) / len(states)
+    return [_solution(state, seconds, problem.description) for state, problem in zip(states, problems)]
+
+
+def plan_of(solver: Iterative, request: Request) -> Plan:
+    planned = solver.schedule()
+    allowed = request.limits.passes
+    if planned is not None and (allowed is None or planned <= allowed):
+        return Plan(solver, request.stop, request.precision, planned, True)
+    return Plan(solver, request.stop, request.precision, allowed or DEFAULT_PASSES, False)
+
+
+def begun(memory: Any, plan: Plan) -> Search:
+    """A search before its first pass."""
+    trace = jnp.full(plan.passes, jnp.nan)
+    return Search(memory, plan.solver.start(_split(memory)[0]), jnp.int32(0), jnp.int32(_RUNNING), trace, trace)
+
+
+@partial(compiled, static_argnames="plan")
+def advance_one(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan) -> Search:
+    """Go on until so many passes are done, or the search ends."""
+    return _advance(problem, state, until, plan)
+
+
+@partial(compiled, static_argnames="plan")
+def advance_batch(problems: Problem, states: Search, until: Int[Array, ""], plan: Plan) -> Search:
+    """The same for stacked problems and states: they pass together, and one that has ended stands still."""
+    return jax.vmap(lambda problem, state: _advance(problem, state, until, plan))(problems, states)
+
+
+def _advance(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan) -> Search:
+    def unfinished(state: Search) -> Array:
+        return (state.status == _RUNNING) & (state.passes < until)
+
+    return jax.lax.while_loop(unfinished, partial(_pass, problem, plan), state)
+
+
+def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
+    """Measure the memory; end if it may, else let the solver move it."""
+    parameters, rebuilt = _split(state.memory)
+    loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), plan.precision)  # noqa: E731
+    (loss, recall), gradient = jax.value_and_grad(loss_of, has_aux=True)(parameters)
+    n, violations = problem.associations, jnp.sum(~recall.stored)
+    last = state.passes + 1 == plan.passes
+    status = jnp.where(last, _SCHEDULE_ENDED if plan.planned else _OUT_OF_PASSES, _RUNNING)
+    status = jnp.where(plan.solver.minimum(state.solver), _MINIMUM, status)
+    status = jnp.where(met(plan.stop, violations, n), _STOPPED, status)
+    status = jnp.where(jnp.isfinite(loss), status, _DIVERGED)
+
+    moved, solver = plan.solver.move(parameters, loss, gradient, state.solver)
+    going_on = status == _RUNNING
+    parameters, solver = jax.tree.map(
+        lambda new, old: jnp.where(going_on, new, old), (moved, solver), (parameters, state.solver)
+    )
+    return Search(
+        rebuilt(parameters),
+        solver,
+        state.passes + 1,
+        status.astype(jnp.int32),
+        state.loss.at[state.passes].set(loss.astype(state.loss.dtype)),
+        state.accuracy.at[state.passes].set((1 - violations / n).astype(state.loss.dtype)),
+    )
+
+
+def _split(memory: Any) -> tuple[list[Array], Any]:
+    """The arrays of real numbers of a memory, and the way back: masks and indices stay as they are."""
+    leaves, structure = jax.tree.flatten(memory)
+    trained = [jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in leaves]
+
+    def rebuilt(parameters: list[Array]) -> Any:
+        given = iter(parameters)
+        return jax.tree.unflatten(structure, [next(given) if one else leaf for one, leaf in zip(trained, leaves)])
+
+    return [leaf for one, leaf in zip(trained, leaves) if one], rebuilt
+
+
+def stacked(trees: Sequence[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+def _unstacked(tree: Search, count: int) -> list[Search]:
+    leaves, structure = jax.tree.flatten(jax.device_get(tree))
+    return [jax.tree.unflatten(structure, [leaf[index] for leaf in leaves]) for index in range(count)]
+
+
+def _report(states: Sequence[Search]) -> tuple[int, float, float]:
+    """The passes of the search that is furthest, and the mean of what the last passes of all have measured."""
+    # Indexed as NumPy arrays: JAX would compile a program for every new length or index.
+    passes = [int(state.passes) for state in states]
+    losses, accuracies = (
+        [float(np.asarray(getattr(state, name))[done - 1]) for state, done in zip(states, passes)]
+        for name in ("loss", "accuracy")
+    )
+    return max(passes), float(np.mean(losses)), float(np.mean(accuracies))
+
+
+def _solution(state: Search, seconds: float, problem: str) -> Solution:
+    passes = int(state.passes)
+    loss, accuracy = (np.asarray(trace)[:passes] for trace in (state.loss, state.accuracy))
+    memory = jax.tree.map(jnp.asarray, state.memory)
+    return Solution(memory, _STATUS[int(state.status)], passes, loss, accuracy, seconds, problem)

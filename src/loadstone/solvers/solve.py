@@ -1,0 +1,101 @@
+"""The door to all solvers: one function for one problem, one for a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import optax
+
+from loadstone.arguments import choice, refuse
+from loadstone.memories.families import initial_memory
+from loadstone.problems.loss import check_memory
+from loadstone.problems.problem import Problem, check_problem
+from loadstone.problems.products import PRECISIONS
+from loadstone.solvers.gradient import Given, Paper
+from loadstone.solvers.registry import solver_of
+from loadstone.solvers.solution import Solution
+from loadstone.solvers.solver import Progress, Request, Solver
+from loadstone.solvers.stop import NO_LIMITS, STOP_RULES, Limits
+
+DEFAULT_SOLVER = Paper()
+
+
+def solve(
+    problem: Problem,
+    memory: Any = None,
+    solver: Solver | str | optax.GradientTransformation = DEFAULT_SOLVER,
+    stop: str = "paper",
+    limits: Limits = NO_LIMITS,
+    precision: str = "auto",
+    progress: Progress | None = None,
+) -> Solution:
+    """Store a problem in a memory.
+
+    problem: what is to be stored.
+    memory: where the search starts, and with it the family; default: a full W of small random numbers.
+    solver: a solver, its name (with parameters, as in 'sgd:0.1'), or a transformation of gradients from optax.
+    stop: 'paper' (an accuracy of 99.9 %), 'exact' (every margin positive) or 'none'.
+    limits: passes and seconds that the search may take.
+    precision: of the products; 'auto' means float16, summed in float32, on an accelerator, and float32 on a CPU, where
+        nothing else is faster. Memories are measured in float32 afterwards in any case.
+    progress: is called now and then with (passes, loss, accuracy).
+    """
+    return solve_batch([problem], [memory], solver, stop, limits, precision, progress)[0]
+
+
+#: The short name.
+train = solve
+
+
+def solve_batch(
+    problems: Sequence[Problem],
+    memories: Sequence[Any],
+    solver: Solver | str | optax.GradientTransformation = DEFAULT_SOLVER,
+    stop: str = "paper",
+    limits: Limits = NO_LIMITS,
+    precision: str = "auto",
+    progress: Progress | None = None,
+) -> list[Solution]:
+    """Store problems of equal shape, from memories of equal shape on, as one program; each stops by itself.
+
+    `progress` hears of the search that is furthest, and of the mean loss and accuracy.
+    """
+    if not problems or len(problems) != len(memories):
+        raise refuse("memories", f"{len(memories)} of them", f"as many as problems ({len(problems)}), and at least one")
+    problems = [check_problem(problem) for problem in problems]
+    memories = [_start(problem) if memory is None else memory for problem, memory in zip(problems, memories)]
+    for problem, memory in zip(problems, memories):
+        check_memory(problem, memory)
+    _check_alike("problems", problems)
+    _check_alike("memories", memories)
+    choice("stop", stop, STOP_RULES)
+    choice("precision", precision, ("auto", *PRECISIONS))
+    precision = automatic_precision() if precision == "auto" else precision
+    return _solver(solver).solve(problems, memories, Request(stop, limits, precision, progress))
+
+
+def automatic_precision() -> str:
+    """What 'auto' means on the present device."""
+    return "float32" if jax.default_backend() == "cpu" else "float16"
+
+
+def _solver(solver: Solver | str | optax.GradientTransformation) -> Solver:
+    if isinstance(solver, optax.GradientTransformation):
+        return Given(solver)
+    if isinstance(solver, Solver):
+        return solver
+    return solver_of(solver)
+
+
+def _start(problem: Problem) -> Any:
+    return initial_memory(problem.inputs.shape[1])
+
+
+def _check_alike(name: str, trees: Sequence[Any]) -> None:
+    """Refuse a batch whose members cannot be stacked."""
+    first, *others = [(jax.tree.structure(tree), [leaf.shape for leaf in jax.tree.leaves(tree)]) for tree in trees]
+    for index, other in enumerate(others, 1):
+        if other != first:
+            raise refuse(name, f"of different shapes (number {index} differs from the first)", "of equal shape")

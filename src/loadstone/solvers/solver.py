@@ -1,0 +1,73 @@
+"""What a solver must have."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Array, Bool, Float, PyTree
+
+from loadstone.problems.problem import Problem
+from loadstone.solvers.solution import Solution
+from loadstone.solvers.stop import NO_LIMITS, Limits
+
+#: Hears now and then how many passes are done, and the mean loss and accuracy of the last.
+Progress = Callable[[int, float, float], None]
+
+#: Passes of a solver that sets no end of its own, unless the limits say otherwise.
+DEFAULT_PASSES = 2000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a solver besides problems and memories.
+
+    stop: the stop rule (solvers/stop.py).
+    limits: passes and seconds that the search may take.
+    precision: of the products, one that `Precision` knows; never 'auto'.
+    progress: hears how far the search is.
+    """
+
+    stop: str
+    limits: Limits = NO_LIMITS
+    precision: str = "float32"
+    progress: Progress | None = None
+
+
+class Solver(abc.ABC):
+    """A way of storing. Solvers are frozen dataclasses: values that can be compared and hashed, whose fields are their
+    parameters."""
+
+    @abc.abstractmethod
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+        """Store each problem, from the memory of the same index on."""
+
+
+class Iterative(Solver):
+    """A solver that moves a memory from pass to pass. Between two passes it sees what the last one measured, and says
+    which memory to try next; the loop around it (solvers/loop.py) does the rest, for one problem or a batch."""
+
+    @abc.abstractmethod
+    def start(self, parameters: PyTree) -> PyTree:
+        """The state before the first pass, for a memory with these arrays of real numbers."""
+
+    @abc.abstractmethod
+    def move(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree
+    ) -> tuple[PyTree, PyTree]:
+        """The parameters to try next and the new state, given loss and gradient at the present ones."""
+
+    def minimum(self, state: PyTree) -> Bool[Array, ""] | bool:
+        """Whether nothing more can be gained."""
+        return False
+
+    def schedule(self) -> int | None:
+        """How many passes the solver has planned for, if it has."""
+        return None
+
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+        from loadstone.solvers.loop import search  # which knows this class
+
+        return search(self, problems, memories, request)

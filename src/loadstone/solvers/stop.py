@@ -1,0 +1,43 @@
+"""When a search may stop because enough is stored, and when it must because it has taken enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jaxtyping import Array, Bool, Int
+
+from loadstone.arguments import choice, positive, set_as, whole
+
+#: 'paper': an accuracy of 99.9 %; 'exact': every margin positive; 'none': never.
+STOP_RULES = ("paper", "exact", "none")
+
+#: The paper's protocol stops with at most one association in this many not stored.
+PAPER_VIOLATIONS = 1000
+
+
+def met(rule: str, violations: Int[Array, ""], associations: Int[Array, ""] | int) -> Bool[Array, ""] | bool:
+    """Whether a memory with so many violations meets a rule. 99.9 % is counted in whole associations."""
+    if choice("stop", rule, STOP_RULES) == "none":
+        return False
+    return violations <= (associations // PAPER_VIOLATIONS if rule == "paper" else 0)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a search may take. None: as much as the solver itself has set.
+
+    passes: over the outputs.
+    seconds: by the clock, looked at about once a second.
+    """
+
+    passes: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.passes is not None:
+            set_as(self, "passes", whole("passes", self.passes, 1, 10**9))
+        if self.seconds is not None:
+            set_as(self, "seconds", positive("seconds", self.seconds))
+
+
+NO_LIMITS = Limits()
