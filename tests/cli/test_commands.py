@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from loadstone.memories.files import load_memory
-from loadstone.memories.memory import recall_place
+from loadstone.memories.memory import recall_index
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 
@@ -35,7 +35,7 @@ def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path):
 
     assert run("instance", "--d", 20, "--p", record["p"], "--seed", 3, "--out", instance).returncode == 0
     with np.load(instance) as file:
-        places = recall_place(load_memory(memory), file["inputs"], file["outputs"])
+        places = recall_index(load_memory(memory), file["inputs"], file["outputs"])
     assert places.tolist() == list(range(record["p"]))
 
 

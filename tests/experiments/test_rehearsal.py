@@ -12,7 +12,7 @@ from loadstone.experiments.engines.job import run_job
 from loadstone.experiments.engines.rehearsal import rehearse, rehearse_after
 from loadstone.experiments.run import problem_of
 from loadstone.experiments.spec import Spec
-from loadstone.memories.memory import initial_memory
+from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.solvers.gradient import Protocol, train_batch
 from loadstone.solvers.solution import Status

@@ -6,14 +6,13 @@ import pytest
 from loadstone.experiments.record import from_bytes, to_bytes
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
-from loadstone.measurements.scores import own_targets
+from loadstone.measurements.scores import targets_by_length
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.stream import Stream
-from loadstone.solvers.gradient import Protocol
 
 SPECS = [
     Spec("original", 12, 20, 1),
-    Spec("decoupled", 12, 20, 1, kappa=0.5, protocol=Protocol(steps=40)),
+    Spec("decoupled", 12, 20, 1, kappa=0.5, parameters={"steps": 40, "warmup": 32}),
     Spec("original", 12, 20, 1, solver="hebbian"),
     Spec("original", 12, 20, 1, kappa=0.25, solver="initial"),
 ]
@@ -30,7 +29,7 @@ def test_they_hold_what_was_measured(records):
         result = record.result
         assert result["accuracy"] == 1 - result["violations"] / 20
         steps = result["steps"]
-        assert len(result["loss_trace"]) == len(result["accuracy_trace"]) == (steps + 1 if spec.solver == "adam" else 0)
+        assert len(result["loss_trace"]) == len(result["accuracy_trace"]) == (steps + 1 if spec.is_iterative else 0)
         values = np.array(result["singular_values"])
         assert values.max() == pytest.approx(2) and np.all(values >= 0)
         histogram = result["scores"]
@@ -52,7 +51,7 @@ def test_running_again_gives_the_same_result_to_the_last_bit(records):
 
 
 def test_a_diverged_run_is_kept_as_diverged():
-    spec = Spec("original", 6, 12, protocol=Protocol(learning_rate=1e38, steps=20, warmup=0, stop="none"))
+    spec = Spec("original", 6, 12, stop="none", parameters={"learning_rate": 1e38, "steps": 20, "warmup": 0})
     (record,) = perform([spec])
     assert record.diverged and record.result["status"] == "diverged"
     assert from_bytes(to_bytes(record)).diverged
@@ -65,7 +64,7 @@ def test_an_exact_capacity_is_a_record_too():
     assert [tuple(one) for one in record.result["verdicts"]] == list(found.verdicts)
     # The memory that proves it is measured, though not kept.
     assert len(record.result["singular_values"]) == 6 and record.result["singular_values"][0] == 2
-    own = own_targets(Prefixes("decoupled", Stream(3, 6)).of(found.p_c), found.witness)
+    own = targets_by_length(Prefixes("decoupled", Stream(3, 6)).of(found.p_c), found.witness)
     assert record.result["own_target"] == {"mean": own.mean(), "deviation": own.std()}
     assert from_bytes(to_bytes(record)) == record
 

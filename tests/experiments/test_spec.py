@@ -1,12 +1,14 @@
 """Keys: one for each run that differs, the same for the same run, for good."""
 
+import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from loadstone.experiments.record import from_bytes
 from loadstone.experiments.spec import Spec
-from loadstone.solvers.gradient import Protocol
 
 SPEC = Spec("original", 20, 85, seed=3)
 
@@ -19,30 +21,34 @@ def test_a_key_is_the_same_for_good():
 @pytest.mark.parametrize("change", [
     {"problem": "decoupled"}, {"d": 21}, {"p": 86}, {"seed": 4}, {"kappa": 0.5}, {"law": "sphere"},
     {"solver": "hebbian"},
-    {"protocol": Protocol(stop="exact")},
-    {"protocol": Protocol(steps=513)},
-    {"protocol": Protocol(learning_rate=0.02)}, {"protocol": Protocol(precision="bfloat16")},
+    {"stop": "exact"},
+    {"parameters": {"steps": 513}},
+    {"parameters": {"learning_rate": 0.02}}, {"precision": "bfloat16"}, {"solver": "sgd"},
 ])  # fmt: skip
 def test_every_difference_gives_another_key(change):
     assert replace(SPEC, **change).key != SPEC.key
 
 
-def test_how_own_outputs_are_kept_matters_to_the_decoupled_problem_only():
+def test_how_outputs_are_held_matters_to_the_decoupled_problem_only():
     decoupled = replace(SPEC, problem="decoupled")
-    for change in ({"form": "stored"}, {"stored_dtype": "float16"}):
+    for change in ({"hold": "stored"}, {"stored_dtype": "float16"}):
         assert replace(decoupled, **change).key != decoupled.key
         assert replace(SPEC, **change) == SPEC
 
 
 def test_numbers_of_numpy_are_numbers():
     same = Spec(
-        "original", np.int64(20), np.int32(85), np.uint8(3), np.float64(1), protocol=Protocol(steps=np.int64(512))
+        "original", np.int64(20), np.int32(85), np.uint8(3), np.float64(1), parameters={"steps": np.int64(512)}
     )
     assert same == SPEC and same.key == SPEC.key
 
 
 def test_a_spec_comes_back_from_its_identity():
-    for spec in (SPEC, replace(SPEC, solver="capacity"), replace(SPEC, problem="decoupled", stored_dtype="float16")):
+    changes = [
+        {}, {"solver": "capacity"}, {"problem": "decoupled", "stored_dtype": "float16"}, {"solver": "muon"},
+        {"solver": "sgd", "parameters": {"learning_rate": 0.5}, "stop": "exact"}, {"stop": "none"},
+    ]  # fmt: skip
+    for spec in (replace(SPEC, **change) for change in changes):
         assert Spec.from_identity(spec.identity()) == spec
     for wrong in ({"meaning": 0}, {"more": 1}, {"d": 10**30}):
         with pytest.raises(ValueError, match="was written by a version|does not describe a run|d is 1000"):
@@ -52,4 +58,40 @@ def test_a_spec_comes_back_from_its_identity():
 def test_what_does_not_matter_does_not_change_the_key():
     assert replace(SPEC, kappa=1).key == SPEC.key
     hebbian = replace(SPEC, solver="hebbian")
-    assert replace(hebbian, protocol=Protocol(steps=7, warmup=0)) == hebbian
+    assert replace(hebbian, stop="exact", precision="float16") == hebbian
+
+
+def test_defaults_of_a_solver_do_not_enter_the_key():
+    sgd = replace(SPEC, solver="sgd")
+    assert sgd.identity()["solver"] == {"name": "sgd"}
+    assert replace(sgd, parameters={"learning_rate": 0.01}).key == sgd.key
+    assert replace(sgd, parameters={"learning_rate": 0.02}).key != sgd.key
+    assert "stop" not in sgd.identity() and "family" not in sgd.identity()
+
+
+def test_every_shipped_record_is_still_the_record_of_its_spec():
+    """All keys of results/paper, made again from the specs that the records state."""
+    seen = 0
+    for packed in sorted((Path(__file__).parents[2] / "results" / "paper").glob("*.zip")):
+        with zipfile.ZipFile(packed) as archive:
+            for name in archive.namelist():
+                if name.endswith(".record"):
+                    record = from_bytes(archive.read(name))
+                    assert Spec.from_identity(record.spec).key == record.key == Path(name).stem
+                    seen += 1
+    assert seen == 6839
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ({"solver": "capacity", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
+    ({"solver": "hebbian", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
+    ({"solver": "adm"}, "solver is 'adm', but must be one of paper"),
+    ({"parameters": {"momentum": 1}}, "solver parameter is 'momentum', but must be a parameter of paper"),
+    ({"parameters": {"steps": 0}}, "steps is 0"),
+    ({"family": "round"}, "family is 'round', but must be one of full"),
+    ({"law": "gauss"}, "law is 'gauss', but must be one of gaussian"),
+    ({"hold": "kept"}, "hold is 'kept'"), ({"stop": "now"}, "stop is 'now'"), ({"precision": "int8"}, "precision is"),
+])  # fmt: skip
+def test_what_cannot_be_run_is_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        replace(SPEC, **change)

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.accuracy import measure
-from loadstone.measurements.scores import own_targets, scores, single_scores
+from loadstone.measurements.scores import scores, single_scores, targets_by_length
 from loadstone.measurements.spectrum import singular_values
-from loadstone.memories.memory import Full, initial_memory
+from loadstone.memories.families import initial_memory
+from loadstone.memories.full import Full
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
@@ -115,7 +116,7 @@ def test_own_units_are_lengths_of_queries():
     queries = np.asarray(problem.inputs, np.float64) @ np.asarray(memory.weights, np.float64).T
     expected = [query @ output / np.sqrt(query @ query) for query, output in zip(queries, np.asarray(problem.outputs))]
     found = scores(problem, memory)
-    np.testing.assert_allclose(found.own, expected, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(own_targets(problem.arrays(), memory.weights), expected, rtol=1e-6)
+    np.testing.assert_allclose(found.by_length, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(targets_by_length(problem.arrays(), memory.weights), expected, rtol=1e-6)
     # Scores of unrelated Gaussian outputs have the length of the query as their deviation.
-    assert np.std(found.own) == pytest.approx(1, abs=4 / np.sqrt(2 * 20))
+    assert np.std(found.by_length) == pytest.approx(1, abs=4 / np.sqrt(2 * 20))

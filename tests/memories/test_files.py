@@ -8,24 +8,27 @@ from safetensors.numpy import save_file
 
 from loadstone.files import write_whole
 from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import initial_memory
 from loadstone.memories.files import load_memory, save_memory
-from loadstone.memories.memory import initial_memory, recall_place
+from loadstone.memories.memory import recall_index
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
-from loadstone.solvers.gradient import train
+from loadstone.solvers.solve import solve
 
 
 @pytest.mark.parametrize("kappa", [1.0, 0.5])
 def test_a_saved_memory_loads_back_and_recalls(tmp_path, kappa):
     problem = original(Stream(0, 20), 30)
-    solution = train(problem, initial_memory(20, kappa, 0))
+    solution = solve(problem, initial_memory(20, kappa, 0))
     save_memory(tmp_path / "memory.safetensors", solution.memory, {"seed": 0, "kappa": kappa})
     loaded = load_memory(tmp_path / "memory.safetensors")
     assert (np.asarray(loaded.matrix()) == np.asarray(solution.memory.matrix())).all()
     assert measure(problem, loaded) == measure(problem, solution.memory)
-    assert recall_place(loaded, problem.inputs, problem.outputs).tolist() == list(range(30))
+    assert recall_index(loaded, problem.inputs, problem.outputs).tolist() == list(range(30))
     with safe_open(tmp_path / "memory.safetensors", framework="numpy") as file:
-        assert file.metadata() == {"format": "loadstone memory 1", "seed": "0", "kappa": str(kappa)}
+        family = "full" if kappa == 1 else "low rank"
+        about = {"seed": "0", "kappa": str(kappa)}
+        assert file.metadata() == {"format": "loadstone memory 1", "family": family} | about
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):
@@ -36,7 +39,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="memory file is .* safetensors file"):
         load_memory(path)
     save_file({"other": np.zeros((2, 2))}, path)
-    with pytest.raises(ValueError, match="'weights', or with 'left' and 'right'"):
+    with pytest.raises(ValueError, match="the arrays of a known family"):
         load_memory(path)
     with pytest.raises(FileNotFoundError):
         load_memory(tmp_path / "missing.safetensors")

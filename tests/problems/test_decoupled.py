@@ -17,7 +17,7 @@ def recall_of(problem, scale=1.0):
 @pytest.mark.parametrize("law", ["gaussian", "sphere", "rademacher"])
 def test_stored_and_regenerated_agree_to_rounding(law):
     stream = Stream(8, 12, law)
-    stored, regenerated = (decoupled(stream, 45, form=form) for form in ("stored", "regenerated"))
+    stored, regenerated = (decoupled(stream, 45, hold=hold) for hold in ("stored", "regenerated"))
     assert isinstance(stored, Stored) and isinstance(regenerated, Regenerated)
     for a, b in zip(recall_of(stored), recall_of(regenerated)):
         np.testing.assert_allclose(a, b, atol=2e-5)
@@ -37,26 +37,26 @@ def test_float16_halves_the_memory_and_rounds_the_outputs_once():
     stream = Stream(8, 12)
     full, half = decoupled(stream, 45), decoupled(stream, 45, dtype="float16")
     assert half.parts[0].nbytes * 2 == full.parts[0].nbytes
-    assert half.form == "decoupled, outputs stored in float16"
+    assert half.description == "decoupled, outputs stored in float16"
     assert (np.asarray(half.parts[0]) == np.asarray(full.parts[0]).astype(np.float16)).all()
     # A score moves by 12 products, each by at most 2^-11 relative to an output below 5.
     for a, b in zip(recall_of(half), recall_of(full)):
         np.testing.assert_allclose(a, b, atol=12 * 5 * 3 * 2.0**-11)
-    assert half.in_float32().form == "decoupled, outputs regenerated"
+    assert half.in_float32().description == "decoupled, outputs regenerated"
     for a, b in zip(recall_of(half.in_float32()), recall_of(full)):
         np.testing.assert_allclose(a, b, atol=2e-5)
 
 
-def test_the_budget_decides_and_the_form_says_so():
+def test_the_budget_decides_and_the_description_says_so():
     stream, p = Stream(0, 10), 50
     stored_bytes = 4 * p * p * 10
     roomy, tight = Budget(4 * stored_bytes), Budget(stored_bytes)
-    assert decoupled(stream, p, roomy).form == "decoupled, outputs stored in float32"
-    assert decoupled(stream, p, tight).form == "decoupled, outputs regenerated"
+    assert decoupled(stream, p, roomy).description == "decoupled, outputs stored in float32"
+    assert decoupled(stream, p, tight).description == "decoupled, outputs regenerated"
 
 
 @pytest.mark.parametrize("make", [lambda b: decoupled(Stream(0, 10), 50, b), lambda b: original(Stream(0, 10), 50, b),
-                                  lambda b: decoupled(Stream(0, 10), 50, b, form="stored")])  # fmt: skip
+                                  lambda b: decoupled(Stream(0, 10), 50, b, hold="stored")])  # fmt: skip
 def test_a_budget_too_small_for_anything(make):
     with pytest.raises(ValueError, match="budget is 1000 bytes, but .* needs .*: raise the budget"):
         make(Budget(1000))
@@ -76,7 +76,7 @@ def test_bad_budgets(text):
 def test_regenerated_needs_memory_of_order_p_d():
     """Scratch of one pass: a few vectors for each association, not p of them."""
     p, d = 512, 16
-    problem = decoupled(Stream(0, d), p, form="regenerated")
+    problem = decoupled(Stream(0, d), p, hold="regenerated")
     queries = jnp.zeros((p, d))
     compiled = jax.jit(lambda pr, q: pr.recall(q)).lower(problem, queries).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 4 * p * d * 40 < 4 * p * p * d / 8

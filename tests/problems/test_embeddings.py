@@ -8,7 +8,8 @@ from scipy.special import ndtri
 from scipy.stats import kstest
 
 from loadstone.problems.counters import stream_key
-from loadstone.problems.embeddings import normal_table, normals, vectors
+from loadstone.problems.embeddings import vectors
+from loadstone.problems.normals import normal_table, normals
 
 ALL_OFFSETS = 2**15
 

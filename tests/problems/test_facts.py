@@ -3,7 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.full import Full
 from loadstone.problems.facts import facts
+from loadstone.solvers.newton import decide
 
 GOOD = np.random.default_rng(0).standard_normal((6, 3))
 
@@ -22,12 +25,12 @@ def with_nan():
         ((GOOD, GOOD[:, :2]), r"outputs.shape is \(6, 2\), but must be \(M, 3\)"),
         ((GOOD, GOOD[:5]), "targets is None, but must be given"),
         ((GOOD, GOOD[:1], [0] * 6), "M of at least 2"),
-        ((GOOD, GOOD[:5], [0, 1, 2, 3, 4, 5]), r"targets is '0..5', but must be in 0..4"),
+        ((GOOD, GOOD[:5], [0, 1, 2, 3, 4, 5]), r"targets is 'in 0..5', but must be in 0..4"),
         ((GOOD, GOOD[:5], [0, 1]), "6 whole numbers"),
         ((GOOD, GOOD, np.arange(6.0)), "6 whole numbers"),
-        ((GOOD[0], GOOD), "inputs is .* a matrix of numbers"),
-        ((GOOD, [["a"]]), "outputs is .* a matrix of numbers"),
-        ((np.zeros((0, 3)), GOOD), "inputs is .* a matrix of numbers"),
+        ((GOOD[0], GOOD), "inputs is .* a matrix of real numbers"),
+        ((GOOD, [["a"]]), "outputs is .* a matrix of real numbers"),
+        ((np.zeros((0, 3)), GOOD), "inputs is .* a matrix of real numbers"),
     ],
 )
 def test_bad_arrays_get_one_sentence(arguments, sentence):
@@ -43,3 +46,25 @@ def test_good_arrays_are_taken_as_they_are(n, m, d, seed):
     problem = facts(inputs, outputs, targets)
     np.testing.assert_array_equal(problem.inputs, inputs.astype(np.float32))
     np.testing.assert_array_equal(problem.target_outputs, outputs.astype(np.float32)[targets])
+
+
+def test_digits_beyond_float32_are_kept_for_proofs():
+    """Two outputs that differ in the ninth digit: storable as given, a tie once they are rounded to float32."""
+    outputs = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9]])
+    problem = facts(np.eye(2), outputs)
+    assert decide(problem).verdict == "storable" and problem.arrays().outputs.dtype == np.float64
+    assert problem.description == "outputs shared, float64 rounded to float32"
+    found = measure(problem, Full(np.eye(2, dtype=np.float32)))
+    assert found.problem == problem.description
+    assert decide(facts(np.eye(2), outputs.astype(np.float32))).verdict == "not storable"
+    assert facts(np.eye(2), [[1, 2], [3, 4]]).description == "outputs shared"
+
+
+def test_large_whole_numbers_are_kept_for_proofs():
+    problem = facts(np.eye(2), [[2**24, 1], [2**24, 2], [2**24 + 1, 2]][1:])
+    assert decide(problem).verdict == "storable" and "rounded" in problem.description
+
+
+def test_numbers_beyond_float32_are_refused():
+    with pytest.raises(ValueError, match="outputs is 'beyond 3.4e38 in size', but must be within the range of float32"):
+        facts(np.eye(2), [[1e39, 0], [0, 1]])

@@ -8,9 +8,9 @@ import pytest
 from jax import lax
 
 from loadstone.problems.counters import stream_key
-from loadstone.problems.embeddings import own_vectors
+from loadstone.problems.embeddings import decoupled_vectors
 from loadstone.problems.original import original
-from loadstone.problems.passes import gpu, own_gpu, shared_hopper
+from loadstone.problems.passes import decoupled_triton, shared_hopper
 from loadstone.problems.recall import Recall
 from loadstone.problems.stream import Stream
 
@@ -49,7 +49,8 @@ def test_stored_outputs(p, d, more, dtype):
     # What lies beyond must not count, however high it scores.
     padded = np.pad(outputs, ((0, 2), (0, 0), (0, more)), constant_values=1e4)
     asked = np.pad(queries, ((0, 2), (0, 0)))
-    found = own_gpu.stored_recall(jnp.int32(p), jnp.int32(first), jnp.asarray(asked), jnp.asarray(padded), True)
+    operands = jnp.int32(p), jnp.int32(first), jnp.asarray(asked), jnp.asarray(padded)
+    found = decoupled_triton.stored_recall(*operands, True)
     expected = reference(queries, outputs.transpose(0, 2, 1), first + np.arange(p - first))
     agree([part[:-2] for part in found], expected, 1e-6)
 
@@ -58,33 +59,33 @@ def test_stored_outputs(p, d, more, dtype):
     "components, row_bytes, tile", [(160, 2064 * 4, 128), (160, 3072 * 4, 64), (320, 2064 * 4, 64), (64, 64, 128)]
 )
 def test_tiles_are_long_where_rows_begin_within_a_line(components, row_bytes, tile):
-    assert own_gpu._stored_tile(components, row_bytes) == tile
+    assert decoupled_triton._stored_tile(components, row_bytes) == tile
 
 
 @pytest.mark.parametrize("p, d", [(5, 3), (33, 75)])
 def test_made_outputs_are_those_of_the_stream(p, d):
     queries = (0.3 * np.random.default_rng(p).standard_normal((p, d))).astype(np.float32)
-    key = stream_key(3, "own outputs", d)
-    outputs = own_vectors(key, jnp.arange(p, dtype=jnp.uint32), p, d, "gaussian")
-    found = own_gpu.made_recall(jnp.int32(p), key, jnp.asarray(queries), True)
+    key = stream_key(3, "decoupled outputs", d)
+    outputs = decoupled_vectors(key, jnp.arange(p, dtype=jnp.uint32), p, d, "gaussian")
+    found = decoupled_triton.made_recall(jnp.int32(p), key, jnp.asarray(queries), True)
     agree(found, reference(queries, np.asarray(outputs).transpose(0, 2, 1), np.arange(p)), 1e-6)
 
 
 def test_large_scores_do_not_overflow():
     queries, outputs = jnp.full((1, 4), 30.0), jnp.asarray(np.random.default_rng(0).standard_normal((1, 4, 40)) * 10)
-    found = own_gpu.stored_recall(jnp.int32(40), jnp.int32(3), queries, outputs.astype(jnp.float32), True)
+    found = decoupled_triton.stored_recall(jnp.int32(40), jnp.int32(3), queries, outputs.astype(jnp.float32), True)
     agree(found, reference(queries, np.asarray(outputs).transpose(0, 2, 1), np.array([3])), 1e-6)
 
 
 def test_leading_zeros_are_those_of_the_processor():
     words = [2 ** np.arange(32, dtype=np.uint64), 2 ** np.arange(1, 33, dtype=np.uint64) - 1]
     words = np.concatenate([*words, np.random.default_rng(0).integers(1, 2**32, 10_000)]).astype(np.uint32)
-    assert (own_gpu._leading_zeros(jnp.asarray(words)) == lax.clz(jnp.asarray(words))).all()
+    assert (decoupled_triton._leading_zeros(jnp.asarray(words)) == lax.clz(jnp.asarray(words))).all()
 
 
 @pytest.mark.parametrize("components", range(1, 600, 7))
 def test_parts_are_powers_of_two_that_hold_all_components(components):
-    widths = own_gpu._widths(components)
+    widths = decoupled_triton._widths(components)
     assert all(width & (width - 1) == 0 for width in widths) and components <= sum(widths) < 2 * components + 16
 
 
@@ -205,7 +206,7 @@ def test_stored_outputs_of_several_problems_are_one_launch():
     counts = (30, 20, 25)
 
     def call(count, queries, outputs):
-        return own_gpu.stored_recall(count, jnp.int32(0), queries, outputs, True)
+        return decoupled_triton.stored_recall(count, jnp.int32(0), queries, outputs, True)
 
     operands = jnp.asarray(counts, jnp.int32), jnp.asarray(queries), jnp.asarray(outputs)
     assert str(jax.make_jaxpr(jax.vmap(call))(*operands)).count("pallas_call[") == 1

@@ -1,5 +1,7 @@
 """Padded problems say the same as those without padding, and padding has no say at all."""
 
+from functools import partial
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,44 +9,48 @@ import pytest
 from loadstone.experiments.plan import padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
-from loadstone.measurements.scores import _block, scores
-from loadstone.memories.memory import initial_memory
+from loadstone.measurements.scores import _block, scores, single_scores
+from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
+from loadstone.problems.facts import facts
 from loadstone.problems.original import original
+from loadstone.problems.padded import padded
 from loadstone.problems.stream import Stream
-from loadstone.solvers.gradient import Protocol, train, train_batch
+from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.solvers.gradient import Paper
+from loadstone.solvers.newton import decide
+from loadstone.solvers.solve import solve, solve_batch
 
 D, P, ROWS = 12, 30, 48
-SHORT = Protocol(steps=40, stop="none")
+SHORT = {"solver": Paper(steps=40), "stop": "none"}
 
 
 def make(form, seed=1, p=P, rows=None):
-    if form == "original":
-        return original(Stream(seed, D), p, rows=rows)
-    return decoupled(Stream(seed, D), p, form=form, rows=rows)
+    make_one = original if form == "original" else partial(decoupled, hold=form)
+    return make_one(Stream(seed, D), p) if rows is None else padded(make_one(Stream(seed, D), rows), p)
 
 
 @pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
 def test_a_pass_is_the_same_and_padding_is_neutral(form):
     queries = jnp.asarray(np.random.default_rng(0).standard_normal((ROWS, D)), jnp.float32)
-    plain, padded = make(form).recall(queries[:P]), make(form, rows=ROWS).recall(queries)
-    for one, other in zip(plain, padded):
+    plain, filled = make(form).recall(queries[:P]), make(form, rows=ROWS).recall(queries)
+    for one, other in zip(plain, filled):
         np.testing.assert_allclose(np.asarray(other)[:P], one, rtol=2e-6, atol=2e-6)
-    assert not np.asarray(padded.loss)[P:].any() and np.asarray(padded.stored)[P:].all()
-    slope = np.asarray(padded.pull - make(form, rows=ROWS).target_outputs)
+    assert not np.asarray(filled.loss)[P:].any() and np.asarray(filled.stored)[P:].all()
+    slope = np.asarray(make(form, rows=ROWS).slopes(queries)[1])
     assert not slope[P:].any()
 
 
 @pytest.mark.parametrize("kappa", [1.0, 0.5])
 @pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
 def test_training_and_measurements_are_the_same(form, kappa):
-    plain, padded, memory = make(form), make(form, rows=ROWS), initial_memory(D, kappa, 1)
-    one, other = train(plain, memory, SHORT), train(padded, memory, SHORT)
+    plain, filled, memory = make(form), make(form, rows=ROWS), initial_memory(D, kappa, 1)
+    one, other = solve(plain, memory, **SHORT), solve(filled, memory, **SHORT)
     np.testing.assert_allclose(one.loss, other.loss, rtol=1e-5)
     np.testing.assert_allclose(one.accuracy, other.accuracy, atol=1e-6)
-    found, again = measure(plain, one.memory), measure(padded, one.memory)
+    found, again = measure(plain, one.memory), measure(filled, one.memory)
     assert found.violations == again.violations and found.margin == pytest.approx(again.margin, rel=1e-5)
-    first, second = scores(plain, one.memory), scores(padded, one.memory)
+    first, second = scores(plain, one.memory), scores(filled, one.memory)
     assert first.counts.sum() == second.counts.sum() and np.abs(first.counts - second.counts).sum() <= 2
     assert second.first.rival == pytest.approx(first.first.rival, rel=1e-5) and len(second.first.others) == P - 1
 
@@ -61,9 +67,9 @@ def test_scores_of_different_sizes_come_from_one_program():
 def test_problems_of_different_sizes_train_as_one_batch(form):
     sizes = ((1, 30), (2, 40), (3, 48))
     memories = [initial_memory(D, 1.0, seed) for seed, _ in sizes]
-    together = train_batch([make(form, seed, p, ROWS) for seed, p in sizes], memories, SHORT)
+    together = solve_batch([make(form, seed, p, ROWS) for seed, p in sizes], memories, **SHORT)
     for (seed, p), memory, solution in zip(sizes, memories, together):
-        alone = train(make(form, seed, p), memory, SHORT)
+        alone = solve(make(form, seed, p), memory, **SHORT)
         np.testing.assert_allclose(solution.loss, alone.loss, rtol=1e-5)
 
 
@@ -74,7 +80,7 @@ def test_a_proof_is_about_the_associations_alone():
 
 def test_fewer_rows_than_associations_are_refused():
     for form in ("original", "stored"):
-        with pytest.raises(ValueError, match="rows is 29, but must be a whole number of at least 30"):
+        with pytest.raises(ValueError, match="p is 30, but must be a whole number of at least 2 and at most 29"):
             make(form, rows=29)
 
 
@@ -87,3 +93,35 @@ def test_few_programs_serve_many_sizes_on_an_accelerator_and_none_is_padded_on_a
     for problem in ("original", "decoupled"):
         assert {padded_rows(Spec(problem, 50, p), "gpu") for p in range(190, 420, 10)} == {512}
     assert padded_rows(Spec("original", 1024, 60_000), "gpu") is None
+
+
+@pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
+def test_padding_is_no_rival_in_a_proof(form, tmp_path):
+    """p = 40 at d = 20 is storable by far; with padding among the rivals it would be 'not storable'."""
+    make_one = original if form == "original" else partial(decoupled, hold=form)
+    filled, plain = padded(make_one(Stream(0, 20), 64), 40), make_one(Stream(0, 20), 40)
+    verdict = decide(filled)
+    assert verdict.verdict == "storable"
+    for name in ("inputs", "outputs", "targets"):
+        assert np.array_equal(getattr(filled.arrays(), name), getattr(plain.arrays(), name))
+    write_proof(tmp_path / "proof.npz", filled.arrays(), verdict)
+    assert check_proof(tmp_path / "proof.npz", plain.arrays()).valid
+
+
+@pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
+def test_padding_has_no_score(form):
+    memory = initial_memory(D, 1.0, 1)
+    plain, filled = single_scores(make(form), memory, 7), single_scores(make(form, rows=ROWS), memory, 7)
+    assert filled.others.shape == (P - 1,) and np.isfinite(filled.others).all()
+    np.testing.assert_allclose(filled.others, plain.others, rtol=1e-5, atol=1e-6)
+    assert filled.target == pytest.approx(plain.target, rel=1e-5)
+    with pytest.raises(ValueError, match=f"row is {P}, but must be a whole number of at least 0 and at most {P - 1}"):
+        single_scores(make(form, rows=ROWS), memory, P)
+    everything = make(form, rows=ROWS).scores(jnp.ones((1, D)), jnp.asarray([0]))
+    assert (np.asarray(everything)[0, P:] == -np.inf).all()
+
+
+def test_only_problems_that_pair_inputs_with_outputs_are_filled_up():
+    other = facts(np.eye(4), np.eye(4), [1, 0, 3, 2])
+    with pytest.raises(ValueError, match="problem is 'one with other targets', but must be"):
+        padded(other, 3)

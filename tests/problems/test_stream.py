@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from loadstone.problems.counters import stream_key
 from loadstone.problems.decoupled import decoupled
-from loadstone.problems.embeddings import LAWS, vectors
+from loadstone.problems.embeddings import vectors
 from loadstone.problems.instance import write_instance
+from loadstone.problems.laws.registry import LAWS
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 
@@ -28,8 +29,8 @@ def test_an_instance_is_the_prefix_of_every_larger_one(law, d, p, more, seed):
     stream = Stream(seed, d, law)
     assert same_bits(stream.inputs(p), stream.inputs(p + more)[:p])
     assert same_bits(stream.outputs(p), stream.outputs(p + more)[:p])
-    assert same_bits(stream.own_targets(p), stream.own_targets(p + more)[:p])
-    small, large = stream.own_outputs(0, p, p), stream.own_outputs(0, p + more, p + more)
+    assert same_bits(stream.decoupled_targets(p), stream.decoupled_targets(p + more)[:p])
+    small, large = stream.decoupled_outputs(0, p, p), stream.decoupled_outputs(0, p + more, p + more)
     assert same_bits(small, large[:p, :, :p])
 
 
@@ -47,11 +48,11 @@ def test_vectors_do_not_depend_on_which_rows_are_made_with_them(law):
 @pytest.mark.parametrize("law", LAWS)
 def test_block_sizes_do_not_matter(law):
     stream, p = Stream(4, 7, law), 23
-    whole = np.asarray(stream.own_outputs(0, p, p))
+    whole = np.asarray(stream.decoupled_outputs(0, p, p))
     for rows in (1, 2, 5, 23):
-        blocks = [stream.own_outputs(first, min(rows, p - first), p) for first in range(0, p, rows)]
+        blocks = [stream.decoupled_outputs(first, min(rows, p - first), p) for first in range(0, p, rows)]
         assert same_bits(jnp.concatenate(blocks), whole)
-    assert same_bits(whole[np.arange(p), :, np.arange(p)], stream.own_targets(p))
+    assert same_bits(whole[np.arange(p), :, np.arange(p)], stream.decoupled_targets(p))
 
 
 def test_problems_hold_the_vectors_of_the_stream():
@@ -63,7 +64,7 @@ def test_problems_hold_the_vectors_of_the_stream():
 
 def test_known_numbers():
     """These values may never change: records and proofs name instances by their seed."""
-    inputs, own = Stream(0, 3).inputs(2), Stream(7, 3, "sphere").own_outputs(1, 1, 2)
+    inputs, own = Stream(0, 3).inputs(2), Stream(7, 3, "sphere").decoupled_outputs(1, 1, 2)
     assert np.asarray(inputs).tobytes().hex() == "58c2a2be84f5343f27ad25bf20d0573f6aaada3f2f6297bf"
     assert np.asarray(own).tobytes().hex() == "bbdf043e5c3b7abe5124aebfc9daa83f7d33883f68388c3f"
 
@@ -81,7 +82,7 @@ def test_instance_files_hold_the_stream_and_are_equal_bytes(tmp_path, kind, shap
         if kind == "original":
             assert same_bits(file["outputs"], stream.outputs(8))
         else:
-            assert same_bits(file["outputs"].transpose(0, 2, 1), stream.own_outputs(0, 8, 8))
+            assert same_bits(file["outputs"].transpose(0, 2, 1), stream.decoupled_outputs(0, 8, 8))
 
 
 @pytest.mark.parametrize("fields", [(-1, 3, "gaussian"), (0, 0, "gaussian"), (0, 3, "cauchy"), (0, 2.5, "sphere")])

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.accuracy import measure
-from loadstone.memories.memory import Factored, Full, initial_memory
+from loadstone.memories.families import initial_memory
+from loadstone.memories.full import Full
+from loadstone.memories.low_rank import LowRank
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
-from loadstone.solvers.gradient import Protocol, train, train_batch
+from loadstone.solvers.gradient import Paper
+from loadstone.solvers.loop import advance_one
 from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve, solve_batch
 from loadstone.theory.load import nearest_associations
 
 
@@ -55,23 +59,23 @@ def tiny():
 
 def test_full_memory_against_numpy_adam():
     problem, inputs, outputs = tiny()
-    memory, protocol = initial_memory(6, 1.0, 2), Protocol(steps=40, warmup=7, stop="none")
+    memory, protocol = initial_memory(6, 1.0, 2), Paper(steps=40, warmup=7)
 
     def gradient_of(parameters):
         loss, error = loss_and_error(parameters[0], inputs, outputs)
         return loss, [error.T @ inputs]
 
     (weights,), losses = numpy_adam([np.asarray(memory.weights, np.float64)], gradient_of, protocol)
-    solution = train(problem, memory, protocol)
-    assert solution.status == Status.STEP_LIMIT and solution.steps == 40
+    solution = solve(problem, memory, protocol, "none")
+    assert solution.status == Status.SCHEDULE_ENDED and solution.steps == 40
     np.testing.assert_allclose(solution.loss, losses, rtol=2e-5)
     np.testing.assert_allclose(solution.memory.weights, weights, atol=2e-5)
 
 
 def test_factored_memory_against_numpy_adam():
     problem, inputs, outputs = tiny()
-    memory, protocol = initial_memory(6, 0.5, 2), Protocol(steps=40, warmup=0, stop="none")
-    assert isinstance(memory, Factored) and memory.left.shape == (6, 3)
+    memory, protocol = initial_memory(6, 0.5, 2), Paper(steps=40, warmup=0)
+    assert isinstance(memory, LowRank) and memory.left.shape == (6, 3)
 
     def gradient_of(parameters):
         left, right = parameters
@@ -80,7 +84,7 @@ def test_factored_memory_against_numpy_adam():
 
     start = [np.asarray(memory.left, np.float64), np.asarray(memory.right, np.float64)]
     (left, right), losses = numpy_adam(start, gradient_of, protocol)
-    solution = train(problem, memory, protocol)
+    solution = solve(problem, memory, protocol, "none")
     np.testing.assert_allclose(solution.loss, losses, rtol=1e-4)
     np.testing.assert_allclose(solution.memory.matrix(), left @ right.T, atol=1e-4)
 
@@ -94,20 +98,20 @@ def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
     p = nearest_associations(load, 50)
     problems = [make(Stream(seed, 50), p) for seed in range(seeds)]
     memories = [initial_memory(50, 1.0, seed) for seed in range(seeds)]
-    solutions = train_batch(problems, memories)
+    solutions = solve_batch(problems, memories)
     accuracies = [measure(problem, solution.memory).accuracy for problem, solution in zip(problems, solutions)]
     if all_stored:
         assert accuracies == [1.0] * seeds
         assert all(solution.status == Status.STOPPED for solution in solutions)
     else:
         assert max(accuracies) < 0.9
-        assert all(solution.status == Status.STEP_LIMIT and solution.steps == 512 for solution in solutions)
+        assert all(solution.status == Status.SCHEDULE_ENDED and solution.steps == 512 for solution in solutions)
 
 
 def test_half_rank_trains():
     p = nearest_associations(0.4, 50)
     problem = original(Stream(0, 50), p)
-    solution = train(problem, initial_memory(50, 0.5, 0))
+    solution = solve(problem, initial_memory(50, 0.5, 0))
     assert solution.memory.rank == 25
     assert np.linalg.matrix_rank(np.asarray(solution.memory.matrix(), np.float64), tol=1e-5) == 25
     assert measure(problem, solution.memory).accuracy == 1.0
@@ -116,9 +120,9 @@ def test_half_rank_trains():
 def test_a_batch_trains_as_its_members_do_alone():
     problems = [original(Stream(seed, 20), 60) for seed in range(3)]
     memories = [initial_memory(20, 1.0, seed) for seed in range(3)]
-    together = train_batch(problems, memories)
+    together = solve_batch(problems, memories)
     for problem, memory, solution in zip(problems, memories, together):
-        alone = train(problem, memory)
+        alone = solve(problem, memory)
         assert (alone.steps, alone.status) == (solution.steps, solution.status)
         np.testing.assert_allclose(alone.memory.weights, solution.memory.weights, atol=1e-5)
         np.testing.assert_allclose(alone.loss, solution.loss, rtol=1e-5)
@@ -126,8 +130,8 @@ def test_a_batch_trains_as_its_members_do_alone():
 
 def test_stop_rules():
     problem, memory = original(Stream(1, 30), 110), initial_memory(30, 1.0, 1)
-    solutions = {stop: train(problem, memory, Protocol(stop=stop)) for stop in ("paper", "exact", "none")}
-    assert solutions["none"].steps == 512 and solutions["none"].status == Status.STEP_LIMIT
+    solutions = {stop: solve(problem, memory, stop=stop) for stop in ("paper", "exact", "none")}
+    assert solutions["none"].steps == 512 and solutions["none"].status == Status.SCHEDULE_ENDED
     exact = solutions["exact"]
     assert exact.status == Status.STOPPED and exact.accuracy[-1] == 1 and (exact.accuracy[:-1] < 1).all()
     paper = solutions["paper"]
@@ -140,7 +144,7 @@ def test_stop_rules():
 def test_paper_stops_before_exact_when_one_in_a_thousand_is_missing():
     p = 1500
     problem, memory = original(Stream(0, 150), p), initial_memory(150, 1.0, 0)
-    paper, exact = (train(problem, memory, Protocol(stop=stop)) for stop in ("paper", "exact"))
+    paper, exact = (solve(problem, memory, stop=stop) for stop in ("paper", "exact"))
     assert paper.steps <= exact.steps
     assert measure(problem, paper.memory).violations <= p // 1000
     assert measure(problem, exact.memory).violations == 0
@@ -148,7 +152,7 @@ def test_paper_stops_before_exact_when_one_in_a_thousand_is_missing():
 
 def test_a_run_that_meets_infinities_is_diverged_and_nothing_else():
     problem = original(Stream(0, 10), 20)
-    solution = train(problem, initial_memory(10, 1.0, 0), Protocol(learning_rate=1e38, steps=20, warmup=0, stop="none"))
+    solution = solve(problem, initial_memory(10, 1.0, 0), Paper(1e38, steps=20, warmup=0), "none")
     assert solution.status == Status.DIVERGED
     assert 0 < solution.steps < 20
     assert len(solution.loss) == solution.steps + 1 and not np.isfinite(solution.loss[-1])
@@ -158,17 +162,17 @@ def test_a_run_that_meets_infinities_is_diverged_and_nothing_else():
 def test_a_diverged_member_does_not_stop_its_batch():
     problem = original(Stream(0, 10), 15)
     broken = Full(jnp.full((10, 10), jnp.nan))
-    first, second = train_batch([problem, problem], [broken, initial_memory(10, 1.0, 0)])
+    first, second = solve_batch([problem, problem], [broken, initial_memory(10, 1.0, 0)])
     assert (first.status, first.steps) == (Status.DIVERGED, 0)
     assert second.status == Status.STOPPED
 
 
 def test_progress_is_heard():
     heard = []
-    train(original(Stream(0, 10), 60), initial_memory(10, 1.0, 0), Protocol(steps=64, stop="none"),
-          lambda step, loss, accuracy: heard.append((step, loss, accuracy)))  # fmt: skip
+    solve(original(Stream(0, 10), 60), initial_memory(10, 1.0, 0), Paper(steps=64), "none",
+          progress=lambda step, loss, accuracy: heard.append((step, loss, accuracy)))  # fmt: skip
     assert [step for step, _, _ in heard] == sorted(step for step, _, _ in heard)
-    assert heard[-1][0] == 64 and len(heard) > 4
+    assert heard[-1][0] == 65 and len(heard) > 4
     assert all(np.isfinite(loss) and 0 <= accuracy <= 1 for _, loss, accuracy in heard)
 
 
@@ -176,7 +180,7 @@ def test_progress_is_heard():
 def test_training_in_lower_precision_is_measured_in_float32(precision):
     p = nearest_associations(0.5, 40)
     problem = original(Stream(0, 40), p)
-    solution = train(problem, initial_memory(40, 1.0, 0), Protocol(precision=precision))
+    solution = solve(problem, initial_memory(40, 1.0, 0), precision=precision)
     measurement = measure(problem, solution.memory)
     assert solution.memory.weights.dtype == jnp.float32
     scores = np.asarray(problem.inputs) @ np.asarray(solution.memory.weights).T @ np.asarray(problem.outputs).T
@@ -184,22 +188,25 @@ def test_training_in_lower_precision_is_measured_in_float32(precision):
 
 
 def test_the_whole_loop_is_one_program():
-    from loadstone.solvers import gradient as training
-
     problem, memory = original(Stream(0, 7), 11), initial_memory(7, 1.0, 0)
-    before = training._advance._cache_size()
-    train(problem, memory, Protocol(steps=33, stop="none"))
-    train(original(Stream(1, 7), 11), memory, Protocol(steps=33, stop="none"))
-    assert training._advance._cache_size() == before + 1
+    before = advance_one._cache_size()
+    solve(problem, memory, Paper(steps=33), "none")
+    solve(original(Stream(1, 7), 11), memory, Paper(steps=33), "none")
+    assert advance_one._cache_size() == before + 1
 
 
 @pytest.mark.parametrize(
-    "fields", [{"learning_rate": 0}, {"learning_rate": float("nan")}, {"steps": 0}, {"warmup": -1}, {"warmup": 512},
-               {"stop": "soon"}, {"precision": "int8"}],
-)  # fmt: skip
+    "fields", [{"learning_rate": 0}, {"learning_rate": float("nan")}, {"steps": 0}, {"warmup": -1}, {"warmup": 512}]
+)
 def test_bad_protocols(fields):
     with pytest.raises(ValueError, match=f"{next(iter(fields))} is .* but must be"):
-        Protocol(**fields)
+        Paper(**fields)
+
+
+@pytest.mark.parametrize("words", [{"stop": "soon"}, {"precision": "int8"}, {"solver": "adm"}])
+def test_bad_words(words):
+    with pytest.raises(ValueError, match=f"{next(iter(words))} is .* but must be one of"):
+        solve(original(Stream(0, 4), 6), **words)
 
 
 def test_initial_scales():
@@ -221,7 +228,7 @@ def test_bad_rank_fraction(kappa):
 def test_facts_of_a_user_train():
     random = np.random.default_rng(0)
     problem = facts(random.standard_normal((20, 12)), random.standard_normal((8, 12)), np.arange(20) % 8)
-    solution = train(problem, initial_memory(12, 1.0, 0), Protocol(stop="exact"))
+    solution = solve(problem, initial_memory(12, 1.0, 0), stop="exact")
     assert solution.status == Status.STOPPED and measure(problem, solution.memory).violations == 0
     assert jax.numpy.isfinite(solution.memory.weights).all()
 
@@ -231,7 +238,7 @@ def test_float16_changes_no_verdict_but_those_within_its_rounding(load):
     p = nearest_associations(load, 40)
     problem, start = original(Stream(2, 40), p), initial_memory(40, 1.0, 2)
     single, half = (
-        train(problem, start, Protocol(stop="none", precision=name)).memory for name in ("float32", "float16")
+        solve(problem, start, stop="none", precision=name).memory for name in ("float32", "float16")
     )
     queries = single.queries(problem.inputs)
     exact_pass, rounded_pass = (problem.recall(queries, name) for name in ("float32", "float16"))

@@ -109,7 +109,8 @@ def facts(
         raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
     targets = np.arange(n) if targets is None else _targets(targets, n, m)
     given = Arrays(inputs, outputs, targets)
-    single = [part.astype(np.float64 if jax.config.jax_enable_x64 else np.float32) for part in (inputs, outputs)]
+    with np.errstate(over="ignore"):  # what is too large is refused below
+        single = [part.astype(np.float64 if jax.config.jax_enable_x64 else np.float32) for part in (inputs, outputs)]
     for name, part in zip(("inputs", "outputs"), single):
         if not np.isfinite(part).all():
             raise refuse(name, "beyond 3.4e38 in size", "within the range of float32: divide all of them by one number")

@@ -284,7 +284,7 @@ using Out = ffi::ResultBuffer<ffi::F32>;
 // Operands may have leading dimensions, the same for all: problems of equal shape that are passed together. Whoever
 // calls this is not trusted: every size is checked against every other, and every target against the outputs.
 static ffi::Error check(const In& inputs, const In* weights, const In& outputs, const Places& targets,
-                        const std::vector<Out*>& rows, const Out& slope, const Out* gradient) {
+                        const std::vector<Out*>& rows, Out& slope, Out* gradient) {
   const auto shape = inputs.dimensions(), others = outputs.dimensions(), places = targets.dimensions();
   const size_t rank = shape.size();
   auto wrong = [](const char* what) { return ffi::Error(ffi::ErrorCode::kInvalidArgument, what); };
@@ -297,7 +297,7 @@ static ffi::Error check(const In& inputs, const In* weights, const In& outputs, 
   if (places[rank - 2] != n) return wrong("there must be one target for each input");
   if (n < 1 || m < 1 || d < 1) return wrong("inputs and outputs must not be empty");
   const int64_t count = inputs.element_count() / (n * d);
-  for (const Out* row : rows)
+  for (Out* row : rows)
     if (static_cast<int64_t>((*row)->element_count()) != count * n) return wrong("a result must have a number for each input");
   if (static_cast<int64_t>(slope->element_count()) != count * n * d) return wrong("there must be a slope for each input");
   if (weights) {

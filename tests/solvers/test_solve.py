@@ -1,0 +1,139 @@
+"""The door to all solvers: names, limits, statuses, defaults."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import loadstone
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import initial_memory
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import OPTIMISERS, Paper
+from loadstone.solvers.hebbian import hebbian
+from loadstone.solvers.registry import SOLVERS, parameter_names, solver_of
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.solver import Iterative
+from loadstone.solvers.stop import Limits, met
+
+EASY, HARD = original(Stream(0, 12), 14), original(Stream(0, 6), 40)
+
+
+def test_a_problem_is_all_that_is_needed():
+    solution = loadstone.train(EASY)
+    assert solution.status == Status.STOPPED and measure(EASY, solution.memory).violations == 0
+    assert solution.problem == "original, outputs shared"
+    same = solve(EASY, initial_memory(12, 1.0, 0), Paper())
+    np.testing.assert_array_equal(solution.memory.weights, same.memory.weights)
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_every_optimiser_lowers_the_loss(name):
+    solution = solve(EASY, solver=solver_of(name, {"learning_rate": 0.02}), stop="none", limits=Limits(passes=40))
+    assert solution.passes == 40 == len(solution.loss) and solution.status == Status.OUT_OF_PASSES
+    assert solution.loss[-1] < solution.loss[0]
+
+
+def test_a_transformation_of_optax_is_a_solver():
+    chain = optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.5, momentum=0.9))
+    solution = solve(EASY, solver=chain, stop="exact")
+    assert solution.status == Status.STOPPED and measure(EASY, solution.memory).violations == 0
+
+
+def test_sgd_against_numpy():
+    """Five steps of plain gradient descent in float64."""
+    memory = initial_memory(12, 1.0, 0)
+    solution = solve(EASY, memory, "sgd:0.3", "none", Limits(passes=6))
+    inputs, outputs = (np.asarray(part, np.float64) for part in (EASY.inputs, EASY.outputs))
+    weights, losses = np.asarray(memory.weights, np.float64), []
+    for _ in range(6):
+        scores = inputs @ weights.T @ outputs.T
+        weight = np.exp(scores - scores.max(1, keepdims=True))
+        weight /= weight.sum(1, keepdims=True)
+        losses.append(-np.log(np.diag(weight)).mean())
+        last, weights = weights, weights - 0.3 * (weight @ outputs - outputs).T @ inputs / len(inputs)
+    np.testing.assert_allclose(solution.loss, losses, rtol=1e-5)
+    np.testing.assert_allclose(solution.memory.weights, last, atol=1e-5)
+
+
+def test_limits_end_a_search():
+    assert solve(HARD, solver="sgd", limits=Limits(passes=7)).passes == 7
+    by_clock = solve(HARD, solver="sgd", stop="exact", limits=Limits(passes=10**6, seconds=0.2))
+    assert by_clock.status == Status.OUT_OF_TIME and 1 <= by_clock.passes < 10**6
+    assert np.isfinite(by_clock.loss).all() and len(by_clock.loss) == by_clock.passes
+    # A limit beyond the end of the schedule changes nothing; one before it says that it was the limit.
+    assert solve(HARD, limits=Limits(passes=600)).status == Status.SCHEDULE_ENDED
+    cut = solve(HARD, limits=Limits(passes=100))
+    assert cut.status == Status.OUT_OF_PASSES and cut.steps == 99
+    for bad in ({"passes": 0}, {"seconds": 0.0}, {"seconds": float("nan")}, {"passes": 1.5}):
+        with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
+            Limits(**bad)
+
+
+@dataclass(frozen=True)
+class Resting(Iterative):
+    """Moves nothing, and knows it: a search that is at its minimum from the third pass on."""
+
+    def start(self, parameters):
+        return jnp.int32(0)
+
+    def move(self, parameters, loss, gradient, state):
+        return parameters, state + 1
+
+    def minimum(self, state):
+        return state >= 2
+
+
+def test_a_solver_may_say_that_nothing_more_can_be_gained():
+    solution = solve(HARD, solver=Resting())
+    assert solution.status == Status.MINIMUM and solution.passes == 3
+    # What is stored counts more than the minimum that it was found at.
+    stored = solve(EASY, solve(EASY, stop="exact").memory, Resting(), "exact")
+    assert stored.status == Status.STOPPED and stored.passes == 1
+
+
+def test_closed_forms_take_no_pass():
+    found = solve_batch([EASY, EASY], [None, None], "hebbian")
+    np.testing.assert_array_equal(found[1].memory.weights, hebbian(EASY).weights)
+    assert [one.status for one in found] == [Status.CLOSED_FORM] * 2 and found[0].passes == found[0].steps == 0
+    memory = initial_memory(12, 0.5, 3)
+    assert solve(EASY, memory, "initial").memory is memory
+
+
+def test_hebbian_terms_are_weighed_by_their_shares():
+    shares = np.linspace(1, 3, 14)
+    weighted = hebbian(EASY.weighted(shares)).weights
+    terms = np.einsum("n,ni,nj->ij", shares / shares.mean(), EASY.outputs, EASY.inputs) / 12
+    np.testing.assert_allclose(weighted, terms, atol=1e-5)
+
+
+@pytest.mark.parametrize("rule, violations, n, expected", [
+    ("paper", 1, 1000, True), ("paper", 1, 999, False), ("paper", 2, 1999, False), ("paper", 2, 2000, True),
+    ("paper", 0, 10, True), ("exact", 0, 5000, True), ("exact", 1, 5000, False), ("none", 0, 10, False),
+])  # fmt: skip
+def test_stop_rules_count_whole_associations(rule, violations, n, expected):
+    assert bool(met(rule, violations, n)) is expected
+
+
+def test_names_with_parameters():
+    assert solver_of("paper:0.1,100") == Paper(0.1, 100) == solver_of("paper:learning_rate=0.1,steps=100")
+    assert solver_of("paper:steps=100,warmup=0") == Paper(steps=100, warmup=0)
+    assert solver_of("sgd", {"learning_rate": 0.5}).learning_rate == 0.5
+    assert solver_of("sgd:0.5") == solver_of("sgd", {"learning_rate": 0.5}) != solver_of("adam:0.5")
+    assert {"learning_rate", "steps", "warmup"} == set(parameter_names())
+    for bad in ("", "sgd:1,2", "paper:rate=1", "hebbian:1", 7):
+        with pytest.raises(ValueError, match="but must be"):
+            solver_of(bad)
+    assert set(OPTIMISERS) < set(SOLVERS)
+
+
+def test_precision_reaches_the_products():
+    """Half precision changes the path in its fourth digit; if it were ignored, both paths would be the same bits."""
+    thirty = {"stop": "none", "limits": Limits(passes=30)}
+    single, half = (solve(HARD, precision=name, **thirty) for name in ("float32", "float16"))
+    assert not np.array_equal(single.memory.weights, half.memory.weights)
+    np.testing.assert_allclose(half.loss, single.loss, rtol=2e-2)
