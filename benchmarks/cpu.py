@@ -53,19 +53,20 @@ def ours(case: str):
     import jax
     import jax.numpy as jnp
 
-    from loadstone.solvers import gradient as training
+    from loadstone.solvers.gradient import Paper
+    from loadstone.solvers.loop import Plan, advance_batch, advance_one, begun, stacked
 
     problem, d, load, seeds, steps = CASES[case]
     problems, memories = instances(problem, d, load, seeds)
-    protocol = training.Protocol(stop="none")
-    states = [training._initial(memory, protocol) for memory in memories]
+    plan = Plan(Paper(), "none", "float32", Paper().schedule(), True)
+    states = [begun(memory, plan) for memory in memories]
     if seeds == 1:
-        advance, stacked, start = training._advance, problems[0], states[0]
+        advance, together, start = advance_one, problems[0], states[0]
     else:
-        advance, stacked, start = training._advance_batch, training._stack(problems), training._stack(states)
+        advance, together, start = advance_batch, stacked(problems), stacked(states)
 
     def round_of_steps() -> None:
-        jax.block_until_ready(advance(stacked, start, jnp.int32(steps), protocol))
+        jax.block_until_ready(advance(together, start, jnp.int32(steps), plan))
 
     return round_of_steps
 
@@ -142,7 +143,7 @@ def peak_memory(d: int, p: int) -> float:
     code = (
         "import resource, loadstone;"
         f"problem = loadstone.original(loadstone.Stream(0, {d}), {p});"
-        f"loadstone.train(problem, loadstone.initial_memory({d}, 1.0, 0), loadstone.Protocol(steps=3, warmup=0));"
+        f"loadstone.train(problem, loadstone.initial_memory({d}, 1.0, 0), loadstone.Paper(steps=3, warmup=0));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)

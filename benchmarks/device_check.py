@@ -20,13 +20,13 @@ def digest(*arrays) -> str:
 
 
 def instances() -> dict[str, str]:
-    """Digests of inputs, shared outputs and own outputs, for each law."""
+    """Digests of inputs, shared and decoupled outputs, for each law."""
     found = {}
     for law in ("gaussian", "sphere", "rademacher"):
         for d, p in ((1, 9), (50, 300), (101, 1000)):
             stream = loadstone.Stream(seed=12345, d=d, law=law)
             found[f"{law} d={d} p={p}"] = digest(
-                stream.inputs(p), stream.outputs(p), stream.own_targets(p), stream.own_outputs(3, 5, p)
+                stream.inputs(p), stream.outputs(p), stream.decoupled_targets(p), stream.decoupled_outputs(3, 5, p)
             )
     return found
 
@@ -43,7 +43,7 @@ def main() -> None:
         problem = make(loadstone.Stream(0, 50), 306)
         solution = loadstone.train(problem, loadstone.initial_memory(50, 1.0, 0))
         measured = loadstone.measure(problem, solution.memory)
-        report[problem.form] = {"steps": solution.steps, "status": solution.status, **vars(measured)}
+        report[problem.description] = {"steps": solution.steps, "status": solution.status, **vars(measured)}
     print(json.dumps(report, indent=1))
 
 

@@ -25,13 +25,15 @@ import numpy as np
 
 from loadstone.compiling import compiled
 from loadstone.experiments.grid import associations
-from loadstone.memories.memory import initial_memory
+from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
-from loadstone.solvers.gradient import Protocol, _advance, _initial, automatic_precision
+from loadstone.solvers.gradient import Paper
+from loadstone.solvers.loop import Plan, advance_one, begun
+from loadstone.solvers.solve import automatic_precision
 
-#: name: problem, d, load, form, bytes of a stored output.
+#: name: problem, d, load, how outputs are held, bytes of a stored output.
 CASES = {
     "original, d = 500": ("original", 500, 0.7, "auto", 4),
     "original, d = 300": ("original", 300, 0.7, "auto", 4),
@@ -49,19 +51,17 @@ def seconds_of(work) -> float:
     return (time.perf_counter() - began) / STEPS
 
 
-def make(kind: str, d: int, p: int, form: str, size: int):
+def make(kind: str, d: int, p: int, hold: str, size: int):
     if kind == "original":
         return original(Stream(0, d), p)
-    return decoupled(Stream(0, d), p, form=form, dtype="float16" if size == 2 else "float32")
+    return decoupled(Stream(0, d), p, hold=hold, dtype="float16" if size == 2 else "float32")
 
 
 def ours(problem, d: int):
     """A round of steps of the compiled training loop, from the same start each time."""
-    protocol = Protocol(steps=10**6, warmup=32, stop="none", precision=automatic_precision())
-    start = _initial(initial_memory(d, 1.0, 0), protocol)
-    # A trace of a million entries would be copied in every round.
-    start = start._replace(loss=start.loss[: STEPS + 1], accuracy=start.accuracy[: STEPS + 1])
-    return lambda: jax.block_until_ready(_advance(problem, start, jnp.int32(STEPS), protocol))
+    plan = Plan(Paper(steps=10**6), "none", automatic_precision(), STEPS + 1, False)
+    start = begun(initial_memory(d, 1.0, 0), plan)
+    return lambda: jax.block_until_ready(advance_one(problem, start, jnp.int32(STEPS), plan))
 
 
 def ours_pass(problem, d: int):
@@ -89,20 +89,20 @@ def torch_sides(problem, kind: str, d: int) -> dict:
     else:
         parts = [torch.tensor(np.asarray(part), device=device) for part in problem.parts]
         outputs = torch.cat(parts).transpose(1, 2)
-    places = torch.arange(len(inputs), device=device)
+    targets = torch.arange(len(inputs), device=device)
     weights = torch.tensor(np.asarray(initial_memory(d, 1.0, 0).weights), device=device, requires_grad=True)
     optimiser = torch.optim.Adam([weights], lr=1e-2)
     half = torch.float16 if device == "cuda" else torch.bfloat16
-    own = kind == "decoupled"
+    decoupled_outputs = kind == "decoupled"
 
     def loss_of(weights):
-        with torch.autocast(device, dtype=half, enabled=not own):
+        with torch.autocast(device, dtype=half, enabled=not decoupled_outputs):
             queries = inputs @ weights.T
-            if own:
+            if decoupled_outputs:
                 scores = torch.bmm(outputs, queries[:, :, None].to(outputs.dtype))[:, :, 0].float()
             else:
                 scores = queries @ outputs.T
-        return F.cross_entropy(scores.float(), places)
+        return F.cross_entropy(scores.float(), targets)
 
     def round_of(function):
         def work():
@@ -143,12 +143,12 @@ def ceilings(small: bool) -> dict[str, float]:
 
 
 def compare(name: str, small: bool, ceiling: dict[str, float]) -> dict[str, object]:
-    kind, d, load, form, size = CASES[name]
+    kind, d, load, hold, size = CASES[name]
     d = 20 if small else d
     p = associations(load, d)
-    problem = make(kind, d, p, form, size)
+    problem = make(kind, d, p, hold, size)
     sides = {"ours": ours(problem, d), "our pass": ours_pass(problem, d)}
-    if form != "regenerated":
+    if hold != "regenerated":
         sides |= torch_sides(problem, kind, d)
     result: dict[str, object] = {"case": name, "p": p, "precision": automatic_precision()}
     for side, work in list(sides.items()):

@@ -23,7 +23,7 @@ def main() -> None:
         memories = [loadstone.initial_memory(D, 1.0, seed) for seed in range(SEEDS)]
         cells = []
         for warmup in WARMUPS:
-            solutions = loadstone.train_batch(problems, memories, loadstone.Protocol(warmup=warmup))
+            solutions = loadstone.solve_batch(problems, memories, loadstone.Paper(warmup=warmup))
             accuracies = [loadstone.measure(pr, s.memory).accuracy for pr, s in zip(problems, solutions)]
             error = statistics.stdev(accuracies) / SEEDS**0.5
             steps = statistics.fmean(solution.steps for solution in solutions)

@@ -1,0 +1,94 @@
+"""The skeletons of docs/extending.md, taken from the page as they stand, do what the page says."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.experiments.grid import grid
+from loadstone.experiments.result import perform
+from loadstone.experiments.spec import Spec
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import FAMILIES, initial_memory
+from loadstone.memories.files import load_memory, save_memory
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.laws.registry import LAWS
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.solvers.registry import SOLVERS
+from loadstone.solvers.solve import solve, solve_batch
+
+PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text()
+
+
+def skeleton(heading: str, folder: Path):
+    """The first block of Python under a heading, as a module in a file of its own."""
+    section = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)[1]
+    path = folder / f"{heading.split()[-1]}.py"
+    path.write_text(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1])
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def symmetric(tmp_path, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "symmetric", skeleton("A memory", tmp_path).Symmetric)
+
+
+def test_a_memory(symmetric, tmp_path, command):
+    problem = original(Stream(0, 14), 16)
+    solution = solve(problem, initial_memory(14, seed=1, family="symmetric"), stop="exact")
+    weights = np.asarray(solution.memory.matrix())
+    assert (weights == weights.T).all() and measure(problem, solution.memory).violations == 0
+    save_memory(tmp_path / "symmetric.safetensors", solution.memory)
+    loaded = load_memory(tmp_path / "symmetric.safetensors")
+    assert type(loaded) is type(solution.memory) and (np.asarray(loaded.half) == solution.memory.half).all()
+    together = solve_batch([problem, problem], [initial_memory(14, seed=s, family="symmetric") for s in (1, 2)])
+    assert len(together) == 2 and all(one.accuracy[-1] == 1 for one in together)
+
+    spec = Spec("original", 14, 16, family="symmetric")
+    (record,) = perform([spec])
+    assert record.spec["family"] == "symmetric" and record.result["accuracy"] == 1
+    assert Spec.from_identity(record.spec) == spec != Spec("original", 14, 16)
+    with pytest.raises(ValueError, match="kappa is 0.5, but must be 1 for the family 'symmetric'"):
+        Spec("original", 14, 16, kappa=0.5, family="symmetric")
+    done = command("train", "--d", 14, "--p", 16, "--family", "symmetric", "--json")
+    assert done.returncode == 0 and '"family": "symmetric"' in done.stdout
+
+
+def test_a_solver(tmp_path, monkeypatch, command):
+    monkeypatch.setitem(SOLVERS, "heavy ball", skeleton("A solver", tmp_path).HeavyBall)
+    problem = original(Stream(0, 14), 20)
+    solution = solve(problem, solver="heavy ball:momentum=0.8", stop="exact")
+    assert solution.status == "stop rule met" and measure(problem, solution.memory).violations == 0
+    spec = Spec("original", 14, 20, solver="heavy ball", parameters={"momentum": 0.8}, stop="exact")
+    (record,) = perform([spec])
+    assert record.spec["solver"] == {"name": "heavy ball", "momentum": 0.8}
+    assert record.result["loss_trace"] == pytest.approx(solution.loss.tolist(), rel=1e-6)
+    assert Spec.from_identity(record.spec) == spec
+    done = command("train", "--d", 14, "--p", 20, "--solver", "heavy ball", "--learning-rate", 0.2, "--json")
+    assert done.returncode == 0 and '"solver": "heavy ball"' in done.stdout
+
+
+def test_a_law(tmp_path, monkeypatch, command):
+    monkeypatch.setitem(LAWS, "power law", skeleton("An embedding law", tmp_path).PowerLaw)
+    stream = Stream(0, 40, "power law:1.5")
+    assert stream == Stream(0, 40, "power law:exponent=1.5") and stream.law == "power law:exponent=1.5"
+    inputs = np.asarray(stream.inputs(4000), np.float64)
+    variance = np.arange(1, 41.0) ** -1.5
+    # A sample variance of 4000 normals scatters by sqrt(2 / 4000) = 2.2 %; the largest of 40 by four times that.
+    np.testing.assert_allclose(inputs.var(axis=0), 40 * variance / variance.sum(), rtol=0.09)
+    scaled = np.asarray(Stream(0, 40).inputs(50)) * np.sqrt(40 * variance / variance.sum())
+    np.testing.assert_allclose(stream.inputs(50), scaled, rtol=1e-5)
+    problem = decoupled(Stream(0, 10, "power law"), 8)
+    assert jnp.isfinite(problem.recall(problem.inputs).loss).all()
+    assert [spec.law for spec in grid(problem="original", d=8, p=6, law="power law:2")] == ["power law:exponent=2.0"]
+    with pytest.raises(ValueError, match="exponent is -1.0"):
+        Stream(0, 40, "power law:-1.0")
+    done = command("train", "--d", 14, "--p", 10, "--law", "power law:exponent=1.5", "--json")
+    assert done.returncode == 0 and '"law": "power law:exponent=1.5"' in done.stdout
