@@ -18,7 +18,7 @@ from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.passes import shared_cpu
 from loadstone.problems.problem import Problem
-from loadstone.problems.products import times
+from loadstone.problems.products import mapped, times
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve
 
@@ -130,6 +130,10 @@ def test_times_is_differentiated_in_its_own_precision(precision):
     np.testing.assert_allclose(value, (np.asarray(a) @ np.asarray(b) * np.asarray(c)).sum(), rtol=tolerance)
     np.testing.assert_allclose(for_a, c @ b.T, atol=tolerance)
     np.testing.assert_allclose(for_b, a.T @ c, atol=tolerance)
+    turned, gradients = jax.value_and_grad(lambda a, w: (mapped(a, w, precision) * c).sum(), (0, 1))(a, b.T)
+    np.testing.assert_allclose(turned, value, rtol=tolerance)
+    np.testing.assert_allclose(gradients[0], for_a, atol=tolerance)
+    np.testing.assert_allclose(gradients[1], for_b.T, atol=tolerance)
 
 
 def test_the_recall_is_for_counting_and_has_no_derivative():

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import times
+from loadstone.problems.products import mapped
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
@@ -27,7 +27,7 @@ class Full(Memory):
 
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
         check_dimension(self, inputs, self.weights.shape[-1])
-        return times(inputs, self.weights.T, precision)
+        return mapped(inputs, self.weights, precision)
 
     def matrix(self) -> Float[Array, "d d"]:
         return self.weights

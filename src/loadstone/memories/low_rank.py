@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from loadstone.arguments import rank_fraction
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import exact, times
+from loadstone.problems.products import exact, mapped, times
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["left", "right"], meta_fields=[])
@@ -34,7 +34,7 @@ class LowRank(Memory):
 
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
         check_dimension(self, inputs, self.right.shape[-2])
-        return times(times(inputs, self.right, precision), self.left.T, precision)
+        return mapped(times(inputs, self.right, precision), self.left, precision)
 
     def matrix(self) -> Float[Array, "d d"]:
         return exact(self.left, self.right.T)

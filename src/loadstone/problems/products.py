@@ -1,7 +1,7 @@
 """Matrix products in a stated precision, and how they are differentiated.
 
-`times` is what a memory makes its queries with; its derivatives are made in the same precision as itself. `product` is
-what the passes make their scores with.
+`times` and `mapped` are what a memory makes its queries with; their derivatives are made in the same precision as they
+are themselves. `product` is what the passes make their scores with.
 """
 
 from __future__ import annotations
@@ -41,6 +41,24 @@ def _times_backward(precision, operands, slope):
 
 
 times.defvjp(_times_forward, _times_backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2,))
+def mapped(a: Float[Array, "n b"], w: Float[Array, "c b"], precision: str = "float32") -> Float[Array, "n c"]:
+    """The rows of a mapped by w: a w^T, without a transposition of the gradient of w."""
+    return dense(a, w.T, precision)
+
+
+def _mapped_forward(a, w, precision):
+    return dense(a, w.T, precision), (a, w)
+
+
+def _mapped_backward(precision, operands, slope):
+    a, w = operands
+    return dense(slope, w, precision), crossed(slope, a, precision)
+
+
+mapped.defvjp(_mapped_forward, _mapped_backward)
 
 
 def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
