@@ -1,7 +1,7 @@
 """What annotations say of arrays is checked at every call while the tests run: kinds, shapes, and that sizes agree.
 
-Annotations without an array are left to mypy: many tests hand a wrong word or number to a public function on purpose,
-and what they want to see is the function's own sentence.
+Checked is what a function has accepted and returned: a wrong argument that it refuses in its own words makes no
+annotation untrue. Annotations without an array are left to mypy.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ def check_arrays_in(modules: Sequence[str]) -> None:
     install_import_hook(modules, CHECKED)
 
 
-def checked(function: Callable) -> Callable:
-    """jaxtyping calls this with an empty twin of a function, and then the twin before and after the function itself."""
-    hints = {name: hint if _holds_array(hint) else Any for name, hint in function.__annotations__.items()}
-    if all(hint is Any for hint in hints.values()):
-        return function
-    function.__annotations__ = hints
-    check = beartype(function, conf=BeartypeConf(is_pep484_tower=True))  # an int will do for a float
-    return _unless_pytree(check) if function.__name__ == "__init__" else check
+def checked(twin: Callable) -> Callable:
+    """jaxtyping asks this for two empty twins of a function, and calls one before the function, the other after it.
+
+    The first says nothing of the returned value and goes unchecked; the second has the arguments, too.
+    """
+    hints = {name: hint if _holds_array(hint) else Any for name, hint in twin.__annotations__.items()}
+    if twin.__annotations__.get("return", Any) is Any or all(hint is Any for hint in hints.values()):
+        return twin
+    twin.__annotations__ = hints
+    check = beartype(twin, conf=BeartypeConf(is_pep484_tower=True))  # an int will do for a float
+    return _unless_pytree(check) if twin.__name__ == "__init__" else check
 
 
 def _holds_array(hint: object) -> bool:
