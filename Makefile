@@ -10,6 +10,7 @@ reproduce: $(VENV)/package
 
 test: $(VENV)/test
 	$(RUN)/ruff check src tests benchmarks
+	$(RUN)/mypy
 	$(RUN)/python -m pytest
 
 bench: $(VENV)/bench

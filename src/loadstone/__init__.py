@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: The public names and where they live. They are imported on first use: the theory alone then starts without JAX.
 _HOMES = {
@@ -55,7 +55,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'loadstone' has no attribute {name!r}")
     return getattr(import_module(f"loadstone.{_HOME[name]}"), name)

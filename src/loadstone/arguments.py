@@ -17,9 +17,10 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
     allowed = f"a whole number of at least {least}{upper}"
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise refuse(name, value, allowed)
-    if value < least or (most is not None and value > most):
-        raise refuse(name, int(value), allowed)
-    return int(value)
+    number = int(value)
+    if number < least or (most is not None and number > most):
+        raise refuse(name, number, allowed)
+    return number
 
 
 def positive(name: str, value: object) -> float:
@@ -31,7 +32,7 @@ def positive(name: str, value: object) -> float:
 
 def rank_fraction(name: str, value: object) -> float:
     """`value` as a float in (0, 1], or a refusal."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value <= 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value <= 1:  # type: ignore[operator]
         raise refuse(name, value, "a number in (0, 1]")
     return float(value)
 

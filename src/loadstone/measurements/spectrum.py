@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
@@ -32,5 +32,5 @@ def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float
 
 
 @compiled
-def _matrix(memory: Memory):
+def _matrix(memory: Memory) -> Float[Array, "d d"]:
     return memory.matrix()

@@ -51,12 +51,12 @@ def fractions(name: str, value: ArrayLike) -> np.ndarray:
     return array
 
 
-def each(function: Callable[[float], float], *values: ArrayLike) -> np.ndarray | float:
+def each(function: Callable[..., float], *values: ArrayLike) -> np.ndarray | float:
     """`function` of every element (of broadcast arrays); a number for numbers."""
     return scalar(np.vectorize(function, otypes=[float])(*values))
 
 
-def scalar(array: np.ndarray) -> np.ndarray | float:
+def scalar(array: np.ndarray | float) -> np.ndarray | float:
     """A float where the arguments were numbers, an array where they were arrays."""
     return float(array) if np.ndim(array) == 0 else array
 

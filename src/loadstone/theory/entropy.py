@@ -157,7 +157,7 @@ def _finite_free_entropy(load: float, p: int, samples: int, seed: int) -> tuple[
     within = {"bounds": (0, 12), "method": "bounded", "options": {"xatol": 1e-4}}
     found = minimize_scalar(lambda y: functional(-np.expm1(-y)), **within)
     q = float(-np.expm1(-found.x))
-    return float(found.fun), q, load * _energetic(q, p, samples, seed).error
+    return float(found.fun), q, float(load * _energetic(q, p, samples, seed).error)
 
 
 def _of_two(q: float) -> float:

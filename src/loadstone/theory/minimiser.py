@@ -76,14 +76,15 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     p, d = int(whole_numbers("p", p, 2, MOST)), int(whole_numbers("d", d, 1, 10**9))
     groups = -(-int(whole_numbers("samples", samples, 8 * _GROUP, 10**7)) // _GROUP)
     seed = int(whole_numbers("seed", seed, 0, 2**32 - 1))
-    load, excess = load_of(p, d), p * mean_merged(p) / d**2 - 1
+    load, excess = float(load_of(p, d)), float(p * mean_merged(p) / d**2 - 1)
     if excess <= _ROUNDING:
         return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, 0.0, 0.0, 0.0, 0.0, STORABLE, (excess, excess))
     sample = _Sample(p, d, groups, seed)
     point, rows, slopes = _newton(sample, _coarse_root(_Sample(p, d, 1, seed)))
-    residuals = tuple(map(float, rows[:2] @ sample.weights))
+    first, second = rows[:2] @ sample.weights
+    residuals = float(first), float(second)
     if not max(map(abs, residuals)) < _TOLERANCE:
-        return Minimiser(p, d, load, *[np.nan] * 8, FAILED, residuals)
+        return Minimiser(p, d, load, *(np.nan,) * 8, FAILED, residuals)
     loss, norm, chi = float(rows[2] @ sample.weights), float(np.exp(point[0])), float(np.exp(point.sum()))
     low, accuracy, high = (_accuracy(p, np.exp(point[1] + step)) for step in (-_STEP, 0, _STEP))
 
@@ -92,7 +93,8 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     moved = -np.linalg.solve(slopes[:2], off[:2])
     recall = (high - low) / (2 * _STEP) * moved[1]
     influences = off[2] + slopes[2] @ moved, recall, norm * moved[0], chi * moved.sum(axis=0)
-    errors = [float(np.std(influence, ddof=1) / np.sqrt(groups)) for influence in influences]
+    of_loss, of_accuracy, of_norm, of_chi = (float(np.std(one, ddof=1) / np.sqrt(groups)) for one in influences)
+    errors = of_loss, of_accuracy, of_norm, of_chi
     return Minimiser(p, d, load, loss, accuracy, norm, chi, *errors, ABOVE, residuals)
 
 

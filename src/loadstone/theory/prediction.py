@@ -88,23 +88,25 @@ def least_dimension(p: int, kappa: float = 1.0) -> int:
 
 
 def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tuple[int, int, str | None]:
-    if d is None and p is None:
-        raise ValueError("The size is not settled: give a dimension d, a number of associations p, or both.")
     if d is not None and p is not None and load is not None:
         raise ValueError("The size is settled twice: give at most two of d, p and load.")
     d = None if d is None else whole("d", d, 1, MOST_DIMENSION)
     p = None if p is None else whole("p", p, 2, MOST)
-    if load is not None:
-        load = positive("load", load)
-        d, p = (nearest_dimension(load, p), p) if d is None else (d, nearest_associations(load, d))
+    load = None if load is None else positive("load", load)
+    if d is not None and p is not None:
+        return d, p, None
+    if d is not None:
+        if load is None:
+            return d, max(2, math.floor(capacity_associations(d, kappa) + 1e-9)), "p"
+        p = nearest_associations(load, d)
         if p < 2:
             raise refuse("load", load, f"large enough for two associations at d = {d}")
-        return whole("d", d, 1, MOST_DIMENSION), whole("p", p, 2, MOST), None
-    if p is None:
-        return d, max(2, math.floor(capacity_associations(d, kappa) + 1e-9)), "p"
-    if d is None:
+        return d, whole("p", p, 2, MOST), None
+    if p is not None:
+        if load is not None:
+            return whole("d", nearest_dimension(load, p), 1, MOST_DIMENSION), p, None
         least = least_dimension(p, kappa)
         if least > MOST_DIMENSION:
             raise refuse("p", p, f"small enough to fit at kappa = {kappa:g} in d = {MOST_DIMENSION:g}")
         return least, p, "d"
-    return d, p, None
+    raise ValueError("The size is not settled: give a dimension d, a number of associations p, or both.")

@@ -16,18 +16,22 @@ from numpy.typing import ArrayLike
 from loadstone.arguments import rank_fraction, refuse, whole
 from loadstone.theory.checks import at_least, plain, scalar
 
+#: NumPy makes a number of an array without axes as soon as it computes with it.
+Numbers = np.ndarray | float
+ComplexNumbers = np.ndarray | complex
+
 
 @dataclass(frozen=True)
 class QuarterCircle:
     """rho(s) = sqrt(4 - s^2) / pi on [0, 2]. With s = 2 sin(theta) the mass up to s is (2 theta + sin 2 theta) / pi."""
 
-    def density(self, s: np.ndarray) -> np.ndarray:
+    def density(self, s: Numbers) -> Numbers:
         return np.sqrt((2 - s) * (2 + s)) / np.pi
 
-    def cdf(self, s: np.ndarray) -> np.ndarray:
+    def cdf(self, s: Numbers) -> Numbers:
         return _quarter_mass(np.arcsin(s / 2))
 
-    def quantile(self, u: np.ndarray) -> np.ndarray:
+    def quantile(self, u: Numbers) -> Numbers:
         return 2 * np.sin(_inverse(_quarter_mass, u, np.pi / 2))
 
 
@@ -56,31 +60,31 @@ class GaussianProduct:
 
     kappa: float
 
-    def density(self, s: np.ndarray) -> np.ndarray:
+    def density(self, s: Numbers) -> Numbers:
         # x = x_max s^2 / 4, so the density in s is Im y / (pi x) dx/ds = 2 Im y / (pi s). At kappa = 1 it goes as
         # s^(-1/3); there the lower edge is s = 0.
         mass = 2 / np.pi * self._y(self._angle(s)).imag
         return np.divide(mass, s, out=np.full_like(s, np.inf), where=s > 0)
 
-    def cdf(self, s: np.ndarray) -> np.ndarray:
+    def cdf(self, s: Numbers) -> Numbers:
         return self._mass(self._angle(s))
 
-    def quantile(self, u: np.ndarray) -> np.ndarray:
+    def quantile(self, u: Numbers) -> Numbers:
         return self.value(_inverse(self._mass, u, np.pi))
 
-    def value(self, angle: np.ndarray) -> np.ndarray:
+    def value(self, angle: Numbers) -> Numbers:
         """s = 2 sqrt(x / x_max), growing with the angle; dx/dy = 0 at the edges, that is 2 kappa y^2 + kappa y = 1."""
         top = 2 / (self.kappa + np.sqrt(self.kappa**2 + 8 * self.kappa))
         return 2 * np.sqrt(self._x(self._y(angle)) / self._x(top))
 
-    def _angle(self, s: np.ndarray) -> np.ndarray:
+    def _angle(self, s: Numbers) -> Numbers:
         return _inverse(self.value, s, np.pi)
 
-    def _x(self, y: np.ndarray) -> np.ndarray:
+    def _x(self, y: ComplexNumbers) -> Numbers:
         # Moduli only: x is real, and the factors' arguments cancel exactly.
         return np.abs(1 + y) * np.abs(1 + self.kappa * y) ** 2 / np.abs(y)
 
-    def _y(self, angle: np.ndarray) -> np.ndarray:
+    def _y(self, angle: Numbers) -> ComplexNumbers:
         kappa, cos, sin = self.kappa, np.cos(angle), np.sin(angle)
         # q = 2 sqrt(kappa (2+kappa) / 3) cos(third), 3 third = arccos(-c cos(angle)), c^2 = 27 kappa / (2+kappa)^3.
         # That arccos would lose half its digits at the lower edge near kappa = 1: hence arctan2, and 1 - c^2 factored.
@@ -88,7 +92,7 @@ class GaussianProduct:
         third = np.arctan2(np.hypot(sin, remainder * cos), -c * cos) / 3
         return (-cos + 1j * sin) / (2 * np.sqrt(kappa * (2 + kappa) / 3) * np.cos(third))
 
-    def _mass(self, angle: np.ndarray) -> np.ndarray:
+    def _mass(self, angle: Numbers) -> Numbers:
         """1 - Im(H(upper edge) - H(y)) / pi, with arg y = pi - angle."""
         y = self._y(angle)
         bent = 2 * (1 - self.kappa) / self.kappa * np.angle(1 + self.kappa * y)
@@ -140,7 +144,7 @@ class Spectrum:
         count = whole("count", count, 1)
         if not isinstance(random, np.random.Generator):
             raise refuse("random", random, "a numpy.random.Generator")
-        return self.quantile(random.random(count))
+        return np.asarray(self.quantile(random.random(count)))
 
     def nonzero(self) -> Spectrum:
         """The law of the non-zero values alone."""
@@ -150,7 +154,7 @@ class Spectrum:
     def _weight(self) -> float:
         return self.share / self.kept
 
-    def _clip(self, s: np.ndarray) -> np.ndarray:
+    def _clip(self, s: Numbers) -> Numbers:
         return np.clip(s, self.lower, self.upper)
 
 
@@ -185,11 +189,11 @@ def initial_factored(kappa: float = 1.0) -> Spectrum:
     return Spectrum(law.kappa, lower, law)
 
 
-def _quarter_mass(theta: np.ndarray) -> np.ndarray:
+def _quarter_mass(theta: Numbers) -> Numbers:
     return (2 * theta + np.sin(2 * theta)) / np.pi
 
 
-def _inverse(rising: Callable[[np.ndarray], np.ndarray], value: np.ndarray, end: float) -> np.ndarray:
+def _inverse(rising: Callable[[Numbers], Numbers], value: Numbers, end: float) -> np.ndarray:
     """The angle in [0, end] at which `rising` reaches `value`. By bisection: at the ends it is too flat for Newton."""
     low, high = np.zeros(np.shape(value)), np.full(np.shape(value), end)
     for _ in range(80):  # down to end / 2^80, so that small singular values keep their leading digits

@@ -1,0 +1,51 @@
+"""What annotations say of arrays is checked at every call while the tests run: kinds, shapes, and that sizes agree.
+
+Checked is what a function has accepted and returned: a wrong argument that it refuses in its own words makes no
+annotation untrue. Annotations without an array are left to mypy.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+
+import jax
+from beartype import BeartypeConf, beartype
+from jaxtyping import AbstractArray, install_import_hook
+
+#: The name of `checked` below, as jaxtyping's import hook wants it.
+CHECKED = f"{__name__}.checked"
+
+
+def check_arrays_in(modules: Sequence[str]) -> None:
+    """Check every function and dataclass of these modules, and of those below them, that is imported from now on."""
+    install_import_hook(modules, CHECKED)
+
+
+def checked(twin: Callable) -> Callable:
+    """jaxtyping asks this for two empty twins of a function, and calls one before the function, the other after it.
+
+    The first says nothing of the returned value and goes unchecked; the second has the arguments, too.
+    """
+    hints = {name: hint if _holds_array(hint) else Any for name, hint in twin.__annotations__.items()}
+    if twin.__annotations__.get("return", Any) is Any or all(hint is Any for hint in hints.values()):
+        return twin
+    twin.__annotations__ = hints
+    check = beartype(twin, conf=BeartypeConf(is_pep484_tower=True))  # an int will do for a float
+    return _unless_pytree(check) if twin.__name__ == "__init__" else check
+
+
+def _holds_array(hint: object) -> bool:
+    return (isinstance(hint, type) and issubclass(hint, AbstractArray)) or any(map(_holds_array, get_args(hint)))
+
+
+def _unless_pytree(check: Callable) -> Callable:
+    """JAX also makes pytrees with stacked arrays, or with no arrays at all, in their fields: these go unchecked."""
+
+    @functools.wraps(check)
+    def check_made(made: object, *arguments: object, **named: object) -> None:
+        if jax.tree_util.all_leaves([made]):
+            check(made, *arguments, **named)
+
+    return check_made
