@@ -72,13 +72,13 @@ def measure(problem: Problem, memory: Any) -> Measurement:
 def contenders(problem: Problem, memory: Any) -> Contenders:
     """In float32, on the instance in float32, whatever precision the memory was trained in."""
     problem, n = problem.in_float32(), int(problem.associations)
-    found = [np.asarray(part)[:n] for part in _contenders(problem, memory)]
+    target, rival, logsumexp = (np.asarray(part)[:n] for part in _contenders(problem, memory))
     shares = None if problem.shares is None else np.asarray(problem.shares)[:n]
-    return Contenders(*found, shares, problem.description)
+    return Contenders(target, rival, logsumexp, shares, problem.description)
 
 
 @compiled
-def _contenders(problem: Problem, memory: Any):
+def _contenders(problem: Problem, memory: Any) -> tuple[Array, Array, Array]:
     memory = jax.tree.map(_at_least_float32, memory)
     recall = problem.recall(queries_of(memory, problem.inputs), "float32")
     return recall.target, recall.rival, recall.logsumexp

@@ -41,7 +41,7 @@ class Scores:
     rival: Float[np.ndarray, "n"]
     counts: Int[np.ndarray, "bins"]
     unit: float
-    edges: Float[np.ndarray, "bins+1"]
+    edges: Float[np.ndarray, "edges"]
     first: "SingleScores"
     by_length: Float[np.ndarray, "n"]
 
@@ -55,7 +55,7 @@ class SingleScores:
     """
 
     target: float
-    others: Float[np.ndarray, "m-1"]
+    others: Float[np.ndarray, "rivals"]
 
     @property
     def rival(self) -> float:
@@ -97,7 +97,7 @@ def raw_scores(problem: Problem, memory: Any, found: Contenders, most: int | Non
     return RawScores(found, lengths, _Blocks(problem, queries, most))
 
 
-def targets_by_length(arrays: Arrays, weights: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "n"]:
+def targets_by_length(arrays: Arrays, weights: Float[np.ndarray | Array, "d d"]) -> Float[np.ndarray, "n"]:
     """`Scores.by_length` of a plain matrix on plain arrays, in float64."""
     queries = arrays.inputs.astype(np.float64) @ np.asarray(weights, np.float64).T
     return np.einsum("nd,nd->n", queries, arrays.target_outputs) / np.linalg.norm(queries, axis=1)
@@ -159,15 +159,15 @@ class _Blocks:
 
 
 @compiled
-def _lengths(queries):
+def _lengths(queries: Float[Array, "n d"]) -> Float[Array, "n"]:
     return jnp.linalg.norm(queries, axis=1)
 
 
 @compiled
-def _queries(memory: Any, inputs):
+def _queries(memory: Any, inputs: Float[Array, "n d"]) -> Float[Array, "n d"]:
     return queries_of(memory, inputs)
 
 
 @compiled
-def _block(problem: Problem, queries, rows):
+def _block(problem: Problem, queries: Float[Array, "n d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
     return problem.scores(queries[rows], rows)

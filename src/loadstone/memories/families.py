@@ -34,7 +34,7 @@ def initial_memory(d: int, kappa: float = 1.0, seed: int = 0, family: str = "ful
     """
     d, kappa = whole("d", d, 1), rank_fraction("kappa", kappa)
     kind = family_of(family, kappa)
-    return kind.initial(d, seed, kappa) if _has_rank(kind) else kind.initial(d, seed)
+    return kind.initial(d, seed, **({"kappa": kappa} if _has_rank(kind) else {}))
 
 
 def _has_rank(kind: type[Memory]) -> bool:

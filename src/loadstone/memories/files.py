@@ -57,7 +57,7 @@ def load_memory(path: str | Path) -> Memory:
 
 
 def _field_names(kind: type[Memory]) -> list[str]:
-    return [field.name for field in fields(kind)]
+    return [field.name for field in fields(kind)]  # type: ignore[arg-type]
 
 
 def _check_square(path: str | Path, memory: Memory, tensors: dict[str, jnp.ndarray]) -> None:

@@ -27,7 +27,7 @@ class LowRank(Memory):
     right: Float[Array, "d m"]
 
     @classmethod
-    def initial(cls, d: int, seed: int, kappa: float) -> LowRank:
+    def initial(cls, d: int, seed: int, kappa: float = 0.5) -> LowRank:
         """Rank m = round(kappa d), at least 1; every entry of both factors drawn from N(0, 1/d^2)."""
         m = rank_of(kappa, d)
         return cls(normal_matrix(seed, "memory", d, m), normal_matrix(seed, "second factor", d, m))

@@ -25,6 +25,11 @@ class Memory(abc.ABC):
         """The query of each input. Products that are made with `times(..., precision)` (problems/products.py) are as
         fast as the pass beside them, and so are their derivatives."""
 
+    @classmethod
+    def initial(cls, d: int, seed: int) -> Memory:
+        """A memory before training. A family that has a rank to choose takes `kappa` as well."""
+        raise NotImplementedError(f"{cls.__name__} does not say how it starts: give a memory.")
+
     def matrix(self) -> Float[Array, "d d"]:
         """W, if the query of every input e is W e."""
         raise NotImplementedError(f"{type(self).__name__} is not a linear map, or does not say its matrix.")

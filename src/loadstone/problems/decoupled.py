@@ -91,6 +91,9 @@ class Regenerated(Problem):
             outputs[first : first + ROWS_AT_A_TIME] = made.transpose(0, 2, 1)[: p - first]
         return Arrays(np.asarray(self.inputs), outputs, np.arange(p, dtype=np.int32))
 
+    def in_float32(self) -> Regenerated:
+        return self
+
 
 @partial(
     jax.tree_util.register_dataclass,

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from loadstone.arguments import refuse
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numbers import Given, read_numbers
-from loadstone.problems.passes.choice import Case, chosen
+from loadstone.problems.passes.choice import Case, chosen, found
 from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.recall import Recall, Slope
@@ -45,10 +45,10 @@ class Facts(Problem):
     given: Given = field(default_factory=Given)
 
     def __post_init__(self) -> None:
-        shapes = [getattr(part, "shape", None) for part in (self.inputs, self.outputs, self.targets)]
-        if None in shapes:  # JAX also rebuilds a problem with markers in the place of arrays
+        parts = self.inputs, self.outputs, self.targets
+        if not all(hasattr(part, "shape") for part in parts):  # JAX also rebuilds a problem with markers for arrays
             return
-        inputs, outputs, targets = shapes
+        inputs, outputs, targets = (part.shape for part in parts)
         if len(inputs) < 2 or 0 in inputs or 0 in outputs or outputs[-1:] != inputs[-1:]:
             raise refuse("inputs and outputs", f"of shapes {inputs} and {outputs}", "of shapes (n, d) and (m, d)")
         if targets != inputs[:-1] or not jnp.issubdtype(self.targets.dtype, jnp.integer):
@@ -73,7 +73,7 @@ class Facts(Problem):
         return way(queries, self.outputs, self.targets, precision, self.block, count)
 
     def linear_step(self, precision: str = "float32") -> LinearStep | None:
-        step = chosen(self._case("linear step", self.inputs, precision))
+        step = found(self._case("linear step", self.inputs, precision))
         return step and (lambda weights: step(weights, self.inputs, self.outputs, self.targets))
 
     def _case(self, outputs: str, queries: Array, precision: str, padded: bool = False) -> Case:
@@ -82,6 +82,9 @@ class Facts(Problem):
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return shared_scores(queries, self.outputs, "float32")
+
+    def in_float32(self) -> Facts:
+        return self
 
     def arrays(self) -> Arrays:
         return self.given.arrays or Arrays(*(np.asarray(part) for part in (self.inputs, self.outputs, self.targets)))
@@ -110,14 +113,16 @@ def facts(
     targets = np.arange(n) if targets is None else _targets(targets, n, m)
     given = Arrays(inputs, outputs, targets)
     with np.errstate(over="ignore"):  # what is too large is refused below
-        single = [part.astype(np.float64 if jax.config.jax_enable_x64 else np.float32) for part in (inputs, outputs)]
+        kind = np.float64 if jax.config.read("jax_enable_x64") else np.float32
+        single = [part.astype(kind) for part in (inputs, outputs)]
     for name, part in zip(("inputs", "outputs"), single):
         if not np.isfinite(part).all():
             raise refuse(name, "beyond 3.4e38 in size", "within the range of float32: divide all of them by one number")
     exact = all((part == whole).all() for part, whole in zip(single, (inputs, outputs)))
     description = "outputs shared" if exact else f"outputs shared, {inputs.dtype} rounded to {single[0].dtype}"
-    arrays = (jnp.asarray(part) for part in (*single, targets.astype(np.int32)))
-    problem = Facts(*arrays, block or block_rows(n, m), description, None, Given(None if exact else given))
+    vectors, indices = [jnp.asarray(part) for part in single], jnp.asarray(targets, jnp.int32)
+    kept = Given(None if exact else given)
+    problem = Facts(vectors[0], vectors[1], indices, block or block_rows(n, m), description, given=kept)
     return problem if shares is None else problem.weighted(shares)
 
 

@@ -51,12 +51,12 @@ def queries_of(memory: Any, inputs: Float[Array, "n d"], precision: str = "float
     return memory.queries(inputs)
 
 
-def _takes_precision(kind: type) -> bool:
+def _takes_precision(kind: Any) -> bool:
     return "precision" in inspect.signature(kind.queries).parameters
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _losses(precision: str, problem: Problem, queries: Float[Array, "n d"]):
+def _losses(precision: str, problem: Problem, queries: Float[Array, "n d"]) -> tuple[Float[Array, "n"], Recall]:
     recall = problem.recall(queries, precision)
     return recall.loss, recall
 
@@ -75,9 +75,8 @@ _losses.defvjp(_losses_forward, _losses_backward)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _linear_total(precision: str, problem: Problem, weights: Float[Array, "d d"]):
-    recall, _ = problem.linear_step(precision)(weights)
-    return recall.loss.sum(), recall
+def _linear_total(precision: str, problem: Problem, weights: Float[Array, "d d"]) -> tuple[Float[Array, ""], Recall]:
+    return _linear_total_forward(precision, problem, weights)[0]
 
 
 def _linear_total_forward(precision, problem, weights):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -78,15 +79,15 @@ class Padded(Problem):
         return self.unpadded().arrays()
 
     def in_float32(self) -> Padded:
-        return replace(self, longer=self.longer.in_float32())
+        return Padded(self.longer.in_float32(), self.count)
 
     def unpadded(self) -> Facts | Regenerated:
         """The same instance without padding."""
         longer, p = self.longer, int(self.count)
         shares = None if self.shares is None else self.shares[:p]
         if isinstance(longer, Facts):
-            parts = {"inputs": longer.inputs[:p], "outputs": longer.outputs[:p], "targets": longer.targets[:p]}
-            return replace(longer, **parts, shares=shares)
+            inputs, outputs, targets = (part[:p] for part in (longer.inputs, longer.outputs, longer.targets))
+            return replace(longer, inputs=inputs, outputs=outputs, targets=targets, shares=shares)
         source = longer.source if isinstance(longer, Stored) else longer
         return replace(source, inputs=longer.inputs[:p], target_outputs=longer.target_outputs[:p], shares=shares)
 
@@ -101,12 +102,11 @@ def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
         raise refuse("problem", "one with other targets", "one in which association mu has output mu as its target")
     inside = jnp.arange(rows) < p
     cut = lambda part: jnp.where(inside[:, None], part, 0)  # noqa: E731
-    changes = {"inputs": cut(longer.inputs)}
-    if longer.shares is not None:
-        changes["shares"] = jnp.where(inside, longer.shares, 0)
-    changes |= {"outputs": cut(longer.outputs)} if isinstance(longer, Facts) else {
-        "target_outputs": cut(longer.target_outputs)
-    }  # fmt: skip
+    inputs = cut(longer.inputs)
+    shares = None if longer.shares is None else jnp.where(inside, longer.shares, 0)
+    if isinstance(longer, Facts):
+        return Padded(replace(longer, inputs=inputs, outputs=cut(longer.outputs), shares=shares), jnp.int32(p))
+    changes: dict[str, Any] = {"inputs": inputs, "target_outputs": cut(longer.target_outputs), "shares": shares}
     if isinstance(longer, Stored):
         changes["source"] = replace(longer.source, **changes)
     return Padded(replace(longer, **changes), jnp.int32(p))

@@ -35,11 +35,19 @@ class Problem(abc.ABC):
     shares: the weight of each association in the loss; None: all weigh the same.
     """
 
-    inputs: Float[Array, "n d"]
-    target_outputs: Float[Array, "n d"]
-    targets: Int[Array, "n"]
-    description: str
-    shares: Float[Array, "n"] | None
+    # Fields or properties, as a problem likes.
+    if TYPE_CHECKING:
+
+        @property
+        def inputs(self) -> Float[Array, "n d"]: ...
+        @property
+        def target_outputs(self) -> Float[Array, "n d"]: ...
+        @property
+        def targets(self) -> Int[Array, "n"]: ...
+        @property
+        def description(self) -> str: ...
+        @property
+        def shares(self) -> Float[Array, "n"] | None: ...
 
     @abc.abstractmethod
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
@@ -87,7 +95,7 @@ class Problem(abc.ABC):
             raise refuse("shares.shape", array.shape, f"({n},), one share for each association")
         if not np.isfinite(array).all() or (array < 0).any() or not array.any():
             raise refuse("shares", f"in {array.min()}..{array.max()}", "finite, none negative, and not all zero")
-        return replace(self, shares=jnp.asarray(array))
+        return replace(self, shares=jnp.asarray(array))  # type: ignore[type-var]
 
 
 def check_problem(problem: object) -> Problem:

@@ -77,8 +77,8 @@ def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> F
         return dense(a.T.copy(), b, precision)
     rest = -a.shape[0] % _CROSSED_ROWS if a.shape[0] > _CROSSED_ROWS else 0
     filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
-    blocks = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
-    return _half_product(*blocks, (((1,), (1,)), ((0,), (0,)))).sum(axis=0)
+    left, right = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
+    return _half_product(left, right, (((1,), (1,)), ((0,), (0,)))).sum(axis=0)
 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:

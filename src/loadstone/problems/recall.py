@@ -62,6 +62,6 @@ def without_padding(
 ) -> tuple[Recall, Slope]:
     """The same with rows from `count` on, which are padding, as if stored with a loss and a slope of exactly zero."""
     inside = jnp.arange(recall.target.shape[0]) < count
-    numbers = (jnp.where(inside, part, rest) for part, rest in zip(recall[:3], (0.0, -1.0, 0.0)))
+    target, rival, logsumexp = (jnp.where(inside, part, rest) for part, rest in zip(recall[:3], (0.0, -1.0, 0.0)))
     pull = jnp.where(inside[:, None], recall.pull, target_outputs)
-    return Recall(*numbers, pull), jnp.where(inside[:, None], slope, 0.0)
+    return Recall(target, rival, logsumexp, pull), jnp.where(inside[:, None], slope, 0.0)

@@ -27,4 +27,4 @@ def solver_of(text: str, parameters: Mapping[str, object] | None = None) -> Solv
 
 def parameter_names() -> tuple[str, ...]:
     """Every parameter of every solver."""
-    return tuple(dict.fromkeys(field.name for kind in SOLVERS.values() for field in fields(kind)))
+    return tuple(dict.fromkeys(field.name for kind in SOLVERS.values() for field in fields(kind)))  # type: ignore[arg-type]

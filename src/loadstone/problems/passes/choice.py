@@ -13,6 +13,7 @@ from importlib import import_module
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from loadstone.arguments import refuse
 from loadstone.problems.passes import devices, shared_cpu
 
 
@@ -70,8 +71,16 @@ WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
 _FUNCTIONS = {"shared": "shared_pass", "stored": "stored_pass", "made": "made_pass", "linear step": "linear_step"}
 
 
-def chosen(case: Case) -> Callable | None:
-    """The first way in the table that serves the case, or None."""
+def chosen(case: Case) -> Callable:
+    """The first way in the table that serves the case."""
+    way = found(case)
+    if way is None:
+        raise refuse("outputs", case.outputs, "of a kind that the table of passes has")
+    return way
+
+
+def found(case: Case) -> Callable | None:
+    """The same, or None if there is none."""
     for outputs, file, fits in WAYS:
         if outputs == case.outputs and fits(case):
             # Kernels are imported when they are needed: each takes a while, and some work on one kind of device only.

@@ -10,7 +10,7 @@ Triton holds arrays whose sides are powers of two, so the components of a vector
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -87,8 +87,8 @@ def stored_recall(
     scalar = pl.BlockSpec((), lambda row: ())
     own = pl.BlockSpec((None, d, m), lambda row: (row, 0, 0))
     call = _call(kernel, rows, widths, interpret, [scalar, scalar, own])
-    *numbers, pull = call(count, first, outputs, _filled(queries, sum(widths)))
-    return Recall(*numbers, pull[:, :d])
+    target, rival, logsumexp, pull = call(count, first, outputs, _filled(queries, sum(widths)))
+    return Recall(target, rival, logsumexp, pull[:, :d])
 
 
 def made_recall(
@@ -109,8 +109,9 @@ def made_recall(
     specs = [pl.BlockSpec((), lambda row: ()), pair, table, table]
     call = _call(kernel, rows, widths * 2, interpret, specs)
     halves = [_filled(part, sum(widths)) for part in (queries[:, :half], queries[:, half:])]
-    *numbers, pull = call(count, keys, centre, slope, jnp.concatenate(halves, axis=1))
-    return Recall(*numbers, jnp.concatenate([pull[:, :half], pull[:, sum(widths) :][:, : d - half]], axis=1))
+    target, rival, logsumexp, pull = call(count, keys, centre, slope, jnp.concatenate(halves, axis=1))
+    both = jnp.concatenate([pull[:, :half], pull[:, sum(widths) :][:, : d - half]], axis=1)
+    return Recall(target, rival, logsumexp, both)
 
 
 def _widths(components: int) -> tuple[int, ...]:
@@ -130,7 +131,7 @@ def _filled(vectors: Float32[Array, "rows d"], width: int) -> Float32[Array, "ro
     return jnp.pad(vectors, ((0, 0), (0, width - vectors.shape[1])))
 
 
-def _call(kernel, rows: int, widths: Sequence[int], interpret: bool, in_specs: list):
+def _call(kernel: Callable, rows: int, widths: Sequence[int], interpret: bool, in_specs: list) -> Callable:
     row, one = jax.ShapeDtypeStruct((rows,), jnp.float32), pl.BlockSpec((None,), lambda row: (row,))
     vector = pl.BlockSpec((None, sum(widths)), lambda row: (row, 0))
     return pl.pallas_call(
@@ -144,7 +145,7 @@ def _call(kernel, rows: int, widths: Sequence[int], interpret: bool, in_specs: l
     )
 
 
-def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths, tile: int, group: int) -> None:
+def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths, tile, group):
     count, row, (d, m) = count_ref[()], pl.program_id(0), output_ref.shape
     starts = [sum(widths[:part]) for part in range(len(widths))]
 
@@ -163,9 +164,7 @@ def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths
     _write(results, widths, _stream(tile_of, queries, count, first_ref[()] + row, tile, group))
 
 
-def _made_kernel(
-    count_ref, key_ref, centre_ref, slope_ref, query_ref, *results, widths: tuple[int, ...], tile: int
-) -> None:
+def _made_kernel(count_ref, key_ref, centre_ref, slope_ref, query_ref, *results, widths, tile):
     key, count = (key_ref[0], key_ref[1]), count_ref[()]
     starts = [sum(widths[:part]) for part in range(len(widths))]
 
@@ -180,7 +179,7 @@ def _made_kernel(
             shape = (width, tile)
             component = (first + jnp.arange(width)).astype(jnp.uint32)
             counter = column.astype(jnp.uint32)[None, :], component[:, None]
-            pairs.append(threefry(key, tuple(jnp.broadcast_to(part, shape) for part in counter)))
+            pairs.append(threefry(key, (jnp.broadcast_to(counter[0], shape), jnp.broadcast_to(counter[1], shape))))
         return [normal(words) for half in zip(*pairs) for words in half]
 
     half = sum(widths)
@@ -188,7 +187,7 @@ def _made_kernel(
     _write(results, widths * 2, _stream(tile_of, queries, count, pl.program_id(0), tile, tile))
 
 
-def _stream(tile_of, queries, count, own_index, tile: int, group: int):
+def _stream(tile_of, queries, count, own_index, tile, group):
     """All tiles past one query, which comes in parts: target, rival, logsumexp, and the pull in the same parts.
 
     Weighted outputs are summed `group` at a time, those of one thread; the sum over threads waits until the end.
@@ -224,7 +223,7 @@ def _leading_zeros(words: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
     return jnp.uint32(158) - exponent
 
 
-def _write(results, widths, found) -> None:
+def _write(results, widths, found):
     *numbers, pulls = found
     for result, number in zip(results, numbers):
         result[()] = number

@@ -81,8 +81,8 @@ def linear_step(
     """A pass with the queries W e, and the gradient of its summed loss with respect to W, in one go."""
     _check(inputs, outputs, targets)
     if weights.shape != (inputs.shape[1],) * 2 or weights.dtype != jnp.float32:
-        square = f"float32({inputs.shape[1]}, {inputs.shape[1]}), to go with inputs of shape {inputs.shape}"
-        raise refuse("weights", f"{weights.dtype}{weights.shape}", square)
+        wanted = f"float32({inputs.shape[1]}, {inputs.shape[1]}), to go with inputs of shape {inputs.shape}"
+        raise refuse("weights", f"{weights.dtype}{weights.shape}", wanted)
     row, rows = _shapes(inputs)
     square = jax.ShapeDtypeStruct(weights.shape, weights.dtype)
     call = jax.ffi.ffi_call(_STEP, (row, row, row, rows, square), vmap_method="broadcast_all")

@@ -73,7 +73,7 @@ def fused_recall(
     # No count reaches beyond its array.
     limits = [jnp.clip(jnp.asarray(one, jnp.int32), 0, most) for one, most in zip(count, (n, outputs.shape[0]))]
     found = _one(jnp.stack(limits), *half, indices)
-    return Recall(*(part[:n] for part in found[:3]), found[3][:n, :d])
+    return Recall(found[0][:n], found[1][:n], found[2][:n], found[3][:n, :d])
 
 
 def _filled(matrix: Float16[Array, "n d"], rows: int, width: int) -> Float16[Array, "rows width"]:
@@ -131,7 +131,7 @@ def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, ...]:
     return row, row, row, jax.ShapeDtypeStruct((*shape, width), jnp.float32)
 
 
-def share(worker, asked, count, size: int, workers: int) -> tuple[Int[Array, ""], ...]:
+def share(worker, asked, count, size, workers):
     """Where the share of a worker begins and ends, in tiles of all blocks one after another, how many tiles a block
     has, and how many workers have a share. No share is less than a block, so no block has more than two workers."""
     tiles, blocks = lax.div(count + (_TILE - 1), _TILE), lax.div(asked + (size - 1), size)
@@ -148,7 +148,8 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     _, end, tiles, busy = share(worker, counts[0], counts[1], size, workers)
     beginning, rest = Recall(*(part[:-1, 1] for part in parts)), Recall(*(part[1:, 0] for part in parts))
     level = jnp.logaddexp(beginning.logsumexp, rest.logsumexp)
-    pull = sum(jnp.exp(part.logsumexp - level)[..., None] * part.pull for part in (beginning, rest))
+    begun, ended = (jnp.exp(part.logsumexp - level)[..., None] * part.pull for part in (beginning, rest))
+    pull = begun + ended
     target, rival = jnp.maximum(beginning.target, rest.target), jnp.maximum(beginning.rival, rest.rival)
     shared = (worker + 1 < busy) & (lax.rem(end, tiles) > 0)
     # Blocks beyond the last are dropped.
@@ -159,7 +160,7 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     ))  # fmt: skip
 
 
-def _block(count_ref, query_ref, output_ref, target_ref, *results, width: int, split: bool, shares: bool) -> None:
+def _block(count_ref, query_ref, output_ref, target_ref, *results, width, split, shares):
     """One worker: it takes its shared memory, then its three warpgroups take their parts."""
     # Half of the components must be whole swizzled columns.
     columns = width // 2 if split else width
@@ -180,7 +181,7 @@ def _block(count_ref, query_ref, output_ref, target_ref, *results, width: int, s
     )
 
 
-def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, split, shares, *shared) -> None:
+def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, split, shares, *shared):
     queries, tiles, chunk, rows, queries_there, queries_done, filled, consumed = shared
     problem, group, worker = (lax.axis_index(name) for name in ("problem", "wg", "worker"))
     crowd = 1 if split else 2
