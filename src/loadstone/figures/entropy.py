@@ -9,6 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.rows import Row
+from loadstone.figures.figure import Caption, Figure, no_comparison, no_runs
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.entropy import (
@@ -26,7 +28,7 @@ _SIZES = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}
 _SAMPLES = {10: 600, 100: 200, 1000: 60}
 
 
-def draw_entropy(rows: list[dict], stem: Path) -> list[Path]:
+def draw_entropy(rows: list[Row], stem: Path) -> list[Path]:
     """Left the free entropy, in the middle the overlap of two memories that store all, right the energetic term."""
     curves = {p: _finite(p) for p in _SIZES}
     with plt.rc_context(STYLE):
@@ -75,3 +77,22 @@ def _bounds(panel: Axes) -> None:
     panel.plot(q, (1 - q) * energetic_lower_bound(q), color="0.25", lw=1, ls="-.", label="paper's lower bound")
     for k, name in ((1, r"paper's upper bounds, $k = 1, \infty$"), (10**9, None)):
         panel.plot(q, (1 - q) * energetic_upper_bound(q, k), color="0.25", lw=1, ls=":", label=name)
+
+
+ENTROPY = Figure(
+    name="entropy",
+    sweep=no_runs,
+    draw=draw_entropy,
+    compare=no_comparison,
+    caption=Caption(
+        title="How many memories do the job",
+        drawn=(
+            "The logarithm of the share of all memories that store everything, for each parameter; the overlap of two such "
+            "memories; and the term of the theory from which both follow."
+        ),
+        theory=(
+            "In the limit (red) the overlap grows to 1 at a load of 1/2, where one memory is left; at finite p the same "
+            "happens later, at the dotted lines. The paper's bounds hold in the limit."
+        ),
+    ),
+)

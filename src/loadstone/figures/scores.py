@@ -8,6 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.rows import Row
+from loadstone.evidence.scores import compare_hebbian_scores, compare_scores
+from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
 from loadstone.figures.style import OTHERS, STYLE, TARGET, NothingToDrawError, legend, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.hebbian import score_moments, target_mean
@@ -18,23 +21,23 @@ from loadstone.theory.scores import rival_density, rival_deviation, target_densi
 _TOGETHER = 4
 
 
-def draw_scores(rows: list[dict], stem: Path) -> list[Path]:
+def draw_scores(rows: list[Row], stem: Path) -> list[Path]:
     """Targets (red) and others (grey) of all associations: a row for each load, a column for each problem."""
     return _grid(rows, stem, _all_associations, "Scores of all associations")
 
 
-def draw_single(rows: list[dict], stem: Path) -> list[Path]:
+def draw_single(rows: list[Row], stem: Path) -> list[Path]:
     """The same for one association, with its target and its best rival marked."""
     first = min((row["seed"] for row in rows), default=0)
     return _grid([row for row in rows if row["seed"] == first], stem, _one_association, "Scores of one association")
 
 
-def draw_hebbian(rows: list[dict], stem: Path) -> list[Path]:
+def draw_hebbian(rows: list[Row], stem: Path) -> list[Path]:
     """Diagonal and off-diagonal scores of the Hebbian rule with the Gaussian laws of large size."""
     return _grid(rows, stem, _hebbian, "Scores of the Hebbian rule")
 
 
-def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
+def _grid(rows: list[Row], stem: Path, draw, title: str) -> list[Path]:
     problems = [problem for problem in ("original", "decoupled") if any(row["problem"] == problem for row in rows)]
     sizes = sorted({row["p"] for row in rows})
     if not sizes:
@@ -66,7 +69,7 @@ def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
         return save(figure, stem, {"panels": numbers})
 
 
-def _all_associations(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+def _all_associations(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     full = p == round(float(capacity_associations(d)))
     # The laws speak of scores in units of their own query's length; one unit for all would mix in how these differ.
     targets = "own" if full and "own" in rows[0]["scores"] else "target"
@@ -86,7 +89,7 @@ def _all_associations(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     return {"edges": edges.tolist()} | {name: values.tolist() for name, values in found.items()}
 
 
-def _one_association(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+def _one_association(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     (row,) = rows
     first, edges = row["scores"]["first"], _edges(row)
     density = _normal(np.array(first["others"]), edges)
@@ -100,7 +103,7 @@ def _one_association(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     return {"edges": edges.tolist(), "others": density.tolist(), "target": first["target"], "rival": first["rival"]}
 
 
-def _hebbian(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+def _hebbian(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     edges, density = _densities(rows, ("target", "others"))
     # The outermost bins of a record hold everything beyond, so they are not shown.
     for name, ink, words in (("others", OTHERS, "off the diagonal"), ("target", TARGET, "on the diagonal")):
@@ -120,7 +123,7 @@ def _hebbian(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     return {"edges": edges.tolist()} | laws | {name: one.tolist() for name, one in density.items()}
 
 
-def _densities(rows: list[dict], names: tuple[str, ...]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _densities(rows: list[Row], names: tuple[str, ...]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Histograms of all seeds together, as densities."""
     edges = _edges(rows[0])
     found = {}
@@ -146,3 +149,59 @@ def _coarse(edges: np.ndarray, density: np.ndarray, together: int) -> tuple[np.n
 def _shade(panel: Axes, edges: np.ndarray, density: np.ndarray, ink: str, name: str) -> None:
     panel.stairs(density, edges, fill=True, color=ink, alpha=0.45, label=name)
     panel.stairs(density, edges, color=ink, lw=0.8)
+
+
+SCORES = Figure(
+    name="scores",
+    sweep=from_catalogue("scores"),
+    draw=draw_scores,
+    compare=compare_scores,
+    caption=Caption(
+        title="Targets climb just above the crowd",
+        drawn=(
+            "Scores of the targets and of all other outputs, in units of the deviation of the others, at three loads and "
+            "at the capacity of this size."
+        ),
+        theory=(
+            "At capacity the scores of one association are those of random numbers, the target and those that beat it "
+            "pulled together to their mean: this fixes both laws (dashed) without a free parameter. There each target is "
+            "in units of the length of its own query, as in the law."
+        ),
+    ),
+)
+
+
+SINGLE = Figure(
+    name="single",
+    sweep=from_catalogue("scores"),
+    draw=draw_single,
+    compare=no_comparison,
+    caption=Caption(
+        title="One association at a time",
+        drawn=(
+            "Scores that one input gives to all outputs: its target (red line), its best rival (dotted) and the others."
+        ),
+        theory=(
+            "An association is stored when the red line is right of the dotted one. Below capacity that holds for all of "
+            "them at once."
+        ),
+    ),
+)
+
+
+HEBBIAN = Figure(
+    name="hebbian",
+    sweep=from_catalogue("hebbian"),
+    draw=draw_hebbian,
+    compare=compare_hebbian_scores,
+    caption=Caption(
+        title="Scores of the Hebbian rule",
+        drawn=(
+            "Scores of the targets (on the diagonal) and of all others (off it), in units of the deviation of the others."
+        ),
+        theory=(
+            "Two normal laws. With the moments that hold at this size (dashed) they fit; with those of the limit p >> d "
+            "(dotted) they do not yet."
+        ),
+    ),
+)

@@ -8,13 +8,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.rows import Row
+from loadstone.evidence.spectra import compare_initial_spectra, compare_spectra
+from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, legend, save
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored, initial_full
 
 _FINE = np.linspace(0, 2, 801)
 
 
-def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
+def draw_spectra(rows: list[Row], stem: Path) -> list[Path]:
     """Non-zero singular values at the threshold: original above, decoupled below, one column for each rank fraction."""
     kappas = _kappas(rows)
     problems = ("original", "decoupled")
@@ -40,7 +43,7 @@ def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
         return _finished(figure, "Spectra at the threshold", rows, numbers, stem)
 
 
-def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
+def draw_initial_spectra(rows: list[Row], stem: Path) -> list[Path]:
     """W = U V^T at initialisation; below full rank an arrow stands for the share of values that are zero."""
     kappas = _kappas(rows)
     numbers = []
@@ -61,13 +64,13 @@ def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
         return _finished(figure, "Spectra at initialisation", rows, numbers, stem)
 
 
-def _kappas(rows: list[dict]) -> list[float]:
+def _kappas(rows: list[Row]) -> list[float]:
     if not rows:
         raise NothingToDrawError("there are no runs with singular values")
     return sorted({row["kappa"] for row in rows})
 
 
-def _finished(figure: plt.Figure, title: str, rows: list[dict], numbers: list[dict], stem: Path) -> list[Path]:
+def _finished(figure: plt.Figure, title: str, rows: list[Row], numbers: list[dict], stem: Path) -> list[Path]:
     legend(figure, 4)
     seeds = len({row["seed"] for row in rows})
     figure.suptitle(f"{title} ({seeds} seeds a histogram)", y=0.985, fontsize=10)
@@ -75,7 +78,7 @@ def _finished(figure: plt.Figure, title: str, rows: list[dict], numbers: list[di
     return save(figure, stem, {"histograms": numbers})
 
 
-def _histograms(panel: Axes, rows: list[dict], share: float = 1.0) -> list[dict]:
+def _histograms(panel: Axes, rows: list[Row], share: float = 1.0) -> list[dict]:
     """Shaded histograms of the values of all seeds, one for each dimension; their mass is `share`."""
     numbers = []
     for d in sorted({row["d"] for row in rows}):
@@ -104,3 +107,41 @@ def _law(panel: Axes, law: Spectrum, name: str, **style: object) -> None:
         density = np.array(law.density(grid))
     density[~np.isfinite(density)] = np.nan
     panel.plot(grid, density, label=name, **style)
+
+
+SPECTRA = Figure(
+    name="spectra",
+    sweep=from_catalogue("spectra"),
+    draw=draw_spectra,
+    compare=compare_spectra,
+    caption=Caption(
+        title="Which spectrum a memory has at its limit",
+        drawn=(
+            "Singular values, other than zero, of memories trained at the capacity of their size, the original problem "
+            "above and the decoupled one below."
+        ),
+        theory=(
+            "At capacity and for large d they follow the upper part of a quarter circle (solid), which at full rank is "
+            "also what training starts from (dashed). The distance is Kolmogorov's; the prediction for it is that of "
+            "Gaussian matrices of the same size, cut to the same rank."
+        ),
+    ),
+)
+
+
+INITIAL_SPECTRA = Figure(
+    name="initial-spectra",
+    sweep=from_catalogue("initial-spectra"),
+    draw=draw_initial_spectra,
+    compare=compare_initial_spectra,
+    caption=Caption(
+        title="What training starts from",
+        drawn=(
+            "Singular values of a product of two Gaussian factors before training. The arrow stands for those that are "
+            "zero because the rank is low."
+        ),
+        theory=(
+            "A free product of two random-matrix laws (black), which is not the quarter circle even at full rank."
+        ),
+    ),
+)

@@ -1,4 +1,4 @@
-"""How far singular values lie from a law, and how far they would if the law held exactly at their number.
+"""How far singular values lie from a law, and how far so few of them would lie from it by chance.
 
 Singular values repel each other, so the distance of a matrix from its limiting law is of order 1/m, not 1/sqrt(m): the
 tables of the Kolmogorov test do not apply. Instead the same distance is taken of Gaussian matrices, whose law is known.
