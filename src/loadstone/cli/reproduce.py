@@ -100,8 +100,8 @@ def _shipped(scale: str) -> list[Path]:
     if there := sorted({file.parent.name for folder in results for file in folder.glob("*/*.zip")}):
         raise FileNotFoundError(f"scale is {scale!r}, but records are shipped for {', '.join(there)} only.")
     raise FileNotFoundError(
-        f"The shipped records are not here: they are in the folder results/{scale} of loadstone's repository, and not in "
-        "the installed package, so run this in a checkout of the repository."
+        f"The shipped records are in the folder results/{scale} of loadstone's repository, and not in the installed "
+        "package: run this in a checkout of the repository."
     )
 
 

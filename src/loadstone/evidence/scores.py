@@ -55,7 +55,7 @@ def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
     for (problem, d), group in grouped([row for row in rows if "own_target" in row], "problem", "d"):
         if len(group) < FEWEST:
             continue
-        note = "original: outputs are shared, the law is that of own ones" if problem == "original" else ""
+        note = "original: outputs are shared, but the law is for separate ones" if problem == "original" else ""
         middle = round(float(np.mean([row["p_c"] for row in group])))
         for name, law in _LAWS.items():
             differences = [row["own_target"][name] - float(law(row["p_c"])) for row in group]
@@ -67,5 +67,5 @@ def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
 
 
 def _errors(scatter: float, count: int) -> dict[str, float]:
-    """Standard errors of the mean and of the deviation of `count` scores, which theory takes as independent and normal."""
+    """Standard errors of the mean and of the deviation of `count` scores, taken as independent and normal."""
     return {"mean": scatter / math.sqrt(count), "deviation": scatter / math.sqrt(2 * count)}

@@ -1,4 +1,4 @@
-"""Singular values beside the laws for them: the Kolmogorov distance, and the distance that the law itself would show."""
+"""Singular values beside their laws: the Kolmogorov distance, and the one that Gaussian matrices have."""
 
 from __future__ import annotations
 

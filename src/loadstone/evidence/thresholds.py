@@ -12,7 +12,7 @@ from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.storable import capacity_moments
 
-TRAINING_STOPS_SHORT = "512 steps of training end before what can be stored does"
+TRAINING_STOPS_SHORT = "512 steps of training fail before the capacity is reached"
 
 
 def proved_capacities(rows: list[Row]) -> dict[tuple[str, int], list[int]]:

@@ -1,4 +1,4 @@
-"""Certified probability of being storable against p, the prediction through it, and where training gives up."""
+"""The share of streams of which p associations can be stored: proved, predicted, and where training fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARKS = {"decoupled": ("o", COLOURS[0], "decoupled, proved"), "original": ("s",
 
 def draw_capacity(rows: list[Row], stem: Path) -> list[Path]:
     """One panel per dimension."""
-    records = _by_stream(rows)
+    records = _plotted(rows)
     dimensions = sorted({record["d"] for record in records["capacities"]})
     if not dimensions:
         raise NothingToDrawError("no capacity is proved")
@@ -43,8 +43,8 @@ def draw_capacity(rows: list[Row], stem: Path) -> list[Path]:
         return save(figure, stem, records)
 
 
-def _by_stream(rows: list[Row]) -> dict[str, list[dict]]:
-    """Exact capacities, one list for each kind and dimension; where training was tried beside them."""
+def _plotted(rows: list[Row]) -> dict[str, list[dict]]:
+    """Exact capacities, one list for each problem and dimension, and the training runs at sizes around them."""
     proved = [
         {"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c}
         for (problem, d), p_c in sorted(proved_capacities(rows).items(), reverse=True)
@@ -75,11 +75,11 @@ def _panel(panel: Axes, d: int, records: dict[str, list[dict]]) -> None:
 
 
 def _points(panel: Axes, record: dict, middle: float) -> None:
-    """Shares of streams whose proven capacity is at least p, with binomial deviations, at points that do not crowd."""
+    """Shares of streams whose proved capacity is at least p, with binomial errors, at sizes a step apart."""
     mark, colour, name = _MARKS[record["problem"]]
     capacities = np.array(record["p_c"])
     step = max(1, round(0.025 * middle))
-    # The two kinds are shifted by half a step, so that their bars do not cover each other.
+    # The points of the original problem are shifted by half a step, so that error bars do not cover each other.
     first = int(capacities.min()) - step + (step // 2 if record["problem"] == "original" else 0)
     p = np.arange(first, int(capacities.max()) + 2 * step, step)
     share = (capacities[None, :] >= p[:, None]).mean(axis=1)
@@ -99,12 +99,13 @@ CAPACITY = Figure(
     caption=Caption(
         title="Storable or not: proved, and predicted without a free parameter",
         drawn=(
-            "For each stream of associations the exact number that can be stored, found by proofs: a memory that stores "
-            "them, or weights that show that none can. Drawn is the share of streams that hold p."
+            "For each stream of associations the exact number that can be stored, found by proofs: a memory that "
+            "stores them, or weights that show that none can. The curves show the share of streams of which p "
+            "associations can be stored."
         ),
         theory=(
-            "Geometry of random cones gives the probability exactly for the decoupled problem (red). The original one "
-            "holds a little more at small d. Training stops far before either."
+            "The geometry of random cones gives this probability exactly for the decoupled problem (red). In the "
+            "original problem slightly more can be stored at small d. Training fails well below either."
         ),
     ),
 )

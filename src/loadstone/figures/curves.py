@@ -19,7 +19,7 @@ from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser
 
 _LABELS = {"loss": "cross-entropy (nats)", "accuracy": "accuracy"}
-#: Close to capacity the curves are steep: sizes that far above it are added to those of the points.
+#: The curves are steep close to capacity: sizes that exceed it by these fractions are added to those of the points.
 _EXCESS = (0.006, 0.02, 0.05)
 
 
@@ -35,7 +35,7 @@ def draw_beyond(rows: list[Row], stem: Path) -> list[Path]:
 
 
 def _draw(points: list[dict], title: str, stem: Path, growth: float = 0.0) -> list[Path]:
-    """Marks grow by `growth` from one d to the next: where points of several coincide, all show."""
+    """Marks grow by `growth` from one d to the next, so that points that coincide can all be seen."""
     dimensions = sorted({point["d"] for point in points})
     if not points:
         raise NothingToDrawError("no memory of full rank was trained at these sizes")
@@ -67,11 +67,11 @@ def _law(sizes: list[int], d: int) -> list[Minimiser]:
 
 
 def _curve(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
-    """Through the sizes above capacity, and to what holds at capacity itself and below: nothing is lost."""
+    """The prediction above capacity, which begins at capacity with loss 0 and accuracy 1."""
     least = float(load(capacity_associations(d), d))
     loads = np.array([least] + [found.load for found in law])
     values = np.array([{"loss": 0.0, "accuracy": 1.0}[quantity]] + [getattr(found, quantity) for found in law])
-    # In the root of the distance to capacity the curve is not steep, so few points suffice.
+    # As a function of the root of the distance to capacity the curve is smooth, so a few points are enough.
     fine = np.linspace(0, np.sqrt(loads[-1] - least), 200)
     curve = PchipInterpolator(np.sqrt(loads - least), values)(fine)
     panel.plot(least + fine**2, curve, color=colour(d), lw=1.4)
@@ -93,14 +93,13 @@ CURVES = Figure(
     compare=compare_curves,
     caption=Caption(
         title="What is left when not everything fits",
-        drawn="Cross-entropy and accuracy of memories trained with more associations than they can hold.",
+        drawn="Cross-entropy and accuracy of memories trained with more associations than they can store.",
         theory=(
-            "The curves come from two equations for the minimiser of the loss, without a free parameter; they hold for "
-            "large d and begin at the capacity of each size (dotted)."
+            "The curves come from two equations for the minimiser of the loss, without a free parameter; they hold "
+            "for large d and begin at the capacity of each size (dotted)."
         ),
     ),
 )
-
 
 BEYOND = Figure(
     name="beyond",
@@ -108,14 +107,14 @@ BEYOND = Figure(
     draw=draw_beyond,
     compare=compare_curves,
     caption=Caption(
-        title="Sizes that the paper does not have",
+        title="Larger sizes than the paper's",
         drawn=(
-            "Loss and accuracy on both sides of the capacity: large original problems, and decoupled ones whose outputs "
-            "are stored in half precision or made anew in every step instead of stored."
+            "Loss and accuracy on both sides of the capacity: large original problems, and decoupled ones whose "
+            "outputs are stored in half precision, or regenerated in every step and not stored at all."
         ),
         theory=(
-            "Below the capacity of each size (dotted) all can be stored, though training may stop short of it; above, the "
-            "curves are those of the minimiser."
+            "Below the capacity of each size (dotted) everything can be stored, though training may fail before; "
+            "above it the curves are those of the minimiser of the loss."
         ),
     ),
 )

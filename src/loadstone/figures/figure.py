@@ -34,7 +34,8 @@ class Figure:
     name: str
     #: The runs that it shows at a scale, 'quick' or 'paper'; none if it shows theory alone.
     sweep: Callable[[str], list[Spec]]
-    #: Draws rows to a path without its ending; returns what was written: SVG, PDF, PNG and the plotted numbers as JSON.
+    #: Draws rows and writes them to a path without its ending; returns the files: SVG, PDF, PNG, and JSON with the
+    #: plotted numbers.
     draw: Callable[[list[Row], Path], list[Path]]
     #: The measured numbers of the rows beside their predictions.
     compare: Callable[[list[Row]], list[Comparison]]

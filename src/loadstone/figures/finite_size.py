@@ -24,7 +24,7 @@ _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
 
 
 def draw_finite_size(rows: list[Row], stem: Path) -> list[Path]:
-    """Both problems, all sizes; each point with the error of its mean and the width of the grid of loads."""
+    """Both problems, all sizes; error bars hold the error of the mean and the step between loads."""
     points = _points(rows)
     if not points:
         raise NothingToDrawError("no threshold is known")
@@ -59,7 +59,7 @@ def _points(rows: list[Row]) -> list[dict]:
 
 
 def _counts(points: list[dict]) -> str:
-    """How many streams or seeds are behind a point."""
+    """How many streams or seeds a point is the mean of, in words."""
     words = []
     for name, of in (("streams proved", ("proved",)), ("seeds trained", ("exact stop", "paper's stop"))):
         counts = [point["seeds"] for point in points if point["kind"] in of]
@@ -82,13 +82,14 @@ FINITE_SIZE = Figure(
     draw=draw_finite_size,
     compare=_compare,
     caption=Caption(
-        title="How slowly the threshold comes down to 1/2",
+        title="How slowly the threshold approaches 1/2",
         drawn=(
             "The distance of the threshold from its limit, on scales where a law of 1 / log p is a line of slope -1: "
             "proved capacities, and the loads at which training fails by either stop rule."
         ),
         theory=(
-            "The red curve, log p / D(p), has no free parameter. Proved capacities lie on it; training gives up earlier."
+            "The red curve, log p / D(p), has no free parameter. Proved capacities lie on it; training fails at lower "
+            "loads."
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """Accuracy or loss against load: original (solid), decoupled (dashed, with deviation), the Hebbian rule (dotted).
 
-One panel for each rank fraction, the predicted threshold of large sizes in red.
+One panel for each rank fraction, with the capacity predicted for large d in red.
 """
 
 from __future__ import annotations
@@ -96,18 +96,18 @@ EQUIVALENCE = Figure(
     draw=draw_equivalence,
     compare=compare_equivalence,
     caption=Caption(
-        title="Shared or private competitors: equally hard",
+        title="Shared or separate competitors: equally hard",
         drawn=(
-            "Accuracy of trained memories against the load, for the original problem (all inputs share one set of outputs, "
-            "solid) and the decoupled one (every input has competitors of its own, dashed; the band is the deviation)."
+            "Accuracy of trained memories against the load, for the original problem (all inputs share one set of "
+            "outputs; solid lines) and the decoupled one (every input has its own set of competing outputs; dashed, "
+            "the band is one standard deviation)."
         ),
         theory=(
-            "The two have the same capacity, a load of 1/2 as d grows (red). At finite size the transition lies higher and "
-            "moves to 1/2 slowly, roughly like 1 / log p."
+            "Both have the same capacity, a load of 1/2 as d grows (red). At finite size the transition lies higher "
+            "and approaches 1/2 slowly, roughly like 1 / log p."
         ),
     ),
 )
-
 
 ACCURACY = Figure(
     name="accuracy",
@@ -117,17 +117,16 @@ ACCURACY = Figure(
     caption=Caption(
         title="A lower rank stores less, and the Hebbian rule far less",
         drawn=(
-            "The same for memories of rank kappa d, kappa = 1/4, 1/2 and 1, and the Hebbian rule (dotted), which adds up "
-            "the products u e^T without training."
+            "Accuracy against the load for memories of rank kappa d with kappa = 1/4, 1/2 and 1, and for the Hebbian "
+            "rule (dotted), which adds up the products u e^T without training."
         ),
         theory=(
-            "Capacity falls with the rank along a known curve (red), slowly at first: half the rank keeps most of it. The "
-            "Hebbian rule stores everything only up to a load of 1/8; what it recalls at each d is predicted without a "
-            "free parameter (thin lines)."
+            "Capacity falls with the rank along a known curve (red), slowly at first: half the rank keeps most of it. "
+            "The Hebbian rule stores everything only up to a load of 1/8; its accuracy at each d is predicted without "
+            "a free parameter (thin lines)."
         ),
     ),
 )
-
 
 LOSS = Figure(
     name="loss",
@@ -135,11 +134,11 @@ LOSS = Figure(
     draw=draw_loss,
     compare=no_comparison,
     caption=Caption(
-        title="The loss turns up where capacity ends",
+        title="The loss rises where capacity ends",
         drawn="Cross-entropy of the same trained memories.",
         theory=(
-            "It can be made as small as one likes below capacity, and cannot above. The figure of the curves above "
-            "capacity has the predicted values."
+            "Below capacity it can be made as small as one likes, above it cannot. The predicted values above "
+            "capacity are in the figure of the curves above capacity."
         ),
     ),
 )

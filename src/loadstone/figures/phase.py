@@ -30,7 +30,7 @@ def draw_phase(rows: list[Row], stem: Path) -> list[Path]:
             finite = [load(capacity_associations(d, kappa), d) for kappa in kappas if kappa * d >= 1]
             panel.plot(kappas[kappas * d >= 1], finite, color=colour(d), lw=1.1, ls="--")
         for point in points:
-            # Points of one rank would cover each other.
+            # Points of the same rank fraction would cover each other.
             shift = 0.005 * (2 * ranks[point["d"]] - len(ranks) + (1 if point["problem"] == "decoupled" else 0))
             panel.errorbar(
                 point["kappa"] + shift, point["alpha"], point["error"], fmt=MARKS[point["problem"]][0], ms=5, lw=1,
@@ -54,10 +54,11 @@ PHASE = Figure(
     draw=draw_phase,
     compare=compare_thresholds,
     caption=Caption(
-        title="What fits, by rank and load",
+        title="What can be stored, by rank and load",
         drawn="Loads at which training first fails, for each rank.",
         theory=(
-            "Below the red curve everything can be stored as d grows; the dashed curves say the same at finite d."
+            "Below the red curve everything can be stored as d grows; the dashed curves are the same prediction at "
+            "finite d."
         ),
     ),
 )

@@ -17,8 +17,8 @@ from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
 from loadstone.theory.scores import rival_density, rival_deviation, target_density
 
-#: Bins of the records are finer than what a figure can show.
-_TOGETHER = 4
+#: So many bins of a record are joined to one of the figure.
+_JOINED = 4
 
 
 def draw_scores(rows: list[Row], stem: Path) -> list[Path]:
@@ -33,7 +33,7 @@ def draw_single(rows: list[Row], stem: Path) -> list[Path]:
 
 
 def draw_hebbian(rows: list[Row], stem: Path) -> list[Path]:
-    """Diagonal and off-diagonal scores of the Hebbian rule with the Gaussian laws of large size."""
+    """Scores of the Hebbian rule on and off the diagonal, with normal laws for this size and for the limit."""
     return _grid(rows, stem, _hebbian, "Scores of the Hebbian rule")
 
 
@@ -49,9 +49,9 @@ def _grid(rows: list[Row], stem: Path, draw, title: str) -> list[Path]:
     with plt.rc_context(STYLE):
         size = (3.2 * shape[1], 0.9 + (2.5 if across else 1.9) * shape[0])
         figure, axes = plt.subplots(*shape, figsize=size, sharex=not across, squeeze=False)
-        for place, p in enumerate(sizes):
+        for index, p in enumerate(sizes):
             for column, problem in enumerate(problems):
-                panel = axes[0, place] if across else axes[place, column]
+                panel = axes[0, index] if across else axes[index, column]
                 chosen = [row for row in rows if row["problem"] == problem and row["p"] == p]
                 if not chosen:
                     panel.set_axis_off()
@@ -71,7 +71,7 @@ def _grid(rows: list[Row], stem: Path, draw, title: str) -> list[Path]:
 
 def _all_associations(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     full = p == round(float(capacity_associations(d)))
-    # The laws speak of scores in units of their own query's length; one unit for all would mix in how these differ.
+    # The laws are for scores in units of the length of their own query; one unit for all would add its variation.
     targets = "own" if full and "own" in rows[0]["scores"] else "target"
     edges, density = _densities(rows, (targets, "others"))
     _shade(panel, edges, density["others"], OTHERS, "others")
@@ -93,7 +93,7 @@ def _one_association(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     (row,) = rows
     first, edges = row["scores"]["first"], _edges(row)
     density = _normal(np.array(first["others"]), edges)
-    edges, density = _coarse(edges, density, 2 * _TOGETHER)
+    edges, density = _coarse(edges, density, 2 * _JOINED)
     _shade(panel, edges, density, OTHERS, "others")
     panel.axvline(first["target"], color=TARGET, lw=1.6, label="target")
     panel.axvline(first["rival"], color="black", lw=1, ls=":", label="best rival")
@@ -105,7 +105,7 @@ def _one_association(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
 
 def _hebbian(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     edges, density = _densities(rows, ("target", "others"))
-    # The outermost bins of a record hold everything beyond, so they are not shown.
+    # The outermost bins of a record also count everything beyond them, so they are not shown.
     for name, ink, words in (("others", OTHERS, "off the diagonal"), ("target", TARGET, "on the diagonal")):
         _shade(panel, edges[1:-1], density[name][1:-1], ink, words)
     grid = np.linspace(-5, edges[-1], 651)
@@ -129,7 +129,7 @@ def _densities(rows: list[Row], names: tuple[str, ...]) -> tuple[np.ndarray, dic
     found = {}
     for name in names:
         counts = np.sum([row["scores"][name] for row in rows], axis=0)
-        coarse, found[name] = _coarse(edges, _normal(counts, edges), _TOGETHER)
+        coarse, found[name] = _coarse(edges, _normal(counts, edges), _JOINED)
     return coarse, found
 
 
@@ -157,19 +157,18 @@ SCORES = Figure(
     draw=draw_scores,
     compare=compare_scores,
     caption=Caption(
-        title="Targets climb just above the crowd",
+        title="At capacity targets score just above the others",
         drawn=(
-            "Scores of the targets and of all other outputs, in units of the deviation of the others, at three loads and "
-            "at the capacity of this size."
+            "Scores of the targets and of all other outputs, in units of the standard deviation of the others, at "
+            "three loads and at the capacity of this size."
         ),
         theory=(
-            "At capacity the scores of one association are those of random numbers, the target and those that beat it "
-            "pulled together to their mean: this fixes both laws (dashed) without a free parameter. There each target is "
-            "in units of the length of its own query, as in the law."
+            "At capacity the scores of one association are those of random numbers, except that the target and the "
+            "outputs that would beat it are moved to their common mean: this gives both laws (dashed) without a free "
+            "parameter. In that panel each target is in units of the length of its own query, as in the law."
         ),
     ),
 )
-
 
 SINGLE = Figure(
     name="single",
@@ -179,15 +178,15 @@ SINGLE = Figure(
     caption=Caption(
         title="One association at a time",
         drawn=(
-            "Scores that one input gives to all outputs: its target (red line), its best rival (dotted) and the others."
+            "The scores that one input gives to all outputs: its target (red line), its best rival (dotted) and the "
+            "others."
         ),
         theory=(
-            "An association is stored when the red line is right of the dotted one. Below capacity that holds for all of "
-            "them at once."
+            "An association is stored if the red line is to the right of the dotted one. Below capacity a memory "
+            "exists for which this holds for all associations at once."
         ),
     ),
 )
-
 
 HEBBIAN = Figure(
     name="hebbian",
@@ -197,11 +196,12 @@ HEBBIAN = Figure(
     caption=Caption(
         title="Scores of the Hebbian rule",
         drawn=(
-            "Scores of the targets (on the diagonal) and of all others (off it), in units of the deviation of the others."
+            "Scores of the targets (on the diagonal) and of all other outputs (off the diagonal), in units of the "
+            "standard deviation of the others."
         ),
         theory=(
-            "Two normal laws. With the moments that hold at this size (dashed) they fit; with those of the limit p >> d "
-            "(dotted) they do not yet."
+            "Two normal laws. With the exact moments for this size (dashed) they fit; with those of the limit p >> d "
+            "(dotted) they do not fit yet."
         ),
     ),
 )

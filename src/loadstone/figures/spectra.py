@@ -1,4 +1,4 @@
-"""Singular values: at the threshold of each size beside the law at capacity, and at initialisation."""
+"""Singular values of memories trained at capacity, and before training, beside their laws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FINE = np.linspace(0, 2, 801)
 
 
 def draw_spectra(rows: list[Row], stem: Path) -> list[Path]:
-    """Non-zero singular values at the threshold: original above, decoupled below, one column for each rank fraction."""
+    """Non-zero singular values at capacity: original above, decoupled below, one column for each rank fraction."""
     kappas = _kappas(rows)
     problems = ("original", "decoupled")
     numbers = []
@@ -84,7 +84,7 @@ def _histograms(panel: Axes, rows: list[Row], share: float = 1.0) -> list[dict]:
     for d in sorted({row["d"] for row in rows}):
         chosen = [row for row in rows if row["d"] == d]
         values = np.concatenate([row["singular_values"] for row in chosen])
-        # About as many values in a bin as there are bins; the largest value of each memory is 2 by definition.
+        # About as many values in a bin as there are bins. Values are scaled so that the largest of each memory is 2.
         bins = np.linspace(0, 2, int(np.clip(np.sqrt(len(values)), 8, 40)) + 1)
         counts = np.histogram(np.minimum(values, 2), bins)[0]
         density = share * counts / (len(values) * (bins[1] - bins[0]))
@@ -100,7 +100,7 @@ def _histograms(panel: Axes, rows: list[Row], share: float = 1.0) -> list[dict]:
 
 
 def _law(panel: Axes, law: Spectrum, name: str, **style: object) -> None:
-    # Where a law begins with a jump, the line begins there too.
+    # Where the density begins with a jump, the line begins there too.
     inside = _FINE[(_FINE >= law.lower) & (_FINE < law.upper)]
     grid = np.concatenate([[law.lower], inside[inside > 0], [law.upper]])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -115,19 +115,18 @@ SPECTRA = Figure(
     draw=draw_spectra,
     compare=compare_spectra,
     caption=Caption(
-        title="Which spectrum a memory has at its limit",
+        title="The spectrum of a memory at capacity",
         drawn=(
-            "Singular values, other than zero, of memories trained at the capacity of their size, the original problem "
-            "above and the decoupled one below."
+            "Non-zero singular values of memories trained at the capacity of their size; the original problem above, "
+            "the decoupled one below."
         ),
         theory=(
-            "At capacity and for large d they follow the upper part of a quarter circle (solid), which at full rank is "
-            "also what training starts from (dashed). The distance is Kolmogorov's; the prediction for it is that of "
-            "Gaussian matrices of the same size, cut to the same rank."
+            "At capacity and for large d they follow the upper part of a quarter circle (solid), which at full rank "
+            "is also the law before training (dashed). The number compared is the Kolmogorov distance; its prediction "
+            "is the distance found for Gaussian matrices of the same size, cut to the same rank."
         ),
     ),
 )
-
 
 INITIAL_SPECTRA = Figure(
     name="initial-spectra",
@@ -135,13 +134,11 @@ INITIAL_SPECTRA = Figure(
     draw=draw_initial_spectra,
     compare=compare_initial_spectra,
     caption=Caption(
-        title="What training starts from",
+        title="The spectrum before training",
         drawn=(
-            "Singular values of a product of two Gaussian factors before training. The arrow stands for those that are "
-            "zero because the rank is low."
+            "Singular values of a product of two Gaussian factors before training. The arrow stands for the values "
+            "that are zero because the rank is low."
         ),
-        theory=(
-            "A free product of two random-matrix laws (black), which is not the quarter circle even at full rank."
-        ),
+        theory="The free product of two random-matrix laws (black), which is not the quarter circle even at full rank.",
     ),
 )

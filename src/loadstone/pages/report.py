@@ -33,12 +33,12 @@ class Section:
 
 
 def report_page(sections: list[Section], scale: str, version: str) -> str:
-    """The page. The same sections give the same text."""
+    """The report as HTML. The same sections give the same text."""
     frame = (files("loadstone.pages") / "report.html").read_text("utf-8")
     # Every text is escaped, so none of them can hold a mark that is replaced later.
     for mark, text in {
         "SUMMARY": _summary(sections),
-        "CONTENTS": "".join(f'<li><a href="#{one.figure.name}">{escape(one.figure.caption.title)}</a></li>' for one in sections),
+        "CONTENTS": "".join(_link(one.figure) for one in sections),
         "THRESHOLDS": _thresholds(sections),
         "SECTIONS": "".join(_section(one, scale) for one in sections),
         "SCALE": scale,
@@ -48,8 +48,12 @@ def report_page(sections: list[Section], scale: str, version: str) -> str:
     return frame
 
 
+def _link(figure: Figure) -> str:
+    return f'<li><a href="#{figure.name}">{escape(figure.caption.title)}</a></li>'
+
+
 def _summary(sections: list[Section]) -> str:
-    # Figures share some of their numbers.
+    # Several figures may compare the same number: it counts once.
     all_of_them = {one.what: one for section in sections for one in section.comparisons}.values()
     good = sum(comparison.agrees for comparison in all_of_them)
     return (
@@ -60,7 +64,7 @@ def _summary(sections: list[Section]) -> str:
 
 
 def _thresholds(sections: list[Section]) -> str:
-    """Proved and trained thresholds of all figures in one table."""
+    """The thresholds of all figures, proved and trained, in one table."""
     chosen: dict[str, Comparison] = {}
     for section in sections:
         chosen |= {one.what: one for one in section.comparisons if one.what.startswith(_THRESHOLDS)}
@@ -79,7 +83,7 @@ def _section(section: Section, scale: str) -> str:
     runs = f"From {section.runs} runs{took}. " if section.wanted else "Theory only. "
     if section.runs < section.wanted:
         lack = section.wanted - section.runs
-        runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the picture is not complete.</b> "
+        runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the figure is not complete.</b> "
     opened = " open" if count <= 12 else ""
     judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>" if count else ""
     return f"""<section id="{name}">
@@ -88,8 +92,8 @@ def _section(section: Section, scale: str) -> str:
 <p><b>What is drawn.</b> {escape(caption.drawn)} {runs}</p>
 <p><b>What theory says.</b> {escape(caption.theory)}</p>
 {judged}
-<p class="redo">Again: <code>loadstone reproduce {name} --scale {scale}</code>; the numbers that are plotted lie
-in <code>{name}.json</code>.</p>
+<p class="redo">To make it again: <code>loadstone reproduce {name} --scale {scale}</code>. The numbers that are plotted
+are in <code>{name}.json</code>.</p>
 </section>
 """
 
