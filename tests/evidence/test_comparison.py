@@ -30,7 +30,8 @@ def test_one_difference_in_a_hundred_is_called_one_by_chance(freedom, sign):
         one = Comparison("x", 0.0, measured, 1.0, freedom)
         assert one.agrees is agrees
         assert bool(2 * law.sf(abs(measured)) > CHANCE) is agrees
-    assert CHANCE == 0.01 and FEWEST == 2
+    on_the_bound = Comparison("x", 0.0, sign * t.ppf(1 - CHANCE / 2, freedom), 1.0, freedom)
+    assert on_the_bound.agrees and CHANCE == 0.01 and FEWEST == 2
 
 
 def test_a_row_is_complete_and_json():

@@ -144,7 +144,7 @@ def _usable(name: str, sweep: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
     found = [rows[spec] for spec in sweep if spec in rows]
     kept = [row for row in found if row["status"] != "diverged"]
     if len(kept) < len(found):
-        say(f"{name}: {len(found) - len(kept)} runs diverged and are left out.")
+        say(f"{name}: {len(found) - len(kept)} of {len(sweep)} runs diverged and are left out.")
     if len(found) < len(sweep):
         say(f"{name}: {len(sweep) - len(found)} of {len(sweep)} runs are not among the shipped records.")
     return kept
