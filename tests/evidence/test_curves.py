@@ -8,6 +8,7 @@ import pytest
 from loadstone.evidence.curves import compare_curves, curve_points, trained_law
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
+from loadstone.theory.minimiser import minimiser
 
 D = 10
 LAST = math.floor(capacity_associations(D))
@@ -58,4 +59,5 @@ def test_nothing_is_compared_below_capacity_or_with_one_seed():
 
 def test_the_prediction_is_known_well_enough():
     law = trained_law(P, D)
+    assert law == minimiser(P, D, samples=1024)
     assert 0.0005 < law.loss_error / law.loss < 0.01 and np.isfinite(law.accuracy)
