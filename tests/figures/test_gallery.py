@@ -1,50 +1,69 @@
 """Figures from real records: drawn, faithful to their numbers, and the same bytes every time."""
 
 import json
+import math
+import subprocess
+import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from loadstone.cli.reproduce import FIGURES
-from loadstone.experiments.catalogue import CATALOGUE
+from loadstone.evidence.rows import row_of
+from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.figures import entropy
-from loadstone.figures.comparisons import COMPARISONS
-from loadstone.figures.gallery import GALLERY
+from loadstone.figures.figure import Figure
+from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.figures.style import COLOURS, NothingToDrawError, colour
-from loadstone.figures.thresholds import trained_thresholds
 from loadstone.solvers.gradient import Protocol
 from loadstone.theory.load import load
 
 SHORT = Protocol(steps=60)
+#: At d = 10: few enough to be stored in 60 steps, and the first size above capacity, which is 30.6.
+SIZES = (6, 31)
 TRAINED = [
     Spec(problem, 10, p, seed, kappa, protocol=SHORT)
     for problem in ("original", "decoupled")
-    for p in (15, 36)
+    for p in SIZES
     for kappa in (0.5, 1.0)
     for seed in range(2)
 ]
-HEBBIAN = [Spec("original", 10, p, seed, solver="hebbian") for p in (15, 36) for seed in range(2)]
+HEBBIAN = [Spec("original", 10, p, seed, solver="hebbian") for p in SIZES for seed in range(2)]
 FULL = [spec for spec in TRAINED if spec.kappa == 1]
-SPECS = {
-    "equivalence": FULL,
-    "accuracy": TRAINED + HEBBIAN,
-    "spectra": [spec for spec in TRAINED if spec.p == 36],
-    "scores": FULL,
-    "single": FULL,
-    "loss": TRAINED + HEBBIAN,
-    "finite-size": FULL
-    + [Spec("decoupled", 6, 12, seed, solver="capacity") for seed in range(3)],
-    "initial-spectra": [Spec("original", 60, 2, seed, k, solver="initial") for k in (0.5, 0.9999) for seed in range(2)],
-    "hebbian": HEBBIAN,
-    "curves": FULL,
-    "phase": TRAINED + HEBBIAN,
-    "beyond": FULL,
-    "entropy": [],
-    "capacity": [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
-    + [Spec("original", 6, p, seed, protocol=SHORT) for p in (6, 12) for seed in range(2)],
-}  # fmt: skip
+INITIAL = [Spec("original", 60, 2, seed, kappa, solver="initial") for kappa in (0.5, 0.9999) for seed in range(2)]
+PROVED = [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
+TRIED = [Spec("original", 6, p, seed, protocol=SHORT) for p in (6, 12) for seed in range(2)]
+
+
+class Case(NamedTuple):
+    """A few small runs for a figure, and how many numbers are compared with the first seed alone and with all of them.
+
+    Where the error is estimated from the scatter of seeds or streams, one of them leaves nothing to compare.
+    """
+
+    specs: list[Spec]
+    with_one_seed: int
+    with_all: int
+
+
+CASES = {
+    "equivalence": Case(FULL, 0, 1),
+    "accuracy": Case(TRAINED + HEBBIAN, 2, 2),
+    "spectra": Case([spec for spec in TRAINED if spec.p == SIZES[1]], 4, 4),
+    "scores": Case(FULL, 4, 4),
+    "single": Case(FULL, 0, 0),
+    "loss": Case(TRAINED + HEBBIAN, 0, 0),
+    "finite-size": Case(FULL + PROVED[3:], 2, 6),
+    "initial-spectra": Case(INITIAL, 2, 2),
+    "hebbian": Case(HEBBIAN, 4, 4),
+    "capacity": Case(PROVED + TRIED, 0, 8),
+    "curves": Case(FULL, 0, 4),
+    "phase": Case(TRAINED + HEBBIAN, 4, 4),
+    "beyond": Case(FULL, 0, 4),
+    "entropy": Case([], 0, 0),
+}
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +72,42 @@ def rows():
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
     found = {}
-    for specs in SPECS.values():
-        for spec in specs:
-            if spec not in found:
-                (record,) = perform([spec])
-                found[spec] = record.spec | record.result
-    yield {name: [found[spec] for spec in specs] for name, specs in SPECS.items()}
+    for spec in (spec for case in CASES.values() for spec in case.specs):
+        if spec not in found:
+            (record,) = perform([spec])
+            found[spec] = row_of(record.spec, record.result)
+    yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
     entropy._finite.cache_clear()
 
 
-def test_names_agree_everywhere():
-    assert set(FIGURES) == set(GALLERY) == set(SPECS) and set(GALLERY) <= set(CATALOGUE)
+def test_each_name_leads_to_a_figure_of_that_name():
+    assert set(GALLERY) == set(CASES), "a figure needs a few small runs in CASES"
+    for name in GALLERY:
+        figure = figure_of(name)
+        assert isinstance(figure, Figure) and figure.name == name
+        assert all(text.strip() for text in vars(figure.caption).values())
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_figure_shows_the_sweep_that_the_catalogue_has_under_its_name(scale):
+    for name in CATALOGUE:
+        assert figure_of(name).sweep(scale) == named_sweep(name, scale)
+    assert figure_of("entropy").sweep(scale) == []  # theory alone
+
+
+def test_names_need_no_plotting_and_drawing_needs_no_jax():
+    """Commands know the names at once, and figures can be drawn where no accelerator's software is loaded."""
+    program = """
+import sys
+import loadstone.cli.reproduce
+assert not {"matplotlib", "scipy", "jax"} & set(sys.modules)
+from loadstone.figures.gallery import GALLERY, figure_of
+for name in GALLERY:
+    figure_of(name)
+assert "matplotlib" in sys.modules and "jax" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("name", GALLERY)
@@ -72,7 +115,7 @@ def test_each_is_written_four_times_with_the_same_bytes_from_the_same_rows(name,
     contents = []
     for turn in ("first", "second"):
         (tmp_path / turn).mkdir()
-        paths = GALLERY[name](rows[name], tmp_path / turn / name)
+        paths = figure_of(name).draw(rows[name], tmp_path / turn / name)
         assert [path.name for path in paths] == [f"{name}.{ending}" for ending in ("svg", "pdf", "png", "json")]
         contents.append([path.read_bytes() for path in paths])
     assert contents[0] == contents[1]
@@ -80,68 +123,58 @@ def test_each_is_written_four_times_with_the_same_bytes_from_the_same_rows(name,
 
 
 def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path):
-    GALLERY["accuracy"](rows["accuracy"], tmp_path / "a")
+    figure_of("accuracy").draw(rows["accuracy"], tmp_path / "a")
     curves = json.loads((tmp_path / "a.json").read_text())["curves"]
     assert len(curves) == 2 * 2 + 1
     for curve in curves:
-        for place, p in enumerate(curve["p"]):
+        for index, p in enumerate(curve["p"]):
             names = ("problem", "solver", "kappa", "d")
             chosen = [
                 row["accuracy"] for row in rows["accuracy"]
                 if row["p"] == p and all(row[name] == curve[name] for name in names)
             ]  # fmt: skip
-            assert curve["seeds"][place] == len(chosen) == 2 and curve["load"][place] == pytest.approx(load(p, 10))
-            assert curve["mean"][place] == pytest.approx(np.mean(chosen))
-            assert curve["deviation"][place] == pytest.approx(np.std(chosen, ddof=1))
+            assert curve["seeds"][index] == len(chosen) == 2 and curve["load"][index] == pytest.approx(load(p, 10))
+            assert curve["mean"][index] == pytest.approx(np.mean(chosen))
+            assert curve["deviation"][index] == pytest.approx(np.std(chosen, ddof=1))
 
 
 def test_densities_have_the_mass_that_they_should(rows, tmp_path):
     for name in ("spectra", "initial-spectra"):
-        GALLERY[name](rows[name], tmp_path / name)
+        figure_of(name).draw(rows[name], tmp_path / name)
         for one in json.loads((tmp_path / f"{name}.json").read_text())["histograms"]:
             mass = np.sum(np.diff(one["edges"]) * one["density"])
             assert mass == pytest.approx(one["kappa"] if name == "initial-spectra" else 1)
     for name in ("scores", "hebbian"):
-        GALLERY[name](rows[name], tmp_path / name)
+        figure_of(name).draw(rows[name], tmp_path / name)
         for one in json.loads((tmp_path / f"{name}.json").read_text())["panels"]:
             for part in ("target", "others"):
                 assert np.sum(np.diff(one["edges"]) * one[part]) == pytest.approx(1)
-
-
-def test_a_threshold_is_between_the_last_success_and_the_first_failure():
-    protocol, names = {"stop": "exact"}, ("stop rule met", "step limit")
-    rows = [
-        {"problem": "original", "d": 10, "kappa": 1, "solver": "adam", "protocol": protocol, "seed": seed, "p": p}
-        | {"status": names[p >= first]}
-        for seed, first in enumerate((30, 40, 10, 99))
-        for p in (10, 20, 30, 40)
-    ]
-    (point,) = trained_thresholds(rows)
-    # The third seed fails at once and the fourth never: they say nothing.
-    ends = [[load(20, 10), load(30, 10)], [load(30, 10), load(40, 10)]]
-    middles = np.mean(ends, axis=1)
-    assert point["seeds"] == 2 and point["p"] == 30 and point["alpha"] == pytest.approx(middles.mean())
-    step = max(np.diff(ends, axis=1))[0]
-    assert point["error"] == pytest.approx(np.hypot(np.std(middles, ddof=1) / np.sqrt(2), step / np.sqrt(12)))
 
 
 def test_the_papers_dimensions_have_colours_of_their_own():
     assert sorted(colour(d) for d in (50, 100, 150, 300, 400, 500)) == sorted(COLOURS) and colour(20) != colour(40)
 
 
-@pytest.mark.parametrize("name", COMPARISONS)
-def test_one_seed_is_weighed_only_where_no_scatter_is_needed(name, rows):
+@pytest.mark.parametrize("name", GALLERY)
+def test_one_seed_is_compared_only_where_no_scatter_is_needed(name, rows):
     single = [row for row in rows[name] if row["seed"] == 0]
+    counts = []
     for chosen in (single, rows[name]):
+        found = figure_of(name).compare(chosen)
+        counts.append(len(found))
+        assert len({one.what for one in found}) == len(found)
+        # A number that is known to no error at all, or to any, could be compared with nothing.
+        assert all(0 < one.error < math.inf and one.freedom > 0 and math.isfinite(one.deviations) for one in found)
         # JSON knows neither NaN nor infinities.
-        json.dumps([one.as_row() for one in COMPARISONS[name](chosen)], allow_nan=False)
+        json.dumps([one.as_row() for one in found], allow_nan=False)
+    assert counts == [CASES[name].with_one_seed, CASES[name].with_all]
 
 
 @pytest.mark.parametrize("name", [name for name in GALLERY if name != "entropy"])
 def test_records_that_are_missing_leave_a_picture_or_a_sentence(name, rows, tmp_path):
     for chosen in ([], rows[name][:1], [row for row in rows[name] if row["problem"] == "original"]):
         try:
-            GALLERY[name](chosen, tmp_path / name)
+            figure_of(name).draw(chosen, tmp_path / name)
         except NothingToDrawError:
             assert not list(tmp_path.iterdir())
         for path in tmp_path.iterdir():

@@ -1,10 +1,11 @@
-"""loadstone reproduce: sweeps of the catalogue, and the figures of their records."""
+"""loadstone reproduce: run the sweeps of figures, draw their records, and report what agrees with theory."""
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -12,17 +13,20 @@ import loadstone
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import ends_like_an_interrupt, say, sweep_bar
 from loadstone.cli.workers import default_workers
+from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.files import check_writable, write_whole
 
-#: The figures of `loadstone.figures.gallery`, which takes a second to import.
-FIGURES = (
-    "equivalence", "accuracy", "spectra", "scores", "single", "loss", "finite-size", "initial-spectra", "hebbian",
-    "capacity", "curves", "phase", "beyond", "entropy",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from loadstone.evidence.rows import Row
+    from loadstone.experiments.spec import Spec
+    from loadstone.experiments.store import Store
+    from loadstone.experiments.sweep import Engine
+    from loadstone.figures.figure import Figure
+    from loadstone.pages.report import Section
 
 
 def reproduce(
-    figures: Annotated[Optional[list[str]], typer.Argument(help=f"Of {', '.join(FIGURES)}; default: all.")] = None,
+    figures: Annotated[Optional[list[str]], typer.Argument(help=f"Of {', '.join(GALLERY)}; default: all.")] = None,
     out: Annotated[str, typer.Option(help="Folder for figures and records; made if missing.")] = "out",
     scale: Annotated[str, typer.Option(help="quick, or paper for the paper's own sizes.")] = "quick",
     seeds: Annotated[Optional[int], typer.Option(help="Only so many seeds of each point.")] = None,
@@ -37,25 +41,26 @@ def reproduce(
     most = whole("seeds", seeds, 1) if seeds is not None else 2**64
     workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
     choice("scale", scale, ("quick", "paper"))
-    names = [choice("figure", name, FIGURES) for name in figures or FIGURES]
+    names = list(dict.fromkeys(choice("figure", name, tuple(GALLERY)) for name in figures or GALLERY))
     packed = _shipped(scale) if from_shipped else []
     folder = _folder(out)
-    figures = [f"{name}.{ending}" for name in names for ending in ("svg", "pdf", "png", "json")]
-    for name in (*figures, "report.html", "report.json", "explore.html"):
-        check_writable(folder / name)
+    files = [f"{name}.{ending}" for name in names for ending in ("svg", "pdf", "png", "json")]
+    for file in (*files, "report.html", "report.json", "explore.html"):
+        check_writable(folder / file)
 
-    from loadstone.experiments.catalogue import named_sweep
     from loadstone.experiments.store import Store
-    from loadstone.experiments.sweep import recorded
 
-    sweeps = {name: [spec for spec in named_sweep(name, scale) if spec.seed < most] for name in names}
+    chosen = [figure_of(name) for name in names]
+    sweeps = {one.name: [spec for spec in dict.fromkeys(one.sweep(scale)) if spec.seed < most] for one in chosen}
+    specs = list(dict.fromkeys(spec for sweep in sweeps.values() for spec in sweep))
     records = Store(store or folder / "store")
     if from_shipped:
         _unpack(packed, records)
     else:
-        _run([spec for specs in sweeps.values() for spec in specs], records, workers)
-    rows = {name: _usable(name, [recorded(spec, records) for spec in specs]) for name, specs in sweeps.items()}
-    _draw(rows, {name: len(specs) for name, specs in sweeps.items()}, folder, scale)
+        _run(specs, records, workers)
+    rows = _rows(specs, records)
+    sections = [_section(one, sweeps[one.name], rows, folder) for one in chosen]
+    _report([section for section in sections if section], folder, scale)
 
 
 def _folder(out: str) -> Path:
@@ -70,27 +75,37 @@ def _folder(out: str) -> Path:
     return folder
 
 
-def _run(specs: list, records, workers: int) -> None:
+def _engine(workers: int) -> Engine:
     from loadstone.experiments.engines.local import LocalEngine
+
+    return LocalEngine(workers)
+
+
+def _run(specs: list[Spec], records: Store, workers: int) -> None:
     from loadstone.experiments.sweep import run_sweep
 
     with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
-        outcome = run_sweep(specs, records, LocalEngine(workers), watch)
+        outcome = run_sweep(specs, records, _engine(workers), watch)
     if not outcome.complete:
         reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
         raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")
 
 
 def _shipped(scale: str) -> list[Path]:
-    """Packed records that come with a checkout: of the present folder, or of the one that this package runs from."""
-    places = [root / "results" / scale for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
-    packed = next((files for place in places if (files := sorted(place.glob("*.zip")))), None)
-    if packed is None:
-        raise FileNotFoundError(f"results/{scale} has no packed records here: run this in a checkout of loadstone.")
-    return packed
+    """Packed records of a checkout: the present folder's, or those of the checkout that this package runs from."""
+    results = [root / "results" for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
+    for folder in results:
+        if packed := sorted((folder / scale).glob("*.zip")):
+            return packed
+    if there := sorted({file.parent.name for folder in results for file in folder.glob("*/*.zip")}):
+        raise FileNotFoundError(f"scale is {scale!r}, but records are shipped for {', '.join(there)} only.")
+    raise FileNotFoundError(
+        f"The shipped records are in the folder results/{scale} of loadstone's repository, and not in the installed "
+        "package: run this in a checkout of the repository."
+    )
 
 
-def _unpack(packed: list[Path], records) -> None:
+def _unpack(packed: list[Path], records: Store) -> None:
     from loadstone.experiments.unpack import unpack
 
     for file in packed:
@@ -98,50 +113,61 @@ def _unpack(packed: list[Path], records) -> None:
         say(f"{file}: {found.added + found.already_there} records.")
 
 
-def _usable(name: str, found: list) -> list[dict]:
-    """The rows of the records that are there and did not diverge; a line says how many are not."""
-    rows = [record.spec | record.result | {"circumstances": record.circumstances} for record in found if record]
-    kept = [row for row in rows if row["status"] != "diverged"]
-    if len(kept) < len(rows):
-        say(f"{name}: {len(rows) - len(kept)} runs diverged and are left out.")
-    if len(rows) < len(found):
-        say(f"{name}: {len(found) - len(rows)} of {len(found)} runs are not among the shipped records.")
+def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
+    """The record of each spec that has one, read once for all the figures that show it."""
+    from loadstone.evidence.rows import row_of
+    from loadstone.experiments.sweep import recorded
+
+    found = {spec: record for spec in specs if (record := recorded(spec, records))}
+    return {spec: row_of(record.spec, record.result, record.circumstances) for spec, record in found.items()}
+
+
+def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: Path) -> Section | None:
+    """Draw a figure and compare its numbers; None if there is nothing to draw, which a line says."""
+    from loadstone.figures.style import NothingToDrawError
+    from loadstone.pages.report import Section
+
+    usable = _usable(figure.name, sweep, rows)
+    try:
+        if sweep and not usable:
+            raise NothingToDrawError("there are no records of its runs")
+        written = figure.draw(usable, folder / figure.name)
+    except NothingToDrawError as error:
+        say(f"{figure.name} is not drawn: {error}.")
+        return None
+    say(f"Written: {', '.join(map(str, written))}")
+    return Section(figure, written[0].read_bytes(), len(usable), len(sweep), figure.compare(usable), _times(usable))
+
+
+def _usable(name: str, sweep: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
+    """The rows of a sweep that are there and did not diverge; a line says how many are not."""
+    found = [rows[spec] for spec in sweep if spec in rows]
+    kept = [row for row in found if row["status"] != "diverged"]
+    if len(kept) < len(found):
+        say(f"{name}: {len(found) - len(kept)} of {len(sweep)} runs diverged and are left out.")
+    if len(found) < len(sweep):
+        say(f"{name}: {len(sweep) - len(found)} of {len(sweep)} runs are not among the shipped records.")
     return kept
 
 
-def _draw(rows: dict[str, list[dict]], wanted: dict[str, int], folder: Path, scale: str) -> None:
-    from loadstone.figures.comparisons import COMPARISONS
-    from loadstone.figures.gallery import GALLERY
-    from loadstone.figures.style import NothingToDrawError
-    from loadstone.pages.explorer import explorer_page
-    from loadstone.pages.report import Section, report_page
+def _times(rows: list[Row]) -> dict[str, float]:
+    """Seconds that the runs took, by device."""
+    times: dict[str, float] = defaultdict(float)
+    for row in rows:
+        circumstances = row["circumstances"]
+        times[str(circumstances.get("device", "unknown"))] += float(circumstances.get("seconds", 0.0))
+    return dict(times)
 
-    sections = []
-    for name, found in rows.items():
-        try:
-            if wanted[name] and not found:
-                raise NothingToDrawError("there are no records of its runs")
-            written = GALLERY[name](found, folder / name)
-        except NothingToDrawError as error:
-            say(f"{name} is not drawn: {error}.")
-            continue
-        comparisons = COMPARISONS[name](found) if name in COMPARISONS else []
-        times = _times(found)
-        sections.append(Section(name, written[0].read_bytes(), len(found), wanted[name], comparisons, times))
-        say(f"Written: {', '.join(map(str, written))}")
+
+def _report(sections: list[Section], folder: Path, scale: str) -> None:
+    """The report, its numbers, and the interactive page."""
+    from loadstone.pages.explorer import explorer_page
+    from loadstone.pages.report import report_page
+
+    judged = [one.as_row() | {"figure": section.figure.name} for section in sections for one in section.comparisons]
     _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
-    judged = [one.as_row() | {"figure": section.name} for section in sections for one in section.comparisons]
     _write(folder / "report.json", json.dumps(judged, indent=1, allow_nan=False))
     _write(folder / "explore.html", explorer_page())
-
-
-def _times(rows: list[dict]) -> dict[str, float]:
-    """Seconds that the runs took, by device."""
-    times: dict[str, float] = {}
-    for circumstances in (row["circumstances"] for row in rows):
-        device = str(circumstances.get("device", "unknown"))
-        times[device] = times.get(device, 0.0) + float(circumstances.get("seconds", 0.0))
-    return times
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,7 +1,7 @@
-"""Sweeps by name: one for each figure, at two scales.
+"""Sweeps by name, at two scales: the runs that figures show.
 
-'quick' shows the same thing in minutes on two cores; 'paper' has the sizes of the paper. Figures that need the same
-runs share them: a store holds each once.
+'quick' shows the same as 'paper' in minutes on two cores; 'paper' has the sizes of the paper. Several sweeps share
+runs: a store holds each once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from loadstone.theory.capacity import capacity_associations
 SCALES = ("quick", "paper")
 _KAPPAS = (0.25, 0.5, 1.0)
 
-#: Dimensions, loads and seeds of the training experiments. The paper's are its own.
+#: Dimensions, loads and seeds of the training experiments; those of 'paper' are the paper's.
 _DIMENSIONS = {
     "quick": {"original": (20, 40), "decoupled": (20, 40)},
     "paper": {"original": (50, 100, 150, 300, 400, 500), "decoupled": (50, 100, 150)},
@@ -57,7 +57,7 @@ def accuracy(scale: str) -> list[Spec]:
 
 
 def spectra(scale: str) -> list[Spec]:
-    """Memories at the threshold that is predicted for their own size."""
+    """Memories at the capacity that is predicted for their size and rank."""
     return [
         Spec(problem, d, round(float(capacity_associations(d, kappa))), seed, kappa)
         for problem, dimensions in _DIMENSIONS[scale].items()
@@ -92,7 +92,7 @@ def finite_size(scale: str) -> list[Spec]:
 
 
 def initial_spectra(scale: str) -> list[Spec]:
-    """Factored memories as training finds them; p plays no part."""
+    """Factored memories before training; p does not matter."""
     d = {"quick": 300, "paper": 1000}[scale]
     # At kappa = 1 a memory has no factors; just below it has factors of full rank.
     kappas = (*_KAPPAS[:-1], 0.9999)
@@ -100,7 +100,7 @@ def initial_spectra(scale: str) -> list[Spec]:
 
 
 def hebbian(scale: str) -> list[Spec]:
-    """The Hebbian rule at its own threshold of 1/8 and above."""
+    """The Hebbian rule at its capacity, a load of 1/8, and above."""
     d = {"quick": 200, "paper": 500}[scale]
     return [
         Spec("original", d, associations(load, d), seed, solver="hebbian")
@@ -128,7 +128,8 @@ def capacity(scale: str) -> list[Spec]:
 
 
 def curves(scale: str) -> list[Spec]:
-    """Training above capacity, where the paper's protocol converges: more seeds than elsewhere, to weigh the theory."""
+    """Training above capacity, where the paper's protocol converges; 'quick' has more seeds than elsewhere, so that the
+    means are known well enough to be compared with theory."""
     loads, seeds = {"quick": ((0.9, 1.0, 1.1, 1.2, 1.4, 1.6), 6), "paper": ((0.8, 0.9, 1.0, 1.2), 5)}[scale]
     return [
         Spec(problem, d, associations(load, d), seed)
@@ -148,14 +149,14 @@ def beyond(scale: str) -> list[Spec]:
     else:
         seeds, original = 2, {1024: (0.6, 0.7, 0.725, 0.75, 0.8), 2048: (0.65, 0.7)}
         halves, made = {300: (0.6, 0.7, 0.75, 0.8)}, {400: (0.6, 0.7, 0.75, 0.8)}
-    ways = [
+    kinds = [
         (original, {"problem": "original"}),
         (halves, {"problem": "decoupled", "hold": "stored", "stored_dtype": "float16"}),
         (made, {"problem": "decoupled", "hold": "regenerated"}),
     ]
     return [
-        Spec(d=d, p=associations(load, d), seed=seed, **way)
-        for sizes, way in ways
+        Spec(d=d, p=associations(load, d), seed=seed, **kind)
+        for sizes, kind in kinds
         for d, loads in sizes.items()
         for load in loads
         # The largest take minutes each: one seed.
@@ -163,12 +164,8 @@ def beyond(scale: str) -> list[Spec]:
     ]
 
 
-def entropy(scale: str) -> list[Spec]:
-    """Theory alone."""
-    return []
-
-
-#: The paper's figures by the names of docs and commands, then what goes beyond it.
+#: What `loadstone run` and `loadstone status` know by name. Figures name the sweep that they show; those that show the
+#: runs of another one may be asked for by their own name too.
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "equivalence": equivalence,
     "accuracy": accuracy,
@@ -183,11 +180,10 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "curves": curves,
     "phase": accuracy,
     "beyond": beyond,
-    "entropy": entropy,
 }
 
-
-#: Several at a time: all, and what the paper itself has run ('accuracy' holds 'equivalence', 'loss' and 'phase').
+#: Several at a time: all, and what the paper itself ran ('accuracy' includes the runs of 'equivalence', 'loss' and
+#: 'phase').
 GROUPS: dict[str, tuple[str, ...]] = {
     "all": tuple(CATALOGUE),
     "paper": ("accuracy", "spectra", "scores", "initial-spectra", "hebbian"),
@@ -195,7 +191,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def named_sweep(name: str, scale: str = "quick") -> list[Spec]:
-    """The specs of one figure or of a group of them; what occurs twice is run once."""
+    """The specs of one sweep or of a group of them, each once."""
     choice("scale", scale, SCALES)
     if name not in CATALOGUE and name not in GROUPS:
         known = ", ".join((*GROUPS, *CATALOGUE))

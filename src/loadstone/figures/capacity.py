@@ -1,4 +1,4 @@
-"""Certified probability of being storable against p, the prediction through it, and where training gives up."""
+"""The share of streams of which p associations can be stored: proved, predicted, and where training fails."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.comparison import Comparison
+from loadstone.evidence.rows import Row
+from loadstone.evidence.scores import compare_proved_scores
+from loadstone.evidence.thresholds import compare_capacity, proved_capacities
+from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
-from loadstone.figures.thresholds import proved_capacities
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
 
 _MARKS = {"decoupled": ("o", COLOURS[0], "decoupled, proved"), "original": ("s", COLOURS[1], "original, proved")}
 
 
-def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
+def draw_capacity(rows: list[Row], stem: Path) -> list[Path]:
     """One panel per dimension."""
-    records = _by_stream(rows)
+    records = _plotted(rows)
     dimensions = sorted({record["d"] for record in records["capacities"]})
     if not dimensions:
         raise NothingToDrawError("no capacity is proved")
@@ -39,10 +43,12 @@ def draw_capacity(rows: list[dict], stem: Path) -> list[Path]:
         return save(figure, stem, records)
 
 
-def _by_stream(rows: list[dict]) -> dict[str, list[dict]]:
-    """Exact capacities, one list for each kind and dimension; where training was tried beside them."""
-    found = proved_capacities(rows).items()
-    proved = [{"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c} for (problem, d), p_c in found]
+def _plotted(rows: list[Row]) -> dict[str, list[dict]]:
+    """Exact capacities, one list for each problem and dimension, and the training runs at sizes around them."""
+    proved = [
+        {"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c}
+        for (problem, d), p_c in sorted(proved_capacities(rows).items(), reverse=True)
+    ]
     names = ("d", "p", "seed", "violations", "status")
     trained = [{name: row[name] for name in names} for row in rows if row["solver"] == "adam"]
     return {"capacities": proved, "trained": trained}
@@ -69,13 +75,37 @@ def _panel(panel: Axes, d: int, records: dict[str, list[dict]]) -> None:
 
 
 def _points(panel: Axes, record: dict, middle: float) -> None:
-    """Shares of streams whose proven capacity is at least p, with binomial deviations, at points that do not crowd."""
+    """Shares of streams whose proved capacity is at least p, with binomial errors, at sizes a step apart."""
     mark, colour, name = _MARKS[record["problem"]]
     capacities = np.array(record["p_c"])
     step = max(1, round(0.025 * middle))
-    # The two kinds are shifted by half a step, so that their bars do not cover each other.
+    # The points of the original problem are shifted by half a step, so that error bars do not cover each other.
     first = int(capacities.min()) - step + (step // 2 if record["problem"] == "original" else 0)
     p = np.arange(first, int(capacities.max()) + 2 * step, step)
     share = (capacities[None, :] >= p[:, None]).mean(axis=1)
     bar = np.sqrt(share * (1 - share) / len(capacities))
     panel.errorbar(p, share, bar, fmt=mark, color=colour, ms=4, lw=1, label=name, zorder=2)
+
+
+def _compare(rows: list[Row]) -> list[Comparison]:
+    return compare_capacity(rows) + compare_proved_scores(rows)
+
+
+CAPACITY = Figure(
+    name="capacity",
+    sweep=from_catalogue("capacity"),
+    draw=draw_capacity,
+    compare=_compare,
+    caption=Caption(
+        title="Storable or not: proved, and predicted without a free parameter",
+        drawn=(
+            "For each stream of associations the exact number that can be stored, found by proofs: a memory that "
+            "stores them, or weights that show that none can. The curves show the share of streams of which p "
+            "associations can be stored."
+        ),
+        theory=(
+            "The geometry of random cones gives this probability exactly for the decoupled problem (red). In the "
+            "original problem slightly more can be stored at small d. Training fails well below either."
+        ),
+    ),
+)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from functools import lru_cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -12,29 +10,32 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
+from loadstone.evidence.curves import compare_curves, curve_points, trained_law
+from loadstone.evidence.rows import Row
+from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import MARKS, STYLE, NothingToDrawError, colour, counted, save, trained_keys
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
-from loadstone.theory.minimiser import Minimiser, minimiser
+from loadstone.theory.minimiser import Minimiser
 
 _LABELS = {"loss": "cross-entropy (nats)", "accuracy": "accuracy"}
-#: Close to capacity the curves are steep: sizes that far above it are added to those of the points.
+#: The curves are steep close to capacity: sizes that exceed it by these fractions are added to those of the points.
 _EXCESS = (0.006, 0.02, 0.05)
 
 
-def draw_curves(rows: list[dict], stem: Path) -> list[Path]:
+def draw_curves(rows: list[Row], stem: Path) -> list[Path]:
     """Left loss, right accuracy; points are means over seeds with the error of the mean."""
     above = [point for point in curve_points(rows) if point["p"] > capacity_associations(point["d"])]
     return _draw(above, "Above capacity: trained, and predicted without a free parameter", stem)
 
 
-def draw_beyond(rows: list[dict], stem: Path) -> list[Path]:
+def draw_beyond(rows: list[Row], stem: Path) -> list[Path]:
     """The same on both sides of the capacity, at sizes that the paper does not have."""
     return _draw(curve_points(rows), "Beyond the paper's sizes: trained, and predicted", stem, growth=1.3)
 
 
 def _draw(points: list[dict], title: str, stem: Path, growth: float = 0.0) -> list[Path]:
-    """Marks grow by `growth` from one d to the next: where points of several coincide, all show."""
+    """Marks grow by `growth` from one d to the next, so that points that coincide can all be seen."""
     dimensions = sorted({point["d"] for point in points})
     if not points:
         raise NothingToDrawError("no memory of full rank was trained at these sizes")
@@ -59,30 +60,6 @@ def _draw(points: list[dict], title: str, stem: Path, growth: float = 0.0) -> li
         return save(figure, stem, {"points": points, "predicted": theory})
 
 
-def curve_points(rows: list[dict]) -> list[dict]:
-    """Trained full memories: mean, and deviation over seeds, of loss and accuracy."""
-    found: dict[tuple, list[dict]] = defaultdict(list)
-    for row in rows:
-        if row["solver"] == "adam" and row["kappa"] == 1:
-            found[row["problem"], row["d"], row["p"]].append(row)
-    points = []
-    for (problem, d, p), group in sorted(found.items()):
-        point = {"problem": problem, "d": d, "p": p, "load": float(load(p, d)), "seeds": len(group)}
-        for quantity in _LABELS:
-            values = np.array([row[quantity] for row in group])
-            # One seed shows no scatter: no bar is drawn, and nothing is held against the prediction.
-            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-            point |= {quantity: float(values.mean()), f"{quantity}_deviation": deviation}
-        points.append(point)
-    return points
-
-
-@lru_cache(maxsize=1024)
-def trained_law(p: int, d: int) -> Minimiser:
-    """The minimiser with an error of some 0.2 %, a second for each size."""
-    return minimiser(p, d, samples=1024)
-
-
 def _law(sizes: list[int], d: int) -> list[Minimiser]:
     least = float(capacity_associations(d))
     near = {int(np.ceil(least * (1 + excess))) for excess in _EXCESS}
@@ -90,11 +67,11 @@ def _law(sizes: list[int], d: int) -> list[Minimiser]:
 
 
 def _curve(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
-    """Through the sizes above capacity, and to what holds at capacity itself and below: nothing is lost."""
+    """The prediction above capacity, which begins at capacity with loss 0 and accuracy 1."""
     least = float(load(capacity_associations(d), d))
     loads = np.array([least] + [found.load for found in law])
     values = np.array([{"loss": 0.0, "accuracy": 1.0}[quantity]] + [getattr(found, quantity) for found in law])
-    # In the root of the distance to capacity the curve is not steep, so few points suffice.
+    # As a function of the root of the distance to capacity the curve is smooth, so a few points are enough.
     fine = np.linspace(0, np.sqrt(loads[-1] - least), 200)
     curve = PchipInterpolator(np.sqrt(loads - least), values)(fine)
     panel.plot(least + fine**2, curve, color=colour(d), lw=1.4)
@@ -107,3 +84,37 @@ def _points(panel: Axes, points: list[dict], quantity: str, size: float) -> None
     loads, values = ([point[name] for point in points] for name in ("load", quantity))
     errors = [point[f"{quantity}_deviation"] / np.sqrt(point["seeds"]) for point in points]
     panel.errorbar(loads, values, errors, fmt=mark, color=ink, mfc=face or ink, ms=size, lw=1)
+
+
+CURVES = Figure(
+    name="curves",
+    sweep=from_catalogue("curves"),
+    draw=draw_curves,
+    compare=compare_curves,
+    caption=Caption(
+        title="What is left when not everything fits",
+        drawn="Cross-entropy and accuracy of memories trained with more associations than they can store.",
+        theory=(
+            "The curves come from two equations for the minimiser of the loss, without a free parameter; they hold "
+            "for large d and begin at the capacity of each size (dotted)."
+        ),
+    ),
+)
+
+BEYOND = Figure(
+    name="beyond",
+    sweep=from_catalogue("beyond"),
+    draw=draw_beyond,
+    compare=compare_curves,
+    caption=Caption(
+        title="Larger sizes than the paper's",
+        drawn=(
+            "Loss and accuracy on both sides of the capacity: large original problems, and decoupled ones whose "
+            "outputs are stored in half precision, or regenerated in every step and not stored at all."
+        ),
+        theory=(
+            "Below the capacity of each size (dotted) everything can be stored, though training may fail before; "
+            "above it the curves are those of the minimiser of the loss."
+        ),
+    ),
+)

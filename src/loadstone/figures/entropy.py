@@ -9,6 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.rows import Row
+from loadstone.figures.figure import Caption, Figure, no_comparison, no_runs
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.entropy import (
@@ -21,13 +23,13 @@ from loadstone.theory.entropy import (
     overlap,
 )
 
-#: Numbers of associations of the finite curves, and samples behind each.
+#: Numbers of associations p of the curves at finite p with their colours, and how many samples each is a mean of.
 _SIZES = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}
 _SAMPLES = {10: 600, 100: 200, 1000: 60}
 
 
-def draw_entropy(rows: list[dict], stem: Path) -> list[Path]:
-    """Left the free entropy, in the middle the overlap of two memories that store all, right the energetic term."""
+def draw_entropy(rows: list[Row], stem: Path) -> list[Path]:
+    """From left: the free entropy, the overlap of two memories that store everything, the energetic term."""
     curves = {p: _finite(p) for p in _SIZES}
     with plt.rc_context(STYLE):
         figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9.6, 3.7))
@@ -55,7 +57,7 @@ def draw_entropy(rows: list[dict], stem: Path) -> list[Path]:
 
 @cache
 def _finite(p: int) -> tuple[np.ndarray, EntropyCurve]:
-    """Loads up to the capacity of p, and the curve over them: seconds for p = 1000."""
+    """Loads up to the capacity of p and the curve over them, which takes seconds for p = 1000."""
     loads = np.linspace(0.02, 0.995, 60) * float(finite_capacity(p))
     return loads, free_entropy_curve(loads, p, _SAMPLES[p])
 
@@ -69,9 +71,28 @@ def _limits(left: Axes, middle: Axes) -> None:
 
 
 def _bounds(panel: Axes) -> None:
-    """All times 1-q, so that the limit is a straight line."""
+    """The paper's bounds, times 1 - q as all of this panel, so that the limit is a straight line."""
     q = np.linspace(0, 0.999, 400)
     panel.axhline(-1, color=PREDICTION, lw=1.5)
     panel.plot(q, (1 - q) * energetic_lower_bound(q), color="0.25", lw=1, ls="-.", label="paper's lower bound")
     for k, name in ((1, r"paper's upper bounds, $k = 1, \infty$"), (10**9, None)):
         panel.plot(q, (1 - q) * energetic_upper_bound(q, k), color="0.25", lw=1, ls=":", label=name)
+
+
+ENTROPY = Figure(
+    name="entropy",
+    sweep=no_runs,
+    draw=draw_entropy,
+    compare=no_comparison,
+    caption=Caption(
+        title="How many memories store everything",
+        drawn=(
+            "The logarithm of the share of all memories that store everything, per parameter; the overlap of two such "
+            "memories; and the energetic term of the theory, from which both follow."
+        ),
+        theory=(
+            "In the limit (red) the overlap grows to 1 at a load of 1/2, where only one memory is left; at finite p "
+            "the same happens at a higher load (dotted lines). The paper's bounds hold in the limit."
+        ),
+    ),
+)

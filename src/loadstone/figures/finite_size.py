@@ -6,24 +6,26 @@ exact one (every association) first fails. The curve log p / D(p) has no free pa
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
+from loadstone.evidence.comparison import Comparison
+from loadstone.evidence.rows import Row, grouped
+from loadstone.evidence.scores import compare_proved_scores
+from loadstone.evidence.thresholds import compare_capacity, compare_thresholds, proved_thresholds, trained_thresholds
+from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
-from loadstone.figures.thresholds import proved_capacities, trained_thresholds
 from loadstone.theory.capacity import finite_capacity
-from loadstone.theory.load import load
 
 _MARKS = {"proved": "o", "exact stop": "^", "paper's stop": "v"}
 _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
 
 
-def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
-    """Both problems, all sizes; each point with the error of its mean and the width of the grid of loads."""
-    points = _proved(rows) + _trained(rows)
+def draw_finite_size(rows: list[Row], stem: Path) -> list[Path]:
+    """Both problems, all sizes; error bars hold the error of the mean and the step between loads."""
+    points = _points(rows)
     if not points:
         raise NothingToDrawError("no threshold is known")
     with plt.rc_context(STYLE):
@@ -33,7 +35,7 @@ def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
         panel.plot(_x(p), np.log(finite_capacity(p) - 0.5), color=PREDICTION, lw=1.4, label=r"$\log p / D(p)$, exact")
         start = float(np.log(finite_capacity(p[-1]) - 0.5))
         panel.plot(_x(p), start - (_x(p) - _x(p[-1])), color="0.6", lw=1, ls="--", label="slope $-1$")
-        for (problem, kind), group in sorted(_groups(points).items()):
+        for (problem, kind), group in grouped([point for point in points if point["alpha"] > 0.5], "problem", "kind"):
             x, alpha, error = (np.array([point[name] for point in group]) for name in ("p", "alpha", "error"))
             high, low = np.log(alpha + error - 0.5), np.log(np.maximum(alpha - error - 0.5, 1e-3))
             y = np.log(alpha - 0.5)
@@ -48,29 +50,16 @@ def draw_finite_size(rows: list[dict], stem: Path) -> list[Path]:
         return save(figure, stem, {"points": points})
 
 
-def _proved(rows: list[dict]) -> list[dict]:
-    """Mean capacity of the streams of each kind and dimension: a capacity of p lies between p and p + 1."""
-    points = []
-    for (problem, d), capacities in sorted(proved_capacities(rows).items()):
-        sizes = np.array(capacities) + 0.5
-        alphas = load(sizes, d)
-        error = float(np.std(alphas, ddof=1) / np.sqrt(len(sizes))) if len(sizes) > 1 else 0.0
-        points.append(
-            {"problem": problem, "d": d, "kind": "proved", "seeds": len(sizes), "p": float(np.mean(sizes))}
-            | {"alpha": float(np.mean(alphas)), "error": error}
-        )
-    return points
-
-
-def _trained(rows: list[dict]) -> list[dict]:
-    """Of full memories."""
+def _points(rows: list[Row]) -> list[dict]:
+    """Thresholds of memories of full rank: proved, and where training fails by either stop rule."""
     kinds = {"paper": "paper's stop", "exact": "exact stop"}
-    points = [point for point in trained_thresholds(rows) if point["kappa"] == 1]
-    return [point | {"kind": kinds[point["stop"]]} for point in points]
+    proved = [point | {"kind": "proved"} for point in proved_thresholds(rows)]
+    trained = [point | {"kind": kinds[point["stop"]]} for point in trained_thresholds(rows) if point["kappa"] == 1]
+    return proved + trained
 
 
 def _counts(points: list[dict]) -> str:
-    """How many streams or seeds are behind a point."""
+    """How many streams or seeds a point is the mean of, in words."""
     words = []
     for name, of in (("streams proved", ("proved",)), ("seeds trained", ("exact stop", "paper's stop"))):
         counts = [point["seeds"] for point in points if point["kind"] in of]
@@ -79,13 +68,28 @@ def _counts(points: list[dict]) -> str:
     return ", ".join(words)
 
 
-def _groups(points: list[dict]) -> dict[tuple[str, str], list[dict]]:
-    groups = defaultdict(list)
-    for point in points:
-        if point["alpha"] > 0.5:
-            groups[point["problem"], point["kind"]].append(point)
-    return groups
-
-
 def _x(p: np.ndarray | float) -> np.ndarray | float:
     return np.log(np.log(p))
+
+
+def _compare(rows: list[Row]) -> list[Comparison]:
+    return compare_capacity(rows) + compare_proved_scores(rows) + compare_thresholds(rows)
+
+
+FINITE_SIZE = Figure(
+    name="finite-size",
+    sweep=from_catalogue("finite-size"),
+    draw=draw_finite_size,
+    compare=_compare,
+    caption=Caption(
+        title="How slowly the threshold approaches 1/2",
+        drawn=(
+            "The distance of the threshold from its limit, on scales where a law of 1 / log p is a line of slope -1: "
+            "proved capacities, and the loads at which training fails by either stop rule."
+        ),
+        theory=(
+            "The red curve, log p / D(p), has no free parameter. Proved capacities lie on it; training fails at lower "
+            "loads."
+        ),
+    ),
+)

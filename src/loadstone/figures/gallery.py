@@ -1,33 +1,36 @@
-"""Every figure by its name: the same names as in the catalogue of sweeps, which says what each one reads."""
+"""Every figure by its name: one line each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from loadstone.figures.capacity import draw_capacity
-from loadstone.figures.curves import draw_beyond, draw_curves
-from loadstone.figures.entropy import draw_entropy
-from loadstone.figures.finite_size import draw_finite_size
-from loadstone.figures.load_curves import draw_accuracy, draw_equivalence, draw_loss
-from loadstone.figures.phase import draw_phase
-from loadstone.figures.scores import draw_hebbian, draw_scores, draw_single
-from loadstone.figures.spectra import draw_initial_spectra, draw_spectra
+if TYPE_CHECKING:
+    from loadstone.figures.figure import Figure
 
-#: A figure takes rows (the spec and the result of each record, in one dictionary) and a path without its ending.
-GALLERY: dict[str, Callable[[list[dict], Path], list[Path]]] = {
-    "equivalence": draw_equivalence,
-    "accuracy": draw_accuracy,
-    "spectra": draw_spectra,
-    "scores": draw_scores,
-    "single": draw_single,
-    "loss": draw_loss,
-    "finite-size": draw_finite_size,
-    "initial-spectra": draw_initial_spectra,
-    "hebbian": draw_hebbian,
-    "capacity": draw_capacity,
-    "curves": draw_curves,
-    "phase": draw_phase,
-    "beyond": draw_beyond,
-    "entropy": draw_entropy,
+#: The module of each figure and the name of its value there. It is imported when it is needed: commands know all names
+#: without the seconds that plotting takes to import.
+GALLERY: dict[str, str] = {
+    "equivalence": "loadstone.figures.load_curves:EQUIVALENCE",
+    "accuracy": "loadstone.figures.load_curves:ACCURACY",
+    "spectra": "loadstone.figures.spectra:SPECTRA",
+    "scores": "loadstone.figures.scores:SCORES",
+    "single": "loadstone.figures.scores:SINGLE",
+    "loss": "loadstone.figures.load_curves:LOSS",
+    "finite-size": "loadstone.figures.finite_size:FINITE_SIZE",
+    "initial-spectra": "loadstone.figures.spectra:INITIAL_SPECTRA",
+    "hebbian": "loadstone.figures.scores:HEBBIAN",
+    "capacity": "loadstone.figures.capacity:CAPACITY",
+    "curves": "loadstone.figures.curves:CURVES",
+    "phase": "loadstone.figures.phase:PHASE",
+    "beyond": "loadstone.figures.curves:BEYOND",
+    "entropy": "loadstone.figures.entropy:ENTROPY",
 }
+
+
+@cache
+def figure_of(name: str) -> Figure:
+    """The figure of a name in the gallery."""
+    module, _, value = GALLERY[name].partition(":")
+    return getattr(import_module(module), value)

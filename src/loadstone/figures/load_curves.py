@@ -1,11 +1,10 @@
 """Accuracy or loss against load: original (solid), decoupled (dashed, with deviation), the Hebbian rule (dotted).
 
-One panel for each rank fraction, the predicted threshold of large sizes in red.
+One panel for each rank fraction, with the capacity predicted for large d in red.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,10 +12,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from loadstone.evidence.accuracy import compare_equivalence, compare_hebbian_accuracy, load_curves
+from loadstone.evidence.rows import Row
+from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
-from loadstone.theory.hebbian import finite_accuracy
-from loadstone.theory.load import load
 
 _STYLES = {("original", "adam"): "-", ("decoupled", "adam"): "--", ("original", "hebbian"): ":"}
 _NAMES = {
@@ -27,42 +27,20 @@ _NAMES = {
 _LABELS = {"accuracy": "accuracy", "loss": "cross-entropy (nats)"}
 
 
-def draw_equivalence(rows: list[dict], stem: Path) -> list[Path]:
+def draw_equivalence(rows: list[Row], stem: Path) -> list[Path]:
     """Accuracy against load at full rank, both problems."""
-    return _draw(_curves(rows, "accuracy"), "accuracy", "Original and decoupled are equally hard", stem)
+    return _draw(load_curves(rows, "accuracy"), "accuracy", "Original and decoupled are equally hard", stem)
 
 
-def draw_accuracy(rows: list[dict], stem: Path) -> list[Path]:
+def draw_accuracy(rows: list[Row], stem: Path) -> list[Path]:
     """The same for each rank fraction, and the Hebbian rule at full rank."""
-    return _draw(_curves(rows, "accuracy"), "accuracy", "Accuracy against load", stem)
+    return _draw(load_curves(rows, "accuracy"), "accuracy", "Accuracy against load", stem)
 
 
-def draw_loss(rows: list[dict], stem: Path) -> list[Path]:
+def draw_loss(rows: list[Row], stem: Path) -> list[Path]:
     """Cross-entropy of the trained memories."""
     trained = [row for row in rows if row["solver"] == "adam"]
-    return _draw(_curves(trained, "loss"), "loss", "Cross-entropy against load", stem)
-
-
-def _curves(rows: list[dict], quantity: str) -> list[dict]:
-    """Mean, deviation and number of seeds at each load, one curve for each way, dimension and rank fraction."""
-    points: dict[tuple, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        points[row["kappa"], row["problem"], row["solver"], row["d"]][row["p"]].append(row[quantity])
-    curves = []
-    for (kappa, problem, solver, d), found in sorted(points.items()):
-        p = sorted(found)
-        curves.append(
-            {"kappa": kappa, "problem": problem, "solver": solver, "d": d, "p": p}
-            | {"load": [float(load(one, d)) for one in p], "mean": [float(np.mean(found[one])) for one in p]}
-            | {"deviation": [_deviation(found[one]) for one in p], "seeds": [len(found[one]) for one in p]}
-        )
-        if solver == "hebbian":
-            curves[-1]["predicted"] = [finite_accuracy(one, d) for one in p]
-    return curves
-
-
-def _deviation(values: list[float]) -> float:
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return _draw(load_curves(trained, "loss"), "loss", "Cross-entropy against load", stem)
 
 
 def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Path]:
@@ -110,3 +88,57 @@ def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None
         )  # fmt: skip
     panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylim=(0, 1.03 if quantity == "accuracy" else None))
     panel.set_title(rf"$\kappa = {kappa:g}$", pad=17)
+
+
+EQUIVALENCE = Figure(
+    name="equivalence",
+    sweep=from_catalogue("equivalence"),
+    draw=draw_equivalence,
+    compare=compare_equivalence,
+    caption=Caption(
+        title="Shared or separate competitors: equally hard",
+        drawn=(
+            "Accuracy of trained memories against the load, for the original problem (all inputs share one set of "
+            "outputs; solid lines) and the decoupled one (every input has its own set of competing outputs; dashed, "
+            "the band is one standard deviation)."
+        ),
+        theory=(
+            "Both have the same capacity, a load of 1/2 as d grows (red). At finite size the transition lies higher "
+            "and approaches 1/2 slowly, roughly like 1 / log p."
+        ),
+    ),
+)
+
+ACCURACY = Figure(
+    name="accuracy",
+    sweep=from_catalogue("accuracy"),
+    draw=draw_accuracy,
+    compare=compare_hebbian_accuracy,
+    caption=Caption(
+        title="A lower rank stores less, and the Hebbian rule far less",
+        drawn=(
+            "Accuracy against the load for memories of rank kappa d with kappa = 1/4, 1/2 and 1, and for the Hebbian "
+            "rule (dotted), which adds up the products u e^T without training."
+        ),
+        theory=(
+            "Capacity falls with the rank along a known curve (red), slowly at first: half the rank keeps most of it. "
+            "The Hebbian rule stores everything only up to a load of 1/8; its accuracy at each d is predicted without "
+            "a free parameter (thin lines)."
+        ),
+    ),
+)
+
+LOSS = Figure(
+    name="loss",
+    sweep=from_catalogue("accuracy"),
+    draw=draw_loss,
+    compare=no_comparison,
+    caption=Caption(
+        title="The loss rises where capacity ends",
+        drawn="Cross-entropy of the same trained memories.",
+        theory=(
+            "Below capacity it can be made as small as one likes, above it cannot. The predicted values above "
+            "capacity are in the figure of the curves above capacity."
+        ),
+    ),
+)

@@ -8,13 +8,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 
+from loadstone.evidence.rows import Row
+from loadstone.evidence.thresholds import compare_thresholds, trained_thresholds
+from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import MARKS, PREDICTION, STYLE, colour, counted, save, trained_keys
-from loadstone.figures.thresholds import trained_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
 
 
-def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
+def draw_phase(rows: list[Row], stem: Path) -> list[Path]:
     """alpha_c(kappa) for large d, the same predicted at each finite d, and where training first fails."""
     points = trained_thresholds(rows)
     ranks = {d: rank for rank, d in enumerate(sorted({point["d"] for point in points}))}
@@ -28,7 +30,7 @@ def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
             finite = [load(capacity_associations(d, kappa), d) for kappa in kappas if kappa * d >= 1]
             panel.plot(kappas[kappas * d >= 1], finite, color=colour(d), lw=1.1, ls="--")
         for point in points:
-            # Points of one rank would cover each other.
+            # Points of the same rank fraction would cover each other.
             shift = 0.005 * (2 * ranks[point["d"]] - len(ranks) + (1 if point["problem"] == "decoupled" else 0))
             panel.errorbar(
                 point["kappa"] + shift, point["alpha"], point["error"], fmt=MARKS[point["problem"]][0], ms=5, lw=1,
@@ -44,3 +46,19 @@ def draw_phase(rows: list[dict], stem: Path) -> list[Path]:
         figure.legend(handles=keys, loc="lower center", ncols=3, frameon=False)
         figure.tight_layout(rect=(0, 0.048 * -(-len(keys) // 3) + 0.01, 1, 1))
         return save(figure, stem, {"points": points})
+
+
+PHASE = Figure(
+    name="phase",
+    sweep=from_catalogue("accuracy"),
+    draw=draw_phase,
+    compare=compare_thresholds,
+    caption=Caption(
+        title="What can be stored, by rank and load",
+        drawn="Loads at which training first fails, for each rank.",
+        theory=(
+            "Below the red curve everything can be stored as d grows; the dashed curves are the same prediction at "
+            "finite d."
+        ),
+    ),
+)

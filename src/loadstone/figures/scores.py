@@ -8,33 +8,36 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.rows import Row
+from loadstone.evidence.scores import compare_hebbian_scores, compare_scores
+from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
 from loadstone.figures.style import OTHERS, STYLE, TARGET, NothingToDrawError, legend, save
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
 from loadstone.theory.scores import rival_density, rival_deviation, target_density
 
-#: Bins of the records are finer than what a figure can show.
-_TOGETHER = 4
+#: So many bins of a record are joined to one of the figure.
+_JOINED = 4
 
 
-def draw_scores(rows: list[dict], stem: Path) -> list[Path]:
+def draw_scores(rows: list[Row], stem: Path) -> list[Path]:
     """Targets (red) and others (grey) of all associations: a row for each load, a column for each problem."""
     return _grid(rows, stem, _all_associations, "Scores of all associations")
 
 
-def draw_single(rows: list[dict], stem: Path) -> list[Path]:
+def draw_single(rows: list[Row], stem: Path) -> list[Path]:
     """The same for one association, with its target and its best rival marked."""
     first = min((row["seed"] for row in rows), default=0)
     return _grid([row for row in rows if row["seed"] == first], stem, _one_association, "Scores of one association")
 
 
-def draw_hebbian(rows: list[dict], stem: Path) -> list[Path]:
-    """Diagonal and off-diagonal scores of the Hebbian rule with the Gaussian laws of large size."""
+def draw_hebbian(rows: list[Row], stem: Path) -> list[Path]:
+    """Scores of the Hebbian rule on and off the diagonal, with normal laws for this size and for the limit."""
     return _grid(rows, stem, _hebbian, "Scores of the Hebbian rule")
 
 
-def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
+def _grid(rows: list[Row], stem: Path, draw, title: str) -> list[Path]:
     problems = [problem for problem in ("original", "decoupled") if any(row["problem"] == problem for row in rows)]
     sizes = sorted({row["p"] for row in rows})
     if not sizes:
@@ -46,9 +49,9 @@ def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
     with plt.rc_context(STYLE):
         size = (3.2 * shape[1], 0.9 + (2.5 if across else 1.9) * shape[0])
         figure, axes = plt.subplots(*shape, figsize=size, sharex=not across, squeeze=False)
-        for place, p in enumerate(sizes):
+        for index, p in enumerate(sizes):
             for column, problem in enumerate(problems):
-                panel = axes[0, place] if across else axes[place, column]
+                panel = axes[0, index] if across else axes[index, column]
                 chosen = [row for row in rows if row["problem"] == problem and row["p"] == p]
                 if not chosen:
                     panel.set_axis_off()
@@ -66,9 +69,9 @@ def _grid(rows: list[dict], stem: Path, draw, title: str) -> list[Path]:
         return save(figure, stem, {"panels": numbers})
 
 
-def _all_associations(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+def _all_associations(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     full = p == round(float(capacity_associations(d)))
-    # The laws speak of scores in units of their own query's length; one unit for all would mix in how these differ.
+    # The laws are for scores in units of the length of their own query; one unit for all would add its variation.
     targets = "own" if full and "own" in rows[0]["scores"] else "target"
     edges, density = _densities(rows, (targets, "others"))
     _shade(panel, edges, density["others"], OTHERS, "others")
@@ -86,11 +89,11 @@ def _all_associations(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     return {"edges": edges.tolist()} | {name: values.tolist() for name, values in found.items()}
 
 
-def _one_association(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+def _one_association(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     (row,) = rows
     first, edges = row["scores"]["first"], _edges(row)
     density = _normal(np.array(first["others"]), edges)
-    edges, density = _coarse(edges, density, 2 * _TOGETHER)
+    edges, density = _coarse(edges, density, 2 * _JOINED)
     _shade(panel, edges, density, OTHERS, "others")
     panel.axvline(first["target"], color=TARGET, lw=1.6, label="target")
     panel.axvline(first["rival"], color="black", lw=1, ls=":", label="best rival")
@@ -100,9 +103,9 @@ def _one_association(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     return {"edges": edges.tolist(), "others": density.tolist(), "target": first["target"], "rival": first["rival"]}
 
 
-def _hebbian(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
+def _hebbian(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     edges, density = _densities(rows, ("target", "others"))
-    # The outermost bins of a record hold everything beyond, so they are not shown.
+    # The outermost bins of a record also count everything beyond them, so they are not shown.
     for name, ink, words in (("others", OTHERS, "off the diagonal"), ("target", TARGET, "on the diagonal")):
         _shade(panel, edges[1:-1], density[name][1:-1], ink, words)
     grid = np.linspace(-5, edges[-1], 651)
@@ -120,13 +123,13 @@ def _hebbian(panel: Axes, rows: list[dict], p: int, d: int) -> dict:
     return {"edges": edges.tolist()} | laws | {name: one.tolist() for name, one in density.items()}
 
 
-def _densities(rows: list[dict], names: tuple[str, ...]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _densities(rows: list[Row], names: tuple[str, ...]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Histograms of all seeds together, as densities."""
     edges = _edges(rows[0])
     found = {}
     for name in names:
         counts = np.sum([row["scores"][name] for row in rows], axis=0)
-        coarse, found[name] = _coarse(edges, _normal(counts, edges), _TOGETHER)
+        coarse, found[name] = _coarse(edges, _normal(counts, edges), _JOINED)
     return coarse, found
 
 
@@ -146,3 +149,59 @@ def _coarse(edges: np.ndarray, density: np.ndarray, together: int) -> tuple[np.n
 def _shade(panel: Axes, edges: np.ndarray, density: np.ndarray, ink: str, name: str) -> None:
     panel.stairs(density, edges, fill=True, color=ink, alpha=0.45, label=name)
     panel.stairs(density, edges, color=ink, lw=0.8)
+
+
+SCORES = Figure(
+    name="scores",
+    sweep=from_catalogue("scores"),
+    draw=draw_scores,
+    compare=compare_scores,
+    caption=Caption(
+        title="At capacity targets score just above the others",
+        drawn=(
+            "Scores of the targets and of all other outputs, in units of the standard deviation of the others, at "
+            "three loads and at the capacity of this size."
+        ),
+        theory=(
+            "At capacity the scores of one association are those of random numbers, except that the target and the "
+            "outputs that would beat it are moved to their common mean: this gives both laws (dashed) without a free "
+            "parameter. In that panel each target is in units of the length of its own query, as in the law."
+        ),
+    ),
+)
+
+SINGLE = Figure(
+    name="single",
+    sweep=from_catalogue("scores"),
+    draw=draw_single,
+    compare=no_comparison,
+    caption=Caption(
+        title="One association at a time",
+        drawn=(
+            "The scores that one input gives to all outputs: its target (red line), its best rival (dotted) and the "
+            "others."
+        ),
+        theory=(
+            "An association is stored if the red line is to the right of the dotted one. Below capacity a memory "
+            "exists for which this holds for all associations at once."
+        ),
+    ),
+)
+
+HEBBIAN = Figure(
+    name="hebbian",
+    sweep=from_catalogue("hebbian"),
+    draw=draw_hebbian,
+    compare=compare_hebbian_scores,
+    caption=Caption(
+        title="Scores of the Hebbian rule",
+        drawn=(
+            "Scores of the targets (on the diagonal) and of all other outputs (off the diagonal), in units of the "
+            "standard deviation of the others."
+        ),
+        theory=(
+            "Two normal laws. With the exact moments for this size (dashed) they fit; with those of the limit p >> d "
+            "(dotted) they do not fit yet."
+        ),
+    ),
+)

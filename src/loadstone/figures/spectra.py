@@ -1,4 +1,4 @@
-"""Singular values: at the threshold of each size beside the law at capacity, and at initialisation."""
+"""Singular values of memories trained at capacity, and before training, beside their laws."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.rows import Row
+from loadstone.evidence.spectra import compare_initial_spectra, compare_spectra
+from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, legend, save
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored, initial_full
 
 _FINE = np.linspace(0, 2, 801)
 
 
-def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
-    """Non-zero singular values at the threshold: original above, decoupled below, one column for each rank fraction."""
+def draw_spectra(rows: list[Row], stem: Path) -> list[Path]:
+    """Non-zero singular values at capacity: original above, decoupled below, one column for each rank fraction."""
     kappas = _kappas(rows)
     problems = ("original", "decoupled")
     numbers = []
@@ -40,7 +43,7 @@ def draw_spectra(rows: list[dict], stem: Path) -> list[Path]:
         return _finished(figure, "Spectra at the threshold", rows, numbers, stem)
 
 
-def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
+def draw_initial_spectra(rows: list[Row], stem: Path) -> list[Path]:
     """W = U V^T at initialisation; below full rank an arrow stands for the share of values that are zero."""
     kappas = _kappas(rows)
     numbers = []
@@ -61,13 +64,13 @@ def draw_initial_spectra(rows: list[dict], stem: Path) -> list[Path]:
         return _finished(figure, "Spectra at initialisation", rows, numbers, stem)
 
 
-def _kappas(rows: list[dict]) -> list[float]:
+def _kappas(rows: list[Row]) -> list[float]:
     if not rows:
         raise NothingToDrawError("there are no runs with singular values")
     return sorted({row["kappa"] for row in rows})
 
 
-def _finished(figure: plt.Figure, title: str, rows: list[dict], numbers: list[dict], stem: Path) -> list[Path]:
+def _finished(figure: plt.Figure, title: str, rows: list[Row], numbers: list[dict], stem: Path) -> list[Path]:
     legend(figure, 4)
     seeds = len({row["seed"] for row in rows})
     figure.suptitle(f"{title} ({seeds} seeds a histogram)", y=0.985, fontsize=10)
@@ -75,13 +78,13 @@ def _finished(figure: plt.Figure, title: str, rows: list[dict], numbers: list[di
     return save(figure, stem, {"histograms": numbers})
 
 
-def _histograms(panel: Axes, rows: list[dict], share: float = 1.0) -> list[dict]:
+def _histograms(panel: Axes, rows: list[Row], share: float = 1.0) -> list[dict]:
     """Shaded histograms of the values of all seeds, one for each dimension; their mass is `share`."""
     numbers = []
     for d in sorted({row["d"] for row in rows}):
         chosen = [row for row in rows if row["d"] == d]
         values = np.concatenate([row["singular_values"] for row in chosen])
-        # About as many values in a bin as there are bins; the largest value of each memory is 2 by definition.
+        # About as many values in a bin as there are bins. Values are scaled so that the largest of each memory is 2.
         bins = np.linspace(0, 2, int(np.clip(np.sqrt(len(values)), 8, 40)) + 1)
         counts = np.histogram(np.minimum(values, 2), bins)[0]
         density = share * counts / (len(values) * (bins[1] - bins[0]))
@@ -97,10 +100,45 @@ def _histograms(panel: Axes, rows: list[dict], share: float = 1.0) -> list[dict]
 
 
 def _law(panel: Axes, law: Spectrum, name: str, **style: object) -> None:
-    # Where a law begins with a jump, the line begins there too.
+    # Where the density begins with a jump, the line begins there too.
     inside = _FINE[(_FINE >= law.lower) & (_FINE < law.upper)]
     grid = np.concatenate([[law.lower], inside[inside > 0], [law.upper]])
     with np.errstate(divide="ignore", invalid="ignore"):
         density = np.array(law.density(grid))
     density[~np.isfinite(density)] = np.nan
     panel.plot(grid, density, label=name, **style)
+
+
+SPECTRA = Figure(
+    name="spectra",
+    sweep=from_catalogue("spectra"),
+    draw=draw_spectra,
+    compare=compare_spectra,
+    caption=Caption(
+        title="The spectrum of a memory at capacity",
+        drawn=(
+            "Non-zero singular values of memories trained at the capacity of their size; the original problem above, "
+            "the decoupled one below."
+        ),
+        theory=(
+            "At capacity and for large d they follow the upper part of a quarter circle (solid), which at full rank "
+            "is also the law before training (dashed). The number compared is the Kolmogorov distance; its prediction "
+            "is the distance found for Gaussian matrices of the same size, cut to the same rank."
+        ),
+    ),
+)
+
+INITIAL_SPECTRA = Figure(
+    name="initial-spectra",
+    sweep=from_catalogue("initial-spectra"),
+    draw=draw_initial_spectra,
+    compare=compare_initial_spectra,
+    caption=Caption(
+        title="The spectrum before training",
+        drawn=(
+            "Singular values of a product of two Gaussian factors before training. The arrow stands for the values "
+            "that are zero because the rank is low."
+        ),
+        theory="The free product of two random-matrix laws (black), which is not the quarter circle even at full rank.",
+    ),
+)

@@ -1,4 +1,4 @@
-"""What all figures share: colours, sizes, and how they are written."""
+"""What all figures share: colours, marks, legends, and how they are written."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PREDICTION = "#B00020"
 TARGET, OTHERS = "#B00020", "0.55"
 STYLE = {"font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False}
 
-#: A dimension has the same colour in every figure; those of the quick scale and the paper's six do not meet in one.
-_PLACES = {20: 0, 40: 1, 30: 2, 12: 3, 60: 4, 24: 5, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5, 1024: 0, 2048: 1}
+#: Each dimension has one colour in all figures. Dimensions of the same colour never meet in one figure.
+_INDICES = {20: 0, 40: 1, 30: 2, 12: 3, 60: 4, 24: 5, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5, 1024: 0, 2048: 1}
 
 
 def colour(d: int) -> str:
     """The colour of a dimension."""
-    return COLOURS[_PLACES.get(d, d % len(COLOURS))]
+    return COLOURS[_INDICES.get(d, d % len(COLOURS))]
 
 
 class NothingToDrawError(ValueError):
@@ -42,7 +42,7 @@ def counted(counts: Iterable[int], what: str) -> str:
     return f"{least} {what}" if least == most else f"{least} to {most} {what}"
 
 
-#: Mark and face of a problem's trained points; None: filled.
+#: Mark and face colour of the trained points of a problem; None: filled with the colour of the mark.
 MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
 
 
@@ -58,7 +58,7 @@ def trained_keys(points: Iterable[dict]) -> list[Line2D]:
 
 
 def legend(figure: plt.Figure, columns: int) -> int:
-    """One legend below all panels, each label once; how many lines it takes."""
+    """Draw one legend below all panels, with each label once; return the number of its lines."""
     labels = {}
     for panel in figure.axes:
         for handle, name in zip(*panel.get_legend_handles_labels()):
@@ -72,7 +72,7 @@ def save(figure: plt.Figure, stem: Path, numbers: object = None) -> list[Path]:
     """Write a figure beside `stem` as SVG, PDF and PNG, what is plotted as JSON, and close it."""
     paths = [stem.with_suffix(suffix) for suffix in (".svg", ".pdf", ".png")]
     for path in paths:
-        # Dates would make the same records give other bytes.
+        # Without dates the same records give the same bytes.
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": None}[path.suffix]
         options = {"format": path.suffix[1:], "dpi": 160, "metadata": metadata}
         write_whole(path, lambda file, options=options: figure.savefig(file, **options))

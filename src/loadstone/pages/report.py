@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 
-from loadstone.figures.comparisons import CHANCE, Comparison
-from loadstone.pages.captions import CAPTIONS
+from loadstone.evidence.comparison import CHANCE, Comparison
+from loadstone.figures.figure import Figure
 
 #: How comparisons begin that are about a threshold.
 _THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
@@ -17,39 +17,43 @@ _THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
 
 @dataclass(frozen=True)
 class Section:
-    """One figure of the report: its name, the SVG as it was written, how many runs it had and how many it wanted, what
-    it is held to, and how many seconds its runs took on each device."""
+    """One figure of the report."""
 
-    name: str
+    figure: Figure
+    #: The picture as it was written.
     svg: bytes
+    #: How many runs it shows.
     runs: int
+    #: How many runs its sweep has.
     wanted: int
+    #: Its measured numbers beside their predictions.
     comparisons: list[Comparison]
+    #: Seconds that its runs took, by device.
     times: dict[str, float] = field(default_factory=dict)
 
 
 def report_page(sections: list[Section], scale: str, version: str) -> str:
-    """The page. The same sections give the same text."""
+    """The report as HTML. The same sections give the same text."""
     frame = (files("loadstone.pages") / "report.html").read_text("utf-8")
-    # What is written later may look like a place, so each is filled once, in the order of the frame.
-    for place, text in {
+    # Every text is escaped, so none of them can hold a mark that is replaced later.
+    for mark, text in {
         "SUMMARY": _summary(sections),
-        "CONTENTS": "".join(f'<li><a href="#{one.name}">{_title(one)}</a></li>' for one in sections),
+        "CONTENTS": "".join(_link(one.figure) for one in sections),
         "THRESHOLDS": _thresholds(sections),
         "SECTIONS": "".join(_section(one, scale) for one in sections),
         "SCALE": scale,
         "VERSION": escape(version),
     }.items():
-        frame = frame.replace(f"<!--{place}-->", text)
+        frame = frame.replace(f"<!--{mark}-->", text)
     return frame
 
 
-def _title(section: Section) -> str:
-    return escape(CAPTIONS[section.name].title)
+def _link(figure: Figure) -> str:
+    return f'<li><a href="#{figure.name}">{escape(figure.caption.title)}</a></li>'
 
 
 def _summary(sections: list[Section]) -> str:
-    # Figures share some of their numbers.
+    # Several figures may compare the same number: it counts once.
     all_of_them = {one.what: one for section in sections for one in section.comparisons}.values()
     good = sum(comparison.agrees for comparison in all_of_them)
     return (
@@ -60,18 +64,17 @@ def _summary(sections: list[Section]) -> str:
 
 
 def _thresholds(sections: list[Section]) -> str:
-    """Proved and trained thresholds of all figures in one table."""
+    """The thresholds of all figures, proved and trained, in one table."""
     chosen: dict[str, Comparison] = {}
     for section in sections:
-        if section.name in ("capacity", "finite-size", "phase"):
-            chosen |= {one.what: one for one in section.comparisons if one.what.startswith(_THRESHOLDS)}
+        chosen |= {one.what: one for one in section.comparisons if one.what.startswith(_THRESHOLDS)}
     if not chosen:
         return "<p>None of the figures chosen for this report shows a threshold.</p>"
     return _table(list(chosen.values()))
 
 
 def _section(section: Section, scale: str) -> str:
-    caption = CAPTIONS[section.name]
+    name, caption = section.figure.name, section.figure.caption
     picture = base64.b64encode(section.svg).decode()
     good = sum(comparison.agrees for comparison in section.comparisons)
     count = len(section.comparisons)
@@ -80,17 +83,17 @@ def _section(section: Section, scale: str) -> str:
     runs = f"From {section.runs} runs{took}. " if section.wanted else "Theory only. "
     if section.runs < section.wanted:
         lack = section.wanted - section.runs
-        runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the picture is not complete.</b> "
+        runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the figure is not complete.</b> "
     opened = " open" if count <= 12 else ""
     judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>" if count else ""
-    return f"""<section id="{section.name}">
-<h2>{_title(section)}</h2>
+    return f"""<section id="{name}">
+<h2>{escape(caption.title)}</h2>
 <figure><img src="data:image/svg+xml;base64,{picture}" alt="{escape(caption.drawn)}"></figure>
 <p><b>What is drawn.</b> {escape(caption.drawn)} {runs}</p>
 <p><b>What theory says.</b> {escape(caption.theory)}</p>
 {judged}
-<p class="redo">Again: <code>loadstone reproduce {section.name} --scale {scale}</code>; the numbers that are plotted lie
-in <code>{section.name}.json</code>.</p>
+<p class="redo">To make it again: <code>loadstone reproduce {name} --scale {scale}</code>. The numbers that are plotted
+are in <code>{name}.json</code>.</p>
 </section>
 """
 

@@ -1,4 +1,4 @@
-"""How far singular values lie from a law, and how far they would if the law held exactly at their number.
+"""How far singular values lie from a law, and how far so few of them would lie from it by chance.
 
 Singular values repel each other, so the distance of a matrix from its limiting law is of order 1/m, not 1/sqrt(m): the
 tables of the Kolmogorov test do not apply. Instead the same distance is taken of Gaussian matrices, whose law is known.
@@ -16,7 +16,10 @@ _FINE = (np.arange(4000) + 0.5) / 4000
 
 
 def kolmogorov(values: np.ndarray, law: Spectrum) -> float:
-    """The largest difference of the two cumulative laws, once the second moments agree: the scale of W is free."""
+    """The largest difference between the cumulative distribution of the values and the law's.
+
+    The values are first scaled to the second moment of the law, because the scale of W is arbitrary.
+    """
     values = np.sort(values) * np.sqrt(_second_moment(law) / np.mean(values**2))
     below, count = np.asarray(law.cdf(values)), len(values)
     return float(max((np.arange(1, count + 1) / count - below).max(), (below - np.arange(count) / count).max()))
@@ -26,8 +29,8 @@ def kolmogorov(values: np.ndarray, law: Spectrum) -> float:
 def capacity_reference(d: int, rank: int) -> tuple[float, float]:
     """Mean and deviation of the distance to the law at capacity, for d x d Gaussian matrices cut to this rank.
 
-    If W had no other preference than to store (its direction uniform), this is exactly what a memory at capacity of
-    full rank would show, at any d.
+    If the direction of W were uniform among the matrices that store everything, a memory of full rank at capacity
+    would show exactly this, at any d.
     """
     law = at_capacity(rank / d).nonzero()
     return _reference(d, rank, law)
@@ -35,7 +38,7 @@ def capacity_reference(d: int, rank: int) -> tuple[float, float]:
 
 @cache
 def square_reference(rank: int) -> tuple[float, float]:
-    """The same for rank x rank Gaussian matrices and the quarter circle: what so many values can at best show."""
+    """The same for rank x rank Gaussian matrices and the quarter circle, which is their law."""
     return _reference(rank, rank, quarter_circle())
 
 

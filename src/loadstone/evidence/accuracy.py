@@ -1,0 +1,65 @@
+"""Accuracy and loss against the load: the curves, and what theory says about them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from loadstone.evidence.comparison import FEWEST, Comparison
+from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.theory.hebbian import finite_accuracy
+from loadstone.theory.load import load
+
+
+def load_curves(rows: list[Row], quantity: str) -> list[dict]:
+    """Mean, deviation and number of seeds at each load: one curve for each rank fraction, problem, solver and d.
+
+    The curves of the Hebbian rule have its predicted accuracy beside them.
+    """
+    curves = []
+    for (kappa, problem, solver, d), found in grouped(rows, "kappa", "problem", "solver", "d"):
+        points = {p: [row[quantity] for row in group] for (p,), group in grouped(found, "p")}
+        curve = {"kappa": kappa, "problem": problem, "solver": solver, "d": d, "p": list(points)}
+        curve["load"] = [float(load(p, d)) for p in points]
+        curve["mean"] = [float(np.mean(values)) for values in points.values()]
+        curve["deviation"] = [deviation(values) for values in points.values()]
+        curve["seeds"] = [len(values) for values in points.values()]
+        if solver == "hebbian":
+            curve["predicted"] = [finite_accuracy(p, d) for p in points]
+        curves.append(curve)
+    return curves
+
+
+def compare_equivalence(rows: list[Row]) -> list[Comparison]:
+    """Mean accuracy over the loads: decoupled - original is zero in theory."""
+    comparisons = []
+    for (d,), found in grouped(rows, "d"):
+        original, decoupled = (_mean_by_seed(found, problem) for problem in ("original", "decoupled"))
+        if min(len(original), len(decoupled)) < FEWEST:
+            continue
+        error = math.sqrt(sum(np.var(means, ddof=1) / len(means) for means in (original, decoupled)))
+        what = f"accuracy over all loads, decoupled - original, d = {d}"
+        freedom = len(original) + len(decoupled) - 2
+        comparisons.append(Comparison(what, 0.0, float(decoupled.mean() - original.mean()), error, freedom))
+    return comparisons
+
+
+def _mean_by_seed(rows: list[Row], problem: str) -> np.ndarray:
+    """The mean over the loads for each seed of a problem."""
+    chosen = [row for row in rows if row["problem"] == problem]
+    return np.array([np.mean([row["accuracy"] for row in group]) for _, group in grouped(chosen, "seed")])
+
+
+def compare_hebbian_accuracy(rows: list[Row]) -> list[Comparison]:
+    """Accuracy of the Hebbian rule, by its law at finite size."""
+    comparisons = []
+    for (d, p), group in grouped([row for row in rows if row["solver"] == "hebbian"], "d", "p"):
+        predicted = finite_accuracy(p, d)
+        # The associations of one memory are nearly independent: how many are recalled is nearly binomial.
+        error = math.sqrt(predicted * (1 - predicted) / (p * len(group)))
+        what = f"Hebbian accuracy, d = {d}, load {load(p, d):.2f}"
+        measured = float(np.mean([row["accuracy"] for row in group]))
+        note = "the law takes the rivals of one association as independent"
+        comparisons.append(Comparison(what, predicted, measured, error, note=note))
+    return comparisons

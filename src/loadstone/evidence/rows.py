@@ -1,0 +1,33 @@
+"""Rows: the records of runs as plain dictionaries, which is all that statistics and figures read.
+
+A row holds what was run (`problem`, `d`, `p`, `seed`, `kappa`, `solver`, `protocol`, ...) beside what came out
+(`status`, `accuracy`, `loss`, `singular_values`, `scores`, ...; for an exact capacity `p_c` and `own_target`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Row = dict[str, Any]
+
+
+def row_of(spec: Mapping[str, Any], result: Mapping[str, Any], circumstances: Mapping[str, Any] | None = None) -> Row:
+    """One record as a row. The spec wins: a result cannot say that it belongs to another run."""
+    return {**result, **spec, "circumstances": dict(circumstances or {})}
+
+
+def grouped(rows: Iterable[Row], *fields: str) -> list[tuple[tuple, list[Row]]]:
+    """Rows that agree in these fields, under the values that they share, in the order of those values."""
+    groups: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[field] for field in fields)].append(row)
+    return sorted(groups.items(), key=lambda group: group[0])
+
+
+def deviation(values: Sequence[float] | np.ndarray) -> float:
+    """The sample's standard deviation; 0 for a single value, which shows no scatter."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

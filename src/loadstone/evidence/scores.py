@@ -1,0 +1,71 @@
+"""Scores of the targets beside their laws: of trained memories at capacity, of proofs, of the Hebbian rule."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from loadstone.evidence.comparison import FEWEST, Comparison
+from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.evidence.thresholds import TRAINING_STOPS_SHORT
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.hebbian import score_moments
+from loadstone.theory.load import load
+from loadstone.theory.scores import target_deviation, target_mean
+
+_LAWS = {"mean": target_mean, "deviation": target_deviation}
+
+
+def compare_scores(rows: list[Row]) -> list[Comparison]:
+    """Mean and deviation of the targets' scores at capacity, each in units of the length of its own query."""
+    comparisons = []
+    for (problem, d, p), group in grouped(rows, "problem", "d", "p"):
+        group = [row for row in group if "own_target" in row["scores"]]
+        if p != round(float(capacity_associations(d))) or not group:
+            continue
+        errors = _errors(float(target_deviation(p)), p * len(group))
+        for name, law in _LAWS.items():
+            measured = float(np.mean([row["scores"]["own_target"][name] for row in group]))
+            what = f"{name} of the target's score at capacity, trained, {problem}, d = {d}"
+            comparisons.append(Comparison(what, float(law(p)), measured, errors[name], note=TRAINING_STOPS_SHORT))
+    return comparisons
+
+
+def compare_hebbian_scores(rows: list[Row]) -> list[Comparison]:
+    """Mean and deviation of the scores on the diagonal, in units of the deviation off it."""
+    comparisons = []
+    for (_, d, p), group in grouped(rows, "problem", "d", "p"):
+        _, mean, scatter = score_moments(p, d)
+        errors = _errors(scatter, p * len(group))
+        for name, predicted in {"mean": mean, "deviation": scatter}.items():
+            measured = float(np.mean([row["scores"][f"target_{name}"] for row in group]))
+            what = f"{name} on the diagonal, d = {d}, load {load(p, d):.3f}"
+            comparisons.append(Comparison(what, predicted, measured, errors[name]))
+    return comparisons
+
+
+def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
+    """Mean and deviation of the targets' scores of the memories that prove a capacity, in the same units as above.
+
+    Every stream has its own p_c, and with it its own prediction: the differences are averaged, and reported at the
+    mean p_c.
+    """
+    comparisons = []
+    for (problem, d), group in grouped([row for row in rows if "own_target" in row], "problem", "d"):
+        if len(group) < FEWEST:
+            continue
+        note = "original: outputs are shared, but the law is for separate ones" if problem == "original" else ""
+        middle = round(float(np.mean([row["p_c"] for row in group])))
+        for name, law in _LAWS.items():
+            differences = [row["own_target"][name] - float(law(row["p_c"])) for row in group]
+            predicted, measured = float(law(middle)), float(law(middle)) + float(np.mean(differences))
+            error = deviation(differences) / math.sqrt(len(differences))
+            what = f"{name} of the target's score at the proved capacity, {problem}, d = {d}"
+            comparisons.append(Comparison(what, predicted, measured, error, len(differences) - 1, note))
+    return comparisons
+
+
+def _errors(scatter: float, count: int) -> dict[str, float]:
+    """Standard errors of the mean and of the deviation of `count` scores, taken as independent and normal."""
+    return {"mean": scatter / math.sqrt(count), "deviation": scatter / math.sqrt(2 * count)}

@@ -1,0 +1,41 @@
+"""Singular values beside their laws: the Kolmogorov distance, and the one that Gaussian matrices have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from loadstone.evidence.comparison import LARGE_D, Comparison
+from loadstone.evidence.distances import capacity_reference, kolmogorov, square_reference
+from loadstone.evidence.rows import Row, grouped
+from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored
+
+
+def compare_spectra(rows: list[Row]) -> list[Comparison]:
+    """Distance to the law at capacity, beside that of Gaussian matrices cut to the same rank."""
+    return _distances(rows, at_capacity, capacity_reference, "at capacity", LARGE_D)
+
+
+def compare_initial_spectra(rows: list[Row]) -> list[Comparison]:
+    """The same for W = Q R^T before training, beside square Gaussian matrices with as many singular values."""
+    return _distances(rows, initial_factored, lambda d, rank: square_reference(rank), "at initialisation", "")
+
+
+def _distances(
+    rows: list[Row],
+    law_of: Callable[[float], Spectrum],
+    reference_of: Callable[[int, int], tuple[float, float]],
+    name: str,
+    note: str,
+) -> list[Comparison]:
+    comparisons = []
+    for (problem, d, kappa), group in grouped(rows, "problem", "d", "kappa"):
+        law = law_of(kappa).nonzero()
+        predicted, scatter = reference_of(d, len(group[0]["singular_values"]))
+        found = [kolmogorov(np.array(row["singular_values"]), law) for row in group]
+        what = f"distance to the law {name}, {problem}, d = {d}, kappa = {kappa:.3g}"
+        error = scatter / math.sqrt(len(found))
+        comparisons.append(Comparison(what, predicted, float(np.mean(found)), error, note=note))
+    return comparisons

@@ -1,0 +1,64 @@
+"""What a figure is: the runs that it shows, how it is drawn, what it is compared with, and its caption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from loadstone.evidence.comparison import Comparison
+from loadstone.evidence.rows import Row
+
+if TYPE_CHECKING:
+    from loadstone.experiments.spec import Spec
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The words below a figure, for a reader who has not seen the paper."""
+
+    #: The finding, in a few words.
+    title: str
+    #: What is drawn.
+    drawn: str
+    #: What theory says about it.
+    theory: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure. Whoever adds one makes such a value in a file of its own and names it in `gallery.py`."""
+
+    #: Its name in commands, in file names and in the report's links.
+    name: str
+    #: The runs that it shows at a scale, 'quick' or 'paper'; none if it shows theory alone.
+    sweep: Callable[[str], list[Spec]]
+    #: Draws rows and writes them to a path without its ending; returns the files: SVG, PDF, PNG, and JSON with the
+    #: plotted numbers.
+    draw: Callable[[list[Row], Path], list[Path]]
+    #: The measured numbers of the rows beside their predictions.
+    compare: Callable[[list[Row]], list[Comparison]]
+    #: The words below it in the report.
+    caption: Caption
+
+
+def from_catalogue(name: str) -> Callable[[str], list[Spec]]:
+    """The sweep of this name in the catalogue, which is imported only when the specs are asked for: it loads JAX."""
+
+    def sweep(scale: str) -> list[Spec]:
+        from loadstone.experiments.catalogue import named_sweep
+
+        return named_sweep(name, scale)
+
+    return sweep
+
+
+def no_runs(scale: str) -> list[Spec]:
+    """The sweep of a figure that shows theory alone."""
+    return []
+
+
+def no_comparison(rows: list[Row]) -> list[Comparison]:
+    """For a figure that shows no measured number with a prediction of its own."""
+    return []

@@ -1,0 +1,83 @@
+"""loadstone reproduce, as far as it takes no training: shipped records, and what becomes of them."""
+
+import json
+from collections import Counter
+
+import pytest
+
+import loadstone
+from loadstone.experiments import sweep
+from loadstone.experiments.catalogue import named_sweep
+from loadstone.experiments.pack import pack
+from loadstone.experiments.record import Record
+from loadstone.experiments.result import perform
+from loadstone.experiments.store import Store
+from loadstone.figures.gallery import figure_of
+
+
+@pytest.fixture
+def shipped(tmp_path):
+    """A checkout with the records of three Hebbian runs, the last one diverged.
+
+    What their results say about the spec is wrong, and they took 100 seconds each on two devices.
+    """
+    made = Store(tmp_path / "made")
+    specs = [spec for spec in named_sweep("hebbian") if spec.seed == 0]
+    for spec, device in zip(specs, ("slow", "fast", "slow"), strict=True):
+        (found,) = perform([spec])
+        result = found.result | {"d": 7, "p": 9, "seed": 5}
+        result["status"] = "diverged" if spec == specs[2] else found.result["status"]
+        made.put(Record(found.key, found.spec, result, found.circumstances | {"seconds": 100.0, "device": device}))
+    (tmp_path / "results" / "quick").mkdir(parents=True)
+    pack(made, tmp_path / "results" / "quick" / "some.zip")
+    return specs
+
+
+def test_a_result_cannot_say_that_it_belongs_to_another_run(shipped, command, tmp_path):
+    done = command("reproduce", "hebbian", "--seeds", 1, "--from-shipped", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    panels = json.loads((tmp_path / "out" / "hebbian.json").read_text())["panels"]
+    assert [(panel["d"], panel["p"]) for panel in panels] == [(spec.d, spec.p) for spec in shipped[:2]]
+    compared = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert len(compared) == 4 and all("d = 200" in one["what"] and one["agrees"] for one in compared)
+
+
+def test_the_report_says_what_it_has_and_what_it_lacks(shipped, command, tmp_path):
+    done = command("reproduce", "hebbian", "single", "--seeds", 2, "--from-shipped", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "hebbian: 1 of 6 runs diverged and are left out." in done.stderr
+    assert "hebbian: 3 of 6 runs are not among the shipped records." in done.stderr
+    assert "single is not drawn: there are no records of its runs." in done.stderr
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "From 2 runs, 100 s on fast, 100 s on slow." in page and "4 of 6 runs are missing or diverged" in page
+    assert figure_of("single").caption.title not in page
+    assert not list((tmp_path / "out").glob("single*")) and (tmp_path / "out" / "explore.html").exists()
+
+
+def test_each_record_is_read_once_for_all_figures(shipped, command, tmp_path, monkeypatch):
+    reads, recorded = Counter(), sweep.recorded
+
+    def counted(spec, store):
+        reads[spec.key] += 1
+        return recorded(spec, store)
+
+    monkeypatch.setattr(sweep, "recorded", counted)
+    names = ("scores", "hebbian", "single", "hebbian")
+    done = command("reproduce", *names, "--seeds", 1, "--from-shipped", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    specs = {spec.key for name in names for spec in named_sweep(name) if spec.seed == 0}
+    assert reads == Counter(specs)
+
+
+def test_outside_a_checkout_one_sentence_says_where_the_records_are(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(loadstone, "__file__", str(tmp_path / "lib" / "site" / "loadstone" / "__init__.py"))
+    done = command("reproduce", "--scale", "paper", "--from-shipped", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "in the folder results/paper of loadstone's repository, and not in the installed package" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_scale_without_shipped_records_is_named(shipped, command, tmp_path, monkeypatch):
+    monkeypatch.setattr(loadstone, "__file__", str(tmp_path / "lib" / "site" / "loadstone" / "__init__.py"))
+    done = command("reproduce", "--scale", "paper", "--from-shipped", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 2 and "scale is 'paper', but records are shipped for quick only." in done.stderr

@@ -1,0 +1,95 @@
+"""Scores of targets: which rows count, and errors as simulated samples scatter."""
+
+import numpy as np
+import pytest
+
+from loadstone.evidence.scores import compare_hebbian_scores, compare_proved_scores, compare_scores
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.hebbian import score_moments
+from loadstone.theory.load import load
+from loadstone.theory.scores import target_deviation, target_mean
+
+D = 10
+FULL = round(float(capacity_associations(D)))
+DRAWS = 20_000
+# A deviation of so many nearly normal numbers is known to 1 / sqrt(2 DRAWS): five times that.
+KNOWN = 5 / (2 * DRAWS) ** 0.5
+
+
+def moments(mean, deviation):
+    return {"mean": mean, "deviation": deviation}
+
+
+def trained(mean=0.0, deviation=0.0, problem="original", p=FULL, seed=0):
+    scores = {"own_target": moments(mean, deviation), "target_mean": mean, "target_deviation": deviation}
+    return {"problem": problem, "d": D, "p": p, "seed": seed, "scores": scores}
+
+
+def scatter(mean, deviation, p, seeds):
+    """How the mean over seeds of a mean and of a deviation scatters, if all scores are independent and normal."""
+    drawn = np.random.default_rng(2).normal(mean, deviation, (DRAWS, seeds, p))
+    return {"mean": drawn.mean(axis=2).mean(axis=1).std(), "deviation": drawn.std(axis=2).mean(axis=1).std()}
+
+
+def test_trained_scores_at_capacity():
+    rows = [trained(2.0 + seed, 0.3 * seed, seed=seed) for seed in range(3)]
+    mean, deviation = compare_scores(rows)
+    assert mean.predicted == target_mean(FULL) and mean.measured == pytest.approx(3.0)
+    assert deviation.predicted == target_deviation(FULL) and deviation.measured == pytest.approx(0.3)
+    expected = scatter(target_mean(FULL), target_deviation(FULL), FULL, 3)
+    assert mean.error == pytest.approx(expected["mean"], rel=KNOWN)
+    # A deviation is a normal number only up to corrections of order 1 / p.
+    assert deviation.error == pytest.approx(expected["deviation"], rel=KNOWN + 1 / FULL)
+    assert mean.what == f"mean of the target's score at capacity, trained, original, d = {D}"
+    assert mean.note and mean.freedom == np.inf
+
+
+def test_scores_count_only_at_capacity_and_in_units_of_their_own_query():
+    old = trained()
+    del old["scores"]["own_target"]  # a record from before it was measured
+    assert not compare_scores([trained(p=FULL - 1), trained(p=FULL + 1), old])
+    found = compare_scores([trained(5.0), old, trained(7.0, problem="decoupled"), trained(9.0, p=FULL + 1)])
+    assert [one.measured for one in found if one.what.startswith("mean")] == [7.0, 5.0]
+    one_seed = float(target_deviation(FULL)) / FULL**0.5
+    assert [one.error for one in found if one.what.startswith("mean")] == pytest.approx([one_seed, one_seed])
+
+
+def test_hebbian_scores():
+    p, seeds = 40, 3
+    rows = [trained(1.0 + seed, 0.5 * seed, p=p, seed=seed) for seed in range(seeds)] + [trained(9.0, p=p + 1)]
+    mean, deviation, *others = compare_hebbian_scores(rows)
+    _, predicted, spread = score_moments(p, D)
+    assert (mean.predicted, mean.measured) == (predicted, 2.0)
+    assert (deviation.predicted, deviation.measured) == (spread, 0.5)
+    expected = scatter(predicted, spread, p, seeds)
+    assert mean.error == pytest.approx(expected["mean"], rel=KNOWN)
+    assert deviation.error == pytest.approx(expected["deviation"], rel=KNOWN + 1 / p)
+    assert mean.what == f"mean on the diagonal, d = {D}, load {load(p, D):.3f}" and mean.freedom == np.inf
+    assert [one.measured for one in others] == [9.0, 0.0]
+
+
+def test_proved_scores_are_compared_stream_by_stream():
+    """Every stream has its own p_c, and with it its own prediction."""
+    differences = {"mean": (0.1, 0.2, 0.6), "deviation": (-0.03, 0.0, 0.03)}
+    sizes = (30, 36, 45)
+    rows = [
+        {"problem": "decoupled", "d": D, "p_c": p}
+        | {"own_target": moments(float(target_mean(p)) + of_mean, float(target_deviation(p)) + of_deviation)}
+        for p, of_mean, of_deviation in zip(sizes, *differences.values())
+    ]
+    mean, deviation = compare_proved_scores(rows + [{"problem": "decoupled", "d": D, "p_c": None}])
+    assert mean.predicted == float(target_mean(37)) and deviation.predicted == float(target_deviation(37))
+    assert mean.measured - mean.predicted == pytest.approx(0.3) and mean.freedom == deviation.freedom == 2
+    assert deviation.measured == pytest.approx(deviation.predicted)
+    # Variances of 0.07 and 0.0009, of three streams each.
+    assert mean.error == pytest.approx((0.07 / 3) ** 0.5) and deviation.error == pytest.approx((0.0009 / 3) ** 0.5)
+    assert mean.note == "" and mean.what == f"mean of the target's score at the proved capacity, decoupled, d = {D}"
+
+
+def test_proved_scores_need_two_streams_of_one_problem():
+    rows = [
+        {"problem": problem, "d": D, "p_c": 36, "own_target": moments(2.0, 0.3)}
+        for problem in ("original", "original", "decoupled")
+    ]
+    found = compare_proved_scores(rows)
+    assert len(found) == 2 and all("original" in one.what and one.note for one in found)
