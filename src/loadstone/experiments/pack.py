@@ -64,7 +64,7 @@ def pack(store: Store, path: str | Path) -> Packed:
                 sums[name], total = hashlib.sha256(content).hexdigest(), total + len(content)
                 _check_size("store", len(sums), total)
                 _add(archive, name, content)
-            _add(archive, MANIFEST, canonical({"format": FORMAT, "number": len(sums), "records": sums}).encode())
+            _add(archive, MANIFEST, canonical(_manifest(sums)).encode())
 
     write_whole(path, write)
     return Packed(len(sums), len(keys) - len(sums))
@@ -107,14 +107,14 @@ def _records(path: str | Path, writable: bool = False) -> Iterator[Record]:
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, str]]:
     """The member of each record with its checksum, if the members are exactly those that the manifest lists."""
     found = archive.infolist()
-    _check_size("it", len(found) - 1, sum(member.file_size for member in found))
+    _check_size("it", len(found) - 1, sum(member.file_size for member in found[:-1]))  # the last is the manifest
     names = [member.orig_filename for member in found]  # zipfile cuts `filename` at a zero byte
     if MANIFEST not in names:
         raise ValueError(f"it has no {MANIFEST} (a store packed by loadstone 0.1 must be unpacked by that version)")
-    match json.loads(_content(archive, found[names.index(MANIFEST)], _ENTRY_BYTES * len(found))):
+    match manifest := json.loads(_content(archive, found[names.index(MANIFEST)], _ENTRY_BYTES * len(found))):
         case {"format": int(newer)} if newer > FORMAT:
             raise ValueError(f"its format is {newer}, but this version of loadstone reads only {FORMAT}: update it")
-        case {"format": 2, "number": n, "records": dict(sums)} if n == len(sums) and names == [*sums, MANIFEST]:
+        case {"records": dict(sums)} if manifest == _manifest(sums) and names == [*sums, MANIFEST]:
             return zip(found, sums.values())
     raise ValueError(f"its {MANIFEST} does not list exactly the records that it holds")
 
@@ -136,6 +136,10 @@ def _record(name: str, content: bytes, checksum: str) -> Record:
     if name != _name(record.key) or not re.fullmatch("[0-9a-f]{64}", record.key):
         raise ValueError("it is not named after its key")
     return record
+
+
+def _manifest(sums: dict[str, str]) -> dict[str, object]:
+    return {"format": FORMAT, "number": len(sums), "records": sums}
 
 
 def _name(key: str) -> str:
