@@ -222,12 +222,12 @@ def survivors(root: Path, package: str, chosen: list[Mutation], jobs: int, secon
         path = tree / "src" / package / mutation.path
         source = path.read_bytes()
         path.write_bytes(mutation.apply(source))
-        try:
-            return bool(files) and not run_tests(tree, files, seconds + 4 * sum(map(times.get, files)))
-        finally:
-            path.write_bytes(source)
-            trees.put(tree)
-            print(".", end="", file=sys.stderr, flush=True)
+        seen = bool(files) and not run_tests(tree, files, seconds + 4 * sum(map(times.get, files)))
+        path.write_bytes(source)
+        trees.put(tree)
+        if not seen:  # said at once, since the whole takes long
+            print(diff(mutation, source), flush=True)
+        return seen
 
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder, ThreadPoolExecutor(jobs) as pool:
         for number in range(jobs):
@@ -260,8 +260,11 @@ def main() -> None:
     diffs = [diff(one, (home / one.path).read_bytes()) for one in survived]
     rows = [(path, made[path] - left[path], left[path]) for path in sorted(made)]
     rows.append(("all", len(chosen) - len(survived), len(survived)))
-    print("", *diffs, f"\n{'module':<44} noticed survived", sep="\n")
-    print(*(f"{path:<44} {seen:>7} {unseen:>8}" for path, seen, unseen in rows), sep="\n")
+    print(
+        f"\n{'module':<44} noticed survived",
+        *(f"{path:<44} {seen:>7} {unseen:>8}" for path, seen, unseen in rows),
+        sep="\n",
+    )
     Path(asked.out).parent.mkdir(parents=True, exist_ok=True)
     modules = {path: {"noticed": seen, "survived": unseen} for path, seen, unseen in rows}
     report = {"seed": asked.seed, "sample": len(chosen), "modules": modules, "survivors": diffs}
