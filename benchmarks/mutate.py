@@ -225,8 +225,9 @@ def survivors(root: Path, package: str, chosen: list[Mutation], jobs: int, secon
         seen = bool(files) and not run_tests(tree, files, seconds + 4 * sum(map(times.get, files)))
         path.write_bytes(source)
         trees.put(tree)
-        if not seen:  # said at once, since the whole takes long
-            print(diff(mutation, source), flush=True)
+        print(".", end="", file=sys.stderr, flush=True)
+        if not seen:  # shown at once, since the whole takes long
+            print(f"\n{diff(mutation, source)}", flush=True)
         return seen
 
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder, ThreadPoolExecutor(jobs) as pool:
