@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 
-.PHONY: reproduce test bench soak clean
+.PHONY: reproduce test bench soak mutate clean
 
 reproduce: $(VENV)/package
 	$(RUN)/loadstone reproduce --out out
@@ -25,6 +25,10 @@ soak: $(VENV)/test
 	  tests/experiments/test_store.py tests/experiments/test_local_engine.py tests/experiments/test_dask.py
 	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/threshold_shift.py \
 	  --sizes 8:400 12:400 20:300 30:150
+
+# Small mistakes are made in copies of the package, and those that no test notices are listed (about an hour).
+mutate: $(VENV)/test
+	$(RUN)/python benchmarks/mutate.py
 
 # The package is installed in place, so a change of its sources needs no new installation.
 $(VENV)/package: pyproject.toml constraints.txt

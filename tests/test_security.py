@@ -5,7 +5,6 @@ Every hostile file carries a payload that would make a marker; a test that finds
 
 import ast
 import hashlib
-import io
 import json
 import pickle
 import stat
@@ -21,10 +20,9 @@ from hypothesis import strategies as st
 
 import loadstone
 from loadstone.experiments.grid import read_grid
-from loadstone.experiments.pack import ABOUT, NO_CHECKSUM, checksum
+from loadstone.experiments.pack import MANIFEST, unpack
 from loadstone.experiments.record import Record, _header, to_bytes
 from loadstone.experiments.store import Store
-from loadstone.experiments.unpack import unpack
 from loadstone.memories.files import load_memory
 from loadstone.problems.arrays import read_instance
 
@@ -249,14 +247,14 @@ def test_the_command_that_runs_grids_refuses_a_hostile_one(tmp_path):
 
 
 def packed(path, members):
-    """A packed store of any members under a right checksum."""
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members:
-            archive.writestr(name, content)
-        archive.writestr(ABOUT, json.dumps({"form": 1, "records": len(members)}))
-        archive.comment = NO_CHECKSUM
-    path.write_bytes(file.getvalue()[:-64] + checksum(file))
+    """A packed store of any members under a manifest that fits them."""
+    sums = {}
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, content in members:
+            archive.writestr(member, content, zipfile.ZIP_DEFLATED)
+            sums[archive.namelist()[-1]] = hashlib.sha256(archive.read(archive.namelist()[-1])).hexdigest()
+        manifest = {"format": 2, "number": len(sums), "records": sums}
+        archive.writestr(MANIFEST, json.dumps(manifest), zipfile.ZIP_DEFLATED)
 
 
 def link():
@@ -267,11 +265,11 @@ def link():
 
 RECORD = to_bytes(Record(KEY, {}, {}, {}))
 PACKED = {
-    "a way up": (lambda folder: ("../../evil", RECORD), "not the name of a record"),
-    "an absolute path": (lambda folder: (f"{folder}/marker", RECORD), "not the name of a record"),
-    "a link": (lambda folder: (link(), f"{folder}/marker"), "is not a plain file"),
+    "a way up": (lambda folder: ("../../evil", RECORD), "not named after its key"),
+    "an absolute path": (lambda folder: (f"{folder}/marker", RECORD), "not named after its key"),
+    "a link": (lambda folder: (link(), f"{folder}/marker"), "its header is not that of a record"),
     "a bomb": (lambda folder: (NAME, bytes(65 * 2**20)), "states 68157440 bytes, but must have at most"),
-    "a pickle": (lambda folder: (NAME, pickle.dumps(Payload(f"{folder}/marker"))), "cannot be read, since its header"),
+    "a pickle": (lambda folder: (NAME, pickle.dumps(Payload(f"{folder}/marker"))), "cannot be read: its header"),
 }
 
 
@@ -293,5 +291,5 @@ def test_the_command_that_unpacks_refuses_a_way_up(tmp_path):
     before = sorted(tmp_path.rglob("*"))
     done = run("unpack", "evil.zip", "--store", "store", cwd=place)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "evil.zip cannot be unpacked: it holds '../../evil', which is not the name of a record." in done.stderr
+    assert "evil.zip cannot be unpacked: '../../evil' in it cannot be read: it is not named after its" in done.stderr
     unharmed(tmp_path, before)

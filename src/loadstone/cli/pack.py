@@ -25,8 +25,8 @@ def pack(
     if json:
         print_json({"store": store, "out": out, "records": packed.records, "damaged": packed.damaged})
     else:
-        aside = f"; {packed.damaged} were damaged and set aside" if packed.damaged else ""
-        say(f"{out}: {packed.records} records{aside}.")
+        damaged = f"; {packed.damaged} were damaged and moved to quarantine" if packed.damaged else ""
+        say(f"{out}: {packed.records} records{damaged}.")
 
 
 def unpack(
@@ -35,12 +35,12 @@ def unpack(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Add the records of a packed file to a store. Records that it has are kept."""
+    from loadstone.experiments.pack import check_packed
+    from loadstone.experiments.pack import unpack as unpack_into
     from loadstone.experiments.store import Store
-    from loadstone.experiments.unpack import check_packed
-    from loadstone.experiments.unpack import unpack as unpack_into
 
     if not Path(store).exists():
-        check_packed(file)  # a refused file leaves no new folder behind
+        check_packed(file)  # so that a refused file leaves no new folder behind
     unpacked = unpack_into(file, Store(store))
     if json:
         counts = {"added": unpacked.added, "already_there": unpacked.already_there}

@@ -106,7 +106,7 @@ def _shipped(scale: str) -> list[Path]:
 
 
 def _unpack(packed: list[Path], records: Store) -> None:
-    from loadstone.experiments.unpack import unpack
+    from loadstone.experiments.pack import unpack
 
     for file in packed:
         found = unpack(file, records)

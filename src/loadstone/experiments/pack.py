@@ -1,95 +1,167 @@
-"""One file for a whole store: a zip of its records, which other tools can read too.
+"""A whole store as one file, and back: a zip of its records with their SHA-256 sums, which other tools can read.
 
     records/ab/abcdef....record     as in the store
-    loadstone-store.json            {"form":1,"records":17}
+    manifest.json                   {"format":2,"number":17,"records":{"records/ab/abcdef....record":"<sum>",...}}
 
-The comment of the zip is the SHA-256 of the file with zeros in the comment's place, so no changed byte goes unseen. The
-same store gives the same bytes. Its quarantine and its index stay behind.
+The same store gives the same bytes. A packed file from elsewhere is trusted in nothing: no name in it becomes a path,
+no size that it states is believed, and the store is touched only after every record was read and matched the manifest.
+What else a zip holds (dates, attributes, comments, bytes around its members) is not used, so it can change no record.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
+import io
+import json
+import re
 import stat
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from loadstone.experiments.record import canonical, to_bytes
+from loadstone.experiments.record import MOST_BYTES, NewerSchemaError, Record, canonical, from_bytes, to_bytes
 from loadstone.experiments.store import Store
 from loadstone.files import write_whole
 
-#: Form of the files. Readers refuse newer ones.
-FORM = 1
-#: The member that says what the file is.
-ABOUT = "loadstone-store.json"
-#: No packed store holds more: a reader checks before it allocates.
+#: Format 1, which had no manifest, was written by version 0.1 and is not read any more.
+FORMAT = 2
+MANIFEST = "manifest.json"
+#: No packed store holds more, so that a reader can refuse before it allocates.
 MOST_RECORDS, MOST_TOTAL_BYTES = 1_000_000, 64 * 2**30
-#: What the comment is while the checksum is made.
-NO_CHECKSUM = b"0" * 64
+#: What a record takes at most in the manifest, and in the zip's list of members.
+_ENTRY_BYTES = 160
+_MOST_LIST_BYTES = _ENTRY_BYTES * MOST_RECORDS
 
 
 @dataclass(frozen=True)
 class Packed:
-    """How many records were packed, and how many were damaged and set aside instead."""
+    """How many records were packed, and how many were damaged and moved to quarantine instead."""
 
     records: int
     damaged: int
 
 
+@dataclass(frozen=True)
+class Unpacked:
+    """How many records are new in the store, and how many it had already and kept."""
+
+    added: int
+    already_there: int
+
+
 def pack(store: Store, path: str | Path) -> Packed:
     """Write all records of a store to one file."""
-    keys = sorted(store.keys())
-    if len(keys) > MOST_RECORDS:
-        raise ValueError(f"store has {len(keys)} records, but must have at most {MOST_RECORDS} to be packed.")
-    packed = 0
+    keys, sums = sorted(store.keys()), {}
 
     def write(file: IO[bytes]) -> None:
-        nonlocal packed
+        total = 0
         with zipfile.ZipFile(file, "w") as archive:
-            packed = _add_records(archive, store, keys)
-            # Last, because damage is seen only while reading.
-            _add(archive, ABOUT, canonical({"form": FORM, "records": packed}).encode())
-            archive.comment = NO_CHECKSUM
-        file.flush()
-        with open(file.name, "rb") as written:
-            found = checksum(written)
-        file.seek(-len(NO_CHECKSUM), os.SEEK_END)
-        file.write(found)
+            for record in filter(None, map(store.get, keys)):
+                content, name = to_bytes(record), _name(record.key)
+                sums[name], total = hashlib.sha256(content).hexdigest(), total + len(content)
+                _check_size("store", len(sums), total)
+                _add(archive, name, content)
+            _add(archive, MANIFEST, canonical(_manifest(sums)).encode())
 
     write_whole(path, write)
-    return Packed(packed, len(keys) - packed)
+    return Packed(len(sums), len(keys) - len(sums))
 
 
-def checksum(file: IO[bytes]) -> bytes:
-    """SHA-256 of a file whose last 64 bytes are taken for zeros; the file is left in front of them."""
-    left = file.seek(0, os.SEEK_END) - len(NO_CHECKSUM)
-    file.seek(0)
-    digest = hashlib.sha256()
-    while left > 0 and (piece := file.read(min(left, 2**20))):
-        digest.update(piece)
-        left -= len(piece)
-    digest.update(NO_CHECKSUM)
-    return digest.hexdigest().encode()
+def unpack(path: str | Path, store: Store) -> Unpacked:
+    """Add the records of a packed file to a store; those that it has are kept. A refused file changes nothing."""
+    number, added = check_packed(path), 0
+    for record in _records(path):
+        with contextlib.suppress(NewerSchemaError):  # the store has it from a later version, which can read it
+            if store.get(record.key) is None:
+                store.put(record)
+                added += 1
+    return Unpacked(added, number - added)
 
 
-def _add_records(archive: zipfile.ZipFile, store: Store, keys: list[str]) -> int:
-    count = total = 0
-    for key in keys:
-        record = store.get(key)
-        if record is None:
-            continue
-        content = to_bytes(record)
-        count, total = count + 1, total + len(content)
-        if total > MOST_TOTAL_BYTES:
-            raise ValueError(f"store has over {MOST_TOTAL_BYTES} bytes of records, which is too much to be packed.")
-        _add(archive, f"records/{key[:2]}/{key}.record", content)
-    return count
+def check_packed(path: str | Path) -> int:
+    """How many records a packed file holds. All are read; a ValueError says what is wrong with the file."""
+    return sum(1 for _ in _records(path, writable=True))
+
+
+def _records(path: str | Path, writable: bool = False) -> Iterator[Record]:
+    """The records of a packed file, each verified, one at a time in memory; `writable`: also that it can be put."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path} is not a file: give the name of a packed store.")
+    where = ""
+    try:
+        with _BoundedFile(path) as file, zipfile.ZipFile(file) as archive:
+            for member, checksum in _members(archive):
+                where = f"{member.orig_filename[:100]!r} in it cannot be read: "
+                record = _record(member.orig_filename, _content(archive, member, MOST_BYTES + 1024), checksum)
+                if writable:
+                    to_bytes(record)  # raises if it cannot be written again, before the store is touched
+                yield record
+    except Exception as error:  # whatever a hostile file makes zipfile, zlib or the JSON parser raise
+        reason = str(error)[:300].rstrip(".") or type(error).__name__
+        raise ValueError(f"{path} cannot be unpacked: {where}{reason}.") from error
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, str]]:
+    """The member of each record with its checksum, if the members are exactly those that the manifest lists."""
+    found = archive.infolist()
+    _check_size("it", len(found) - 1, sum(member.file_size for member in found[:-1]))  # the last is the manifest
+    names = [member.orig_filename for member in found]  # zipfile cuts `filename` at a zero byte
+    if MANIFEST not in names:
+        raise ValueError(f"it has no {MANIFEST} (a store packed by loadstone 0.1 must be unpacked by that version)")
+    match manifest := json.loads(_content(archive, found[names.index(MANIFEST)], _ENTRY_BYTES * len(found))):
+        case {"format": int(newer)} if newer > FORMAT:
+            raise ValueError(f"its format is {newer}, but this version of loadstone reads only {FORMAT}: update it")
+        case {"records": dict(sums)} if manifest == _manifest(sums) and names == [*sums, MANIFEST]:
+            return zip(found, sums.values())
+    raise ValueError(f"its {MANIFEST} does not list exactly the records that it holds")
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
+    """The bytes of a member. What lies behind the size that it states is not looked at."""
+    if member.compress_type != zipfile.ZIP_DEFLATED:  # others are not inflated in bounded pieces by zipfile
+        raise ValueError("it is compressed in a way that no packed store uses")
+    if member.file_size > most:
+        raise ValueError(f"it states {member.file_size} bytes, but must have at most {most}")
+    with archive.open(member) as stream:
+        return stream.read(member.file_size)
+
+
+def _record(name: str, content: bytes, checksum: str) -> Record:
+    if hashlib.sha256(content).hexdigest() != checksum:
+        raise ValueError("it does not match its SHA-256 sum in the manifest")
+    record = from_bytes(content)
+    if name != _name(record.key) or not re.fullmatch("[0-9a-f]{64}", record.key):
+        raise ValueError("it is not named after its key")
+    return record
+
+
+def _manifest(sums: dict[str, str]) -> dict[str, object]:
+    return {"format": FORMAT, "number": len(sums), "records": sums}
+
+
+def _name(key: str) -> str:
+    return f"records/{key[:2]}/{key}.record"
+
+
+def _check_size(what: str, records: int, size: int) -> None:
+    most = f"{MOST_RECORDS} records of {MOST_TOTAL_BYTES} bytes in all"
+    if records > MOST_RECORDS or size > MOST_TOTAL_BYTES:
+        raise ValueError(f"{what} has {records} records of {size} bytes, but must have at most {most}.")
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    member = zipfile.ZipInfo(name)  # dated 1980, whenever it is written
     member.create_system, member.external_attr = 3, (stat.S_IFREG | 0o644) << 16  # the same on every system
-    archive.writestr(member, content, zipfile.ZIP_DEFLATED, compresslevel=6)
+    archive.writestr(member, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+
+
+class _BoundedFile(io.FileIO):
+    """Reads no large piece at once: zipfile reads a list of members of whatever size the file states."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is not None and size > _MOST_LIST_BYTES:
+            raise ValueError(f"its list of members is {size} bytes long, but must be at most {_MOST_LIST_BYTES}")
+        return super().read(size)

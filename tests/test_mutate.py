@@ -1,0 +1,107 @@
+"""The script that mutates the package: it notices what is tested, lists what is not, and leaves words alone."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).parents[1] / "benchmarks" / "mutate.py"
+spec = importlib.util.spec_from_file_location("mutate", SCRIPT)
+mutate = importlib.util.module_from_spec(spec)
+sys.modules["mutate"] = mutate  # dataclasses look up the module that they are made in
+spec.loader.exec_module(mutate)
+
+
+def changed(source):
+    """The line of each mutation of a line of source, as it is then."""
+    return {one.apply(source.encode()).decode() for one in mutate.mutations(Path("m.py"), source.encode())}
+
+
+def test_what_is_changed():
+    assert changed("a < b") == {"a <= b", "a >= b", "pass"}
+    assert changed("x = a is not b") == {"x = a is b"}
+    assert changed("x = (a) + (  # not -\n b)") == {"x = (a) - (  # not -\n b)"}
+    assert changed("x = not (a and b)") == {"x =  (a and b)", "x = not (a or b)"}
+    assert changed("x = a[1:-b]") == {"x = a[:-b]", "x = a[1:]", "x = a[2:-b]", "x = a[0:-b]", "x = a[1:b]"}
+    assert changed("x = np.maximum(True, 0.5)") == {
+        "x = np.minimum(True, 0.5)", "x = np.maximum(False, 0.5)", "x = np.maximum(True, 1.5)",
+        "x = np.maximum(True, -0.5)"}  # fmt: skip
+    assert changed("a.b += c") == {"a.b -= c", "pass"}
+    assert changed("é.b = (\n a)") == {"pass\n"}  # the number of lines stays
+
+
+def test_what_is_left_alone():
+    for words in ['"""Add 1 + 1."""', '__all__ = ["a"][:1]', "def f(a: A[1] = None) -> B[2]: return a",
+                  "import a", "@cached(2)\ndef f(): return a", "log.info(1 + 1)", "if TYPE_CHECKING:\n a < b",
+                  'x = f"{1 + 1}"']:  # fmt: skip
+        assert changed(words) == set(), words
+    assert changed('raise Error("1" + 1)') == {"pass"}
+
+
+SUMS = """
+def difference(a, b):
+    return a - b
+
+
+def product(a, b):
+    return a * b
+
+
+def wait():
+    done = None
+    while not done:
+        done = True
+    return done
+"""
+TESTS = """
+from toy.sums import difference, wait
+
+
+def test_sums():
+    assert difference(3, 2) == 1 and wait()
+"""
+
+
+def toy(folder):
+    """A package of which one function is not tested, and one module only by a test that fails."""
+    (folder / "src" / "toy").mkdir(parents=True)
+    (folder / "tests").mkdir()
+    (folder / "src" / "toy" / "sums.py").write_text(SUMS)
+    (folder / "src" / "toy" / "other.py").write_text("NUMBER = 1\n")
+    (folder / "tests" / "test_sums.py").write_text(TESTS)
+    (folder / "tests" / "test_other.py").write_text("def test_it():\n    assert False\n")
+
+
+def test_it_notices_a_tested_line_and_lists_an_untested_one(tmp_path):
+    toy(tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    options = ["--root", tmp_path, "--package", "toy", "--out", tmp_path / "found.json", "--seconds", 2]
+    command = [sys.executable, SCRIPT, *map(str, options)]
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # for speed: a toy needs no plugins
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text())
+    # Noticed: a + b, a loop that is skipped, and one that never ends.
+    assert found["modules"]["sums.py"] == {"noticed": 3, "survived": 1}
+    (survivor,) = [text for text in found["survivors"] if "sums.py" in text]
+    assert "-    return a * b\n+    return a / b" in survivor and survivor in done.stdout
+    # A module whose tests fail anyway has nothing that could notice.
+    assert found["modules"]["other.py"] == {"noticed": 0, "survived": 2}
+    assert "tests/test_other.py is left out, because it fails without a mutation." in done.stderr
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_the_same_seed_gives_the_same_sample():
+    home = SCRIPT.parents[1] / "src" / "loadstone"
+    chosen = mutate.choose(home, ["theory", "files.py"], 9, 1)
+    assert chosen == mutate.choose(home, ["theory/", "files.py"], 9, 1) != mutate.choose(home, ["theory"], 9, 2)
+    assert len(chosen) == 9 and {str(one.path).split("/")[0] for one in chosen} <= {"theory", "files.py"}
+
+
+def test_tests_belong_to_the_modules_that_they_name_or_import():
+    root = SCRIPT.parents[1]
+    assert mutate.tests_of("experiments/pack.py", root, "loadstone") == [
+        "tests/cli/test_stores.py", "tests/experiments/test_pack.py", "tests/test_security.py"]  # fmt: skip
+    assert "tests/theory/test_capacity.py" in mutate.tests_of("theory/checks.py", root, "loadstone")
