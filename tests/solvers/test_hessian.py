@@ -77,6 +77,6 @@ def test_second_moments_by_hand(exact):
     weights = random.random((30, 30))
     sums = exact.mean(weights)
     for mu in (0, 17):
-        outputs = exact.outputs[mu] if exact.own else exact.outputs
+        outputs = exact.outputs[mu] if exact.decoupled else exact.outputs
         away = outputs - exact.target_outputs[mu]
         np.testing.assert_allclose(exact.spreads(weights, sums)[mu], (away.T * weights[mu]) @ away, atol=1e-9)
