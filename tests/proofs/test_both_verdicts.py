@@ -1,4 +1,4 @@
-"""No instance may have one valid proof that it is storable and another that it is not, at whatever scale of its numbers.
+"""No instance may have a valid proof that it is storable and another that it is not, at whatever scale.
 
 The attack looks for the best of both: the point of least norm in the convex hull of the inequalities' normals, from
 which come the W of largest margins and the multipliers of smallest residual.

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.arguments import choice, whole
-from loadstone.cli.output import print_json, progress_of, say
+from loadstone.cli.output import ends_like_an_interrupt, print_json, progress_of, say
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
 
@@ -66,7 +66,8 @@ def certify(
         tell = lambda step, loss, margin: advance(step, f"loss {loss:.4g}, smallest margin {margin:.3g}")  # noqa: E731
         verdict = decide(arrays, limits, progress=tell)
     if out is not None and verdict.verdict != Outcome.UNDECIDED:
-        write_proof(out, arrays, verdict, about)
+        with ends_like_an_interrupt():
+            write_proof(out, arrays, verdict, about)
         say(f"{out}: proof, to be checked with loadstone check {out}.")
     record = about | {
         "verdict": verdict.verdict,
