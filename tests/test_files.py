@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, by several writers at once too, and what cannot be written is refused first."""
+"""Files are written whole or not at all, by several writers at once too; what cannot be written is refused first."""
 
 import os
 import signal

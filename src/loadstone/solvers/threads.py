@@ -49,18 +49,31 @@ class _Blas:
             self._limited += limited
             self._unlimited += unlimited
             wanted = self._limited > 0 and self._unlimited == 0
-            if wanted and self._limit is None:
-                self._limit = self._limited_to_one()
-            elif not wanted and self._limit is not None:
+            if wanted == (self._limit is not None):
+                return
+            if wanted:
+                self._limit = self._libraries().limit(limits=1)
+            else:
                 self._limit.restore_original_limits()
                 self._limit = None
+            self._let_go()
 
-    def _limited_to_one(self):
+    def _libraries(self):
         if self._controller is None:
             from threadpoolctl import ThreadpoolController  # only NumPy needs it
 
             self._controller = ThreadpoolController().select(user_api="blas")
-        return self._controller.limit(limits=1)
+        return self._controller
+
+    @staticmethod
+    def _let_go() -> None:
+        """In recent versions of threadpoolctl, whoever changes the number first is the only one who can: but the last thread to
+        leave, which restores it, may be another."""
+        import threadpoolctl
+
+        clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+        if clear is not None:
+            clear()
 
 
 _blas = _Blas()
