@@ -93,7 +93,7 @@ def _unchanged(given: np.ndarray, floats: np.ndarray) -> np.ndarray | np.bool_:
         return np.True_
     if given.dtype.kind == "f":
         return given == floats  # compared in the longer type
-    same = np.abs(floats) < 2.0**53
+    same = np.asarray(np.abs(floats) < 2.0**53)
     large = zip(given[~same].tolist(), floats[~same].tolist())
     same[~same] = [not isinstance(number, Integral) or int(number) == as_float for number, as_float in large]
     return same

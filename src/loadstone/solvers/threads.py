@@ -67,8 +67,8 @@ class _Blas:
 
     @staticmethod
     def _let_go() -> None:
-        """In recent versions of threadpoolctl, whoever changes the number first is the only one who can: but the last thread to
-        leave, which restores it, may be another."""
+        """Let any thread change the number next: in recent versions of threadpoolctl only the thread that was first to
+        change it can, but the last to leave, which restores it, may be another."""
         import threadpoolctl
 
         clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
