@@ -114,8 +114,10 @@ class _Search:
         inputs, exponents = scaled(arrays.inputs, axis=1)
         lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
         inputs /= np.where(lengths > 0, lengths, 1.0)
-        # What multipliers of inputs of unit length are to be divided by, up to a common factor.
-        self.lengths = np.ldexp(lengths, (exponents - exponents.max())[:, None])
+        # What multipliers of inputs of unit length are divided by, up to a common factor that keeps them within range.
+        middle = (exponents.min() + exponents.max()) // 2
+        with np.errstate(over="ignore"):
+            self.lengths = np.ldexp(lengths, (exponents - middle)[:, None])
         self.exact = ExactPass(Arrays(inputs, _centred(arrays.outputs), arrays.targets), xp)
         n, d = arrays.inputs.shape
         self.weights = xp.zeros((d, d)) if start is None else self._moderate(xp.asarray(start, dtype=xp.float64))
