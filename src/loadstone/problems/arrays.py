@@ -66,8 +66,11 @@ def read_instance(path: str | Path) -> Arrays:
     for name in ("inputs", "outputs"):
         if name not in contents:
             raise ValueError(f"{path} has no {name}: an instance holds inputs (n, d) and outputs (m, d) or (n, m, d).")
-    targets = contents.get("targets", np.arange(len(np.atleast_1d(contents["inputs"]))))
-    return Arrays(contents["inputs"], contents["outputs"], targets)
+    inputs, outputs = contents["inputs"], contents["outputs"]
+    n, m = (array.shape[-2] if array.ndim > 1 else 0 for array in (inputs, outputs))
+    if "targets" not in contents and n > m > 0:
+        raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
+    return Arrays(inputs, outputs, contents.get("targets", np.arange(n)))
 
 
 def exact_floats(name: str, value: ArrayLike) -> np.ndarray:

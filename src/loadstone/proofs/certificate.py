@@ -108,8 +108,8 @@ def _check_witness(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check:
         raise _RefusedError(f"the stated margin {stated:.6g} is not that of the witness, {margin:.6g}")
     if not stores(bound, arrays):
         raise _RefusedError(
-            f"some margin of the witness is only {share:.3g} of the largest that it can be, and up to "
-            f"{tolerance(arrays):.3g} does not count, because certificates do not exclude it"
+            f"some margin of the witness is only {share:.3g} of the largest that it can be; up to "
+            f"{tolerance(arrays):.3g} does not count, because certificates need not exclude so small a margin"
         )
     return Check(True, Outcome.STORABLE, what_a_witness_proves(margin), margin=margin, share=share)
 

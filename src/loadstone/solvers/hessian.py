@@ -103,7 +103,7 @@ class Hessian:
             factor = _factor_on_device(self.inputs, self.covariances, ridge)
             if not bool(self.xp.isfinite(factor[-1, -1])):
                 return None
-            return lambda right: jax.scipy.linalg.cho_solve((factor, True), right)
+            return lambda right: _solve_on_device(factor, right)
         matrix = _matrix(self.inputs, self.covariances)
         matrix[np.diag_indices_from(matrix)] += ridge
         try:
@@ -146,3 +146,9 @@ def _factor_on_device(
     matrix = (covariances.reshape(n, d * d).T @ pairs).reshape(d, d, d, d).swapaxes(1, 2).reshape(d * d, d * d)
     index = jax.numpy.arange(d * d)
     return jax.scipy.linalg.cho_factor(matrix.at[index, index].add(ridge), lower=True)[0]
+
+
+@compiled
+def _solve_on_device(factor: Float64[Array, "d*d d*d"], right: Float64[Array, "d*d"]) -> Float64[Array, "d*d"]:
+    # Not compiled as one program, this would need room for four matrices.
+    return jax.scipy.linalg.cho_solve((factor, True), right)
