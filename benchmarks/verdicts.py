@@ -83,7 +83,7 @@ def highs_verdict(arrays: Arrays) -> str:
     n, d = arrays.inputs.shape
     rows = []
     for index in range(n):
-        outputs = (arrays.outputs[index] if arrays.own else arrays.outputs).astype(float)
+        outputs = (arrays.outputs[index] if arrays.decoupled else arrays.outputs).astype(float)
         target = arrays.targets[index]
         differences = np.delete(outputs[target] - outputs, target, axis=0)
         rows.append(

@@ -3,35 +3,74 @@
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from loadstone.arguments import refuse
+
 
 def check_writable(path: str | Path) -> Path:
-    """Refuse, before any long work, a path at which no file can be made."""
+    """Refuse, before any long work, a path at which `write_whole` could make no file."""
+    if str(path) in ("", ".") or "\0" in str(path):
+        raise refuse("file", str(path), "the name of a file")
     path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
-    if path.exists() and not path.is_file():
-        # A new file would take the place of a device or a pipe.
-        raise FileExistsError(f"{path} is a device or a pipe, not a plain file: give the name of a file.")
+    _check_present(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is not a folder: make it first, or write elsewhere.")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"{path.parent} cannot be written to: change its permissions, or write elsewhere.")
+    temporary = _temporary(path)
+    try:
+        open(temporary, "xb").close()
+    except OSError as error:
+        raise type(error)(f"{path.parent} cannot be written to ({error.strerror}): write elsewhere.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
     return path
 
 
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then give it that name; on failure leave nothing behind."""
+    """Let `write` fill a temporary file beside `path`, then give it that name; on failure leave nothing behind.
+
+    Of several writers to one path the last wins: each has a temporary file of its own.
+    """
     path = check_writable(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = _temporary(path)
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    """A name that nobody else has. Not made from the file's, which may be as long as a name can be."""
+    return path.with_name(f".loadstone-{secrets.token_hex(8)}.part")
+
+
+def _check_present(path: Path) -> None:
+    """Refuse what lies at the path already, if a file cannot take its place."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:  # such as a name that is too long
+        raise type(error)(f"{_short(path)} cannot be the name of a file ({error.strerror}): give another.") from error
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
+    if not stat.S_ISREG(found.st_mode):
+        # A new file would take the place of a device or a pipe.
+        raise FileExistsError(f"{path} is a device or a pipe, not a plain file: give the name of a file.")
+    folder = os.stat(path.parent)
+    owners = (0, os.lstat(path).st_uid, folder.st_uid)
+    if folder.st_mode & stat.S_ISVTX and os.geteuid() not in owners:
+        raise PermissionError(f"{path} belongs to another user and cannot be replaced: write elsewhere.")
+
+
+def _short(path: Path, most: int = 80) -> str:
+    text = str(path)
+    return text if len(text) <= most else f"{text[: most // 2]}...{text[-most // 2 :]}"

@@ -45,7 +45,7 @@ def test_an_instance_from_a_file_and_a_proof_about_another(tmp_path):
     refused = run("check", proof, "--instance", other, "--json")
     assert refused.returncode == 1
     assert json.loads(refused.stdout) | {"verdict": None} == {
-        "valid": False, "verdict": None, "margin": None, "bound": None,
+        "valid": False, "verdict": None, "margin": None, "bound": None, "share": None,
         "reason": "the proof is about another instance.",
     }  # fmt: skip
 
@@ -78,6 +78,10 @@ BAD = {
     "no steps": (("certify", "--d", 5, "--p", 4, "--steps", 0), "steps is 0"),
     "odd file name": (("certify", "--d", 5, "--p", 4, "--out", "proof.txt"), "must end in .npz"),
     "no such folder": (("certify", "--d", 5, "--p", 4, "--out", "nowhere/proof.npz"), "nowhere is not a folder"),
+    "no file name": (("certify", "--d", 5, "--p", 4, "--out", ""), "out is ''"),
+    "a name too long": (("certify", "--d", 5, "--p", 4, "--out", 300 * "n" + ".npz"), "(File name too long)"),
+    "no name for an instance": (("instance", "--d", 5, "--p", 4, "--out", ""), "out is ''"),
+    "instance with a name too long": (("instance", "--d", 5, "--p", 4, "--out", 300 * "n" + ".npz"), "name too long"),
     "no streams": (("capacity", "--d", 5, "--seeds", 0), "seeds is 0"),
     "d of zero": (("capacity", "--d", 0), "d is 0"),
     "budget in words": (("certify", "--d", 5, "--p", 4, "--budget", "much"), "budget is 'much'"),
@@ -97,8 +101,8 @@ def test_bad_input_gets_one_sentence(name, command, tmp_path):
     ({"inputs": np.ones((3, 2))}, "has no outputs"),
     ({"inputs": np.ones((3, 2)), "outputs": np.ones((3, 4))}, "outputs.shape is (3, 4)"),
     ({"inputs": np.ones(3), "outputs": np.ones((3, 4))}, "inputs.shape is (3,)"),
-    ({"inputs": np.full((2, 2), np.nan), "outputs": np.ones((2, 2))}, "inputs is 'not finite somewhere'"),
-    ({"inputs": np.ones((3, 2)), "outputs": np.ones((2, 2))}, "targets is"),
+    ({"inputs": np.full((2, 2), np.nan), "outputs": np.ones((2, 2))}, "inputs[0, 0] is nan, but must be finite"),
+    ({"inputs": np.ones((3, 2)), "outputs": np.ones((2, 2))}, "targets is None, but must be given"),
     ({"inputs": np.ones((2, 2)), "outputs": np.ones((2, 2)), "targets": np.array([0.5, 1])}, "targets is"),
     ({"inputs": np.array(["a"]), "outputs": np.ones((2, 2))}, "inputs is"),
 ])  # fmt: skip
@@ -106,8 +110,26 @@ def test_an_instance_file_that_is_none_is_refused(content, sentence, command, tm
     np.savez(tmp_path / "bad.npz", **content)
     done = command("certify", "--instance", tmp_path / "bad.npz")
     assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
-    (tmp_path / "bad.npz").write_text("not an archive")
-    assert "cannot be read as an instance" in command("certify", "--instance", tmp_path / "bad.npz").stderr
+
+
+def test_a_csv_given_as_an_instance_is_refused(command, tmp_path):
+    (tmp_path / "facts.csv").write_text("1.0,2.0\n3.0,4.0\n")
+    done = command("certify", "--instance", tmp_path / "facts.csv")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "cannot be read as an instance: it is text, not an archive of arrays. An instance is an .npz" in done.stderr
+
+
+def test_both_commands_say_what_a_certificate_leaves_open(tmp_path):
+    np.savez(tmp_path / "facts.npz", inputs=np.ones((2, 2)), outputs=np.eye(2))
+    sentence = "a W whose margins are all positive but smaller is not excluded."
+    done = run("certify", "--instance", tmp_path / "facts.npz", "--out", tmp_path / "proof.npz")
+    assert done.returncode == 0 and done.stdout.startswith("not storable: No W has all margins above ")
+    assert sentence in done.stdout
+    checked = run("check", tmp_path / "proof.npz")
+    assert checked.returncode == 0 and checked.stdout.startswith("valid: not storable. No W has all margins above ")
+    assert sentence in checked.stdout
+    record = json.loads(run("check", tmp_path / "proof.npz", "--json").stdout)
+    assert record["reason"].endswith(sentence) and 0 < record["share"] < 2e-13
 
 
 def test_an_interrupt_stops_cleanly(tmp_path):

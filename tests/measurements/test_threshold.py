@@ -5,6 +5,7 @@ import pytest
 
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.stream import Stream
+from loadstone.proofs.rounding import least_margin, stores
 from loadstone.solvers.newton import Limits
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
@@ -68,11 +69,26 @@ def test_original_streams_hold_a_little_more():
 
 def test_an_undecided_verdict_leaves_an_interval():
     found = instance_capacity("original", Stream(0, 20), 88, Limits(steps=1))
-    assert found.p_c is None and found.storable < 88 <= found.not_storable
+    assert found.p_c is None and found.storable == 1 and found.not_storable == 2**31
+    assert found.verdicts == ((88, "undecided"),) and found.witness is None
 
 
-def test_bad_arguments():
+@pytest.mark.parametrize("around, sentence", [(-3, "around is -3"), (0, "around is 0"), (2.5, "around is 2.5")])
+def test_bad_guesses(around, sentence):
+    with pytest.raises(ValueError, match=f"{sentence}, but must be a whole number of at least 1"):
+        instance_capacity("original", Stream(0, 4), around)
+
+
+def test_unknown_problem():
     with pytest.raises(ValueError, match="problem is 'both', but must be one of original, decoupled"):
         instance_capacity("both", Stream(0, 4))
-    with pytest.raises(ValueError, match="around is -3"):
-        instance_capacity("original", Stream(0, 4), -3)
+
+
+def test_every_verdict_is_told_and_the_witness_stores_what_it_should():
+    told = []
+    found = instance_capacity(
+        "decoupled", Stream(2, 6), 15, progress=lambda p, verdict: told.append((p, verdict.verdict))
+    )
+    assert told == list(found.verdicts) and (found.storable, found.not_storable) == (found.p_c, found.p_c + 1)
+    arrays = Prefixes("decoupled", Stream(2, 6)).of(found.p_c)
+    assert stores(least_margin(arrays, found.witness), arrays)

@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes
+from loadstone.problems import archive
 from loadstone.problems import arrays as arrays_module
+from loadstone.problems.archive import read_archive
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.stream import Stream
 from loadstone.proofs import certificate, rounding, verdict
-from loadstone.proofs.certificate import _checksum, check_proof, write_proof
+from loadstone.proofs.certificate import _CONTENTS, _checksum, check_proof, write_proof
+from loadstone.proofs.rounding import least_margin
+from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.newton import Limits, decide
 
 
@@ -57,14 +62,59 @@ def set_entry(place, value):
 @pytest.mark.parametrize("name", ["storable", "not storable"])
 def test_untouched_proofs_hold(proofs, name):
     found = check_proof(proofs[name])
-    assert found.valid and found.verdict == name
+    assert found.valid and found.verdict == name and found.verdict is Outcome(name)
     assert (found.margin is None) == (name != "storable") and (found.bound is None) == (name == "storable")
+
+
+def test_the_checker_says_what_is_proved_and_what_is_left_open(proofs):
+    storable, not_storable = check_proof(proofs["storable"]), check_proof(proofs["not storable"])
+    said = re.fullmatch(
+        r"The witness stores every association: at unit norm each margin is above (\S+)\.", storable.reason
+    )
+    # Rounded so that it stays true.
+    assert 0.99 * storable.margin < float(said[1]) <= storable.margin
+    said = re.fullmatch(
+        r"No W has all margins above (\S+) of the largest that they can be \(at unit norm: above (\S+)\); "
+        r"a W whose margins are all positive but smaller is not excluded\.",
+        not_storable.reason,
+    )
+    assert not_storable.share <= float(said[1]) < 1.01 * not_storable.share < 2e-13
+    assert not_storable.bound <= float(said[2]) < 1.01 * not_storable.bound
+
+
+def test_an_exact_tie_leaves_nothing_open(tmp_path):
+    arrays = Arrays(np.eye(2), np.ones((2, 2)), np.arange(2))
+    write_proof(tmp_path / "tie.npz", arrays, decide(arrays))
+    found = check_proof(tmp_path / "tie.npz")
+    assert found.valid and found.bound == found.share == 0
+    assert found.reason == "A rival ties with its target under every W."
+
+
+def test_no_bound_that_a_float_can_hold(tmp_path):
+    """The share is proved all the same."""
+    outputs = np.array([[1.0], [2.0], [3.0]]) * 1e300
+    arrays = Arrays(np.array([[1e300]]), outputs, np.array([1]))
+    write_proof(tmp_path / "huge.npz", arrays, decide(arrays))
+    found = check_proof(tmp_path / "huge.npz")
+    assert (
+        found.valid and found.bound == np.inf and "at unit norm" not in found.reason and "not excluded" in found.reason
+    )
+
+
+def test_a_witness_within_what_certificates_leave_open_does_not_count(tmp_path):
+    arrays = Arrays(np.array([[1.0, 0.0], [1.0, 1e-14]]), np.eye(2), np.arange(2))
+    witness = np.array([[5e-15, -1.0], [-5e-15, 1.0]])
+    margin = least_margin(arrays, witness).margin
+    assert margin > 0
+    write_proof(tmp_path / "small.npz", arrays, Verdict(Outcome.STORABLE, 0, 0, 0, 0.0, witness=witness, margin=margin))
+    found = check_proof(tmp_path / "small.npz")
+    assert not found.valid and re.search("only 5e-15 of the largest .* does not count", found.reason), found.reason
 
 
 CHANGES = [
     ("not storable", {"multipliers": set_entry((3, 4), -1e-9)}, r"multiplier \(3, 4\) is negative"),
     ("not storable", {"multipliers": set_entry((3, 4), lambda x: x + 1e-3)}, "prove a bound"),
-    ("not storable", {"multipliers": lambda x: 0 * x}, "no rival has a positive one"),
+    ("not storable", {"multipliers": lambda x: 0 * x}, "prove nothing: none is positive"),
     ("not storable", {"multipliers": set_entry((0, 1), np.nan)}, "not all finite"),
     ("not storable", {"multipliers": lambda x: x[:-1]}, "not float64 of shape"),
     ("not storable", {"multipliers": lambda x: x.astype(np.float32)}, "not float64 of shape"),
@@ -83,7 +133,7 @@ CHANGES = [
     ("storable", {"outputs": lambda x: x[::-1]}, "margin"),
     ("storable", {"targets": lambda x: x[::-1]}, "margin"),
     ("storable", {"targets": lambda x: x + 1000}, "its instance is not one"),
-    ("storable", {"targets": lambda x: x.astype(float)}, "wrong shape or kind"),
+    ("storable", {"targets": lambda x: x.astype(float)}, "its instance is not one: targets is .*whole numbers"),
     ("storable", {"outputs": lambda x: x.astype(np.float16)}, "outputs are float16"),
     ("storable", {"inputs": set_entry((0, 0), np.inf)}, "its instance is not one"),
     ("storable", {"version": lambda x: x + 1}, "its version is 2"),
@@ -118,17 +168,39 @@ def test_a_truncated_file_is_refused(proofs, tmp_path, share):
 
 def test_single_flipped_bytes_are_seen(proofs, tmp_path):
     content = bytearray(proofs["storable"].read_bytes())
+    before, _ = read_archive(proofs["storable"], _CONTENTS)
     path = tmp_path / "flipped.npz"
     refused = 0
-    for place in range(100, len(content), len(content) // 40):
+    for position in range(100, len(content), len(content) // 40):
         flipped = bytearray(content)
-        flipped[place] ^= 0x10
+        flipped[position] ^= 0x10
         path.write_bytes(flipped)
-        found = check_proof(path)
-        refused += not found.valid
-        # A byte of padding or of a name's alignment may change nothing that is read; then all contents are intact.
-        assert not found.valid or found.verdict == "storable"
+        if not check_proof(path).valid:
+            refused += 1
+            continue
+        # A date in the archive, say, may change nothing that is read: then all that is read is intact.
+        after, _ = read_archive(path, _CONTENTS)
+        assert after.keys() == before.keys()
+        for name, array in before.items():
+            assert array.dtype == after[name].dtype and (array == after[name]).all(), (position, name)
     assert refused > 30
+
+
+def test_flipped_bytes_within_the_arrays_are_never_accepted(proofs, tmp_path):
+    """Every one of them is guarded by the archive's sums and by the checksum."""
+    for proof in proofs.values():
+        content = bytearray(proof.read_bytes())
+        with zipfile.ZipFile(proof) as archive:
+            sizes = {member.filename: member.file_size for member in archive.infolist()}
+            starts = {member.filename: member.header_offset + 30 + 20 for member in archive.infolist()}
+        for name in ("inputs.npy", "outputs.npy", "targets.npy", "checksum.npy"):
+            # Past the local header and the array's own, of 128 bytes.
+            first = starts[name] + len(name) + 128
+            for position in range(first, first + sizes[name] - 128, max(1, sizes[name] // 7)):
+                flipped = bytearray(content)
+                flipped[position] ^= 0x01
+                (tmp_path / "flipped.npz").write_bytes(flipped)
+                assert not check_proof(tmp_path / "flipped.npz").valid, (name, position)
 
 
 def test_other_files_are_refused(tmp_path):
@@ -182,11 +254,12 @@ def test_an_undecided_verdict_cannot_be_written(tmp_path):
 
 def test_the_checker_needs_numpy_only():
     """It imports no solver and no JAX, directly or through its own modules."""
-    for module in (certificate, rounding, verdict, arrays_module):
+    for module in (certificate, rounding, verdict, arrays_module, archive):
         for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
             names = [node.module] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
                 assert name.split(".")[0] not in ("jax", "scipy"), (module, name)
-                allowed = ("arguments", "files", "proofs.rounding", "proofs.verdict", "problems.arrays")
+                proofs, problems = ("proofs.rounding", "proofs.verdict"), ("problems.arrays", "problems.archive")
+                allowed = ("arguments", "files", *proofs, *problems)
                 assert not name.startswith("loadstone") or name.removeprefix("loadstone.") in allowed, (module, name)

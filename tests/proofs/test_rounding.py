@@ -2,85 +2,120 @@
 
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.problems.arrays import Arrays
-from loadstone.proofs.rounding import NOTHING, certain_tie, certifies, gamma, least_margin, margin_bound, norm_above
+from loadstone.proofs.rounding import (
+    NO_WITNESS,
+    NOTHING_EXCLUDED,
+    Bound,
+    _against,
+    certain_tie,
+    certifies,
+    gamma,
+    least_margin,
+    margin_bound,
+    norm_above,
+    scaled,
+    stores,
+    tolerance,
+)
 
 
-def draw(n, m, d, own, seed, spread):
-    """Numbers of very different size, so that sums cancel."""
+def draw(n, m, d, decoupled, seed, spread):
+    """Numbers of very different size, so that sums cancel, and squares under- and overflow."""
     random = np.random.default_rng(seed)
     wild = lambda *shape: random.standard_normal(shape) * 10.0 ** random.integers(-spread, spread + 1, shape)  # noqa: E731
-    outputs = wild(n, m, d) if own else wild(m, d)
+    outputs = wild(n, m, d) if decoupled else wild(m, d)
     arrays = Arrays(wild(n, d), outputs, random.integers(0, m, n))
     return arrays, wild(d, d), np.abs(wild(n, m))
 
 
+def fractions(array):
+    return [[Fraction(float(x)) for x in row] for row in array]
+
+
+def square(numbers):
+    return sum(x * x for x in numbers)
+
+
 def exact_margins(arrays, weights):
-    n, d = arrays.inputs.shape
-    w = [[Fraction(float(x)) for x in row] for row in weights]
-    for mu in range(n):
-        e = [Fraction(float(x)) for x in arrays.inputs[mu]]
-        query = [sum(w[i][j] * e[j] for j in range(d)) for i in range(d)]
-        outputs = arrays.outputs[mu] if arrays.own else arrays.outputs
-        scores = [sum(Fraction(float(x)) * q for x, q in zip(row, query)) for row in outputs]
-        target = arrays.targets[mu]
-        yield min(scores[target] - score for rho, score in enumerate(scores) if rho != target)
+    """For each association and rival: the margin, and the square of the largest that it can be at unit norm."""
+    w = fractions(weights)
+    for mu, e in enumerate(fractions(arrays.inputs)):
+        query = [sum(a * b for a, b in zip(row, e)) for row in w]
+        outputs = fractions(arrays.outputs[mu] if arrays.decoupled else arrays.outputs)
+        target = outputs[arrays.targets[mu]]
+        for rho, output in enumerate(outputs):
+            if rho != arrays.targets[mu]:
+                away = [a - b for a, b in zip(target, output)]
+                yield sum(a * q for a, q in zip(away, query)), square(away) * square(e)
 
 
 def exact_residual(arrays, multipliers):
     """|R|_F^2, the sum of the multipliers of rivals, and their sum with the largest possible margins as weights."""
-    n, d = arrays.inputs.shape
-    residual, total, reach = [[Fraction(0)] * d for _ in range(d)], Fraction(0), 0.0
-    for mu in range(n):
-        outputs = arrays.outputs[mu] if arrays.own else arrays.outputs
-        target = arrays.targets[mu]
-        for rho in range(len(outputs)):
-            if rho == target:
+    d = arrays.inputs.shape[1]
+    residual, total, reach = [[Fraction(0)] * d for _ in range(d)], Fraction(0), mpmath.mpf(0)
+    for mu, e in enumerate(fractions(arrays.inputs)):
+        outputs = fractions(arrays.outputs[mu] if arrays.decoupled else arrays.outputs)
+        target = outputs[arrays.targets[mu]]
+        for rho, output in enumerate(outputs):
+            if rho == arrays.targets[mu]:
                 continue
             weight = Fraction(float(multipliers[mu, rho]))
+            away = [a - b for a, b in zip(output, target)]
             total += weight
-            apart = sum((Fraction(float(a)) - Fraction(float(b))) ** 2 for a, b in zip(outputs[rho], outputs[target]))
-            reach += float(weight) * float(apart * sum(Fraction(float(x)) ** 2 for x in arrays.inputs[mu])) ** 0.5
+            reach += root(weight**2 * square(away) * square(e))
             for i in range(d):
-                away = Fraction(float(outputs[rho, i])) - Fraction(float(outputs[target, i]))
                 for j in range(d):
-                    residual[i][j] += weight * away * Fraction(float(arrays.inputs[mu, j]))
-    return sum(x * x for row in residual for x in row), total, reach
+                    residual[i][j] += weight * away[i] * e[j]
+    return square(x for row in residual for x in row), total, reach
+
+
+def root(fraction):
+    """Its square root to fifty digits."""
+    with mpmath.workdps(50):
+        return mpmath.sqrt(mpmath.mpf(fraction.numerator) / fraction.denominator)
 
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 5), st.integers(1, 4), st.booleans(), st.integers(0, 10**6))
+spreads = st.sampled_from([0, 3, 8, 80, 160, 307])
 
 
-@settings(max_examples=60)
-@given(sizes, st.sampled_from([0, 3, 8]))
+@settings(max_examples=150)
+@given(sizes, spreads)
 def test_least_margin_is_never_above_the_true_one(size, spread):
     arrays, weights, _ = draw(*size, spread)
-    true = min(exact_margins(arrays, weights))
-    square = sum(Fraction(float(x)) ** 2 for x in weights.ravel())
-    bound = least_margin(arrays, weights)
-    if bound > 0:
-        assert true > 0 and Fraction(bound) ** 2 * square <= true**2
+    with np.errstate(over="raise", invalid="raise"):
+        bound = least_margin(arrays, weights)
+    norm = square(x for row in fractions(weights) for x in row)
+    margins = list(exact_margins(arrays, weights))
+    if bound.share > 0:
+        for margin, largest in margins:
+            assert margin > 0 and Fraction(bound.margin) ** 2 * norm <= margin**2
+            assert Fraction(bound.share) ** 2 * norm * largest <= margin**2
+    if spread > 8:
+        return
     # And not far below: within the sum of the absolute terms times a few units of rounding.
-    norm = float(np.linalg.norm(weights))
+    true, norm = float(min(margin for margin, _ in margins)), float(norm) ** 0.5
     size = np.abs(weights).max() / norm * np.abs(arrays.inputs).max() * np.abs(arrays.outputs).max() * weights.size
-    if float(true) / norm > 200 * gamma(weights.size) * size:
-        assert bound > 0 and float(true) / norm - bound <= 100 * gamma(weights.size) * size
+    if true / norm > 200 * gamma(weights.size) * size:
+        assert bound.margin > 0 and true / norm - bound.margin <= 100 * gamma(weights.size) * size
 
 
-@settings(max_examples=60)
-@given(sizes, st.sampled_from([0, 3, 8]))
+@settings(max_examples=150)
+@given(sizes, spreads)
 def test_margin_bound_is_never_below_the_true_one(size, spread):
     arrays, _, multipliers = draw(*size, spread)
-    square, total, reach = exact_residual(arrays, multipliers)
-    bound = margin_bound(arrays, multipliers)
-    assert Fraction(bound.margin) ** 2 * total**2 >= square
-    # The reach is a sum of square roots, known here to 15 digits.
-    assert bound.cosine * reach * (1 + 1e-14) >= float(square) ** 0.5
+    with np.errstate(over="raise", invalid="raise"):
+        bound = margin_bound(arrays, multipliers)
+    residual, total, reach = exact_residual(arrays, multipliers)
+    assert np.isinf(bound.margin) or Fraction(bound.margin) ** 2 * total**2 >= residual
+    assert bound.share * reach * (1 + mpmath.mpf(10) ** -40) >= root(residual)
 
 
 def test_a_residual_of_zero_gives_a_bound_of_rounding_size():
@@ -97,21 +132,38 @@ def test_weights_of_targets_do_not_count():
     assert margin_bound(arrays, other) == margin_bound(arrays, multipliers)
     only_targets = np.zeros((3, 4))
     only_targets[np.arange(3), arrays.targets] = 1
-    assert margin_bound(arrays, only_targets) == NOTHING
+    assert margin_bound(arrays, only_targets) == NOTHING_EXCLUDED
 
 
-@pytest.mark.parametrize("huge", [1.0, np.inf, np.nan])
-def test_overflow_never_counts_as_a_margin(huge):
-    arrays = Arrays(np.array([[1e200]]), np.array([[1e200], [2e200]]), np.array([1]))
+@pytest.mark.parametrize("bad", [np.inf, np.nan, 0.0])
+def test_a_witness_that_is_none_proves_nothing(bad):
+    arrays = Arrays(np.array([[1.0]]), np.array([[1.0], [2.0]]), np.array([1]))
     with np.errstate(all="ignore"):
-        assert not least_margin(arrays, np.array([[huge]])) > 0
+        assert least_margin(arrays, np.array([[bad]])) == NO_WITNESS
 
 
-def test_blocks_do_not_matter(monkeypatch):
-    arrays, weights, multipliers = draw(9, 7, 3, True, 4, 1)
-    whole = least_margin(arrays, weights), *margin_bound(arrays, multipliers)
+@pytest.mark.parametrize("inputs, outputs", [(1e200, 1e200), (1e-200, 1e-200), (1e300, 1e-300), (5e-324, 5e-324)])
+def test_a_witness_counts_at_every_scale(inputs, outputs):
+    arrays = Arrays(np.array([[inputs]]), np.array([[outputs], [2 * outputs]]), np.array([1]))
+    margin, share = least_margin(arrays, np.array([[3.0]]))
+    # The margin itself is the product, which may be too large or too small for a float: then the nearest below it.
+    assert Fraction(margin) <= Fraction(inputs) * Fraction(outputs) and share == pytest.approx(1)
+    if 0 < inputs * outputs < np.inf:
+        assert margin == pytest.approx(inputs * outputs)
+    assert least_margin(arrays, np.array([[-3.0]])) == NO_WITNESS
+
+
+@pytest.mark.parametrize("decoupled", [True, False])
+def test_blocks_do_not_matter(monkeypatch, decoupled):
+    arrays, _, multipliers = draw(9, 7, 3, decoupled, 4, 1)
+    # Targets that W = sum u e^T puts first, so that there is a margin to compare.
+    weights = np.linalg.lstsq(arrays.inputs[:3], arrays.target_outputs[:3], rcond=None)[0].T
+    targets = _against(arrays.outputs, arrays.inputs @ weights.T).argmax(axis=1)
+    arrays = Arrays(arrays.inputs, arrays.outputs, targets)
+    whole = *least_margin(arrays, weights), *margin_bound(arrays, multipliers)
+    assert whole[0] > 0
     monkeypatch.setattr("loadstone.proofs.rounding._NUMBERS_AT_A_TIME", 42)
-    parts = least_margin(arrays, weights), *margin_bound(arrays, multipliers)
+    parts = *least_margin(arrays, weights), *margin_bound(arrays, multipliers)
     assert parts == pytest.approx(whole, rel=1e-9)
 
 
@@ -138,7 +190,7 @@ def test_one_huge_output_or_input_does_not_weaken_what_counts():
 def test_nearly_equal_inputs_are_not_taken_for_equal_ones():
     inputs = np.array([[1.0, 0.0], [1.0, 1e-10]])
     arrays = Arrays(inputs, EYE, np.arange(2))
-    assert least_margin(arrays, np.array([[2.5e-11, -0.5], [-2.5e-11, 0.5]])) > 0
+    assert stores(least_margin(arrays, np.array([[2.5e-11, -0.5], [-2.5e-11, 0.5]])), arrays)
     assert not certifies(margin_bound(arrays, np.array([[0.0, 1.0], [1.0, 0.0]])), arrays)
 
 
@@ -146,11 +198,47 @@ def test_a_witness_of_tiny_numbers_is_not_overrated():
     weights = np.array([[1.0, -0.3], [-0.2, 0.9]])
     arrays = Arrays(EYE, EYE, np.arange(2))
     assert least_margin(arrays, 1.5e-162 * weights) == pytest.approx(least_margin(arrays, weights), rel=1e-9)
+    assert least_margin(arrays, weights).margin == pytest.approx(1.2 / np.linalg.norm(weights))
+    # |u_target - u_rho| = sqrt(2), |e| = 1.
+    assert least_margin(arrays, weights).share == pytest.approx(1.2 / np.linalg.norm(weights) / 2**0.5)
+
+
+@pytest.mark.parametrize("n, m", [(1, 2), (3, 500), (500, 3)])
+def test_what_counts_as_zero_grows_with_the_number_of_terms(n, m):
+    arrays = Arrays(np.ones((n, 1)), np.arange(float(m))[:, None], np.zeros(n, int))
+    limit = 1e-13 + 8 * (n + m) * 2.0**-53
+    assert tolerance(arrays) == pytest.approx(limit, rel=1e-9)
+    for share, is_above in ((0.999 * limit, False), (1.001 * limit, True)):
+        assert stores(Bound(1.0, share), arrays) == is_above == (not certifies(Bound(1.0, share), arrays))
+    assert certifies(Bound(1.0, tolerance(arrays)), arrays) and not stores(Bound(1.0, tolerance(arrays)), arrays)
+
+
+def test_multipliers_on_outputs_that_are_too_close_to_measure_exclude_nothing():
+    """Their distance is not zero, but it is lost in the rounding of the outputs' squares."""
+    outputs = np.array([[1.0, 0.0], [1.0, 1e-9], [0.0, 1.0]])
+    bound = margin_bound(Arrays(EYE[:1], outputs, np.array([0])), np.array([[0.0, 1.0, 0.0]]))
+    assert bound.share == np.inf and bound.margin == pytest.approx(1e-9)
+
+
+def test_negative_zero_ties_with_zero():
+    outputs = np.array([[0.0, 1.0], [-0.0, 1.0]])
+    assert certain_tie(Arrays(EYE[:1], outputs, np.array([0]))) == (0, 1)
+    assert certain_tie(Arrays(EYE[:1], outputs[None], np.array([1]))) == (0, 0)
+
+
+@pytest.mark.parametrize("top", [5e-324, 1e-310, 0.3, 1.0, 1e300, 1.7e308])
+def test_scaling_by_powers_of_two_is_exact(top):
+    array = top * np.array([[1.0, -0.5, 0.25], [0.0, 0.0, 0.0]])
+    for axis in (None, 1):
+        result, exponent = scaled(array, axis)
+        assert 0.5 <= np.abs(result).max() < 1
+        back = [[Fraction(x) * Fraction(2) ** int(np.ravel(exponent)[0]) for x in row] for row in result[:1].tolist()]
+        assert back == fractions(array[:1]) and not result[1].any()
 
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_multipliers_that_are_none_prove_nothing(bad):
-    assert margin_bound(Arrays(EYE, EYE, np.arange(2)), np.array([[0.0, 1.0], [bad, 0.0]])) == NOTHING
+    assert margin_bound(Arrays(EYE, EYE, np.arange(2)), np.array([[0.0, 1.0], [bad, 0.0]])) == NOTHING_EXCLUDED
 
 
 def test_exact_ties_are_found():
@@ -169,3 +257,8 @@ def test_norm_above_is_above_at_every_scale(size):
     exact = sum(Fraction(float(x)) ** 2 for x in values)
     assert Fraction(norm_above(values)) ** 2 >= exact
     assert norm_above(values) <= size * np.linalg.norm(values / size) * (1 + 1e-12)
+
+
+def test_norm_above_is_above_where_rounding_is_coarse():
+    tiny = np.full(3, 5e-324)
+    assert Fraction(norm_above(tiny)) ** 2 >= 3 * Fraction(5e-324) ** 2

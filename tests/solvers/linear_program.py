@@ -9,7 +9,7 @@ def largest_margin(arrays) -> float:
     n, d = arrays.inputs.shape
     rows = []
     for mu in range(n):
-        outputs = np.asarray(arrays.outputs[mu] if arrays.own else arrays.outputs, float)
+        outputs = np.asarray(arrays.outputs[mu] if arrays.decoupled else arrays.outputs, float)
         for rho in range(len(outputs)):
             if rho != arrays.targets[mu]:
                 rows.append(np.outer(outputs[arrays.targets[mu]] - outputs[rho], arrays.inputs[mu]).ravel())

@@ -8,7 +8,7 @@ import pytest
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
-from loadstone.solvers.hessian import Hessian, _cholesky, _cholesky_solve
+from loadstone.solvers.hessian import Hessian, dense_bytes
 from loadstone.solvers.newton import _softmax
 
 
@@ -48,19 +48,43 @@ def test_both_solutions_solve(exact):
         np.testing.assert_allclose(hessian.product(v), target, atol=1e-9)
 
 
-@pytest.mark.parametrize("d, most", [(1, 5000), (6, 5000), (7, 20), (12, 40), (12, 100)])
-def test_factor_of_an_accelerator_tile_by_tile(d, most):
-    """One tile, tiles of d rows (d is prime), four tiles, two tiles."""
+@pytest.mark.parametrize("kind, d, p", [("original", 1, 3), ("original", 6, 24), ("decoupled", 5, 9)])
+def test_an_accelerator_solves_the_same_system(kind, d, p):
+    """The code that an accelerator runs, on this machine."""
+    random = np.random.default_rng(3)
+    weights, target = random.standard_normal((2, d, d))
+    arrays = Prefixes(kind, Stream(2, d)).of(p)
+    _, _, here = at(weights, ExactPass(arrays))
     with jax.enable_x64(True):
-        random = np.random.default_rng(3)
-        half = random.standard_normal((d * d, d * d))
-        matrix = half @ half.T + np.eye(d * d)
-        factor = _cholesky(jnp.asarray(matrix), 0.5, d, most)
-        lower = np.triu(factor).T
-        np.testing.assert_allclose(lower @ lower.T, matrix + 0.5 * np.eye(d * d), atol=1e-9 * d**2)
-        right = random.standard_normal(d * d)
-        solution = np.asarray(_cholesky_solve(factor, jnp.asarray(right), d, most))
-        np.testing.assert_allclose(lower @ (lower.T @ solution), right, atol=1e-9 * d**2)
+        there = Hessian(jnp.asarray(here.inputs), jnp.asarray(here.covariances), jnp)
+        image = there.product(jnp.asarray(target))
+        np.testing.assert_allclose(image, here.product(target), rtol=1e-12, atol=1e-12 * d)
+        solution, reached = there.conjugate_gradients(image, 1e-10, 500)
+        assert reached
+        for found in (there.dense(image), solution):
+            np.testing.assert_allclose(there.product(found), image, atol=1e-8 * float(abs(image).max()))
+        np.testing.assert_allclose(there.dense(image), here.dense(np.asarray(image)), atol=1e-6)
+
+
+@pytest.mark.parametrize("xp", [np, jnp])
+def test_a_matrix_without_a_factor_is_refused(xp):
+    """A covariance with a negative direction, which rounding can leave behind."""
+    with jax.enable_x64(True):
+        hessian = Hessian(xp.eye(2), xp.asarray([[[1.0, 0.0], [0.0, -1.0]]] * 2), xp)
+        with pytest.raises(np.linalg.LinAlgError, match="singular to working precision"):
+            hessian.dense(xp.ones((2, 2)))
+
+
+def test_the_ridge_is_raised_until_there_is_a_factor():
+    # A direction that no association sees, of curvature -1e-13 by rounding.
+    hessian = Hessian(np.eye(2), np.array([[[1.0, 0.0], [0.0, -1e-13]]] * 2), np)
+    target = np.array([[1.0, 2.0], [0.0, 0.0]])
+    np.testing.assert_allclose(hessian.dense(target), target, atol=1e-6)
+
+
+def test_room_for_a_dense_solve():
+    assert dense_bytes(10, 4, np) == 8 * (256 + 64 + 3 * 10 * 16)
+    assert dense_bytes(10, 4, jnp) == 8 * (2 * 256 + 3 * 10 * 16)
 
 
 def test_a_singular_system_with_a_solution_is_solved():
@@ -77,6 +101,6 @@ def test_second_moments_by_hand(exact):
     weights = random.random((30, 30))
     sums = exact.mean(weights)
     for mu in (0, 17):
-        outputs = exact.outputs[mu] if exact.own else exact.outputs
+        outputs = exact.outputs[mu] if exact.decoupled else exact.outputs
         away = outputs - exact.target_outputs[mu]
         np.testing.assert_allclose(exact.spreads(weights, sums)[mu], (away.T * weights[mu]) @ away, atol=1e-9)

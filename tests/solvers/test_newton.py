@@ -1,5 +1,7 @@
 """Verdicts against a linear program, instances whose answer is known by hand, and every proof through the checker."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.proofs.verdict import Outcome
 from loadstone.solvers import newton
 from loadstone.solvers.newton import Limits, decide
 from tests.solvers.linear_program import largest_margin
@@ -90,13 +93,21 @@ def test_equal_outputs_tie(tmp_path):
     assert proved(arrays_of([[1.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [0]), tmp_path).verdict == "not storable"
 
 
-@pytest.mark.parametrize("size", [1e-110, 1e-80, 1e-20, 1e20, 1e80, 1e160])
+@pytest.mark.parametrize("size", [1e-320, 1e-170, 1e-80, 1e-20, 1e20, 1e160, 1e308])
 def test_no_scale_makes_a_storable_instance_unstorable(size):
     for scaled in ((size, 1.0), (1.0, size), (size, size)):
         with np.errstate(all="ignore"):
             found = decide(arrays_of(np.eye(3) * scaled[0], np.eye(3) * scaled[1]))
-        assert found.verdict != "not storable"
-        assert found.verdict == "storable" or abs(np.log10(size)) > 50
+        assert found.verdict == "storable"
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-170, 1e170, 1e305])
+@pytest.mark.parametrize("p, expected", [(12, "storable"), (40, "not storable")])
+def test_the_scale_of_an_instance_does_not_matter(size, p, expected, tmp_path):
+    arrays = Prefixes("original", Stream(1, 6)).of(p)
+    lengths = np.where(np.arange(p) % 3 == 0, size, 1.0)[:, None]
+    assert proved(arrays_of(arrays.inputs * lengths, arrays.outputs), tmp_path).verdict == expected
+    assert proved(arrays_of(arrays.inputs, arrays.outputs.astype(float) * size), tmp_path).verdict == expected
 
 
 @pytest.mark.parametrize("factor", [1e4, 1e6, 1e9])
@@ -210,3 +221,48 @@ def test_progress_is_told_step_by_step():
     assert [step for step, _, _ in told] == list(range(verdict.newton_steps + 1))
     losses = [loss for _, loss, _ in told]
     assert all(a >= b for a, b in zip(losses, losses[1:]))
+
+
+@pytest.mark.parametrize("instance, kind", [
+    (np.eye(3), "ndarray"), ("facts.npz", "str"), (None, "NoneType"), (Arrays, "type"), ([np.eye(2)] * 3, "list"),
+])  # fmt: skip
+def test_what_is_no_instance_gets_a_sentence(instance, kind):
+    with pytest.raises(ValueError, match=f"instance is 'a {kind}', but must be a problem, such as facts.*or Arrays"):
+        decide(instance)
+
+
+@pytest.mark.parametrize("start, sentence", [
+    (np.eye(2), r"start.shape is \(2, 2\), but must be \(3, 3\)"), (np.ones(9), r"start.shape is \(9,\)"),
+    (np.full((3, 3), np.nan), r"start\[0, 0\] is nan, but must be finite"), (np.eye(3) * 1j, "start is 'complex128"),
+    ("start", "start is"), ([[1.0], [2.0, 3.0]], "start is 'a list', but must be a rectangular array of numbers"),
+])  # fmt: skip
+def test_a_start_that_is_none_gets_a_sentence(start, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        decide(arrays_of(np.eye(3), np.eye(3)), start=start)
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    ({"steps": 0}, "steps is 0, but must be a whole number of at least 1"), ({"steps": 2.5}, "steps is 2.5"),
+    ({"steps": True}, "steps is True"), ({"steps": np.inf}, "steps is inf"),
+    ({"budget": 10**9}, "budget is 1000000000"),
+    ({"budget": "8GiB"}, r"budget is '8GiB', but must be None or a Budget, such as Budget.parse\('8GiB'\)"),
+])  # fmt: skip
+def test_limits_that_are_none_get_a_sentence(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Limits(**arguments)
+    with pytest.raises(ValueError, match="limits is 200, but must be a Limits"):
+        decide(arrays_of(np.eye(3), np.eye(3)), 200)
+
+
+def test_a_verdict_equals_the_plain_word():
+    verdict = decide(arrays_of(np.eye(3), np.eye(3)))
+    assert verdict.verdict is Outcome.STORABLE and verdict.verdict == "storable" == str(verdict.verdict)
+    assert json.dumps(verdict.verdict) == '"storable"' and 0 < verdict.share <= 1
+    # Orthonormal vectors: no margin can be above |u_target - u_rho| |e|, and W = 1 reaches sqrt(1/6) of it.
+    assert verdict.margin == pytest.approx(1 / 3**0.5, rel=0.5)
+
+
+def test_margins_that_no_certificate_excludes_are_left_undecided():
+    """Storable, but by margins so small that a certificate would count against them: neither is claimed."""
+    found = decide(arrays_of([[1.0, 0.0], [1.0, 1e-14]], np.eye(2)), Limits(steps=30))
+    assert found.verdict in ("not storable", "undecided")

@@ -31,6 +31,7 @@ def capacity(
     from loadstone.measurements.threshold import instance_capacity
     from loadstone.problems.budget import Budget
     from loadstone.problems.stream import Stream
+    from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.newton import ProofLimits
 
     predicted = float(capacity_associations(d))
@@ -56,7 +57,7 @@ def capacity(
         "undecided": seeds - len(decided),
         "predicted_p_c": predicted,
         "predicted_interval": interval,
-        "verdicts": sum(verdict != "undecided" for one in found for _, verdict in one.verdicts),
+        "verdicts": sum(verdict != Outcome.UNDECIDED for one in found for _, verdict in one.verdicts),
         "seconds": sum(one.seconds for one in found),
     }
     if json:

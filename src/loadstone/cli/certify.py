@@ -7,12 +7,16 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.arguments import choice, whole
-from loadstone.cli.output import print_json, progress_of, say
+from loadstone.cli.output import ends_like_an_interrupt, print_json, progress_of, say
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
 
 #: Exit code of a search that ended without a proof.
 UNDECIDED_CODE = 3
+_SENTENCE = (
+    "{verdict}: {reason} "
+    "({newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, {seconds:.2f} s)"
+)
 
 
 def certify(
@@ -47,7 +51,7 @@ def certify(
     from loadstone.problems.budget import Budget
     from loadstone.problems.stream import Stream
     from loadstone.proofs.certificate import write_proof
-    from loadstone.proofs.verdict import UNDECIDED
+    from loadstone.proofs.verdict import Outcome, in_words
     from loadstone.solvers.newton import ProofLimits, decide
 
     limits = ProofLimits(steps, Budget.parse(budget) if budget else None)
@@ -56,41 +60,29 @@ def certify(
         about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}
     else:
         arrays = read_instance(instance)
-        about = {"problem": "decoupled" if arrays.own else "original", "instance": instance}
+        about = {"problem": "decoupled" if arrays.decoupled else "original", "instance": instance}
         about |= {"d": arrays.inputs.shape[1], "p": len(arrays.targets)}
     with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as advance:
         tell = lambda step, loss, margin: advance(step, f"loss {loss:.4g}, smallest margin {margin:.3g}")  # noqa: E731
         verdict = decide(arrays, limits, progress=tell)
-    if out is not None and verdict.verdict != UNDECIDED:
-        write_proof(out, arrays, verdict, about)
+    if out is not None and verdict.verdict != Outcome.UNDECIDED:
+        with ends_like_an_interrupt():
+            write_proof(out, arrays, verdict, about)
         say(f"{out}: proof, to be checked with loadstone check {out}.")
     record = about | {
         "verdict": verdict.verdict,
         "margin": verdict.margin,
         "bound": verdict.bound,
+        "share": verdict.share,
         "newton_steps": verdict.newton_steps,
         "cg_products": verdict.cg_products,
         "dense_solves": verdict.dense_solves,
         "seconds": verdict.seconds,
-        "reason": verdict.reason,
+        "reason": in_words(verdict),
     }
     if json:
         print_json(record)
     else:
-        print(_sentence(record))
-    if verdict.verdict == UNDECIDED:
+        print(_SENTENCE.format(**record))
+    if verdict.verdict == Outcome.UNDECIDED:
         raise typer.Exit(UNDECIDED_CODE)
-
-
-def _sentence(record: dict[str, object]) -> str:
-    from loadstone.proofs.certificate import rounded
-
-    ends = {
-        "storable": "a W of unit norm has every margin above {said}.",
-        "not storable": "no W of unit norm has every margin above {said}.",
-        "undecided": "{reason}",
-    }
-    work = "({newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, {seconds:.2f} s)"
-    proved = record["margin"] if record["bound"] is None else record["bound"]
-    said = "" if proved is None else rounded(proved, up=record["margin"] is None)
-    return ("{verdict}: " + ends[record["verdict"]] + " " + work).format(**record, said=said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Optional
 
 import typer
@@ -19,9 +20,8 @@ def check(
     from loadstone.proofs.certificate import check_proof
 
     found = check_proof(proof, None if instance is None else read_instance(instance))
-    record = {"valid": found.valid, "verdict": found.verdict, "margin": found.margin, "bound": found.bound}
     if json:
-        print_json(record | {"reason": found.reason})
+        print_json(asdict(found))
     else:
         print(f"{'valid' if found.valid else 'NOT valid'}: {found.verdict or 'no verdict'}. {found.reason}")
     if not found.valid:

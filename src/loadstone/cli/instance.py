@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.cli.output import say
+from loadstone.cli.output import ends_like_an_interrupt, say
 from loadstone.cli.size import associations_from
 
 
@@ -26,5 +26,6 @@ def instance(
     from loadstone.problems.instance import write_instance
     from loadstone.problems.stream import Stream
 
-    write_instance(out, problem, Stream(seed, d, law), p)
+    with ends_like_an_interrupt():
+        write_instance(out, problem, Stream(seed, d, law), p)
     say(f"{out}: {problem} problem, p = {p}, d = {d}, seed {seed}, {law}.")

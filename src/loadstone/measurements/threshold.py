@@ -16,25 +16,31 @@ from loadstone.arguments import choice, whole
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.stream import Stream
-from loadstone.proofs.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
+from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.newton import DEFAULT_LIMITS, ProofLimits, decide
 
 KINDS = ("original", "decoupled")
+#: Stands for the smallest p that is not storable where none was found.
+_NONE_FOUND = 2**31
 
 
 @dataclass(frozen=True)
 class InstanceCapacity:
-    """The first `p_c` associations are storable and the first p_c + 1 are not, both proved.
+    """The largest number of associations of a stream that can be stored, with the proved verdicts that settle it.
 
-    If some verdict was undecided, p_c is None and the capacity lies in [storable, not_storable).
+    p_c: the first p_c associations are storable and the first p_c + 1 are not; None if some verdict was undecided.
+    storable: the largest p found storable, 1 if none was (one association has no rival).
+    not_storable: the smallest p found not storable, 2^31 if none was.
+    verdicts: every p that was tried, in order, with its verdict.
+    seconds: time of all searches together.
+    witness: a W of unit norm that stores the first `storable` associations; nearly the only one at p_c.
     """
 
     p_c: int | None
     storable: int
     not_storable: int
-    verdicts: tuple[tuple[int, str], ...]
+    verdicts: tuple[tuple[int, Outcome], ...]
     seconds: float
-    #: A memory that stores the first `storable`; nearly the only one, up to its scale.
     witness: Float64[np.ndarray, "d d"] | None = None
 
 
@@ -48,9 +54,9 @@ class Prefixes:
     def of(self, p: int) -> Arrays:
         if self._longest is None or len(self._longest.targets) < p:
             self._longest = self._made(p)
-        whole_one = self._longest
-        outputs = whole_one.outputs[:p, :p] if whole_one.own else whole_one.outputs[:p]
-        return Arrays(whole_one.inputs[:p], outputs, whole_one.targets[:p])
+        longest = self._longest
+        outputs = longest.outputs[:p, :p] if longest.decoupled else longest.outputs[:p]
+        return Arrays(longest.inputs[:p], outputs, longest.targets[:p])
 
     def _made(self, p: int) -> Arrays:
         # Outputs in float32, in float64 about their mean, and as many numbers in between.
@@ -75,9 +81,9 @@ def instance_capacity(
     prefixes = Prefixes(kind, stream)
     # One association has no rival, so it is storable; p = 2 is the least question that can be asked.
     low, high = 1, None
-    p = max(2, whole("around", around, 1) if around else stream.d)
+    p = max(2, stream.d if around is None else whole("around", around, 1))
     stride = max(1, p // 16)
-    found: list[tuple[int, str]] = []
+    found: list[tuple[int, Outcome]] = []
     start, witness, seconds = None, None, 0.0
     while high is None or high - low > 1:
         verdict = decide(prefixes.of(p), limits, start)
@@ -85,13 +91,13 @@ def instance_capacity(
         seconds += verdict.seconds
         if progress:
             progress(p, verdict)
-        if verdict.verdict == UNDECIDED:
-            return InstanceCapacity(None, low, high or 2**31, tuple(found), seconds, witness)
+        if verdict.verdict == Outcome.UNDECIDED:
+            return InstanceCapacity(None, low, high or _NONE_FOUND, tuple(found), seconds, witness)
         # The last iterate is near the solution of the next, neighbouring instance.
         start = verdict.last
-        if verdict.verdict == STORABLE:
+        if verdict.verdict == Outcome.STORABLE:
             low, witness = p, verdict.witness
-        elif verdict.verdict == NOT_STORABLE:
+        elif verdict.verdict == Outcome.NOT_STORABLE:
             high = p
         if high is None:
             p, stride = p + stride, 2 * stride

@@ -2,50 +2,54 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Float32, Float64, Int64
+from numpy.typing import ArrayLike
 
-from loadstone.arguments import refuse
+from loadstone.arguments import refuse, set_as
+from loadstone.problems.archive import read_archive
 
 
 @dataclass(frozen=True)
 class Arrays:
-    """Input n has the target `targets[n]` among its outputs: rows of `outputs`, or of its own `outputs[n]`."""
+    """n inputs, each with the outputs that compete for it and the one among them that is its target.
 
-    inputs: Float32[np.ndarray, "n d"]
-    outputs: Float32[np.ndarray, "*n m d"]
-    targets: Int[np.ndarray, "n"]
+    inputs: one input per row, float32 or float64; other numbers become float64 if that holds them exactly.
+    outputs: one output per row, shared by all inputs; or (decoupled) for each input the outputs that compete for it.
+    targets: for each input, the index of its target among its outputs.
+    """
+
+    inputs: Float32[np.ndarray, "n d"] | Float64[np.ndarray, "n d"]
+    outputs: Float32[np.ndarray, "*n m d"] | Float64[np.ndarray, "*n m d"]
+    targets: Int64[np.ndarray, "n"]
 
     def __post_init__(self) -> None:
-        if self.inputs.ndim != 2 or 0 in self.inputs.shape:
-            raise refuse("inputs.shape", self.inputs.shape, "(n, d) with n and d of at least 1")
-        for name in ("inputs", "outputs"):
-            if getattr(self, name).dtype not in (np.float32, np.float64):
-                raise refuse(f"{name}.dtype", str(getattr(self, name).dtype), "float32 or float64")
-        n, d = self.inputs.shape
-        shape = self.outputs.shape
-        if self.outputs.ndim not in (2, 3) or shape[-1] != d or (self.outputs.ndim == 3 and shape[0] != n):
-            raise refuse("outputs.shape", shape, f"(m, {d}), or ({n}, m, {d}) where each input has its own outputs")
-        if shape[-2] < 2:
-            raise refuse("outputs.shape", shape, "at least two outputs, since one has no rival")
-        if self.targets.shape != (n,) or self.targets.min() < 0 or self.targets.max() >= shape[-2]:
-            raise refuse("targets", f"{self.targets.dtype}{self.targets.shape}", f"{n} places in 0..{shape[-2] - 1}")
-        for name in ("inputs", "outputs"):
-            if not np.isfinite(getattr(self, name)).all():
-                raise refuse(name, "not finite somewhere", "finite everywhere")
+        inputs, outputs = exact_floats("inputs", self.inputs), exact_floats("outputs", self.outputs)
+        if inputs.ndim != 2 or 0 in inputs.shape:
+            raise refuse("inputs.shape", inputs.shape, "(n, d) with n and d of at least 1")
+        n, d = inputs.shape
+        if outputs.ndim not in (2, 3) or outputs.shape[-1] != d or (outputs.ndim == 3 and outputs.shape[0] != n):
+            shapes = f"(m, {d}), or ({n}, m, {d}) where each input has outputs of its own"
+            raise refuse("outputs.shape", outputs.shape, shapes)
+        if outputs.shape[-2] < 2:
+            raise refuse("outputs.shape", outputs.shape, "at least two outputs, since one has no rival")
+        set_as(self, "inputs", inputs)
+        set_as(self, "outputs", outputs)
+        set_as(self, "targets", _indices(self.targets, n, outputs.shape[-2]))
 
     @property
-    def own(self) -> bool:
-        """Whether each input has outputs of its own (decoupled)."""
+    def decoupled(self) -> bool:
+        """Whether each input has outputs of its own."""
         return self.outputs.ndim == 3
 
     @property
-    def target_outputs(self) -> Float32[np.ndarray, "n d"]:
-        return self.outputs[np.arange(len(self.targets)), self.targets] if self.own else self.outputs[self.targets]
+    def target_outputs(self) -> Float32[np.ndarray, "n d"] | Float64[np.ndarray, "n d"]:
+        rows = (np.arange(len(self.targets)),) if self.decoupled else ()
+        return self.outputs[*rows, self.targets]
 
 
 def read_instance(path: str | Path) -> Arrays:
@@ -55,57 +59,69 @@ def read_instance(path: str | Path) -> Arrays:
     try:
         contents, _ = read_archive(path, {"inputs", "outputs", "targets"})
     except ValueError as error:
-        raise ValueError(f"{path} cannot be read as an instance: {error}.") from error
+        raise ValueError(
+            f"{path} cannot be read as an instance: {error}. An instance is an .npz archive (numpy.savez) of inputs "
+            "(n, d), outputs (m, d) or (n, m, d) and, if input n does not go with output n, targets (n)."
+        ) from error
     for name in ("inputs", "outputs"):
         if name not in contents:
             raise ValueError(f"{path} has no {name}: an instance holds inputs (n, d) and outputs (m, d) or (n, m, d).")
-        if contents[name].dtype.kind not in "fiu" or contents[name].size == 0:
-            raise refuse(name, f"{contents[name].dtype}{contents[name].shape}", "an array of numbers")
-    inputs, outputs = (_floats(contents[name]) for name in ("inputs", "outputs"))
-    if inputs.ndim != 2:
-        raise refuse("inputs.shape", inputs.shape, "(n, d)")
-    targets = contents.get("targets")
-    if targets is None:
-        targets = np.arange(len(inputs), dtype=np.int32)
-    elif targets.dtype.kind not in "iu":
-        raise refuse("targets", f"{targets.dtype}{targets.shape}", "whole numbers, one for each input")
-    return Arrays(inputs, outputs, targets.astype(np.int64))
+    inputs, outputs = contents["inputs"], contents["outputs"]
+    n, m = (array.shape[-2] if array.ndim > 1 else 0 for array in (inputs, outputs))
+    if "targets" not in contents and n > m > 0:
+        raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
+    return Arrays(inputs, outputs, contents.get("targets", np.arange(n)))
 
 
-def read_archive(path: str | Path, names: set[str]) -> tuple[dict[str, np.ndarray], set[str]]:
-    """Those of the named arrays that an .npz has, and what else it has; or a ValueError that says what is wrong.
+def exact_floats(name: str, value: ArrayLike) -> np.ndarray:
+    """float32 and float64 as they are, so that a proof is about the very numbers given; other real numbers as float64.
 
-    Nothing in it is executed, nothing else in it is read, and its stated size is checked before it is unpacked.
+    What is not a rectangle of finite real numbers, or would have to be rounded, is refused.
     """
+    array = _rectangle(name, value)
+    if array.dtype.kind not in "fiu":
+        raise refuse(name, _words(array), "an array of real numbers")
+    with np.errstate(over="ignore"):
+        floats = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    _require(name, floats, np.isfinite(floats), "finite")
+    # NumPy has rounded whole numbers already where a list mixes them with fractions.
+    given = array if hasattr(value, "dtype") else np.asarray(value, object)
+    _require(name, given, _unchanged(given, floats), "a number that float64 holds exactly, as all below 2^53 are")
+    return floats
+
+
+def _unchanged(given: np.ndarray, floats: np.ndarray) -> np.ndarray | np.bool_:
+    """Where a number that was given is the same number as a float."""
+    if given.dtype == floats.dtype:
+        return np.True_
+    if given.dtype.kind == "f":
+        return given == floats  # compared in the longer type
+    same = np.asarray(np.abs(floats) < 2.0**53)
+    large = zip(given[~same].tolist(), floats[~same].tolist())
+    same[~same] = [not isinstance(number, Integral) or int(number) == as_float for number, as_float in large]
+    return same
+
+
+def _require(name: str, array: np.ndarray, good: np.ndarray | np.bool_, allowed: str) -> None:
+    if not good.all():
+        index = tuple(int(i) for i in np.argwhere(~good)[0])
+        raise ValueError(f"{name}{list(index)} is {array[index]}, but must be {allowed}.")
+
+
+def _indices(value: ArrayLike, n: int, m: int) -> Int64[np.ndarray, "n"]:
+    targets = _rectangle("targets", value)
+    if targets.dtype.kind not in "iu" or targets.shape != (n,):
+        raise refuse("targets", _words(targets), f"{n} whole numbers, one for each input")
+    _require("targets", targets, (targets >= 0) & (targets < m), f"in 0..{m - 1}, the index of an output")
+    return targets.astype(np.int64)
+
+
+def _rectangle(name: str, value: ArrayLike) -> np.ndarray:
     try:
-        # NumPy leaves a file that it cannot read open, so it is opened here.
-        with open(path, "rb") as opened:
-            file = np.load(opened, allow_pickle=False)
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError("it is a single array, not an archive of arrays")
-            if len(set(file.files)) != len(file.files):
-                raise ValueError("two of its arrays have the same name")
-            others = set(file.files) - names
-            _check_size(file, names)
-            contents = {name: file[name] for name in file.files if name in names}
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever a damaged or hostile archive makes zipfile, zlib or NumPy's parser raise
-        raise ValueError(str(error) or type(error).__name__) from error
-    strange = [name for name, value in contents.items() if not isinstance(value, np.ndarray)]
-    if strange:
-        raise ValueError(f"{strange[0]!r} in it is not an array")
-    return contents, others
+        return np.asarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise refuse(name, f"a {type(value).__name__}", "a rectangular array of numbers") from error
 
 
-def _check_size(file: np.lib.npyio.NpzFile, names: set[str]) -> None:
-    members = {f"{name}.npy" for name in names}
-    needed = sum(member.file_size for member in file.zip.infolist() if member.filename in members)
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if needed > free:
-        raise ValueError(f"its arrays take {needed} bytes, but only {free} are free")
-
-
-def _floats(array: np.ndarray) -> np.ndarray:
-    """float32 and float64 as they are, so that a proof is about the very numbers given; others as float64."""
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+def _words(array: np.ndarray) -> str:
+    return f"{array.dtype} of shape {array.shape}"

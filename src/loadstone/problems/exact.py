@@ -13,7 +13,7 @@ from jaxtyping import Float64
 
 from loadstone.problems.arrays import Arrays
 
-#: Numbers of own outputs weighted at a time.
+#: Numbers of decoupled outputs weighted at a time.
 _NUMBERS_AT_A_TIME = 2**25
 
 
@@ -22,7 +22,7 @@ class ExactPass:
 
     def __init__(self, arrays: Arrays, xp: ModuleType = np) -> None:
         self.xp = xp
-        self.own = arrays.own
+        self.decoupled = arrays.decoupled
         self.inputs = xp.asarray(arrays.inputs, dtype=xp.float64)
         self.outputs = xp.asarray(arrays.outputs, dtype=xp.float64)
         self.targets = xp.asarray(arrays.targets)
@@ -30,13 +30,13 @@ class ExactPass:
         n, m = len(arrays.targets), arrays.outputs.shape[-2]
         self.is_target = xp.arange(m)[None, :] == self.targets[:, None]
         self._pairs = np.triu_indices(self.inputs.shape[1])
-        self._products = None if self.own else self.outputs[:, self._pairs[0]] * self.outputs[:, self._pairs[1]]
-        self._rows = max(1, _NUMBERS_AT_A_TIME // (m * self.inputs.shape[1])) if self.own else n
+        self._products = None if self.decoupled else self.outputs[:, self._pairs[0]] * self.outputs[:, self._pairs[1]]
+        self._rows = max(1, _NUMBERS_AT_A_TIME // (m * self.inputs.shape[1])) if self.decoupled else n
 
     def scores(self, weights: Float64[np.ndarray, "d d"]) -> Float64[np.ndarray, "n m"]:
         """u_rho^T W e_mu for all competing outputs."""
         queries = self.inputs @ weights.T
-        return (self.outputs @ queries[:, :, None])[:, :, 0] if self.own else queries @ self.outputs.T
+        return (self.outputs @ queries[:, :, None])[:, :, 0] if self.decoupled else queries @ self.outputs.T
 
     def margins(self, scores: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n"]:
         """Target's score less the best competing one."""
@@ -46,7 +46,7 @@ class ExactPass:
 
     def mean(self, softmax: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n d"]:
         """The pull: outputs averaged with these weights."""
-        return (softmax[:, None, :] @ self.outputs)[:, 0, :] if self.own else softmax @ self.outputs
+        return (softmax[:, None, :] @ self.outputs)[:, 0, :] if self.decoupled else softmax @ self.outputs
 
     def covariances(
         self, softmax: Float64[np.ndarray, "n m"], mean: Float64[np.ndarray, "n d"]
@@ -58,19 +58,19 @@ class ExactPass:
         self, weights: Float64[np.ndarray, "n m"], sums: Float64[np.ndarray, "n d"]
     ) -> Float64[np.ndarray, "n d d"]:
         """Sum over rho of weight (u_rho - u_target) (u_rho - u_target)^T, for weights with weighted sums `sums`."""
-        own = self.target_outputs
-        cross = sums[:, :, None] * own[:, None, :]
+        target = self.target_outputs
+        cross = sums[:, :, None] * target[:, None, :]
         total = weights.sum(axis=1)[:, None, None]
         return (
             self._second_moments(weights)
             - cross
             - self.xp.swapaxes(cross, 1, 2)
-            + total * own[:, :, None] * own[:, None, :]
+            + total * target[:, :, None] * target[:, None, :]
         )
 
     def _second_moments(self, weights: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n d d"]:
         xp = self.xp
-        if self.own:
+        if self.decoupled:
             pieces = []
             for first in range(0, weights.shape[0], self._rows):
                 part = self.outputs[first : first + self._rows]
@@ -78,6 +78,6 @@ class ExactPass:
                 pieces.append(xp.swapaxes(part, 1, 2) @ weighted)
             return xp.concatenate(pieces)
         d = self.inputs.shape[1]
-        place = np.zeros((d, d), int)
-        place[self._pairs] = place[self._pairs[::-1]] = np.arange(len(self._pairs[0]))
-        return (weights @ self._products)[:, place]
+        index = np.zeros((d, d), int)
+        index[self._pairs] = index[self._pairs[::-1]] = np.arange(len(self._pairs[0]))
+        return (weights @ self._products)[:, index]

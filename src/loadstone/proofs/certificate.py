@@ -4,16 +4,18 @@ A proof is an .npz with the whole instance (inputs, outputs, targets), the verdi
 weights ('multipliers'), together with what they are stated to prove. The checker recomputes it with proven rounding
 bounds (rounding.py):
 
-- storable: every margin of the witness, divided by its norm, exceeds its rounding error and reaches the stated margin;
-- not storable: no multiplier is negative, some are positive, and no W has margins that are all above a share of their
-  largest possible values that is zero but for rounding (`certifies` says how small); the plain bound is the stated one.
+- storable: every margin of the witness, divided by its norm, exceeds its rounding error and a small share of the
+  largest value that it can have; the smallest is the stated one;
+- not storable: no multiplier is negative, some are positive, and no W has margins that are all above that same share,
+  which is zero but for rounding (`tolerance` says how small); the plain bound is the stated one.
+
+So no instance has a valid proof of both kinds.
 
 A checksum over all contents tells damage from dishonesty; it is not what a proof rests on.
 """
 
 from __future__ import annotations
 
-import decimal
 import hashlib
 import json
 from dataclasses import dataclass
@@ -23,11 +25,13 @@ import numpy as np
 
 from loadstone.arguments import refuse
 from loadstone.files import write_whole
-from loadstone.problems.arrays import Arrays, read_archive
-from loadstone.proofs.rounding import certifies, least_margin, margin_bound
-from loadstone.proofs.verdict import NOT_STORABLE, STORABLE, Verdict
+from loadstone.problems.archive import read_archive
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.rounding import certifies, least_margin, margin_bound, stores, tolerance
+from loadstone.proofs.verdict import Outcome, Verdict, what_a_certificate_proves, what_a_witness_proves
 
 VERSION = 1
+_PROVED = (Outcome.STORABLE, Outcome.NOT_STORABLE)
 _CONTENTS = frozenset("version verdict inputs outputs targets witness multipliers margin bound about checksum".split())
 #: Stated and recomputed numbers may differ in the order of their sums, never by more than this.
 _AGREEMENT = 1e-6
@@ -35,13 +39,22 @@ _AGREEMENT = 1e-6
 
 @dataclass(frozen=True)
 class Check:
-    """What the checker found. `reason` says why a proof is refused, or in one sentence what it proves."""
+    """What the checker found.
+
+    valid: whether the proof holds.
+    verdict: what the file says that it proves; None if it does not even say that.
+    reason: why a proof is refused, or in one sentence what it proves and what it leaves open.
+    margin: proven lower bound on the smallest margin of the witness at unit norm.
+    bound: proven by the multipliers: no W of unit norm has all margins above it.
+    share: the same as `margin` or `bound`, relative to |u_target - u_rho| |e_mu|, the largest that each margin can be.
+    """
 
     valid: bool
-    verdict: str | None
+    verdict: Outcome | None
     reason: str
     margin: float | None = None
     bound: float | None = None
+    share: float | None = None
 
 
 class _RefusedError(Exception):
@@ -50,12 +63,12 @@ class _RefusedError(Exception):
 
 def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[str, object] | None = None) -> None:
     """Write a decided verdict with the instance that it is about. `about` is carried along for people."""
-    if verdict.verdict not in (STORABLE, NOT_STORABLE):
-        raise refuse("verdict", verdict.verdict, f"{STORABLE} or {NOT_STORABLE}: there is nothing to prove otherwise")
-    storable = verdict.verdict == STORABLE
+    if verdict.verdict not in _PROVED:
+        raise refuse("verdict", str(verdict.verdict), f"{' or '.join(_PROVED)}: there is nothing to prove otherwise")
+    storable = verdict.verdict == Outcome.STORABLE
     contents = {
         "version": np.asarray(VERSION),
-        "verdict": np.asarray(verdict.verdict),
+        "verdict": np.asarray(str(verdict.verdict)),
         "inputs": arrays.inputs,
         "outputs": arrays.outputs,
         "targets": arrays.targets,
@@ -74,11 +87,12 @@ def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
     verdict = None
     try:
         contents = _read(path)
-        verdict = str(contents["verdict"])
+        verdict = Outcome(str(contents["verdict"]))
         arrays = _arrays(contents)
         if instance is not None and not _same(arrays, instance):
             raise _RefusedError("the proof is about another instance")
-        return _check_witness(arrays, contents) if verdict == STORABLE else _check_certificate(arrays, contents)
+        check = _check_witness if verdict == Outcome.STORABLE else _check_certificate
+        return check(arrays, contents)
     except _RefusedError as refusal:
         return Check(False, verdict, f"{refusal}.")
 
@@ -87,35 +101,33 @@ def _check_witness(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check:
     witness, stated = _matrix(contents, "witness", (arrays.inputs.shape[1],) * 2), _number(contents, "margin")
     if not witness.any():
         raise _RefusedError("the witness is zero")
-    margin = least_margin(arrays, witness)
-    if not margin > 0:
-        raise _RefusedError(f"some margin of the witness does not exceed its rounding error (proven: {margin:.3g})")
+    margin, share = bound = least_margin(arrays, witness)
+    if not share > 0:
+        raise _RefusedError("some margin of the witness does not exceed its rounding error")
     if not abs(stated - margin) <= _AGREEMENT * margin:
         raise _RefusedError(f"the stated margin {stated:.6g} is not that of the witness, {margin:.6g}")
-    return Check(True, STORABLE, "The witness stores every association.", margin=margin)
+    if not stores(bound, arrays):
+        raise _RefusedError(
+            f"some margin of the witness is only {share:.3g} of the largest that it can be; up to "
+            f"{tolerance(arrays):.3g} does not count, because certificates need not exclude so small a margin"
+        )
+    return Check(True, Outcome.STORABLE, what_a_witness_proves(margin), margin=margin, share=share)
 
 
 def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray]) -> Check:
     shape = (len(arrays.targets), arrays.outputs.shape[-2])
     multipliers, stated = _matrix(contents, "multipliers", shape), _number(contents, "bound")
     if (multipliers < 0).any():
-        place = tuple(int(i) for i in np.argwhere(multipliers < 0)[0])
-        raise _RefusedError(f"multiplier {place} is negative ({multipliers[place]:.3g})")
+        index = tuple(int(i) for i in np.argwhere(multipliers < 0)[0])
+        raise _RefusedError(f"multiplier {index} is negative ({multipliers[index]:.3g})")
     bound = margin_bound(arrays, multipliers)
-    if not np.isfinite(bound.margin):
-        raise _RefusedError("the multipliers prove nothing: no rival has a positive one, or numbers overflow")
+    if not np.isfinite(bound.share):
+        raise _RefusedError("the multipliers prove nothing: none is positive, or only where rival and target are close")
     if not bound.margin <= stated * (1 + _AGREEMENT):
         raise _RefusedError(f"the multipliers prove a bound of {bound.margin:.3g}, not the stated {stated:.3g}")
     if not certifies(bound, arrays):
-        raise _RefusedError(f"the bound is too weak: {bound.cosine:.3g} of the largest margins is more than rounding")
-    reason = f"No W of unit norm has all margins above {rounded(bound.margin, up=True)}."
-    return Check(True, NOT_STORABLE, reason, bound=bound.margin)
-
-
-def rounded(value: float, up: bool) -> str:
-    """Three digits, rounded so that what is said of a bound (up) or of a margin (down) stays true."""
-    context = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
-    return f"{context.create_decimal(value):g}"
+        raise _RefusedError(f"the bound is too weak: {bound.share:.3g} of the largest margins is more than rounding")
+    return Check(True, Outcome.NOT_STORABLE, what_a_certificate_proves(*bound), bound=bound.margin, share=bound.share)
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
@@ -133,10 +145,8 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
     checksum = contents.pop("checksum")
     if str(checksum) != _checksum(contents):
         raise _RefusedError("its contents do not match their checksum")
-    if str(contents["verdict"]) not in (STORABLE, NOT_STORABLE):
-        raise _RefusedError(
-            f"its verdict is {str(contents['verdict'])!r}, but only {STORABLE} and {NOT_STORABLE} are proved"
-        )
+    if str(contents["verdict"]) not in _PROVED:
+        raise _RefusedError(f"its verdict is {str(contents['verdict'])!r}, but only {' and '.join(_PROVED)} are proved")
     return contents
 
 
@@ -145,12 +155,10 @@ def _arrays(contents: dict[str, np.ndarray]) -> Arrays:
     for name, array in (("inputs", inputs), ("outputs", outputs)):
         if array.dtype not in (np.float32, np.float64):
             raise _RefusedError(f"its {name} are {array.dtype}, but must be float32 or float64")
-    if inputs.ndim != 2 or targets.dtype.kind not in "iu" or targets.size == 0:
-        raise _RefusedError("its inputs or targets have the wrong shape or kind")
     try:
         return Arrays(inputs, outputs, targets)
     except ValueError as error:
-        raise _RefusedError(f"its instance is not one: {error}") from error
+        raise _RefusedError(f"its instance is not one: {str(error).rstrip('.')}") from error
 
 
 def _matrix(contents: dict[str, np.ndarray], name: str, shape: tuple[int, int]) -> np.ndarray:

@@ -3,10 +3,12 @@
 A sum or inner product of n terms that is computed in float64, in any order, with or without fused operations, differs
 from the true one by at most gamma(n) times the sum of the absolute values of its terms, gamma(n) = n u / (1 - n u),
 u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3). Those sums of absolute values are themselves
-computed, with a relative error far below one per cent: SLACK covers it. Assumed are IEEE arithmetic with subnormal
-numbers and products that multiply and add (no Strassen). Instances are float32 or float64 numbers and enter exactly.
-Witnesses and multipliers are first scaled by a power of two, which changes nothing that they prove, so that nothing
-under- or overflows on their account; what overflows on account of the instance proves nothing.
+computed, with a relative error far below one per cent: SLACK covers it. Assumed are IEEE arithmetic and products that
+multiply and add (no Strassen). Instances are float32 or float64 numbers and enter exactly.
+
+Storability does not change when an input, or all outputs that compete for it, are multiplied by a positive number. So
+every input, the outputs, the witness and the multipliers are first multiplied by powers of two that bring their
+largest entries into [1/2, 1). After that nothing can overflow, and whatever underflows is below TINY in all.
 """
 
 from __future__ import annotations
@@ -15,93 +17,117 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float, Float64, Int
 
 from loadstone.problems.arrays import Arrays
 
 _UNIT = 2.0**-53
 SLACK = 1.01
-#: Covers results below the range of normal numbers, whose errors are absolute.
-_TINY = 1e-290
+#: More than all that underflows in a sum of fewer than 10^15 numbers below 1.
+TINY = 1e-290
 _NUMBERS_AT_A_TIME = 2**24
 
 
 class Bound(NamedTuple):
-    """What multipliers prove: no W of unit norm has all margins above `margin`, nor all of them above `cosine` times
-    |u_rho - u_target| |e_mu|, the largest that the margin can be."""
+    """A bound on the margins of W of unit norm: from below for a witness, from above for all W by multipliers.
+
+    margin: bounds the smallest margin, in the units of the instance.
+    share: bounds the smallest ratio of a margin to |u_target - u_rho| |e_mu|, the largest that this margin can be.
+    """
 
     margin: float
-    cosine: float
+    share: float
 
 
-NOTHING = Bound(np.inf, np.inf)
+#: What a witness proves that does not store everything, and what multipliers prove that exclude no W.
+NO_WITNESS = Bound(-np.inf, -np.inf)
+NOTHING_EXCLUDED = Bound(np.inf, np.inf)
 
 
-def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> float:
-    """A number that is not above the smallest margin of W / |W|: if it is positive, W stores every association."""
-    weights = _scaled(np.asarray(weights, np.float64))
+def tolerance(arrays: Arrays) -> float:
+    """The share that separates the verdicts. It is zero but for rounding at this number of terms.
+
+    A witness counts if all margins are above it, multipliers if they prove that no W has all margins above it. So no
+    instance can have proofs of both kinds.
+    """
+    return 1e-13 + 8 * gamma(len(arrays.targets) + arrays.outputs.shape[-2])
+
+
+def stores(bound: Bound, arrays: Arrays) -> bool:
+    """Whether the bound of a witness counts as 'storable'."""
+    return bound.share > tolerance(arrays)
+
+
+def certifies(bound: Bound, arrays: Arrays) -> bool:
+    """Whether the bound of multipliers counts as 'not storable'."""
+    return bound.share <= tolerance(arrays)
+
+
+def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Bound:
+    """Numbers that the smallest margin of W / |W| and its smallest share are not below; NO_WITNESS if not positive."""
+    weights = scaled(np.asarray(weights, np.float64))[0]
     norm = norm_above(weights)
     if not (np.isfinite(norm) and norm > 0):
-        return -np.inf
+        return NO_WITNESS
     d = weights.shape[0]
-    least = np.inf
-    for rows, inputs, outputs, targets in _blocks(arrays):
+    least, share = np.inf, np.inf
+    for block in _blocks(arrays, *_exponents(arrays)):
+        inputs, outputs = block.inputs, block.outputs
         queries = inputs @ weights.T
-        query_error = gamma(d) * SLACK * (np.abs(inputs) @ np.abs(weights).T) + _TINY
+        query_error = gamma(d) * SLACK * (np.abs(inputs) @ np.abs(weights).T) + TINY
         scores = _against(outputs, queries)
-        error = _against(np.abs(outputs), gamma(d) * SLACK * np.abs(queries) + query_error) * SLACK + _TINY
-        index = np.arange(rows)
-        difference = scores[index, targets][:, None] - scores
-        below = difference - SLACK * (error[index, targets][:, None] + error + _UNIT * np.abs(difference))
-        below[index, targets] = np.inf
-        smallest = below.min()
-        if not smallest > -np.inf:  # also where a product overflowed
-            return -np.inf
-        least = min(least, float(smallest))
-    # The quotient is rounded once, and the loop's last subtraction once.
-    return least / norm * (1 - gamma(4)) if least > 0 else least
+        error = _against(np.abs(outputs), gamma(d) * SLACK * np.abs(queries) + query_error) * SLACK + TINY
+        target = np.arange(len(inputs)), block.targets
+        difference = scores[target][:, None] - scores
+        below = difference - SLACK * (error[target][:, None] + error + _UNIT * np.abs(difference))
+        below[target] = np.inf
+        smallest = below.min(axis=1)
+        if not (smallest > 0).all():
+            return NO_WITNESS
+        # Quotients and products are rounded a few times, and so was the last subtraction.
+        below *= (1 - gamma(8)) / norm
+        share = min(share, float((below / (_distances(block)[1] * _lengths(inputs)[1][:, None])).min()))
+        with np.errstate(over="ignore"):
+            margins = np.ldexp(smallest / norm * (1 - gamma(8)), block.exponents)
+        least = min(least, float(margins.min()))
+    # The next number below, because `ldexp` rounds where the result is tiny, and overflows where it is huge.
+    return Bound(float(np.nextafter(min(least, np.finfo(float).max), 0)), share)
 
 
 def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Bound:
-    """What these non-negative multipliers prove; NOTHING if they prove nothing.
+    """What these non-negative multipliers prove of every W of unit norm; NOTHING_EXCLUDED if they prove nothing.
 
     With R = sum over mu and rivals rho of lambda_{mu rho} (u_rho - u_target) e_mu^T, the margins of W satisfy
     sum lambda margin = -<R, W> <= |R|_F, so the least of them is at most |R|_F / sum lambda, and the least share of its
     largest value at most |R|_F / sum lambda |u_rho - u_target| |e_mu|. Targets have no weight.
     """
     n, d = arrays.inputs.shape
-    m = multipliers.shape[1]
+    m = arrays.outputs.shape[-2]
     multipliers = np.array(multipliers, np.float64)
     multipliers[np.arange(n), arrays.targets] = 0
     if not np.isfinite(multipliers).all() or (multipliers < 0).any() or not multipliers.any():
-        return NOTHING
-    if _ties(arrays, multipliers):
+        return NOTHING_EXCLUDED
+    if _is_tie(arrays, multipliers):
         return Bound(0.0, 0.0)
-    multipliers = _scaled(multipliers)
-    residual, error, total, reach = np.zeros((d, d)), np.zeros((d, d)), 0.0, 0.0
+    of_inputs, of_outputs = _exponents(arrays)
+    exponents = of_inputs + of_outputs
+    multipliers = _for_scaled_vectors(multipliers, exponents)
+    residual, error, reach = np.zeros((d, d)), np.zeros((d, d)), 0.0
     first = 0
-    for rows, inputs, outputs, targets in _blocks(arrays):
-        weight = multipliers[first : first + rows]
-        first += rows
-        own = outputs[np.arange(rows), targets] if outputs.ndim == 3 else outputs[targets]
-        sums = weight.sum(axis=1)
-        slope = _averaged(weight, outputs) - sums[:, None] * own
-        size = _averaged(weight, np.abs(outputs)) + sums[:, None] * np.abs(own)
-        slope_error = gamma(m + 4) * SLACK * size + _TINY
+    for block in _blocks(arrays, of_inputs, of_outputs):
+        inputs, outputs = block.inputs, block.outputs
+        weight = multipliers[first : first + len(inputs)]
+        first += len(inputs)
+        targets, sums = block.target_outputs, weight.sum(axis=1)
+        slope = _averaged(weight, outputs) - sums[:, None] * targets
+        size = _averaged(weight, np.abs(outputs)) + sums[:, None] * np.abs(targets)
+        slope_error = gamma(m + 4) * SLACK * size + TINY
         residual += slope.T @ inputs
-        error += SLACK * (gamma(n + 4) * np.abs(slope) + slope_error).T @ np.abs(inputs) + _TINY
-        total += float(sums.sum())
-        reach += float(((weight * _distances_below(outputs, own)).sum(axis=1) * _lengths(inputs)).sum())
-    norm = norm_above(np.abs(residual) + SLACK * error)
-    few = 1 + gamma(n * m + d + 16) * SLACK
-    if not (np.isfinite(norm) and np.isfinite(total) and np.isfinite(reach) and total > 0):
-        return NOTHING
-    return Bound(norm / total * few, norm / reach * few if reach > 0 else np.inf)
-
-
-def certifies(bound: Bound, arrays: Arrays) -> bool:
-    """Whether a bound counts as 'not storable': its cosine is zero but for rounding at this number of terms."""
-    return bound.cosine <= 1e-13 + 8 * gamma(len(arrays.targets) + arrays.outputs.shape[-2])
+        error += SLACK * (gamma(n + 4) * np.abs(slope) + slope_error).T @ np.abs(inputs) + TINY
+        reach += float(((weight * _distances(block)[0]).sum(axis=1) * _lengths(inputs)[0]).sum())
+    norm = norm_above(np.abs(residual) + SLACK * error) * (1 + gamma(n * m + d + 16) * SLACK)
+    reach -= TINY
+    return Bound(_divided(norm, multipliers.sum(axis=1), exponents), norm / reach if reach > 0 else np.inf)
 
 
 def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
@@ -109,30 +135,30 @@ def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
     zero = np.flatnonzero(~arrays.inputs.any(axis=1))
     if len(zero):
         return int(zero[0]), int(arrays.targets[zero[0]] == 0)
-    own = arrays.target_outputs
-    if not arrays.own:
-        _, first, inverse = np.unique(arrays.outputs, axis=0, return_index=True, return_inverse=True)
+    if not arrays.decoupled:
+        # Adding 0 turns -0 into 0, which `unique` would tell apart.
+        _, first, inverse = np.unique(arrays.outputs + 0, axis=0, return_index=True, return_inverse=True)
         twin = first[inverse.ravel()]  # the first output equal to each
-        pairs = np.flatnonzero(twin != np.arange(len(twin)))
-        for place in pairs:
-            found = np.flatnonzero((arrays.targets == place) | (arrays.targets == twin[place]))
+        for index in np.flatnonzero(twin != np.arange(len(twin))):
+            found = np.flatnonzero((arrays.targets == index) | (arrays.targets == twin[index]))
             if len(found):
                 target = arrays.targets[found[0]]
-                return int(found[0]), int(twin[place] if target == place else place)
+                return int(found[0]), int(twin[index] if target == index else index)
         return None
-    for mu in range(len(own)):
-        same = np.flatnonzero((arrays.outputs[mu] == own[mu]).all(axis=1))
+    for mu, target in enumerate(arrays.target_outputs):
+        same = np.flatnonzero((arrays.outputs[mu] == target).all(axis=1))
         if len(same) > 1:
             return mu, int(same[same != arrays.targets[mu]][0])
     return None
 
 
-def norm_above(matrix: np.ndarray) -> float:
+def norm_above(matrix: Float64[np.ndarray, "..."]) -> float:
     """A number not below the Euclidean norm of all entries, and hardly above it; free of under- and overflow."""
     top = float(np.abs(matrix).max())
     if not (np.isfinite(top) and top > 0):
         return top
-    return top * (float(np.linalg.norm(matrix / top)) * (1 + SLACK * gamma(matrix.size + 8)) + 1e-150)
+    norm = float(np.linalg.norm(matrix / top)) * (1 + SLACK * gamma(matrix.size + 8)) + 1e-150
+    return float(np.nextafter(top * norm, np.inf))
 
 
 def gamma(n: int) -> float:
@@ -140,48 +166,104 @@ def gamma(n: int) -> float:
     return n * _UNIT / (1 - n * _UNIT)
 
 
-def _scaled(array: np.ndarray) -> np.ndarray:
-    """Times the power of two that brings its largest entry into [1/2, 1)."""
-    top = float(np.abs(array).max())
-    return np.ldexp(array, -int(np.frexp(top)[1])) if np.isfinite(top) and top > 0 else array
+def scaled(array: np.ndarray, axis: int | tuple[int, ...] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The array times powers of two that bring the largest entries along `axis` into [1/2, 1), and their exponents."""
+    exponent = _exponent(array, axis)
+    return _times_power(array, -(exponent if axis is None else np.expand_dims(exponent, axis))), exponent
 
 
-def _ties(arrays: Arrays, multipliers: np.ndarray) -> bool:
+class _Block(NamedTuple):
+    """A few associations, scaled: the margins of the instance are those of the block times 2^exponents."""
+
+    inputs: Float64[np.ndarray, "b d"]
+    outputs: Float64[np.ndarray, "*b m d"]
+    targets: Int[np.ndarray, "b"]
+    exponents: Int[np.ndarray, "b"]
+
+    @property
+    def target_outputs(self) -> Float64[np.ndarray, "b d"]:
+        decoupled = self.outputs.ndim == 3
+        return self.outputs[np.arange(len(self.targets)), self.targets] if decoupled else self.outputs[self.targets]
+
+
+def _blocks(arrays: Arrays, of_inputs: Int[np.ndarray, "n"], of_outputs: Int[np.ndarray, "n"]) -> Iterator[_Block]:
+    n, d = arrays.inputs.shape
+    m = arrays.outputs.shape[-2]
+    rows = max(1, _NUMBERS_AT_A_TIME // (m * d if arrays.decoupled else m))
+    shared = None if arrays.decoupled else _times_power(arrays.outputs, -of_outputs[0])
+    for first in range(0, n, rows):
+        part = slice(first, first + rows)
+        outputs = shared if shared is not None else _times_power(arrays.outputs[part], -of_outputs[part, None, None])
+        inputs = _times_power(arrays.inputs[part], -of_inputs[part, None])
+        yield _Block(inputs, outputs, arrays.targets[part], of_inputs[part] + of_outputs[part])
+
+
+def _exponents(arrays: Arrays) -> tuple[Int[np.ndarray, "n"], Int[np.ndarray, "n"]]:
+    """For each input, exponents of the powers of two that it and the outputs that compete for it are divided by."""
+    of_inputs = _exponent(arrays.inputs, 1)
+    return of_inputs, np.broadcast_to(_exponent(arrays.outputs, (-2, -1)), of_inputs.shape)
+
+
+def _exponent(array: np.ndarray, axis: int | tuple[int, ...] | None) -> np.ndarray:
+    return np.frexp(np.maximum(array.max(axis=axis), -array.min(axis=axis)))[1]
+
+
+def _times_power(array: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+    """array 2^exponent as float64, in two steps because the power itself may overflow."""
+    half = exponent // 2
+    result = array.astype(np.float64)
+    result *= np.ldexp(1.0, half)
+    result *= np.ldexp(1.0, exponent - half)
+    return result
+
+
+def _for_scaled_vectors(
+    multipliers: Float64[np.ndarray, "n m"], exponents: Int[np.ndarray, "n"]
+) -> Float64[np.ndarray, "n m"]:
+    """The multipliers that prove the same of scaled vectors, themselves scaled to a largest entry in [1/2, 1).
+
+    What underflows here is no error: the rounded multipliers are then what the bound is about.
+    """
+    tops = multipliers.max(axis=1)
+    most = (np.frexp(tops)[1] + exponents)[tops > 0].max()
+    return np.ldexp(multipliers, (exponents - most)[:, None])
+
+
+def _divided(norm: float, sums: Float64[np.ndarray, "n"], exponents: Int[np.ndarray, "n"]) -> float:
+    """A number not below norm / sum of sums 2^-exponents, whatever the exponents are."""
+    sizes = np.frexp(sums)[1] - exponents
+    most = sizes[sums > 0].max()
+    total = float(np.ldexp(sums, -exponents - most).sum())
+    with np.errstate(over="ignore"):
+        return float(np.nextafter(np.ldexp(norm / total * (1 + gamma(len(sums) + 8)), -most), np.inf))
+
+
+def _is_tie(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> bool:
     """Whether a pair with a positive multiplier is an exact tie: then 0 > 0 is among the inequalities themselves."""
     tie = certain_tie(arrays)
     return tie is not None and multipliers[tie] > 0
 
 
-def _distances_below(outputs: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Numbers that are not above |u_rho - u_target|."""
-    d = own.shape[1]
-    squares = (outputs**2).sum(axis=-1)
-    own_squares = (own**2).sum(axis=1)[:, None]
-    size = squares if outputs.ndim == 3 else squares[None, :]
-    square = size + own_squares - 2 * _against(outputs, own)
-    return np.sqrt(np.maximum(0, square - 4 * SLACK * gamma(d + 4) * (size + own_squares)) * (1 - gamma(8)))
+def _distances(block: _Block) -> tuple[Float64[np.ndarray, "b m"], Float64[np.ndarray, "b m"]]:
+    """Numbers that are not above |u_rho - u_target|, and numbers that are not below it."""
+    targets = block.target_outputs
+    squares = (block.outputs**2).sum(axis=-1)
+    sizes = (squares if squares.ndim == 2 else squares[None, :]) + (targets**2).sum(axis=1)[:, None]
+    square = sizes - 2 * _against(block.outputs, targets)
+    error = 4 * SLACK * gamma(targets.shape[1] + 4) * sizes + TINY
+    few = gamma(8)
+    return np.sqrt(np.maximum(0, square - error)) * (1 - few), np.sqrt(np.maximum(0, square) + error) * (1 + few)
 
 
-def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Numbers that are not above the lengths of the rows."""
-    return np.sqrt((vectors**2).sum(axis=1)) * (1 - 2 * gamma(vectors.shape[1] + 4))
+def _lengths(vectors: Float64[np.ndarray, "n d"]) -> tuple[Float64[np.ndarray, "n"], Float64[np.ndarray, "n"]]:
+    """Numbers that are not above the lengths of the rows, and numbers that are not below them."""
+    lengths, error = np.sqrt((vectors**2).sum(axis=1)), 2 * gamma(vectors.shape[1] + 4)
+    return lengths * (1 - error), lengths * (1 + error)
 
 
-def _blocks(arrays: Arrays) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """A few inputs at a time, with their outputs and targets, as float64."""
-    n, d = arrays.inputs.shape
-    m = arrays.outputs.shape[-2]
-    rows = max(1, _NUMBERS_AT_A_TIME // (m * d if arrays.own else m))
-    shared = None if arrays.own else arrays.outputs.astype(np.float64)
-    for first in range(0, n, rows):
-        part = slice(first, min(first + rows, n))
-        outputs = arrays.outputs[part].astype(np.float64) if arrays.own else shared
-        yield part.stop - first, arrays.inputs[part].astype(np.float64), outputs, arrays.targets[part]
-
-
-def _against(outputs: np.ndarray, queries: np.ndarray) -> np.ndarray:
+def _against(outputs: Float[np.ndarray, "*n m d"], queries: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
     return (outputs @ queries[:, :, None])[:, :, 0] if outputs.ndim == 3 else queries @ outputs.T
 
 
-def _averaged(weights: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+def _averaged(weights: Float[np.ndarray, "n m"], outputs: Float[np.ndarray, "*n m d"]) -> Float[np.ndarray, "n d"]:
     return (weights[:, None, :] @ outputs)[:, 0, :] if outputs.ndim == 3 else weights @ outputs

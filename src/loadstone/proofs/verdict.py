@@ -1,24 +1,43 @@
-"""What a search for a proof returns."""
+"""What a search for a proof returns, and what its proof says in words."""
 
 from __future__ import annotations
 
+import decimal
+import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from jaxtyping import Float64
 
-STORABLE, NOT_STORABLE, UNDECIDED = "storable", "not storable", "undecided"
+
+class Outcome(StrEnum):
+    """What was found out about an instance. Equal to the plain words."""
+
+    STORABLE = "storable"
+    NOT_STORABLE = "not storable"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Storable, with a witness; not storable, with a certificate; or undecided, with a reason.
 
-    `margin` is the proven smallest margin of the witness at unit norm. `bound` is what the certificate proves: no W of
-    unit norm has all margins above it (it is zero but for rounding).
+    verdict: the outcome.
+    newton_steps: steps taken.
+    cg_products: products with the Hessian, over all steps.
+    dense_solves: how often the d^2 x d^2 Hessian was made and factorised.
+    seconds: time of the search.
+    witness: a W of unit norm that stores the instance, if it is storable.
+    margin: proven lower bound on the smallest margin of the witness.
+    certificate: the multipliers lambda that exclude every W, if the instance is not storable.
+    bound: proven by the certificate: no W of unit norm has all margins above it. Zero but for rounding.
+    share: the same as `margin` or `bound`, relative to |u_target - u_rho| |e_mu|, the largest that each margin can be.
+    reason: why the search ended undecided.
+    last: the last W of the search, a start for a neighbouring instance.
     """
 
-    verdict: str
+    verdict: Outcome
     newton_steps: int
     cg_products: int
     dense_solves: int
@@ -27,5 +46,37 @@ class Verdict:
     margin: float | None = None
     certificate: Float64[np.ndarray, "n m"] | None = None
     bound: float | None = None
+    share: float | None = None
     reason: str = ""
-    last: Float64[np.ndarray, "d d"] | None = None  # the last iterate: a start for a neighbouring instance
+    last: Float64[np.ndarray, "d d"] | None = None
+
+
+def in_words(verdict: Verdict) -> str:
+    """What is proved, or why nothing is, in one sentence."""
+    if verdict.verdict == Outcome.STORABLE:
+        return what_a_witness_proves(verdict.margin)
+    if verdict.verdict == Outcome.NOT_STORABLE:
+        return what_a_certificate_proves(verdict.bound, verdict.share)
+    return verdict.reason
+
+
+def what_a_witness_proves(margin: float) -> str:
+    """In one sentence."""
+    return f"The witness stores every association: at unit norm each margin is above {_rounded(margin, up=False)}."
+
+
+def what_a_certificate_proves(bound: float, share: float) -> str:
+    """In one sentence, with what it leaves open."""
+    if share == 0:
+        return "A rival ties with its target under every W."
+    at_unit_norm = f" (at unit norm: above {_rounded(bound, up=True)})" if math.isfinite(bound) else ""
+    return (
+        f"No W has all margins above {_rounded(share, up=True)} of the largest that they can be{at_unit_norm}; "
+        "a W whose margins are all positive but smaller is not excluded."
+    )
+
+
+def _rounded(value: float, up: bool) -> str:
+    """Three digits, rounded so that what is said of a bound (up) or of a margin (down) stays true."""
+    context = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
+    return f"{context.create_decimal(value):g}"

@@ -2,14 +2,12 @@
 
 Its product with V is sum_mu C_mu V e_mu e_mu^T: 6 n d^2 operations. Conjugate gradients need only that. Near the
 threshold they may stall, because the C_mu of different associations differ by orders of magnitude; then the d^2 x d^2
-matrix is made (one product over pairs of components) and factorised, 8 d^4 bytes.
+matrix is made (one product over pairs of components) and factorised by the library: `dense_bytes`.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 
 import jax
@@ -21,6 +19,14 @@ from loadstone.compiling import compiled
 from loadstone.solvers.threads import all_threads
 
 Matrix = Float64[np.ndarray, "d d"]
+Vector = Float64[np.ndarray, "d*d"]
+
+
+def dense_bytes(n: int, d: int, xp: ModuleType) -> int:
+    """What a dense solve needs: on a CPU the matrix and a packed copy of a quarter of it, on an accelerator two
+    matrices; and the covariances with what they are made of."""
+    matrices = 5 * d**4 // 4 if xp is np else 2 * d**4
+    return 8 * (matrices + 3 * n * d**2)
 
 
 class Hessian:
@@ -81,24 +87,30 @@ class Hessian:
         right = _inverse(self.inputs.T @ self.inputs, self.xp)
         return lambda matrix: left @ matrix @ right
 
-    def _factorised(self) -> Callable[[Float64[np.ndarray, "d*d"]], Float64[np.ndarray, "d*d"]]:
+    def _factorised(self) -> Callable[[Vector], Vector]:
         # A ridge lets directions through that no association sees, or none any more; refinement takes its effect out
         # elsewhere. It is raised until the factorisation succeeds.
         d = self.inputs.shape[1]
         scale = float((self.covariances.trace(axis1=1, axis2=2) * (self.inputs**2).sum(axis=1)).sum()) / d**2
         for ridge in (1e-14 * scale, 1e-12 * scale, 1e-10 * scale):
-            matrix = _matrix(self.inputs, self.covariances, self.xp)
-            if self.xp is not np:
-                factor = _cholesky(matrix, ridge, d)
-                if bool(self.xp.isfinite(factor[-1, -1])):
-                    return lambda right: _cholesky_solve(factor, right, d)  # noqa: B023
-                del matrix, factor  # there is no room for two
-                continue
-            matrix[np.arange(d**2), np.arange(d**2)] += ridge
-            with contextlib.suppress(np.linalg.LinAlgError):
-                factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-                return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
+            solve = self._factorised_with(ridge)
+            if solve is not None:
+                return solve
         raise np.linalg.LinAlgError("the Hessian is singular to working precision")
+
+    def _factorised_with(self, ridge: float) -> Callable[[Vector], Vector] | None:
+        if self.xp is not np:
+            factor = _factor_on_device(self.inputs, self.covariances, ridge)
+            if not bool(self.xp.isfinite(factor[-1, -1])):
+                return None
+            return lambda right: _solve_on_device(factor, right)
+        matrix = _matrix(self.inputs, self.covariances)
+        matrix[np.diag_indices_from(matrix)] += ridge
+        try:
+            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return None
+        return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
 
 
 def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
@@ -109,95 +121,34 @@ def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
 
 
 def _matrix(
-    inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"], xp: ModuleType
+    inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"]
 ) -> Float64[np.ndarray, "d*d d*d"]:
     """H[(i, j), (k, l)] = sum_mu C_mu[i, k] e_mu[j] e_mu[l]. Both factors are symmetric: only pairs i <= k, j <= l are
     multiplied, a quarter of the work."""
     d = inputs.shape[1]
     first, second = np.triu_indices(d)
-    place = np.zeros((d, d), int)
-    place[first, second] = place[second, first] = np.arange(len(first))
+    pair = np.zeros((d, d), int)
+    pair[first, second] = pair[second, first] = np.arange(len(first))
     packed = covariances[:, first, second].T @ (inputs[:, first] * inputs[:, second])
-    if xp is np:
-        whole = np.empty((d * d, d * d))
-        for i in range(d):
-            whole[i * d : (i + 1) * d] = packed[place[i]][:, place].transpose(1, 0, 2).reshape(d, d * d)
-        return whole
-    return _unpack(packed, xp.asarray(place))
+    whole = np.empty((d * d, d * d))
+    for i in range(d):
+        whole[i * d : (i + 1) * d] = packed[pair[i]][:, pair].transpose(1, 0, 2).reshape(d, d * d)
+    return whole
 
 
-@jax.jit
-def _unpack(packed, place):
-    d = place.shape[0]
-    rows = jax.lax.map(lambda pairs: packed[pairs][:, place].transpose(1, 0, 2).reshape(d, d * d), place)
-    return rows.reshape(d * d, d * d)
-
-
-#: Rows of a tile, at most: the library's own routines would need room for a second matrix.
-_MOST_ROWS = 5000
-
-
-def _tile_rows(d: int, most: int) -> int:
-    return d * next(count for count in range(max(1, min(d, most // d)), 0, -1) if d % count == 0)
-
-
-@partial(compiled, static_argnames=("d", "most"), donate_argnums=0)
-def _cholesky(
-    matrix: Float64[Array, "d*d d*d"], ridge: float, d: int, most: int = _MOST_ROWS
+@compiled
+def _factor_on_device(
+    inputs: Float64[Array, "n d"], covariances: Float64[Array, "n d d"], ridge: float
 ) -> Float64[Array, "d*d d*d"]:
-    """The factor L of L L^T on an accelerator, tile by tile in the place of the matrix. Its transpose is left on and
-    above the diagonal, because the library takes columns that lie in a row; below stays what was.
-    """
-    size = _tile_rows(d, most)
-    tiles = d * d // size
-    tile = lambda a, i, j: jax.lax.dynamic_slice(a, (j * size, i * size), (size, size)).T  # noqa: E731
-    put = lambda a, part, i, j: jax.lax.dynamic_update_slice(a, part.T, (j * size, i * size))  # noqa: E731
-
-    def column(k, a):
-        corner = jax.lax.linalg.cholesky(tile(a, k, k), symmetrize_input=False)
-
-        def below(i, a):
-            solved = jax.lax.linalg.triangular_solve(corner, tile(a, i, k), lower=True, transpose_a=True)
-            return put(a, solved, i, k)
-
-        def right(j, a):
-            row = tile(a, j, k)
-            down = lambda i, a: put(a, tile(a, i, j) - tile(a, i, k) @ row.T, i, j)  # noqa: E731
-            return jax.lax.fori_loop(j, tiles, down, a)
-
-        a = jax.lax.fori_loop(k + 1, tiles, below, put(a, corner, k, k))
-        return jax.lax.fori_loop(k + 1, tiles, right, a)
-
+    """The Cholesky factor of H plus a ridge; not finite where there is none. Needs room for two such matrices."""
+    n, d = inputs.shape
+    pairs = (inputs[:, :, None] * inputs[:, None, :]).reshape(n, d * d)
+    matrix = (covariances.reshape(n, d * d).T @ pairs).reshape(d, d, d, d).swapaxes(1, 2).reshape(d * d, d * d)
     index = jax.numpy.arange(d * d)
-    return jax.lax.fori_loop(0, tiles, column, matrix.at[index, index].add(ridge))
+    return jax.scipy.linalg.cho_factor(matrix.at[index, index].add(ridge), lower=True)[0]
 
 
-@partial(compiled, static_argnames=("d", "most"))
-def _cholesky_solve(
-    factor: Float64[Array, "d*d d*d"], right: Float64[Array, "d*d"], d: int, most: int = _MOST_ROWS
-) -> Float64[Array, "d*d"]:
-    """Solve L L^T x = right with what `_cholesky` left, reading whole rows of it only."""
-    size = _tile_rows(d, most)
-    tiles = d * d // size
-    rows = lambda k: jax.lax.dynamic_slice(factor, (k * size, 0), (size, d * d))  # noqa: E731
-    part = lambda vector, k: jax.lax.dynamic_slice(vector, (k * size,), (size,))  # noqa: E731
-    put = lambda vector, piece, k: jax.lax.dynamic_update_slice(vector, piece, (k * size,))  # noqa: E731
-
-    def solve(k, piece, transpose):
-        corner = jax.lax.dynamic_slice(factor, (k * size, k * size), (size, size)).T
-        options = {"left_side": True, "lower": True, "transpose_a": transpose}
-        return jax.lax.linalg.triangular_solve(corner, piece[:, None], **options)[:, 0]
-
-    def forward(k, rest):
-        # Each solved piece replaces its right-hand side and is taken out of those after it.
-        piece = solve(k, part(rest, k), transpose=False)
-        after = jax.numpy.arange(d * d) >= (k + 1) * size
-        return put(rest - jax.numpy.where(after, piece @ rows(k), 0.0), piece, k)
-
-    def backward(count, solution):
-        # What is not yet solved is zero, so that only the part after the corner counts.
-        k = tiles - 1 - count
-        return put(solution, solve(k, part(half, k) - rows(k) @ solution, transpose=True), k)
-
-    half = jax.lax.fori_loop(0, tiles, forward, right)
-    return jax.lax.fori_loop(0, tiles, backward, jax.numpy.zeros_like(right))
+@compiled
+def _solve_on_device(factor: Float64[Array, "d*d d*d"], right: Float64[Array, "d*d"]) -> Float64[Array, "d*d"]:
+    # Not compiled as one program, this would need room for four matrices.
+    return jax.scipy.linalg.cho_solve((factor, True), right)

@@ -21,15 +21,16 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 from jaxtyping import Float64
+from numpy.typing import ArrayLike
 
-from loadstone.arguments import whole
-from loadstone.problems.arrays import Arrays
+from loadstone.arguments import refuse, set_as, whole
+from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.budget import Budget
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.problem import Problem
-from loadstone.proofs.rounding import certain_tie, certifies, least_margin, margin_bound
-from loadstone.proofs.verdict import NOT_STORABLE, STORABLE, UNDECIDED, Verdict
-from loadstone.solvers.hessian import Hessian
+from loadstone.proofs.rounding import certain_tie, certifies, least_margin, margin_bound, scaled, stores
+from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers.hessian import Hessian, dense_bytes
 from loadstone.solvers.threads import all_threads, one_thread
 
 #: Relative residuals of the linear system: on the way, and when a certificate is in sight.
@@ -45,13 +46,19 @@ Progress = Callable[[int, float, float], None]
 
 @dataclass(frozen=True)
 class ProofLimits:
-    """When to give up: Newton steps, and bytes for the dense Hessian (default: half of what is free)."""
+    """When to give up.
+
+    steps: most Newton steps.
+    budget: memory for the dense Hessian; half of what the device has free if None.
+    """
 
     steps: int = 200
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
-        whole("steps", self.steps, 1)
+        set_as(self, "steps", whole("steps", self.steps, 1))
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise refuse("budget", self.budget, "None or a Budget, such as Budget.parse('8GiB')")
 
 
 DEFAULT_LIMITS = ProofLimits()
@@ -63,13 +70,37 @@ def decide(
     start: Float64[np.ndarray, "d d"] | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Decide whether any W stores the instance. `progress` sees (Newton steps, mean loss, smallest margin)."""
-    arrays = instance if isinstance(instance, Arrays) else instance.arrays()
+    """Decide whether any W stores the instance.
+
+    `start` is where the search begins, such as the `last` of a neighbouring instance's verdict; its scale means little.
+    `progress` sees (Newton steps, mean loss, smallest margin).
+    """
+    arrays = _arrays(instance)
+    if not isinstance(limits, ProofLimits):
+        raise refuse("limits", limits, "a ProofLimits, such as ProofLimits(steps=200)")
+    start = None if start is None else _start(start, arrays.inputs.shape[1])
     if jax.default_backend() == "cpu":
         with one_thread():
             return _Search(arrays, np, limits, start, progress).run()
     with jax.enable_x64(True):
         return _Search(arrays, jax.numpy, limits, start, progress).run()
+
+
+def _arrays(instance: Problem | Arrays) -> Arrays:
+    if isinstance(instance, Arrays):
+        return instance
+    make = None if isinstance(instance, type) else getattr(instance, "arrays", None)
+    arrays = make() if callable(make) else None
+    if not isinstance(arrays, Arrays):
+        raise refuse("instance", f"a {type(instance).__name__}", "a problem, such as facts(...), or Arrays")
+    return arrays
+
+
+def _start(start: ArrayLike, d: int) -> Float64[np.ndarray, "d d"]:
+    floats = exact_floats("start", start)
+    if floats.shape != (d, d):
+        raise refuse("start.shape", floats.shape, f"({d}, {d}), the shape of W")
+    return floats.astype(np.float64)
 
 
 class _UndecidedError(Exception):
@@ -79,29 +110,35 @@ class _UndecidedError(Exception):
 class _Search:
     def __init__(self, arrays: Arrays, xp, limits: ProofLimits, start, progress: Progress | None) -> None:
         self.arrays, self.xp, self.limits, self.progress = arrays, xp, limits, progress
-        # Neither lengths of inputs nor a shift of all outputs matter for storability, but they do for conditioning.
-        self.lengths = np.linalg.norm(arrays.inputs.astype(np.float64), axis=1, keepdims=True)
-        self.exact = ExactPass(_conditioned(arrays, self.lengths), xp)
+        # Neither the lengths of inputs nor the scale or a shift of all outputs matter for storability, but for digits.
+        inputs, exponents = scaled(arrays.inputs, axis=1)
+        lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
+        inputs /= np.where(lengths > 0, lengths, 1.0)
+        # What multipliers of inputs of unit length are divided by, up to a common factor that keeps them within range.
+        middle = (exponents.min() + exponents.max()) // 2
+        with np.errstate(over="ignore"):
+            self.lengths = np.ldexp(lengths, (exponents - middle)[:, None])
+        self.exact = ExactPass(Arrays(inputs, _centred(arrays.outputs), arrays.targets), xp)
         n, d = arrays.inputs.shape
         self.weights = xp.zeros((d, d)) if start is None else self._moderate(xp.asarray(start, dtype=xp.float64))
         # Products of conjugate gradients that cost as much as half a dense solve.
         self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
-        # The matrix, a packed copy of a quarter of it, and the covariances.
-        self.may_be_dense = (limits.budget or Budget()).allows(8 * (5 * d**4 // 4 + 3 * n * d**2))
+        self.may_be_dense = (limits.budget or Budget()).allows(dense_bytes(n, d, xp))
         self.stalled = False
         self.steps = self.products = self.dense_solves = 0
         self.began = time.perf_counter()
 
     def _moderate(self, weights):
         """A start scaled down to scores of moderate size: at large ones the softmax has forgotten all but one rival."""
-        size = float(self.xp.sqrt((self.exact.scores(weights) ** 2).mean()))
+        with np.errstate(over="ignore"):
+            size = float(self.xp.sqrt((self.exact.scores(weights) ** 2).mean()))
         return weights * min(1.0, _MODERATE_SCORE / size) if size > 0 else weights
 
     def run(self) -> Verdict:
         if (tie := certain_tie(self.arrays)) is not None:
             certificate = np.zeros((len(self.arrays.targets), self.arrays.outputs.shape[-2]))
             certificate[tie] = 1.0
-            return self._verdict(NOT_STORABLE, certificate=certificate, bound=0.0)
+            return self._verdict(Outcome.NOT_STORABLE, certificate=certificate, bound=0.0, share=0.0)
         try:
             with contextlib.suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
                 for _ in range(self.limits.steps):
@@ -110,7 +147,7 @@ class _Search:
                 raise _UndecidedError(f"{self.limits.steps} Newton steps were not enough: raise the limit")
             raise _UndecidedError("the Hessian is singular to working precision")
         except _UndecidedError as end:
-            return self._verdict(UNDECIDED, reason=f"{end}.")
+            return self._verdict(Outcome.UNDECIDED, reason=f"{end}.")
 
     def _step(self) -> Verdict | None:
         """Look for a witness and for a certificate at the present W, else move it."""
@@ -158,16 +195,18 @@ class _Search:
             total = float(kept.sum())
             if not total > 0 or float((kept - multipliers).sum()) > _CUT_OFF * total:
                 return None
-            multipliers = np.asarray(kept) / np.where(self.lengths > 0, self.lengths, 1.0)
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                multipliers = np.asarray(kept) / self.lengths
             bound = margin_bound(self.arrays, multipliers)
             if certifies(bound, self.arrays):
-                return self._verdict(NOT_STORABLE, certificate=multipliers, bound=bound.margin)
+                proof = {"certificate": multipliers, "bound": bound.margin, "share": bound.share}
+                return self._verdict(Outcome.NOT_STORABLE, **proof)
             sums = exact.mean(kept)
             residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
             hessian = Hessian(exact.inputs, exact.spreads(kept, sums), xp)
             change = exact.scores(self._solve(hessian, -residual, _TIGHT))
-            own = xp.take_along_axis(change, exact.targets[:, None], axis=1)
-            multipliers = kept * (1.0 + change - own)
+            target = xp.take_along_axis(change, exact.targets[:, None], axis=1)
+            multipliers = kept * (1.0 + change - target)
         return None
 
     def _solve(self, hessian: Hessian, target, tolerance: float):
@@ -194,20 +233,22 @@ class _Search:
         witness = np.asarray(weights, np.float64)
         witness = witness / np.abs(witness).max()
         witness = witness / np.linalg.norm(witness)
-        margin = least_margin(self.arrays, witness)
-        return self._verdict(STORABLE, witness=witness, margin=margin) if margin > 0 else None
+        bound = least_margin(self.arrays, witness)
+        if not stores(bound, self.arrays):
+            return None
+        return self._verdict(Outcome.STORABLE, witness=witness, margin=bound.margin, share=bound.share)
 
-    def _verdict(self, verdict: str, **proof) -> Verdict:
+    def _verdict(self, verdict: Outcome, **proof) -> Verdict:
         seconds = time.perf_counter() - self.began
         counts = (self.steps, self.products, self.dense_solves, seconds)
         return Verdict(verdict, *counts, **proof, last=np.asarray(self.weights))
 
 
-def _conditioned(arrays: Arrays, lengths: Float64[np.ndarray, "n 1"]) -> Arrays:
-    """The same inequalities with inputs of unit length and outputs about their mean, up to rounding."""
-    outputs = arrays.outputs.astype(np.float64)
+def _centred(outputs: np.ndarray) -> Float64[np.ndarray, "*n m d"]:
+    """Outputs of moderate size about their mean, up to rounding."""
+    outputs, _ = scaled(outputs)
     outputs -= outputs.mean(axis=-2, keepdims=True)
-    return Arrays(arrays.inputs / np.where(lengths > 0, lengths, 1.0), outputs, arrays.targets)
+    return outputs
 
 
 def _softmax(scores, exact: ExactPass, xp):

@@ -1,10 +1,14 @@
 """Threads of NumPy's matrix products. Many small products run on one: waking others costs more than they save, and on a
-busy machine far more. Few large ones run on all."""
+busy machine far more. Few large ones run on all.
+
+The number of threads belongs to the whole process, while several searches may run at once. So those are counted: the
+number is one as long as someone asks for one and nobody for all, and as it was before when the last has left."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import ModuleType
 
 import numpy as np
@@ -14,21 +18,62 @@ _LARGE = 60
 
 
 def one_thread() -> AbstractContextManager:
-    return _blas()[0].limit(limits=1, user_api="blas")
+    """Products within run on one thread, except within `all_threads`."""
+    return _blas.used(limited=1)
 
 
 def all_threads(d: int, xp: ModuleType) -> AbstractContextManager:
     """All threads within `one_thread`, where products of this dimension are large and NumPy (`xp`) makes them."""
-    if xp is not np or d < _LARGE:
-        return nullcontext()
-    controller, most = _blas()
-    return controller.limit(limits=most, user_api="blas")
+    return _blas.used(unlimited=1) if xp is np and d >= _LARGE else nullcontext()
 
 
-@cache
-def _blas() -> tuple[object, int]:
-    from threadpoolctl import ThreadpoolController  # only NumPy needs it
+class _Blas:
+    """The libraries behind NumPy's products, and how many users want them limited or not."""
 
-    controller = ThreadpoolController()
-    pools = controller.select(user_api="blas").info()
-    return controller, max((pool["num_threads"] for pool in pools), default=1)
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._limited = self._unlimited = 0
+        self._controller = None
+        self._limit = None  # remembers the numbers of threads from before
+
+    @contextmanager
+    def used(self, limited: int = 0, unlimited: int = 0) -> Iterator[None]:
+        self._count(limited, unlimited)
+        try:
+            yield
+        finally:
+            self._count(-limited, -unlimited)
+
+    def _count(self, limited: int, unlimited: int) -> None:
+        with self._lock:
+            self._limited += limited
+            self._unlimited += unlimited
+            wanted = self._limited > 0 and self._unlimited == 0
+            if wanted == (self._limit is not None):
+                return
+            if wanted:
+                self._limit = self._libraries().limit(limits=1)
+            else:
+                self._limit.restore_original_limits()
+                self._limit = None
+            self._let_go()
+
+    def _libraries(self):
+        if self._controller is None:
+            from threadpoolctl import ThreadpoolController  # only NumPy needs it
+
+            self._controller = ThreadpoolController().select(user_api="blas")
+        return self._controller
+
+    @staticmethod
+    def _let_go() -> None:
+        """Let any thread change the number next: in recent versions of threadpoolctl only the thread that was first to
+        change it can, but the last to leave, which restores it, may be another."""
+        import threadpoolctl
+
+        clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+        if clear is not None:
+            clear()
+
+
+_blas = _Blas()

@@ -1,0 +1,73 @@
+"""Threads of NumPy's products, seen by real threads that come and go in every order."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController, threadpool_info
+
+from loadstone.measurements.threshold import Prefixes
+from loadstone.problems.stream import Stream
+from loadstone.solvers.newton import decide
+from loadstone.solvers.threads import _blas, all_threads, one_thread
+
+
+def threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def four_threads():
+    # Not as a context: that would reserve the number for this thread.
+    before = ThreadpoolController().limit(limits=4, user_api="blas")
+    _blas._let_go()
+    assert threads() == {4}
+    yield
+    before.restore_original_limits()
+    _blas._let_go()
+
+
+def test_one_and_all_within():
+    with one_thread():
+        assert threads() == {1}
+        with all_threads(60, np):
+            assert threads() == {4}
+        assert threads() == {1}
+        for d, module in ((59, np), (60, None)):
+            with all_threads(d, module):
+                assert threads() == {1}
+    assert threads() == {4}
+
+
+def test_an_error_restores_them():
+    with pytest.raises(ZeroDivisionError), one_thread(), all_threads(100, np):
+        raise ZeroDivisionError
+    assert threads() == {4}
+
+
+@pytest.mark.parametrize("leaving", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_who_leaves_first_does_not_matter(leaving):
+    inside, may_leave = threading.Barrier(4), [threading.Event() for _ in range(3)]
+
+    def stay(number):
+        with one_thread():
+            inside.wait(timeout=30)
+            may_leave[number].wait(timeout=30)
+
+    with ThreadPoolExecutor(3) as pool:
+        staying = [pool.submit(stay, number) for number in range(3)]
+        inside.wait(timeout=30)
+        for number in leaving:
+            assert threads() == {1}
+            may_leave[number].set()
+            staying[number].result(timeout=30)
+    assert threads() == {4}
+
+
+def test_several_searches_at_once_leave_everything_as_it_was():
+    instances = [Prefixes("original", Stream(seed, 12)).of(40) for seed in range(9)]
+    with ThreadPoolExecutor(3) as pool:
+        found = [verdict.verdict for verdict in pool.map(decide, instances)]
+    assert threads() == {4}
+    assert found == [decide(instance).verdict for instance in instances]
