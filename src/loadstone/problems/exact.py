@@ -9,10 +9,12 @@ from __future__ import annotations
 from types import ModuleType
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Array, Float64
 
 from loadstone.problems.arrays import Arrays
 
+#: Arrays of either module.
+Numbers = np.ndarray | Array
 #: Numbers of decoupled outputs weighted at a time.
 _NUMBERS_AT_A_TIME = 2**25
 
@@ -33,30 +35,26 @@ class ExactPass:
         self._products = None if self.decoupled else self.outputs[:, self._pairs[0]] * self.outputs[:, self._pairs[1]]
         self._rows = max(1, _NUMBERS_AT_A_TIME // (m * self.inputs.shape[1])) if self.decoupled else n
 
-    def scores(self, weights: Float64[np.ndarray, "d d"]) -> Float64[np.ndarray, "n m"]:
+    def scores(self, weights: Float64[Numbers, "d d"]) -> Float64[Numbers, "n m"]:
         """u_rho^T W e_mu for all competing outputs."""
         queries = self.inputs @ weights.T
         return (self.outputs @ queries[:, :, None])[:, :, 0] if self.decoupled else queries @ self.outputs.T
 
-    def margins(self, scores: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n"]:
+    def margins(self, scores: Float64[Numbers, "n m"]) -> Float64[Numbers, "n"]:
         """Target's score less the best competing one."""
         xp = self.xp
         target = xp.take_along_axis(scores, self.targets[:, None], axis=1)[:, 0]
         return target - xp.max(xp.where(self.is_target, -xp.inf, scores), axis=1)
 
-    def mean(self, softmax: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n d"]:
+    def mean(self, softmax: Float64[Numbers, "n m"]) -> Float64[Numbers, "n d"]:
         """The pull: outputs averaged with these weights."""
         return (softmax[:, None, :] @ self.outputs)[:, 0, :] if self.decoupled else softmax @ self.outputs
 
-    def covariances(
-        self, softmax: Float64[np.ndarray, "n m"], mean: Float64[np.ndarray, "n d"]
-    ) -> Float64[np.ndarray, "n d d"]:
+    def covariances(self, softmax: Float64[Numbers, "n m"], mean: Float64[Numbers, "n d"]) -> Float64[Numbers, "n d d"]:
         """C_mu, the covariance of the outputs of mu under its weights."""
         return self._second_moments(softmax) - mean[:, :, None] * mean[:, None, :]
 
-    def spreads(
-        self, weights: Float64[np.ndarray, "n m"], sums: Float64[np.ndarray, "n d"]
-    ) -> Float64[np.ndarray, "n d d"]:
+    def spreads(self, weights: Float64[Numbers, "n m"], sums: Float64[Numbers, "n d"]) -> Float64[Numbers, "n d d"]:
         """Sum over rho of weight (u_rho - u_target) (u_rho - u_target)^T, for weights with weighted sums `sums`."""
         target = self.target_outputs
         cross = sums[:, :, None] * target[:, None, :]
@@ -68,7 +66,7 @@ class ExactPass:
             + total * target[:, :, None] * target[:, None, :]
         )
 
-    def _second_moments(self, weights: Float64[np.ndarray, "n m"]) -> Float64[np.ndarray, "n d d"]:
+    def _second_moments(self, weights: Float64[Numbers, "n m"]) -> Float64[Numbers, "n d d"]:
         xp = self.xp
         if self.decoupled:
             pieces = []

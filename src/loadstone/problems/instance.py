@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from jaxtyping import Float32
 
 from loadstone.arguments import choice, whole
 from loadstone.files import write_whole
@@ -36,21 +38,27 @@ def write_instance(path: str | Path, kind: str, stream: Stream, p: int) -> None:
             if kind == "original":
                 _add(archive, "outputs", (p, stream.d), [np.asarray(stream.outputs(p))])
             else:
-                _add(archive, "outputs", (p, p, stream.d), _own_outputs(stream, p))
+                _add(archive, "outputs", (p, p, stream.d), _decoupled_outputs(stream, p))
             text = np.asarray(json.dumps(about))
             _add(archive, "about", (), [text], text.dtype)
 
     write_whole(path, write)
 
 
-def _own_outputs(stream: Stream, p: int):
+def _decoupled_outputs(stream: Stream, p: int) -> Iterator[Float32[np.ndarray, "b p d"]]:
     rows = max(1, _PIECE // (4 * p * stream.d))
     for first in range(0, p, rows):
         block = np.asarray(stream.decoupled_outputs(first, min(rows, p - first), p))
         yield np.ascontiguousarray(block.transpose(0, 2, 1))
 
 
-def _add(archive: zipfile.ZipFile, name: str, shape: tuple[int, ...], pieces, dtype: np.dtype = _FLOAT) -> None:
+def _add(
+    archive: zipfile.ZipFile,
+    name: str,
+    shape: tuple[int, ...],
+    pieces: Iterable[np.ndarray],
+    dtype: np.dtype = _FLOAT,
+) -> None:
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     # A fixed date, so that the same instance gives the same bytes.
     entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))

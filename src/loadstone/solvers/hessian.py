@@ -16,10 +16,11 @@ import scipy.linalg
 from jaxtyping import Array, Float64
 
 from loadstone.compiling import compiled
+from loadstone.problems.exact import Numbers
 from loadstone.solvers.threads import all_threads
 
-Matrix = Float64[np.ndarray, "d d"]
-Vector = Float64[np.ndarray, "d*d"]
+Matrix = Float64[Numbers, "d d"]
+Vector = Float64[Numbers, "d*d"]
 
 
 def dense_bytes(n: int, d: int, xp: ModuleType) -> int:
@@ -32,7 +33,7 @@ def dense_bytes(n: int, d: int, xp: ModuleType) -> int:
 class Hessian:
     """Products and solves; V and gradients are d x d matrices."""
 
-    def __init__(self, inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"], xp: ModuleType):
+    def __init__(self, inputs: Float64[Numbers, "n d"], covariances: Float64[Numbers, "n d d"], xp: ModuleType) -> None:
         self.inputs, self.covariances, self.xp = inputs, covariances, xp
         self.products = 0
         self._solve = None
