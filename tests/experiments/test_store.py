@@ -213,7 +213,7 @@ def test_what_dead_writers_left_is_swept_away_but_not_what_the_living_write(tmp_
     for path in foreign:
         path.write_bytes(b"half")
         os.utime(path, (0, 0))
-    assert store.sweep() == 1 and new.exists() and not old.exists() and all(path.exists() for path in foreign)
+    assert store.tidy() == 1 and new.exists() and not old.exists() and all(path.exists() for path in foreign)
 
 
 def test_a_full_disk_leaves_no_half_record(tmp_path):
