@@ -6,7 +6,7 @@ import math
 from numbers import Integral, Real
 
 #: A value is shown in at most so many characters.
-_MOST_SHOWN = 60
+_MOST_SHOWN = 300
 
 
 def refuse(name: str, value: object, allowed: str) -> ValueError:
