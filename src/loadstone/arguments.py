@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
+#: A value is shown in at most so many characters.
+_MOST_SHOWN = 300
+
 
 def refuse(name: str, value: object, allowed: str) -> ValueError:
     """The error to raise when `value` cannot be used for the argument `name`."""
-    return ValueError(f"{name} is {value!r}, but must be {allowed}.")
+    return ValueError(f"{name} is {_shown(value)}, but must be {allowed}.")
 
 
 def whole(name: str, value: object, least: int, most: int | None = None) -> int:
@@ -25,25 +28,53 @@ def whole(name: str, value: object, least: int, most: int | None = None) -> int:
 
 def positive(name: str, value: object) -> float:
     """`value` as a finite float above zero, or a refusal."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value) or value <= 0:
+    number = _number(value)
+    if not (math.isfinite(number) and number > 0):
         raise refuse(name, value, "a finite number above 0")
-    return float(value)
+    return number
 
 
 def rank_fraction(name: str, value: object) -> float:
     """`value` as a float in (0, 1], or a refusal."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value <= 1:  # type: ignore[operator]
+    number = _number(value)
+    if not 0 < number <= 1:
         raise refuse(name, value, "a number in (0, 1]")
-    return float(value)
+    return number
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """`value` if it is one of the words in `allowed`, or a refusal."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise refuse(name, value, "one of " + ", ".join(allowed))
     return str(value)
+
+
+def file_name(name: str, value: str) -> str:
+    """`value` if a file can be called that, or a refusal. Whether it can be written is for `files` to say."""
+    if not value.strip() or "\0" in value:
+        raise refuse(name, value, "the name of a file")
+    return value
 
 
 def set_as(frozen: object, name: str, value: object) -> None:
     """Put a checked value into a frozen dataclass while it is made, in its plain type: 3, not NumPy's 3."""
     object.__setattr__(frozen, name, value)
+
+
+def _number(value: object) -> float:
+    """`value` as a float: NaN if it is not a number, infinity if it is too large for a float."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it, cut where it would fill the screen."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write out whole numbers of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import loadstone
+from loadstone.cli.output import ends_like_an_interrupt
 from loadstone.memories.files import load_memory
 from loadstone.memories.memory import recall_index
 
@@ -78,12 +80,23 @@ def test_diverged_is_a_status_and_json_stays_valid():
 
 
 BAD = {
+    "load too large": (["train", "--d", 10, "--load", 1e308], "load is 1e+308, but must be at least 0 and at most"),
+    "load that nobody stores": (["train", "--d", 100, "--load", 1e9], "but must be such that p is at least 2"),
+    "load next to nothing": (["train", "--d", 10, "--load", 1e-320], "load is 1e-320, but must be such that p is"),
+    "p that nobody stores": (["instance", "--d", 9, "--p", 2**31, "--out", "i.npz"], "p is 2147483648, but must be"),
+    "d that nobody stores": (["instance", "--d", 2**24 + 1, "--p", 4, "--out", "i.npz"], "d is 16777217, but must be"),
+    "budget of 400 digits": (["train", "--d", 10, "--p", 50, "--budget", "9" * 400], "but must be a size above 0"),
+    "page without a name": (["explore", "--out", ""], "out is '', but must be the name of a file"),
+    "table without a name": (["export", "--store", "s", "--out", " "], "out is ' ', but must be the name of a file"),
+    "streams without end": (["capacity", "--d", 3, "--seeds", 10**7], "seeds is 10000000, but must be"),
+    "streams beyond the last": (["capacity", "--d", 3, "--seed", 2**64 - 2], "seed is 18446744073709551614"),
+    "budget of nothing": (["capacity", "--d", 3, "--budget", ""], "budget is ''"),
     "p below 2": (["train", "--d", 10, "--p", 1], "p is 1, but must be a whole number of at least 2"),
     "d below 1": (["train", "--d", 0, "--p", 5], "d is 0, but must be a whole number of at least 1"),
     "kappa 0": (["train", "--d", 10, "--p", 5, "--kappa", 0], "kappa is 0.0, but must be a number in (0, 1]"),
     "kappa 1.5": (["train", "--d", 10, "--p", 5, "--kappa", 1.5], "kappa is 1.5"),
     "kappa nan": (["train", "--d", 10, "--p", 5, "--kappa", "nan"], "kappa is nan"),
-    "load too small": (["train", "--d", 3, "--load", 0.01], "p must be at least 2"),
+    "load too small": (["train", "--d", 3, "--load", 0.01], "it gives p = 1 at d = 3"),
     "load nan": (["train", "--d", 3, "--load", "nan"], "load is nan"),
     "load negative": (["train", "--d", 3, "--load", -1], "load is -1.0"),
     "neither p nor load": (["train", "--d", 3], "give either --load or --p"),
@@ -164,3 +177,93 @@ def test_help_names_every_command():
     assert shown.returncode == 0
     for command in ("train", "instance", "reproduce"):
         assert command in shown.stdout
+
+
+def test_the_version_and_the_package_without_a_command(command):
+    shown = command("--version")
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"loadstone {loadstone.__version__}\n", "")
+    assert command().returncode == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_polite_request_to_end_is_heard_like_an_interrupt(number, tmp_path):
+    command = [LOADSTONE, "train", "--d", "300", "--load", "0.9", "--out", str(tmp_path / "memory.safetensors")]
+    started = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert "loss" in started.stderr.readline()  # training is under way
+    started.send_signal(number)
+    started.send_signal(number)  # a second one does not disturb
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130 and out == "" and list(tmp_path.iterdir()) == []
+    assert err.splitlines()[-1] == "loadstone: interrupted; nothing half-written was left behind."
+
+
+def test_signals_are_as_before_after_a_command_and_ignored_ones_stay_ignored(command):
+    def heard():
+        return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+
+    before = heard()
+    command("--version")
+    assert heard() == before
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup leaves it
+    try:
+        with ends_like_an_interrupt():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) not in before
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)  # ignored while the first is being answered
+    finally:
+        signal.signal(signal.SIGHUP, before[1])
+    assert heard() == before
+
+
+def shell(words):
+    return subprocess.run(["bash", "-c", f"exec {LOADSTONE} {words}"], capture_output=True, text=True, timeout=100)
+
+
+@pytest.mark.parametrize("words", ["predict --d 10", "predict --d 10 --json", "--version", "predict --help"])
+def test_an_answer_that_cannot_be_given(words):
+    closed, full = shell(f"{words} >&-"), shell(f"{words} >/dev/full")
+    for done, sentence in ((closed, "standard output is closed"), (full, "No space left on device")):
+        assert done.returncode == 2 and sentence in done.stderr
+        assert done.stderr.startswith("loadstone: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["predict --d 10", "predict --d 10 --json"])
+def test_a_reader_that_has_gone_ends_the_command_quietly(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([LOADSTONE, *words.split()], stdout=writer, stderr=subprocess.PIPE, timeout=100)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_progress_never_goes_to_standard_output():
+    words = "train --d 5 --p 5 --steps 40 --json"
+    for where in ("2>&-", "2>/dev/full"):
+        done = shell(f"{words} {where}")
+        assert done.returncode == 0 and json.loads(done.stdout)["d"] == 5, done.stderr
+    for where in ("2>&-", "2>/dev/full"):
+        done = shell(f"predict --d 0 {where}")
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+
+
+def test_files_are_not_given_the_numbers_of_closed_streams(tmp_path):
+    """Otherwise what a library prints would end in the file that is being written."""
+    program = "import os, sys\nfrom loadstone.cli.streams import open_streams\nopen_streams()\n"
+    program += f"assert open({str(tmp_path / 'file')!r}, 'w').fileno() > 2 and sys.stderr is not None"
+    script = tmp_path / "script.py"
+    script.write_text(program)
+    done = subprocess.run(["bash", "-c", f"exec {sys.executable} {script} <&- >&- 2>&-"], timeout=60)
+    assert done.returncode == 0
+
+
+def test_a_home_that_is_not_there():
+    """Neither a folder, nor a name for it, nor an entry among the users."""
+    program = "import os, pwd, sys\nos.environ.pop('HOME', None), os.environ.pop('XDG_CACHE_HOME', None)\n"
+    program += "def nobody(uid):\n    raise KeyError(uid)\npwd.getpwuid = nobody\n"
+    program += "from loadstone.cli.app import main\nmain()"
+    for words in ("predict --d 10 --json", "certify --d 3 --p 4 --json"):
+        start = [sys.executable, "-c", program, *words.split()]
+        done = subprocess.run(start, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 0 and json.loads(done.stdout)["d"] in (3, 10), done.stderr

@@ -1,5 +1,6 @@
 """A record comes back as it was, or not at all."""
 
+import hashlib
 import json
 import math
 
@@ -88,3 +89,49 @@ def test_a_body_too_deep_to_be_written_again_is_damaged():
     deep = body.replace('"result":{}', '"result":{"a":' + "[" * 600 + "]" * 600 + "}").encode()
     with pytest.raises(DamagedError, match="nested more than 20 deep"):
         from_bytes(_header(1, deep) + deep)
+
+
+def signed(text):
+    body = text.encode()
+    return _header(1, body) + body
+
+
+BODY = '{"key":"k","spec":{},"result":{"loss":%s},"circumstances":{}}'
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+def test_a_signed_record_holds_no_number_that_is_not_finite(number):
+    assert from_bytes(signed(BODY % "1e308")).result == {"loss": 1e308}
+    with pytest.raises(DamagedError, match="its body is not that of a record .*(is not JSON|is not finite)"):
+        from_bytes(signed(BODY % number))
+
+
+@pytest.mark.parametrize("text", [
+    "[]", "3", '{"key":"k","spec":{},"result":{}}', '{"key":"k","spec":3,"result":{},"circumstances":{}}',
+    '{"spec":{},"result":{},"circumstances":{}}', "{", BODY % ("1" * 5000),
+])  # fmt: skip
+def test_a_signed_body_that_is_no_record(text):
+    with pytest.raises(DamagedError, match="its body is not that of a record"):
+        from_bytes(signed(text))
+
+
+def test_depth_and_length_have_limits_that_are_kept(monkeypatch):
+    """What is 20 deep can be read and written; a body may have as many bytes as the limit and not one more."""
+    deep = "[" * 18 + "]" * 18  # in a list of parts, in a result
+    assert from_bytes(signed(BODY % deep)).result["loss"] == json.loads(deep)
+    with pytest.raises(DamagedError, match="nested more than 20 deep"):
+        from_bytes(signed(BODY % f"[{deep}]"))
+    length = len(to_bytes(RECORD)) - len(to_bytes(RECORD).split(b"\n")[0]) - 1
+    monkeypatch.setattr("loadstone.experiments.record.MOST_BYTES", length)
+    assert from_bytes(to_bytes(RECORD)) == RECORD
+    monkeypatch.setattr("loadstone.experiments.record.MOST_BYTES", length - 1)
+    with pytest.raises(ValueError, match=f"record is {length} bytes long, but must be at most {length - 1}"):
+        to_bytes(RECORD)
+
+
+def test_the_bytes_of_a_record_are_what_they_always_were():
+    """Older records must stay readable, and keys are made of the same canonical JSON."""
+    content = to_bytes(Record("k", {"b": 1, "a": 0.5}, {}, {"é": None}))
+    body = b'{"circumstances":{"\\u00e9":null},"key":"k","result":{},"spec":{"a":0.5,"b":1}}'
+    digest = hashlib.sha256(b"1 %d\n" % len(body) + body).hexdigest().encode()
+    assert content == b"loadstone record 1 %d %s\n" % (len(body), digest) + body

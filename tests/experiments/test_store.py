@@ -198,7 +198,7 @@ def test_writers_killed_at_random_moments_lose_nothing_that_was_acknowledged(tmp
     print(f"{kills} kills, {len(acknowledged)} acknowledged records, {len(store.keys())} in the store, none unreadable")
 
 
-def test_what_dead_writers_left_is_swept_away_but_not_what_the_living_write(tmp_path):
+def test_what_dead_writers_left_is_removed_but_not_what_the_living_write(tmp_path):
     store = Store(tmp_path)
     store.put(record(1))
     folder = file_of(store, 1).parent
@@ -207,13 +207,24 @@ def test_what_dead_writers_left_is_swept_away_but_not_what_the_living_write(tmp_
         path.write_bytes(b"half")
     os.utime(old, (0, 0))
     assert store.keys() == {key(1)}
-    foreign = [tmp_path / "elsewhere" / ".download.part", folder / ".download.part"]
-    foreign[0].parent.mkdir()
-    (store.records / "zz").symlink_to(foreign[0].parent)
+    # Files of others: in our folder, and with a name as ours have it in a folder to which a link leads.
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    link = next(name for name in ("aa", "bb") if not (store.records / name).exists())
+    (store.records / link).symlink_to(elsewhere)
+    foreign = [elsewhere / old.name, folder / ".download.part", folder / f"{old.name}x", tmp_path / f"x{old.name}"]
     for path in foreign:
         path.write_bytes(b"half")
         os.utime(path, (0, 0))
-    assert store.sweep() == 1 and new.exists() and not old.exists() and all(path.exists() for path in foreign)
+    # An hour is the limit; what lies at the top of the store and of its records counts too.
+    nearly = folder / f".{key(1)}.record.5.6.part"
+    above = [tmp_path / ".index.7.8.part", store.records / ".probe.9.1.part"]
+    now = time.time()
+    for path, age in ((nearly, 3500), *((path, 3700) for path in above)):
+        path.write_bytes(b"half")
+        os.utime(path, (now - age, now - age))
+    assert store.tidy() == 3 and not any(path.exists() for path in (old, *above))
+    assert new.exists() and nearly.exists() and all(path.exists() for path in foreign) and store.keys() == {key(1)}
 
 
 def test_a_full_disk_leaves_no_half_record(tmp_path):
@@ -232,16 +243,21 @@ def test_a_full_disk_leaves_no_half_record(tmp_path):
     assert not list(tmp_path.rglob("*.part"))
 
 
-def test_five_thousand_records_are_summarised_in_two_seconds_with_the_index(tmp_path):
-    store = Store(tmp_path)
+def test_five_thousand_records_are_summarised_in_two_seconds_with_the_index(tmp_path, monkeypatch):
+    store, read = Store(tmp_path), []
     for number in range(5000):
         path = file_of(store, number)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(to_bytes(record(number, size=300)))
-    store.summaries()
+    monkeypatch.setattr(Store, "get", lambda self, key, get=Store.get: read.append(key) or get(self, key))
+    expected = store.summaries()
+    assert len(expected) == len(read) == 5000
     began = time.process_time()
-    assert len(store.summaries()) == 5000
+    assert store.summaries() == expected
     assert time.process_time() - began < 2
+    assert len(read) == 5000  # not one record was read again
+    store.put(record(7, loss=0.5))
+    assert store.summaries()[key(7)]["result"]["loss"] == 0.5 and read[5000:] == [key(7)]  # only what is new
 
 
 def test_files_hold_text_only(tmp_path):
@@ -309,3 +325,106 @@ def test_pipes_and_folders_in_the_place_of_records_are_set_aside(tmp_path):
         make(file_of(store, number))
         assert store.get(key(number)) is None
     assert len(store.quarantined()) == 2 and not store.keys()
+
+
+def test_a_record_is_on_the_disk_before_it_is_acknowledged(tmp_path, monkeypatch):
+    """A killed process cannot show this, for the system still holds what it wrote; a power cut could. So the calls are
+    watched: the whole file is synchronised before it gets its name, and the folder with the name afterwards."""
+    store, calls = Store(tmp_path), []
+    real_fsync, real_replace = os.fsync, os.replace
+
+    def fsync(handle):
+        path = os.readlink(f"/proc/self/fd/{handle}")
+        size = 0 if os.path.isdir(path) else os.path.getsize(path)
+        calls.append(("fsync", os.path.relpath(path, tmp_path), size))
+        real_fsync(handle)
+
+    def replace(source, target):
+        calls.append(("replace", os.path.relpath(target, tmp_path), os.path.getsize(source)))
+        real_replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    store.put(record(1))
+    size, shard = len(to_bytes(record(1))), f"records/{key(1)[:2]}"
+    (_, records, _), (_, temporary, written), replaced, folder = calls
+    assert records == "records" and os.path.dirname(temporary) == shard and temporary.endswith(".part")
+    assert written == size and replaced == ("replace", f"{shard}/{key(1)}.record", size)
+    assert folder == ("fsync", shard, 0)
+    calls.clear()
+    store.put(record(1))  # the folder is there: its own name need not be written again
+    assert [name for name, *_ in calls] == ["fsync", "replace", "fsync"]
+    calls.clear()
+    store.check_writable()
+    ((_, probe, written),) = calls
+    assert probe.startswith("records/.probe.") and written == 5 and not list(store.records.glob(".probe*"))
+
+
+def test_a_store_that_cannot_be_written_to_is_named(tmp_path, monkeypatch):
+    store = Store(tmp_path / "store")
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="store is '.*store', which cannot be written to: No space left on device"):
+        store.check_writable()
+    with pytest.raises(OSError, match="No space left"):
+        store.put(record(1))
+    assert not store.keys() and not list(tmp_path.rglob("*.part"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="store is '.*below', which cannot be made: Not a directory"):
+        Store(tmp_path / "file" / "below")
+    with pytest.raises(ValueError, match="store is '', but must be the name of a folder"):
+        Store("")
+
+
+def test_only_files_with_the_names_of_records_in_the_right_place_count(tmp_path):
+    store = Store(tmp_path)
+    store.put(record(1))
+    shard, content = file_of(store, 1).parent, file_of(store, 1).read_bytes()
+    other = next(name for name in ("aa", "bb") if name != shard.name)
+    (store.records / other).mkdir()
+    for path in (shard / f"{key(1)}.txt", shard / "short.record", store.records / other / f"{key(1)}.record",
+                 store.records / f"{key(1)}.record"):  # fmt: skip
+        path.write_bytes(content)
+    (store.records / "xy").mkdir()
+    (store.records / "xy" / f"{key(1)}.record").write_bytes(content)
+    assert store.keys() == {key(1)} and store.get(key(1)) == record(1)
+
+
+def test_what_a_later_run_left_is_read_and_what_changed_its_stamp_too(tmp_path):
+    """Size and time of a file tell whether the index knows it: either alone is enough to read it again."""
+    store = Store(tmp_path)
+    store.put(record(1, loss=0.25))
+    store.summaries()
+    state = file_of(store, 1).stat()
+    store.put(record(1, loss=0.75))  # of the same size
+    assert file_of(store, 1).stat().st_size == state.st_size
+    assert store.summaries()[key(1)]["result"]["loss"] == 0.75
+    state = file_of(store, 1).stat()
+    store.put(record(1, loss=0.5))  # of another size, and given the same time
+    os.utime(file_of(store, 1), ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert store.summaries()[key(1)]["result"]["loss"] == 0.5
+
+
+def test_an_index_of_another_form_is_not_believed(tmp_path):
+    store, index = Store(tmp_path), tmp_path / "index.json"
+    store.put(record(1, loss=0.25))
+    expected = store.summaries()
+    changed = index.read_text().replace("0.25", "0.75")
+    index.write_text(changed)
+    assert store.summaries()[key(1)]["result"]["loss"] == 0.75  # ours: believed
+    index.write_text(changed.replace('"form":1', '"form":2'))
+    assert store.summaries() == expected
+
+
+def test_a_store_without_room_for_an_index_can_be_read(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.put(record(1))
+
+    def refused(source, target):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "replace", refused)
+    assert list(store.summaries()) == [key(1)] and not list(tmp_path.rglob("*.part"))

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from loadstone import __version__
 from loadstone.cli.capacity import capacity
 from loadstone.cli.certify import certify
 from loadstone.cli.check import check
 from loadstone.cli.explore import explore
 from loadstone.cli.export import export
 from loadstone.cli.instance import instance
+from loadstone.cli.output import ends_like_an_interrupt
 from loadstone.cli.pack import pack, unpack
 from loadstone.cli.predict import predict
 from loadstone.cli.reproduce import reproduce
 from loadstone.cli.run import run
 from loadstone.cli.status import status
+from loadstone.cli.streams import answering, drop_unwritten, open_streams, tell
 from loadstone.cli.train import train
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    help="How many facts fit into a linear associative memory: predict, store, measure, prove.",
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 app.command()(predict)
 app.command()(explore)
 app.command()(train)
@@ -42,18 +41,38 @@ app.command()(export)
 # Typer brings its own copy of Click from some version on: this is the base of its usage errors in either case.
 _Usage = next(kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message"))
 
+#: Exit codes as shells know them: ended by Ctrl-C, and by writing to a pipe that nobody reads.
+_INTERRUPTED, _NOBODY_READS = 130, 141
 
-_INTERRUPTED = 130
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"loadstone {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def loadstone(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version)] = False,
+) -> None:
+    """How many facts fit into a linear associative memory: predict, store, measure, prove."""
 
 
 def main() -> None:
     """Run a command; a mistake of the user ends in one sentence on standard error and exit code 2."""
+    open_streams()
     try:
-        code = app(standalone_mode=False)
+        with ends_like_an_interrupt():
+            code = app(standalone_mode=False)
+            with answering():
+                pass  # what commands printed
     except _Usage as error:
         _stop(error.format_message() or "a command is missing: see loadstone --help.", error.exit_code)
+    except BrokenPipeError:  # whoever read our answer has seen enough
+        drop_unwritten()
+        sys.exit(_NOBODY_READS)
     except (ValueError, OSError) as error:
-        _stop(str(error), 2)
+        _stop(_sentence(error), 2)
     except MemoryError:
         _stop("memory ran out: lower p or d, or set a smaller --budget.", 2)
     except (KeyboardInterrupt, typer.Abort):
@@ -63,6 +82,13 @@ def main() -> None:
     sys.exit(code)
 
 
+def _sentence(error: ValueError | OSError) -> str:
+    if isinstance(error, OSError) and error.strerror:  # the system's own words, with the file that they are about
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return str(error)
+
+
 def _stop(sentence: str, code: int) -> None:
-    print(f"loadstone: {' '.join(sentence.split())}", file=sys.stderr)
+    drop_unwritten()
+    tell(f"loadstone: {' '.join(sentence.split())}")
     sys.exit(code)

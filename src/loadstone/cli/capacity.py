@@ -9,6 +9,7 @@ import typer
 
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import print_json, print_pairs, progress_of
+from loadstone.cli.size import MOST_DIMENSION
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load as alpha
 from loadstone.theory.storable import storable_interval
@@ -25,7 +26,8 @@ def capacity(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """For each stream the largest p whose first p associations are storable, every verdict proved."""
-    d, seed, seeds = whole("d", d, 1), whole("seed", seed, 0), whole("seeds", seeds, 1)
+    d, seeds = whole("d", d, 1, MOST_DIMENSION), whole("seeds", seeds, 1, 10**6)
+    seed = whole("seed", seed, 0, 2**64 - seeds)
     choice("problem", problem, ("original", "decoupled"))
 
     from loadstone.measurements.threshold import instance_capacity
@@ -36,7 +38,7 @@ def capacity(
 
     predicted = float(capacity_associations(d))
     interval = [int(p) for p in storable_interval(d)]
-    limits = ProofLimits(steps, Budget.parse(budget) if budget else None)
+    limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
     found = []
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from loadstone.arguments import file_name
 from loadstone.cli.output import say
 from loadstone.files import check_writable, write_whole
 
@@ -14,7 +15,7 @@ def explore(
     out: Annotated[str, typer.Option(help="The HTML file to write.")] = "explore.html",
 ) -> None:
     """Write a page with sliders for d, kappa and p: what fits, and the laws behind it. It needs no network."""
-    check_writable(out)
+    check_writable(file_name("out", out))
     from loadstone.pages.explorer import explorer_page
 
     page = explorer_page().encode()

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from loadstone.arguments import file_name
 from loadstone.cli.existing import existing_store
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
@@ -22,7 +23,7 @@ def export(
     from loadstone.experiments.export import export as export_store
 
     format = format or ("parquet" if Path(out).suffix == ".parquet" else "csv")
-    check_writable(out)
+    check_writable(file_name("out", out))
     count = export_store(existing_store(store), out, format)
     if json:
         print_json({"store": store, "out": out, "format": format, "records": count})

@@ -6,6 +6,7 @@ import json
 import math
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +17,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.cli.streams import answering, tell
+
 
 def print_json(record: dict[str, object]) -> None:
     """Exactly one JSON object; numbers that JSON cannot hold (NaN, infinities) become null."""
-    print(json.dumps(_finite(record), allow_nan=False))
+    with answering():
+        print(json.dumps(_finite(record), allow_nan=False))
 
 
 def print_table(title: str, rows: list[dict[str, object]]) -> None:
@@ -29,7 +33,7 @@ def print_table(title: str, rows: list[dict[str, object]]) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(f"{value:.6g}" if isinstance(value, float) else str(value) for value in row.values()))
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    _print(table)
 
 
 def print_pairs(title: str, rows: dict[str, str]) -> None:
@@ -39,12 +43,22 @@ def print_pairs(title: str, rows: dict[str, str]) -> None:
     table.add_column(justify="right", no_wrap=True)
     for name, value in rows.items():
         table.add_row(Text(name), Text(value))
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    _print(table)
+
+
+class _Answer(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end the process here
+
+
+def _print(table: Table) -> None:
+    with answering():
+        _Answer(width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def say(sentence: str) -> None:
-    """A line for people, out of the way of what programs read."""
-    print(sentence, file=sys.stderr, flush=True)
+    """A line for people, on standard error, out of the way of what programs read."""
+    tell(sentence)
 
 
 @contextmanager
@@ -87,12 +101,21 @@ _SPEAK_SECONDS = 5.0
 
 @contextmanager
 def ends_like_an_interrupt() -> Iterator[None]:
-    """Hear a polite request to end (SIGTERM, SIGHUP) as Ctrl-C: workers are ended, folders cleaned."""
+    """Hear a polite request to end (SIGTERM, SIGHUP) as Ctrl-C: workers are ended, temporary files removed.
+
+    One that is ignored stays ignored, as `nohup` wants it.
+    """
+    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
 
     def interrupt(*_: object) -> None:
+        for number in numbers:  # often both are sent: the second must not disturb the tidying up after the first
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may listen
+        return
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:

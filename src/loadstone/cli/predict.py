@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Annotated, Optional
 
@@ -46,9 +47,10 @@ def predict(
 def intuition(prediction: Prediction) -> str:
     """One sentence that holds the number against a language model of about this width."""
     width = min(MODEL_WIDTHS, key=lambda known: abs(known - prediction.d) / min(known, prediction.d))
-    facts = f"{int(predict_size(d=width, kappa=prediction.kappa).p_c):,}".replace(",", " ")
+    count = math.floor(predict_size(d=width, kappa=prediction.kappa).p_c + 1e-9)
+    facts = f"{count:,} facts".replace(",", " ") if count > 1 else "one fact"
     rank = "" if prediction.kappa == 1 else f" of rank {prediction.kappa:g} d"
-    return f"For scale: one {width} x {width} matrix{rank}, the width of {MODEL_WIDTHS[width]}, can hold {facts} facts."
+    return f"For scale: one {width} x {width} matrix{rank}, the width of {MODEL_WIDTHS[width]}, can hold {facts}."
 
 
 def _trained(prediction: Prediction) -> dict[str, object]:
@@ -75,10 +77,10 @@ def _rows(prediction: Prediction) -> dict[str, str]:
     x = prediction
     known = x.probability_storable is not None
     return {
-        "capacity of this d, at finite size": f"{x.p_c:.0f} associations",
+        "capacity of this d, at finite size": f"{math.floor(x.p_c + 1e-9)} associations",
         "  in the limit of large d": f"{x.p_c_asymptotic:.0f}",
         "  of the Hebbian rule, in the limit": f"{x.p_hebbian:.0f}",
-        "least d for this p": f"{x.d_c}",
+        "least d for this p": f"{x.d_c}" if x.d_c < 10**15 else f"{x.d_c:.4g}",
         "load alpha = p log p / d^2": f"{x.alpha:.4f}",
         "  at capacity, for this p": f"{x.alpha_c_finite:.4f}",
         "  at capacity, in the limit": f"{x.alpha_c:.4f}",

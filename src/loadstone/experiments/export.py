@@ -55,7 +55,7 @@ def export(store: Store, path: str | Path, format: str) -> int:
 def _row(key: str, summary: dict[str, dict[str, object]]) -> dict[str, Cell]:
     spec = {"form_asked" if name == "form" else name: value for name, value in summary["spec"].items()}
     protocol = spec.pop("protocol", None)
-    parts = {f"run_{name}": value for name, value in summary["circumstances"].items()} | summary["result"]
+    parts = summary["result"] | {f"run_{name}": value for name, value in summary["circumstances"].items()}
     if isinstance(protocol, dict):
         parts |= {f"protocol_{name}": value for name, value in protocol.items()}
     # The spec wins over a foreign result that uses its names, and the key over all.

@@ -68,7 +68,7 @@ def from_bytes(content: bytes) -> Record:
     if schema > SCHEMA:
         raise NewerSchemaError(f"its schema is {schema}, but this version of loadstone reads up to {SCHEMA}: update it")
     try:
-        parts = json.loads(body, parse_constant=_no_constant)
+        parts = json.loads(body, parse_constant=_no_constant, parse_float=_finite)
         _check_depth(parts)
         return Record(str(parts["key"]), *(dict(parts[name]) for name in ("spec", "result", "circumstances")))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -91,6 +91,13 @@ def _header(schema: int, body: bytes) -> bytes:
 
 def _no_constant(word: str) -> float:
     raise ValueError(f"{word} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):  # 1e999 is JSON, but no float64
+        raise ValueError(f"{digits[:60]} is not finite")
+    return number
 
 
 def _check_depth(value: object) -> None:

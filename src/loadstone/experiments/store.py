@@ -31,9 +31,10 @@ from loadstone.experiments.record import (
     from_bytes,
     to_bytes,
 )
+from loadstone.experiments.validity import check_parts, check_values
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-#: A temporary file of a writer that died is swept away when it is this old.
+#: A temporary file this old is taken for one whose writer died.
 _ABANDONED_SECONDS = 3600.0
 _INDEX_FORM = 1
 _MOST_INDEX_BYTES = 2**30
@@ -140,7 +141,7 @@ class Store:
             self._write_index(fresh)
         return {key: entry["summary"] for key, entry in fresh.items()}
 
-    def sweep(self) -> int:
+    def tidy(self) -> int:
         """Remove what writers that died left unfinished; how many files that were."""
         removed = 0
         for path in self._unfinished():
@@ -212,6 +213,7 @@ def _read(path: Path, key: str, spec: Mapping[str, object] | None) -> Record:
         raise DamagedError(f"it is the record of another key, {record.key}")
     if spec is not None and record.spec != spec:
         raise DamagedError("it describes another run than the one that its key stands for")
+    check_values(record)
     return record
 
 
@@ -230,11 +232,17 @@ def _is_shard(entry: os.DirEntry) -> bool:
 
 
 def _is_entry(entry: object) -> bool:
-    """Whether a part of the index has the form that `summaries` gives it: anybody may have written the file."""
+    """Whether a part of the index could have been written by `summaries`: anybody may have written the file."""
     if not isinstance(entry, dict) or entry.keys() != {"stamp", "summary"} or not isinstance(entry["summary"], dict):
         return False
-    parts = [entry["summary"].get(name) for name in ("spec", "result", "circumstances")]
-    return len(entry["summary"]) == 3 and all(isinstance(part, dict) for part in parts)
+    summary = entry["summary"]
+    if summary.keys() != {"spec", "result", "circumstances"} or not all(isinstance(p, dict) for p in summary.values()):
+        return False
+    try:
+        check_parts(**summary)
+    except DamagedError:
+        return False
+    return True
 
 
 def _summary(record: Record) -> dict[str, object]:

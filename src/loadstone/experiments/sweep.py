@@ -105,7 +105,7 @@ def run_sweep(
 ) -> Outcome:
     """Let an engine run what the store lacks. A damaged record counts as lacking: it is set aside and run again."""
     store.check_writable()
-    store.sweep()
+    store.tidy()
     specs = list(dict.fromkeys(specs))
     aside = len(store.quarantined())
     missing = [spec for spec in specs if recorded(spec, store) is None]

@@ -1,16 +1,21 @@
-"""How much memory a problem may take."""
+"""The memory budget: how many bytes a problem may take."""
 
 from __future__ import annotations
 
 import os
 import re
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import jax
 
-from loadstone.arguments import refuse, whole
+from loadstone.arguments import refuse, set_as, whole
 
 _UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+
+
+#: No machine has more, and no size in bytes is larger.
+MOST_BYTES = 2**63 - 1
 
 
 def _default_bytes() -> int:
@@ -28,17 +33,19 @@ class Budget:
     bytes: int = field(default_factory=_default_bytes)
 
     def __post_init__(self) -> None:
-        whole("budget", self.bytes, 1)
+        set_as(self, "bytes", whole("budget", self.bytes, 1, MOST_BYTES))
 
     @classmethod
     def parse(cls, text: str) -> "Budget":
         """A budget from words such as '8GiB', '500 MB' or a number of bytes."""
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
-        if not match or match[2] not in _UNITS or float(match[1]) <= 0:
-            raise refuse("budget", text, "a size above 0 such as 8GiB, 500MB or a number of bytes")
-        return cls(max(1, round(float(match[1]) * _UNITS[match[2]])))
+        match = re.fullmatch(r"([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]*)", text.strip())
+        size = Fraction(match[1]) * _UNITS[match[2]] if match and match[2] in _UNITS else 0
+        if not 0 < size <= MOST_BYTES:
+            raise refuse("budget", text, "a size above 0 such as 8GiB, 500MB or a number of bytes, of less than 2^63")
+        return cls(max(1, round(size)))
 
     def allows(self, needed: int) -> bool:
+        """Whether so many bytes are within the budget."""
         return needed <= self.bytes
 
     def require(self, needed: int, what: str) -> None:
@@ -51,6 +58,7 @@ class Budget:
 
 
 def _words(count: int) -> str:
+    """A number of bytes in its largest unit."""
     for unit in ("GiB", "MiB", "KiB"):
         if count >= _UNITS[unit]:
             return f"{count / _UNITS[unit]:.3g} {unit}"

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import gammaln
 
-from loadstone.arguments import refuse
+from loadstone.arguments import choice, refuse
 from loadstone.theory.checks import at_least, each, fractions, plain, scalar, whole_numbers
 from loadstone.theory.cone import MOST, mean_merged
 from loadstone.theory.load import associations
@@ -23,9 +23,8 @@ MOST_DIMENSION = 10**8
 def capacity(kappa: ArrayLike = 1.0) -> np.ndarray | float:
     """alpha_c(kappa) = (1/2) int_{X(1-kappa)}^{2} rho(s) s^2 ds, with rho(s) = sqrt(4 - s^2) / pi on [0, 2].
 
-    X is the quantile function of that quarter-circle law. With s = 2 sin(theta) both integrals are elementary:
-    the law up to s has mass (2 theta + sin 2 theta) / pi, and its second moment up to s is
-    (2 theta - sin(4 theta) / 2) / pi. Limit p, d -> infinity, replica-symmetric for kappa < 1 (paper, claim 2).
+    X is the quantile function of that quarter-circle law. With s = 2 cos(x/2) both integrals are elementary.
+    Limit p, d -> infinity, replica-symmetric for kappa < 1 (paper, claim 2).
     """
     return each(_capacity, fractions("kappa", kappa))
 
@@ -79,21 +78,32 @@ def bits_per_parameter(
     0.72 bits at capacity for kappa = 1.
     """
     p = at_least("p", p, 1)
-    if content not in ("pairing", "choice"):
-        raise ValueError(f"content is {content!r}, but must be one of pairing, choice.")
+    choice("content", content, ("pairing", "choice"))
     bits = gammaln(p + 1) / math.log(2) if content == "pairing" else p * np.log2(p)
     return scalar(bits / parameters(d, kappa))
 
 
 def _capacity(kappa: float) -> float:
+    """With s = 2 cos(x/2) the mass above s is (x - sin x) / pi, and half its second moment (2x - sin 2x) / (4 pi)."""
     if kappa == 1:
         return 0.5
-    theta = brentq(lambda angle: _mass(angle) - (1 - kappa), 0, math.pi / 2, xtol=1e-15)
-    return 0.5 * (1 - (2 * theta - math.sin(4 * theta) / 2) / math.pi)
+    if kappa < 1e-27:
+        return 2 * kappa  # only values of s = 2 are left
+    # (x - sin x) / x^3 falls from 1/6 at 0 to 1/pi^2 at pi, which encloses the root in a narrow interval.
+    least = (6 * math.pi * kappa) ** (1 / 3)
+    most = min(math.pi, least * (math.pi**2 / 6) ** (1 / 3))
+    x = brentq(lambda x: _less_sine(x) / (math.pi * kappa) - 1, 0.999 * least, most * 1.001, xtol=1e-15 * least)
+    return _less_sine(2 * x) / (4 * math.pi)
 
 
-def _mass(theta: float) -> float:
-    return (2 * theta + math.sin(2 * theta)) / math.pi
+def _less_sine(x: float) -> float:
+    """x - sin x, with all its digits where x is small."""
+    if x > 0.5:
+        return x - math.sin(x)
+    square, rest = x * x, 1.0
+    for n in (12, 10, 8, 6, 4):
+        rest = 1 - square / (n * (n + 1)) * rest
+    return x * square / 6 * rest
 
 
 def _capacity_associations(room: float) -> float:

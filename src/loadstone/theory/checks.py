@@ -9,35 +9,42 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
 
+#: Sizes and loads between these: no product, square or quotient of two of them leaves the range of float64.
+SMALLEST, LARGEST = 1e-100, 1e100
+
 
 def at_least(name: str, value: ArrayLike, least: float) -> np.ndarray:
-    """`value` as an array of finite numbers, none below `least`, or a refusal."""
-    array = _numbers(name, value, f"finite and at least {least}")
-    if not np.all(np.isfinite(array) & (array >= least)):
-        raise refuse(name, plain(array), f"finite and at least {least}")
-    return array
+    """`value` as an array of numbers in [least, 1e100], or a refusal."""
+    return _within(name, value, least, LARGEST)
 
 
-def above(name: str, value: ArrayLike, bound: float) -> np.ndarray:
-    """`value` as an array of finite numbers above `bound`, or a refusal."""
-    array = _numbers(name, value, f"finite and above {bound}")
-    if not np.all(np.isfinite(array) & (array > bound)):
-        raise refuse(name, plain(array), f"finite and above {bound}")
-    return array
+def finite(name: str, value: ArrayLike) -> np.ndarray:
+    """`value` as an array of numbers in [-1e100, 1e100], or a refusal."""
+    return _within(name, value, -LARGEST, LARGEST)
+
+
+def positives(name: str, value: ArrayLike) -> np.ndarray:
+    """`value` as an array of numbers in [1e-100, 1e100], or a refusal."""
+    return _within(name, value, SMALLEST, LARGEST)
 
 
 def whole_numbers(name: str, value: ArrayLike, least: int, most: int) -> np.ndarray:
     """`value` as an array of whole numbers in [least, most], or a refusal."""
     allowed = f"whole, at least {least} and at most {most:g}"
-    array = _numbers(name, value, allowed)
+    array = numbers(name, value, allowed)
     if not np.all((array >= least) & (array <= most) & (array == np.floor(array))):
         raise refuse(name, plain(array), allowed)
     return array
 
 
+def whole_number(name: str, value: object, least: int, most: int) -> int:
+    """`value` as one whole number in [least, most], or a refusal."""
+    return int(whole_numbers(name, single(name, value), least, most))
+
+
 def in_half_open(name: str, value: ArrayLike, low: float, high: float) -> np.ndarray:
     """`value` as an array of numbers in [low, high), or a refusal."""
-    array = _numbers(name, value, f"in [{low}, {high})")
+    array = numbers(name, value, f"in [{low}, {high})")
     if not np.all((array >= low) & (array < high)):
         raise refuse(name, plain(array), f"in [{low}, {high})")
     return array
@@ -45,10 +52,17 @@ def in_half_open(name: str, value: ArrayLike, low: float, high: float) -> np.nda
 
 def fractions(name: str, value: ArrayLike) -> np.ndarray:
     """`value` as an array of numbers in (0, 1], or a refusal."""
-    array = _numbers(name, value, "a number in (0, 1]")
+    array = numbers(name, value, "a number in (0, 1]")
     if not np.all((array > 0) & (array <= 1)):
         raise refuse(name, plain(array), "a number in (0, 1]")
     return array
+
+
+def single(name: str, value: object) -> object:
+    """`value` if it is one thing and not an array or a list of them, or a refusal."""
+    if isinstance(value, list | tuple) or np.ndim(value):
+        raise refuse(name, value, "one number, not an array")
+    return value
 
 
 def each(function: Callable[..., float], *values: ArrayLike) -> np.ndarray | float:
@@ -62,11 +76,24 @@ def scalar(array: np.ndarray | float) -> np.ndarray | float:
 
 
 def plain(array: np.ndarray) -> object:
+    """What an array holds, as Python's own numbers and lists: how a message shows it."""
     return array.item() if array.ndim == 0 else array.tolist()
 
 
-def _numbers(name: str, value: ArrayLike, allowed: str) -> np.ndarray:
-    array = np.asarray(value)
+def _within(name: str, value: ArrayLike, least: float, most: float) -> np.ndarray:
+    allowed = f"at least {least:g} and at most {most:g}"
+    array = numbers(name, value, allowed)
+    if not np.all((array >= least) & (array <= most)):
+        raise refuse(name, plain(array), allowed)
+    return array
+
+
+def numbers(name: str, value: ArrayLike, allowed: str) -> np.ndarray:
+    """`value` as an array of floats, whatever they are, or a refusal."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # lists of different lengths
+        raise refuse(name, value, allowed) from error
     if array.dtype.kind not in "iuf":
         raise refuse(name, value, allowed)
     return array.astype(float)

@@ -22,7 +22,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, logsumexp, wofz
 
 from loadstone.arguments import refuse
-from loadstone.theory.checks import each, whole_numbers
+from loadstone.theory.checks import each, finite, plain, whole_number, whole_numbers
 
 #: Largest p. Beyond it C(p-1, k) would need more digits than float64 has.
 MOST = 10**15
@@ -55,14 +55,12 @@ def solid_angle(k: ArrayLike) -> np.ndarray | float:
 
 def log_solid_angles(most: int) -> np.ndarray:
     """log b_k for k = 0, 1, ..., most."""
-    (most,) = whole_numbers("most", [most], 0, 10_000)
-    return _log_solid_angles(int(most)).copy()
+    return _log_solid_angles(whole_number("most", most, 0, 10_000)).copy()
 
 
 def merge_law(p: int) -> MergeLaw:
     """v_k(p), its mean D(p) and its variance, for one p in 2..10^15. Relative accuracy near 1e-12 below p = 10^6."""
-    (p,) = whole_numbers("p", [p], 2, MOST)
-    return _merge_law(int(p))
+    return _merge_law(whole_number("p", p, 2, MOST))
 
 
 def mean_merged(p: ArrayLike) -> np.ndarray | float:
@@ -83,9 +81,9 @@ def project(eta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     tau solves tau - eta_1 = sum_rho (eta_rho - tau)_+: with competitors in falling order, k is the number of them that
     lie above the mean of the target and all competitors before them.
     """
-    eta = np.asarray(eta, float)
-    if eta.ndim == 0 or eta.shape[-1] < 2 or not np.isfinite(eta).all():
-        raise refuse("eta", f"of shape {eta.shape}", "finite vectors of at least two components")
+    eta = finite("eta", eta)
+    if eta.ndim == 0 or eta.shape[-1] < 2:
+        raise refuse("eta", plain(eta), "vectors of at least two components")
     target, falling = eta[..., :1], -np.sort(-eta[..., 1:], axis=-1)
     means = (target + np.cumsum(falling, axis=-1)) / np.arange(2, eta.shape[-1] + 1)
     before = np.concatenate([target, means[..., :-1]], axis=-1)

@@ -18,7 +18,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, logsumexp, ndtri
 
-from loadstone.theory.checks import above, in_half_open, scalar, whole_numbers
+from loadstone.theory.checks import in_half_open, positives, scalar, whole_number, whole_numbers
 from loadstone.theory.cone import mean_merged
 
 #: Largest p for the sampled energetic term: a sample of eta has p numbers.
@@ -65,8 +65,8 @@ def energetic(q: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> Estima
     square dominates the variance, and the same for every q: curves in q are smooth. Whole p in 2..10^6; exactly -1 at
     q = 0 (every output is as likely to win) and a plain quadrature at p = 2.
     """
-    q, p = in_half_open("q", q, 0, 1), int(whole_numbers("p", p, 2, MOST_SAMPLED))
-    samples = int(whole_numbers("samples", samples, 2, 10**7))
+    q, p = in_half_open("q", q, 0, 1), whole_number("p", p, 2, MOST_SAMPLED)
+    samples, seed = whole_number("samples", samples, 2, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
     estimates = np.array([_energetic(float(one), p, samples, seed) for one in q.ravel()]).reshape(*q.shape, 2)
     return Estimate(scalar(estimates[..., 0]), scalar(estimates[..., 1]))
 
@@ -85,19 +85,19 @@ def _energetic(q: float, p: int, samples: int, seed: int) -> Estimate:
 
 def free_entropy(load: ArrayLike) -> np.ndarray | float:
     """phi(alpha) = log(1 - 2 alpha) / 2 in the limit, for loads below 1/2; minus infinity from 1/2 on."""
-    load = above("load", load, 0)
+    load = positives("load", load)
     with np.errstate(divide="ignore"):
         return scalar(0.5 * np.log(np.maximum(0, 1 - 2 * load)))
 
 
 def overlap(load: ArrayLike) -> np.ndarray | float:
     """q*(alpha) = 2 alpha in the limit, for loads below 1/2; 1 from 1/2 on."""
-    return scalar(np.minimum(1, 2 * above("load", load, 0)))
+    return scalar(np.minimum(1, 2 * positives("load", load)))
 
 
 def annealed(load: ArrayLike) -> np.ndarray | float:
     """d^-2 log E(volume) = -alpha, exact at every p: a random memory stores each association with probability 1/p."""
-    return scalar(-above("load", load, 0))
+    return scalar(-positives("load", load))
 
 
 def finite_free_entropy(load: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> FreeEntropy:
@@ -106,8 +106,8 @@ def finite_free_entropy(load: ArrayLike, p: int, samples: int = 400, seed: int =
     It is finite exactly while load < log p / D(p), the capacity at finite p: as q tends to 1, (1-q) E log f_p tends to
     -D(p)/2, and the functional to (1 - load D(p) / log p) / (2 (1-q)).
     """
-    load, p = above("load", load, 0), int(whole_numbers("p", p, 2, MOST_SAMPLED))
-    samples = int(whole_numbers("samples", samples, 2, 10**7))
+    load, p = positives("load", load), whole_number("p", p, 2, MOST_SAMPLED)
+    samples, seed = whole_number("samples", samples, 2, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
     found = np.array([_finite_free_entropy(float(one), p, samples, seed) for one in load.ravel()])
     return FreeEntropy(*(scalar(part) for part in np.moveaxis(found.reshape(*load.shape, 3), -1, 0)))
 
@@ -129,7 +129,7 @@ def free_entropy_curve(load: ArrayLike, p: int, samples: int = 400, seed: int = 
     What is interpolated is (1-q) G_p(q) in y = -log(1-q): it runs from -1 to -D(p) / (2 log p), smoothly. Beyond the
     last node, q = 0.9997, it is taken to be that limit.
     """
-    load, p = np.atleast_1d(above("load", load, 0)), int(whole_numbers("p", p, 2, MOST_SAMPLED))
+    load, p = np.atleast_1d(positives("load", load)), whole_number("p", p, 2, MOST_SAMPLED)
     nodes = -np.expm1(-np.linspace(0, 8, 25))
     sampled = energetic(nodes, p, samples, seed)
     end = -mean_merged(p) / (2 * np.log(p))

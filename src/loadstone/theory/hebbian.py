@@ -21,7 +21,8 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.special import log_ndtr
 
 from loadstone.arguments import whole
-from loadstone.theory.checks import above, at_least, scalar
+from loadstone.theory.checks import at_least, finite, positives, scalar
+from loadstone.theory.cone import MOST
 
 #: Grid of z. The trapezium rule converges exponentially: the integrand is analytic in a strip of width pi / (2 z).
 _Z = np.arange(-12.0, 12.001, 0.02)
@@ -30,7 +31,7 @@ _WEIGHT = 0.02 * np.exp(-(_Z**2) / 2) / np.sqrt(2 * np.pi)
 
 def target_mean(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     """mu = sqrt(log p / alpha), the mean of the target's score in units of the rivals' deviation."""
-    return scalar(np.sqrt(np.log(_associations(p)) / above("load", load, 0)))
+    return scalar(np.sqrt(np.log(_associations(p)) / positives("load", load)))
 
 
 def score_moments(p: int, d: int) -> tuple[float, float, float]:
@@ -40,7 +41,7 @@ def score_moments(p: int, d: int) -> tuple[float, float, float]:
     Off the diagonal the terms of mu and rho contribute (d+2)/d^2 each and the other p - 2 terms 1/d^2 each; on it the
     own term |u|^2 |e|^2 / d^2 has mean 1 and variance 4 (d+1) / d^2. The paper's p / d^2 is the limit p >> d.
     """
-    p, d = whole("p", p, 2), whole("d", d, 1)
+    p, d = _size(p, d)
     off, own = (p + 2 * d + 2) / d**2, (p + 4 * d + 3) / d**2
     return off, off**-0.5, (own / off) ** 0.5
 
@@ -49,7 +50,7 @@ def failure(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     """epsilon, the probability that one association is not recalled; small values keep their digits."""
     p, mean = np.broadcast_arrays(_associations(p), target_mean(p, load))
     log_all_below = (p[..., None] - 1) * log_ndtr(_Z + mean[..., None])
-    return scalar(-np.expm1(log_all_below) @ _WEIGHT)
+    return scalar(np.minimum(1, -np.expm1(log_all_below) @ _WEIGHT))  # the weights add up to 1 but for rounding
 
 
 def accuracy(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
@@ -59,14 +60,13 @@ def accuracy(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
 
 def probability_all_stored(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     """(1 - epsilon)^p. In the limit it is 1 below load 1/8 and 0 above."""
-    return scalar(np.exp(_associations(p) * np.log1p(-np.asarray(failure(p, load)))))
+    return scalar(_none_fails(_associations(p), np.asarray(failure(p, load))))
 
 
 #: Nodes for the lengths of output and input, for those of the sums, and the grid of z.
 _LENGTHS, _SUMS, _COARSE_Z = 8, 3, np.arange(-9.0, 9.01, 0.1)
 
 
-@lru_cache(maxsize=4096)
 def finite_failure(p: int, d: int) -> float:
     """The probability that the Hebbian rule does not recall an association, for Gaussian embeddings of any size.
 
@@ -76,7 +76,11 @@ def finite_failure(p: int, d: int) -> float:
     r = sqrt(a b) + sqrt(S) z, and the query's length is sqrt(a (r^2 + S c)). A rival is part of G, by its own g: given
     G its output has the mean g G / S, and its score is normal with the variance below. Rivals count as independent.
     """
-    p, d = whole("p", p, 2), whole("d", d, 1)
+    return _finite_failure(*_size(p, d))
+
+
+@lru_cache(maxsize=4096)
+def _finite_failure(p: int, d: int) -> float:
     nodes = [chi_square_nodes(d, _LENGTHS)] * 2 + [chi_square_nodes(d - 1, _SUMS), chi_square_nodes(p - 1, _SUMS)]
     a, b, c, s = np.meshgrid(*(place for place, _ in nodes), indexing="ij", sparse=True)
     shares = np.einsum("i,j,k,l->ijkl", *(weight for _, weight in nodes))
@@ -87,7 +91,7 @@ def finite_failure(p: int, d: int) -> float:
         variance = (r * r + s * c) * (1 - 1 / (p - 1)) + along**2 * s / (p - 1)
         failed = -np.expm1((p - 1) * log_ndtr(np.sqrt(b) * r / np.sqrt(variance)))
         total += 0.1 * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * float(np.sum(failed * shares))
-    return total
+    return min(1.0, total)  # the weights add up to 1 but for rounding
 
 
 def finite_accuracy(p: int, d: int) -> float:
@@ -98,7 +102,7 @@ def finite_accuracy(p: int, d: int) -> float:
 
 def finite_probability_all_stored(p: int, d: int) -> float:
     """(1 - epsilon)^p with the epsilon of that size."""
-    return float(np.exp(p * np.log1p(-finite_failure(p, d))))
+    return float(_none_fails(p, finite_failure(p, d)))
 
 
 def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -117,16 +121,26 @@ def rate(x: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     (x-1)^2 / (2 alpha) for x <= sqrt(2 alpha), where some rival surely lies above x, and more by x^2 / (2 alpha) - 1
     beyond. All are stored in the limit when its least value exceeds 1.
     """
-    x, load = np.asarray(x, float), above("load", load, 0)
+    x, load = finite("x", x), positives("load", load)
     return scalar((x - 1) ** 2 / (2 * load) + np.where(x > np.sqrt(2 * load), x**2 / (2 * load) - 1, 0.0))
 
 
 def least_rate(load: ArrayLike) -> np.ndarray | float:
     """The least value of J_alpha: 1/(4 alpha) - 1 below load 1/8, (1 - sqrt(2 alpha))^2 / (2 alpha) to 1/2, then 0."""
-    load = above("load", load, 0)
+    load = positives("load", load)
     low = 1 / (4 * load) - 1
     middle = (np.maximum(0, 1 - np.sqrt(2 * load))) ** 2 / (2 * load)
     return scalar(np.where(load < 1 / 8, low, middle))
+
+
+def _size(p: int, d: int) -> tuple[int, int]:
+    return whole("p", p, 2, MOST), whole("d", d, 1, 10**9)
+
+
+def _none_fails(p: np.ndarray | int, failure: np.ndarray | float) -> np.ndarray:
+    """(1 - failure)^p, with the digits of a small failure."""
+    with np.errstate(divide="ignore"):  # a sure failure: log 0
+        return np.exp(p * np.log1p(-np.asarray(failure)))
 
 
 def _associations(p: ArrayLike) -> np.ndarray:

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import lambertw
 
-from loadstone.theory.checks import above, at_least, scalar
+from loadstone.arguments import refuse
+from loadstone.theory.checks import at_least, positives, scalar, single
+from loadstone.theory.cone import MOST
 
 
 def load(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
@@ -25,16 +27,19 @@ def associations(load: ArrayLike, d: ArrayLike) -> np.ndarray | float:
 
 
 def nearest_associations(load: float, d: int) -> int:
-    """The whole number of associations whose load is nearest to `load` in dimension d."""
-    return int(round(float(associations(load, d))))
+    """The whole number of associations whose load is nearest to `load` in dimension d, of at most 10^15."""
+    nearest = round(associations(single("load", load), single("d", d)))
+    if nearest > MOST:
+        raise refuse("load", load, f"small enough for at most {MOST:g} associations at d = {d}")
+    return nearest
 
 
 def dimension(load: ArrayLike, p: ArrayLike) -> np.ndarray | float:
-    """The real d with p log p / d^2 = load: d = sqrt(p log p / load), for load > 0 and p > 1."""
-    load, p = above("load", load, 0), at_least("p", p, 1)
+    """The real d with p log p / d^2 = load: d = sqrt(p log p / load), for load > 0 and p >= 1."""
+    load, p = positives("load", load), at_least("p", p, 1)
     return scalar(np.sqrt(p * np.log(p) / load))
 
 
 def nearest_dimension(load: float, p: int) -> int:
     """The whole dimension, at least 1, in which the load of p associations is nearest to `load`, on the scale of d."""
-    return max(1, int(round(float(dimension(load, p)))))
+    return max(1, round(dimension(single("load", load), single("p", p))))

@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtri, wrightomega
 
 from loadstone.theory import hebbian
-from loadstone.theory.checks import whole_numbers
+from loadstone.theory.checks import whole_number
 from loadstone.theory.cone import MOST, mean_merged, project
 from loadstone.theory.load import load as load_of
 
@@ -73,10 +73,10 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     is within 0.1 % of d^2, rare samples decide: take more of them. There the theory ends anyway, since instances
     within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
     """
-    p, d = int(whole_numbers("p", p, 2, MOST)), int(whole_numbers("d", d, 1, 10**9))
-    groups = -(-int(whole_numbers("samples", samples, 8 * _GROUP, 10**7)) // _GROUP)
-    seed = int(whole_numbers("seed", seed, 0, 2**32 - 1))
-    load, excess = float(load_of(p, d)), float(p * mean_merged(p) / d**2 - 1)
+    p, d = whole_number("p", p, 2, MOST), whole_number("d", d, 1, 10**9)
+    groups = -(-whole_number("samples", samples, 8 * _GROUP, 10**7) // _GROUP)
+    seed = whole_number("seed", seed, 0, 2**32 - 1)
+    load, excess = load_of(p, d), p * mean_merged(p) / d**2 - 1
     if excess <= _ROUNDING:
         return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, 0.0, 0.0, 0.0, 0.0, STORABLE, (excess, excess))
     sample = _Sample(p, d, groups, seed)

@@ -84,7 +84,9 @@ def predict(d: int | None = None, p: int | None = None, load: float | None = Non
 def least_dimension(p: int, kappa: float = 1.0) -> int:
     """The least whole d whose capacity is at least p: 2 alpha_c(kappa) d^2 >= p D(p)."""
     # The margin of 1e-9 lets d through where p D(p) = d^2 holds exactly but for rounding (p = 2, d = 1).
-    return max(1, math.ceil(math.sqrt(p * merge_law(p).mean / (2 * float(capacity(kappa)))) - 1e-9))
+    kappa = rank_fraction("kappa", kappa)
+    needed, room = p * merge_law(p).mean, 2 * float(capacity(kappa))
+    return max(1, math.ceil(math.sqrt(needed) / math.sqrt(room) - 1e-9))  # their quotient may be too large for a float
 
 
 def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tuple[int, int, str | None]:
@@ -92,21 +94,26 @@ def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tup
         raise ValueError("The size is settled twice: give at most two of d, p and load.")
     d = None if d is None else whole("d", d, 1, MOST_DIMENSION)
     p = None if p is None else whole("p", p, 2, MOST)
-    load = None if load is None else positive("load", load)
-    if d is not None and p is not None:
-        return d, p, None
-    if d is not None:
-        if load is None:
-            return d, max(2, math.floor(capacity_associations(d, kappa) + 1e-9)), "p"
-        p = nearest_associations(load, d)
-        if p < 2:
-            raise refuse("load", load, f"large enough for two associations at d = {d}")
-        return d, whole("p", p, 2, MOST), None
-    if p is not None:
-        if load is not None:
-            return whole("d", nearest_dimension(load, p), 1, MOST_DIMENSION), p, None
+    if load is not None:
+        return *_size_of_load(d, p, positive("load", load)), None
+    if p is None:
+        return d, max(2, math.floor(capacity_associations(d, kappa) + 1e-9)), "p"
+    if d is None:
         least = least_dimension(p, kappa)
         if least > MOST_DIMENSION:
             raise refuse("p", p, f"small enough to fit at kappa = {kappa:g} in d = {MOST_DIMENSION:g}")
         return least, p, "d"
-    raise ValueError("The size is not settled: give a dimension d, a number of associations p, or both.")
+    return d, p, None
+
+
+def _size_of_load(d: int | None, p: int | None, load: float) -> tuple[int, int]:
+    """d and p, of which one is given, such that their load is as near to `load` as whole numbers allow."""
+    if d is None:
+        d = nearest_dimension(load, p)
+        if d > MOST_DIMENSION:
+            raise refuse("load", load, f"large enough for p = {p} to have it at d = {MOST_DIMENSION:g} or below")
+        return d, p
+    p = nearest_associations(load, d)
+    if p < 2:
+        raise refuse("load", load, f"large enough for two associations at d = {d}")
+    return d, p

@@ -14,13 +14,13 @@ from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from loadstone.arguments import refuse
-from loadstone.theory.checks import each, scalar, whole_numbers
+from loadstone.theory.checks import each, finite, scalar, whole_number, whole_numbers
 from loadstone.theory.cone import GRID, MOST, STEP, joint_log_density
 
 
 def target_density(score: ArrayLike, p: int) -> np.ndarray | float:
     """Density of the target's score tau at capacity, sum_k f(k, tau). Whole p in 2..10^15."""
-    return scalar(np.exp(joint_log_density(_associations(p), _numbers(score))).sum(axis=0))
+    return scalar(np.exp(joint_log_density(_associations(p), finite("score", score))).sum(axis=0))
 
 
 def target_mean(p: ArrayLike) -> np.ndarray | float:
@@ -38,7 +38,7 @@ def rival_density(score: ArrayLike, p: int) -> np.ndarray | float:
 
     A rival is left alone with probability (p-1-k)/(p-1), then it is a normal number below tau; else it scores tau.
     """
-    p, score = _associations(p), _numbers(score)
+    p, score = _associations(p), finite("score", score)
     here = np.exp(joint_log_density(p, score))
     k = np.arange(len(here))
     merged = np.tensordot(k, here, axes=1) / (p - 1)
@@ -76,16 +76,18 @@ def asymptotic_target(p: ArrayLike) -> np.ndarray | float:
 def sample_scores(p: int, count: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """`count` targets and one random rival of each, drawn from their joint law."""
     p = _associations(p)
-    (count,) = whole_numbers("count", [count], 1, 10**9)
+    count = whole_number("count", count, 1, 10**9)
+    if not isinstance(random, np.random.Generator):
+        raise refuse("random", random, "a numpy.random.Generator")
     by_k = np.exp(joint_log_density(p, GRID))
     density = by_k.sum(axis=0)
     cumulative = CubicSpline(GRID, density).antiderivative()(GRID)
     inside = (cumulative > 1e-15) & (cumulative < cumulative[-1] * (1 - 1e-15))
     quantile = PchipInterpolator(*_increasing(cumulative[inside] / cumulative[-1], GRID[inside]))
-    target = quantile(random.random(int(count)))
+    target = quantile(random.random(count))
     merged = np.interp(target, GRID, np.arange(len(by_k)) @ by_k / np.maximum(density, 1e-300))
-    below = ndtri(random.random(int(count)) * ndtr(target))
-    return target, np.where(random.random(int(count)) * (p - 1) < merged, target, below)
+    below = ndtri(random.random(count) * ndtr(target))
+    return target, np.where(random.random(count) * (p - 1) < merged, target, below)
 
 
 def _increasing(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,11 +105,4 @@ def _moments(p: float) -> tuple[float, float, float]:
 
 
 def _associations(p: int) -> int:
-    return int(whole_numbers("p", p, 2, MOST))
-
-
-def _numbers(score: ArrayLike) -> np.ndarray:
-    array = np.asarray(score, float)
-    if np.isnan(array).any():
-        raise refuse("score", "NaN", "a number")
-    return array
+    return whole_number("p", p, 2, MOST)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import rank_fraction, refuse, whole
-from loadstone.theory.checks import at_least, plain, scalar
+from loadstone.theory.checks import at_least, numbers, plain, scalar
 
 #: NumPy makes a number of an array without axes as soon as it computes with it.
 Numbers = np.ndarray | float
@@ -95,8 +95,15 @@ class GaussianProduct:
     def _mass(self, angle: Numbers) -> Numbers:
         """1 - Im(H(upper edge) - H(y)) / pi, with arg y = pi - angle."""
         y = self._y(angle)
-        bent = 2 * (1 - self.kappa) / self.kappa * np.angle(1 + self.kappa * y)
-        return (angle + 2 * y.imag - bent) / np.pi
+        z = self.kappa * y
+        if self.kappa > 1e-3:
+            bent = 2 * y.imag - 2 * (1 - self.kappa) / self.kappa * np.angle(1 + z)
+        else:
+            # The same as 2 (z - log(1+z)) / kappa + 2 log(1+z), the first by its series: no small difference of large
+            # numbers. |z| is near sqrt(kappa / 2).
+            series = sum((-z) ** n / (n + 2) for n in range(11))
+            bent = (2 * z * y * series + 2 * np.log1p(z)).imag
+        return (angle + bent) / np.pi
 
 
 @dataclass(frozen=True)
@@ -126,22 +133,21 @@ class Spectrum:
         """Share of all singular values, zeros included, that are at most s >= 0."""
         s = at_least("s", s, 0)
         rising = self.atom + self._weight * (self.parent.cdf(self._clip(s)) - (1 - self.kept))
-        return scalar(np.select([s <= self.lower, s >= self.upper], [self.atom, 1.0], np.clip(rising, self.atom, 1)))
+        return scalar(np.select([s >= self.upper, s <= self.lower], [1.0, self.atom], np.clip(rising, self.atom, 1)))
 
     def quantile(self, u: ArrayLike) -> np.ndarray | float:
         """The least s with cdf(s) >= u, for u in [0, 1]; at u = 0 the least singular value. Accurate to 1e-10."""
-        levels = np.asarray(u)
-        if levels.dtype.kind not in "iuf" or not np.all((levels >= 0) & (levels <= 1)):
+        levels = numbers("u", u, "in [0, 1]")
+        if not np.all((levels >= 0) & (levels <= 1)):
             raise refuse("u", plain(levels), "in [0, 1]")
-        levels = levels.astype(float)
-        inner = np.clip(1 - self.kept + (levels - self.atom) / self._weight, 1 - self.kept, 1)
+        inner = np.clip(1 - self.kept + np.maximum(0, levels - self.atom) / self._weight, None, 1)
         bottom = 0.0 if self.atom > 0 else self.lower
         conditions = [levels == 1, levels <= self.atom]
         return scalar(np.select(conditions, [self.upper, bottom], self.parent.quantile(inner)))
 
     def sample(self, count: int, random: np.random.Generator) -> np.ndarray:
         """`count` independent values of this law. (Those of one matrix are not independent: they repel each other.)"""
-        count = whole("count", count, 1)
+        count = whole("count", count, 1, 10**9)
         if not isinstance(random, np.random.Generator):
             raise refuse("random", random, "a numpy.random.Generator")
         return np.asarray(self.quantile(random.random(count)))
@@ -171,7 +177,7 @@ def at_capacity(kappa: float = 1.0) -> Spectrum:
     """
     kappa = rank_fraction("kappa", kappa)
     lower = float(QuarterCircle().quantile(np.asarray(1 - kappa)))
-    return Spectrum(kappa, lower, QuarterCircle(), kept=kappa)
+    return Spectrum(kappa, lower, QuarterCircle(), kept=max(kappa, 1e-100))  # one over it stays finite
 
 
 def initial_full() -> Spectrum:

@@ -21,7 +21,7 @@ from scipy.fft import irfft
 from scipy.special import ndtr
 
 from loadstone.arguments import refuse
-from loadstone.theory.checks import each, whole_numbers
+from loadstone.theory.checks import each, whole_number, whole_numbers
 from loadstone.theory.cone import MOST, merge_law
 
 #: Longest Fourier transform for the law of N; beyond it N is Gaussian far more closely than anyone can measure.
@@ -48,19 +48,19 @@ def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
     A stream's capacity is at least p exactly when its first p associations are storable, so its law has the tail
     probability_storable(p, d).
     """
-    (d,) = whole_numbers("d", [d], 1, 10**6)
-    if not 0 < share < 1:
+    d = whole_number("d", d, 1, 10**6)
+    if not isinstance(share, float) or not 0 < share < 1:
         raise refuse("share", share, "a number in (0, 1)")
     rest = (1 - share) / 2
-    return _last_above(int(d), 1 - rest), _last_above(int(d), rest)
+    return _last_above(d, 1 - rest), _last_above(d, rest)
 
 
 def capacity_moments(d: int) -> tuple[float, float]:
     """Mean and deviation of the exact capacity of a stream, for d up to 300: sums over its tail P(capacity >= p)."""
-    (d,) = whole_numbers("d", [d], 1, 300)
-    low, high = storable_interval(int(d), 1 - 1e-9)
+    d = whole_number("d", d, 1, 300)
+    low, high = storable_interval(d, 1 - 1e-9)
     p = np.arange(low, high + 2)
-    tail = np.array([_probability(int(one), int(d)) if one > 1 else 1.0 for one in p])
+    tail = np.array([_probability(int(one), d) if one > 1 else 1.0 for one in p])
     # Up to `low` the tail is 1 to nine digits: E c = low + sum over p > low, E c^2 likewise with weights 2 p - 1.
     mean = low + tail[1:].sum()
     square = low**2 + ((2 * p[1:] - 1) * tail[1:]).sum()

@@ -1,0 +1,152 @@
+"""Whether a record can be true: its numbers lie where a run could have put them.
+
+A checksum tells that a file is as it was written, not that a run wrote it. Fields and statuses that are not known here
+are left alone: later versions have more of them. A field that is missing is not missed here either.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+
+from loadstone.experiments.record import DamagedError, Record
+
+#: Sums and quotients of float32 may leave their range by so little.
+_ROUNDING = 1e-6
+#: How a record writes the numbers that JSON cannot hold. Only a run that diverged has them.
+_NOT_FINITE = ("nan", "inf", "-inf")
+_HISTOGRAMS = ("target", "rival", "own", "others")
+
+Holds = Callable[[object], bool]
+
+
+def check_values(record: Record) -> None:
+    """Refuse, as a DamagedError, a record with a value that no run can have."""
+    check_parts(record.spec, record.result, record.circumstances)
+
+
+def check_parts(spec: Mapping, result: Mapping, circumstances: Mapping) -> None:
+    """The same for the three parts of a record, or of a summary of one."""
+    _check("spec", spec, _SPEC)
+    p, d = spec.get("p", math.inf), spec.get("d", math.inf)
+    _check("result", result, _result(p, d, result.get("status") == "diverged"))
+    _check("circumstances", circumstances, {"seconds": _number(0)})
+    if "loss_trace" in result and "accuracy_trace" in result:
+        _check_traces(result, spec.get("solver"))
+    if "p_c" in result:
+        _check_capacity(result)
+
+
+def _check(part: str, values: Mapping, known: Mapping[str, Holds]) -> None:
+    for name, holds in known.items():
+        if name in values and not holds(values[name]):
+            raise DamagedError(f"the {name} of its {part} is {str(values[name])[:60]}, which no run has")
+
+
+def _check_traces(result: Mapping, solver: object) -> None:
+    loss, accuracy = len(result["loss_trace"]), len(result["accuracy_trace"])
+    if loss != accuracy:
+        raise DamagedError(f"its traces have {loss} and {accuracy} numbers, but must have the same number of them")
+    if solver == "adam" and "steps" in result and loss != result["steps"] + 1:
+        raise DamagedError(f"its traces have {loss} numbers, but it took {result['steps']} steps")
+
+
+def _check_capacity(result: Mapping) -> None:
+    """What was proved storable lies below what was proved not storable, and a capacity between them is known."""
+    p_c, low, high = result["p_c"], result.get("storable"), result.get("not_storable")
+    if low is not None and high is not None and low >= high:
+        raise DamagedError(f"it has {low} associations storable and {high} not, which no stream has")
+    if p_c is not None and (low not in (None, p_c) or high not in (None, p_c + 1)):
+        raise DamagedError(f"its capacity is {p_c}, but {low} associations are storable and {high} are not")
+
+
+def _number(low: float = -math.inf, high: float = math.inf, words: bool = False) -> Holds:
+    """A finite number in [low, high]; with `words`, also one of the words for numbers that are not finite."""
+
+    def holds(value: object) -> bool:
+        if words and value in _NOT_FINITE:
+            return True
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        return known and abs(value) <= sys.float_info.max and low <= value <= high
+
+    return holds
+
+
+def _whole(low: int, high: float = 2**63) -> Holds:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _or_none(holds: Holds) -> Holds:
+    return lambda value: value is None or holds(value)
+
+
+def _list(holds: Holds, most: float = math.inf) -> Holds:
+    return lambda value: isinstance(value, list) and len(value) <= most and all(map(holds, value))
+
+
+def _table(known: Mapping[str, Holds]) -> Holds:
+    """A dictionary in which those of the known names that are there hold."""
+    return lambda value: isinstance(value, dict) and all(
+        holds(value[name]) for name, holds in known.items() if name in value
+    )
+
+
+def _word(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _verdict(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and _whole(1)(value[0]) and _word(value[1])
+
+
+def _scores(value: object) -> bool:
+    """Histograms on one set of bins."""
+    if not _HISTOGRAM_FIELDS(value):
+        return False
+    first = value.get("first", {}).get("others")
+    lengths = {len(counts) for counts in (*(value.get(name) for name in _HISTOGRAMS), first) if counts is not None}
+    return len(lengths) <= 1 and ("low" not in value or "high" not in value or value["low"] < value["high"])
+
+
+_SPEC: dict[str, Holds] = {
+    "problem": _word,
+    "solver": _word,
+    "law": _word,
+    "d": _whole(1, 2**31),
+    "p": _whole(1, 2**63),
+    "seed": _whole(0, 2**64 - 1),
+    "kappa": lambda value: _number(0, 1)(value) and value > 0,
+}
+_COUNTS = _list(_whole(0))
+_MOMENTS = _table({"mean": _number(), "deviation": _number(0)})
+_HISTOGRAM_FIELDS = _table(
+    dict.fromkeys(_HISTOGRAMS, _COUNTS)
+    | dict.fromkeys(("low", "high", "target_mean"), _number())
+    | dict.fromkeys(("unit", "target_deviation"), _number(0))
+    | {"own_target": _MOMENTS, "first": _table({"target": _number(), "rival": _number(), "others": _COUNTS})}
+)
+
+
+def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
+    """What the fields of a result must be, for p associations in d dimensions."""
+    loss = _number(-_ROUNDING, words=diverged)
+    accuracy = _number(-_ROUNDING, 1 + _ROUNDING, words=diverged)
+    return {
+        "status": _word,
+        "form": _word,
+        "accuracy": accuracy,
+        "violations": _whole(0, p),
+        "loss": loss,
+        "margin": _number(words=diverged),
+        "steps": _whole(0),
+        "loss_trace": _list(loss),
+        "accuracy_trace": _list(accuracy),
+        "singular_values": _list(_number(0), d),
+        "scores": _scores,
+        "own_target": _MOMENTS,
+        "p_c": _or_none(_whole(1)),
+        "storable": _whole(1),
+        "not_storable": _whole(2),
+        "verdicts": _list(_verdict),
+    }

@@ -1,0 +1,157 @@
+"""A record with values that no run can have is damaged, however good its checksum."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from loadstone.experiments.record import DamagedError, Record, from_bytes
+from loadstone.experiments.store import Store
+from loadstone.experiments.validity import check_parts, check_values
+
+KEY = "ab" * 32
+TRAINED = Record(
+    KEY,
+    {"problem": "original", "solver": "adam", "law": "gaussian", "d": 6, "p": 9, "seed": 0, "kappa": 1.0},
+    {
+        "status": "step limit", "form": "original, outputs shared", "accuracy": 1.0, "violations": 0, "loss": 0.25,
+        "margin": -0.5, "steps": 20, "loss_trace": [0.5] * 21, "accuracy_trace": [0.5] * 21,
+        "singular_values": [2.0, 1.0, 0.5, 0.2, 0.1, 0.0],
+        "scores": {
+            "low": -8.0, "high": 8.0, "unit": 1.5, "target": [0, 0, 9], "rival": [0, 9, 0], "own": [1, 0, 8],
+            "others": [9, 54, 9], "target_mean": 3.0, "target_deviation": 0.5,
+            "own_target": {"mean": 3.0, "deviation": 0.5},
+            "first": {"target": 3.0, "rival": 2.0, "others": [1, 6, 1]},
+        },
+    },
+    {"seconds": 0.5, "device": "cpu"},
+)  # fmt: skip
+CAPACITY = Record(
+    KEY,
+    {"problem": "original", "solver": "capacity", "d": 3, "p": 4},
+    {
+        "status": "proved", "p_c": 5, "storable": 5, "not_storable": 6,
+        "verdicts": [[5, "storable"], [6, "not storable"]],
+        "singular_values": [2.0, 1.0, 0.1], "own_target": {"mean": 1.9, "deviation": 0.3},
+    },
+    {"seconds": 0.1},
+)  # fmt: skip
+
+
+def changed(record, path, value):
+    """The record with one value in its place; `path` goes down through parts, names and indices."""
+    parts = json.loads(json.dumps({name: value for name, value in vars(record).items() if name != "key"}))
+    inner = parts
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    return Record(record.key, **parts)
+
+
+IMPOSSIBLE = [
+    (TRAINED, "result accuracy", [2.0, -0.1, 1.00001, "nan", True, None, [1.0], 10**400]),
+    (TRAINED, "result violations", [-1, 10, 0.5, True, "0"]),
+    (TRAINED, "result loss", [-0.1, "nan", "inf", None, 10**400]),
+    (TRAINED, "result margin", ["nan", None, [0.0]]),
+    (TRAINED, "result steps", [-1, 1.5, 19, 21, "20"]),
+    (TRAINED, "result status", [3, None]),
+    (TRAINED, "result form", [3]),
+    (TRAINED, "result loss_trace", [[0.5] * 20, [], "word", [0.5] * 20 + ["nan"], [0.5] * 20 + [-1.0]]),
+    (TRAINED, "result accuracy_trace", [[0.5] * 22, [0.5] * 20 + [1.1], [0.5] * 20 + [None]]),
+    (TRAINED, "result singular_values", [[1.0] * 7, [-0.1], ["nan"], [[1.0]], 1.0]),
+    (TRAINED, "result scores", [3, [], None]),
+    (TRAINED, "result scores target", [[0.5], [-1], [1, 2], ["1"], [True]]),
+    (TRAINED, "result scores others", [[1], 3]),
+    (TRAINED, "result scores low", [8.0, 9.0, "nan"]),
+    (TRAINED, "result scores unit", [-1.0, "inf"]),
+    (TRAINED, "result scores own_target deviation", [-0.1]),
+    (TRAINED, "result scores first others", [[1], [-1]]),
+    (TRAINED, "result scores first target", ["nan"]),
+    (TRAINED, "spec d", [0, -6, 6.0, True, 2**40]),
+    (TRAINED, "spec p", [0, -1, 9.5, 2**64]),
+    (TRAINED, "spec seed", [-1, 2**64, 0.0]),
+    (TRAINED, "spec kappa", [0, -0.0, 1.5, "nan", True]),
+    (TRAINED, "spec problem", [1]),
+    (TRAINED, "spec solver", [None]),
+    (TRAINED, "spec law", [[]]),
+    (TRAINED, "circumstances seconds", [-1.0, "nan", "soon"]),
+    (CAPACITY, "result p_c", [0, -3, 1.5, 100]),
+    (CAPACITY, "result storable", [0, 100, None]),
+    (CAPACITY, "result not_storable", [1, 100, "x"]),
+    (CAPACITY, "result verdicts", [[3], [[3]], [[0, "storable"]], [["3", "storable"]], [[3, 4]], [[3, "storable", 1]]]),
+    (CAPACITY, "result own_target", [{"mean": "nan"}, {"deviation": -1}, 3]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("record, path, values", IMPOSSIBLE, ids=[path for _, path, _ in IMPOSSIBLE])
+def test_what_no_run_can_have_is_damage(record, path, values):
+    for value in values:
+        with pytest.raises(DamagedError, match="no run has|no stream has|its traces have|its capacity is"):
+            check_values(changed(record, path.split(), value))
+
+
+def test_an_edited_record_with_a_good_checksum_is_set_aside_and_its_run_is_missing(tmp_path):
+    store = Store(tmp_path)
+    store.put(changed(TRAINED, ("result", "accuracy"), 2.0))  # which makes the checksum anew
+    assert store.summaries() == {} and store.get(KEY, TRAINED.spec) is None
+    assert store.missing([KEY]) == [KEY]
+    (why,) = store.quarantined()
+    assert why == f"{KEY}.record: the accuracy of its result is 2.0, which no run has."
+    store.put(TRAINED)
+    assert store.get(KEY, TRAINED.spec) == TRAINED
+
+
+def test_an_index_cannot_say_what_a_record_could_not(tmp_path):
+    store, index = Store(tmp_path), tmp_path / "index.json"
+    store.put(TRAINED)
+    expected = store.summaries()
+    assert '"accuracy":1.0' in index.read_text()
+    index.write_text(index.read_text().replace('"accuracy":1.0', '"accuracy":2.0'))
+    assert store.summaries() == expected
+
+
+def test_what_runs_leave_is_possible():
+    check_values(TRAINED)
+    check_values(CAPACITY)
+    check_parts(CAPACITY.spec, {"status": "undecided", "p_c": None, "storable": 3, "not_storable": 2**31}, {})
+    for path, value in (("spec d", 3), ("spec p", 1), ("spec seed", 2**64 - 1), ("spec kappa", 1e-9)):
+        check_values(changed(CAPACITY, path.split(), value))
+
+
+def test_rounding_is_no_damage():
+    """float32 counts accuracy as one minus a share, which may fall below 0 in its last digit."""
+    for path, value in (("result accuracy_trace", [-1.1920928955078125e-07] * 21), ("result loss", -1e-7)):
+        check_values(changed(TRAINED, path.split(), value))
+
+
+def test_a_diverged_run_may_lack_its_numbers():
+    names = ("loss", "margin", "accuracy")
+    check_parts({}, {"status": "diverged", "loss_trace": ["inf"]} | dict(zip(names, ("nan", "-inf", "nan"))), {})
+    for name, value in (("loss", "nan"), ("margin", "inf"), ("accuracy", "nan"), ("loss_trace", ["nan"])):
+        with pytest.raises(DamagedError, match="no run has"):
+            check_parts({}, {"status": "step limit", name: value}, {})
+    with pytest.raises(DamagedError, match="the accuracy of its result is 2.0"):
+        check_parts({}, {"status": "diverged", "accuracy": 2.0}, {})
+
+
+def test_later_versions_may_say_more():
+    """Statuses, solvers and fields that are not known today are no damage."""
+    for path, value in ((("result", "status"), "time limit"), (("spec", "problem"), "facts"),
+                        (("result", "weighted_accuracy"), 0.5), (("spec", "weights"), {"a": 1}),
+                        (("circumstances", "host"), "here")):  # fmt: skip
+        check_values(changed(TRAINED, path, value))
+    check_parts({"solver": "lbfgs"}, {"steps": 5, "loss_trace": [1.0], "accuracy_trace": [0.0]}, {})
+    check_parts({}, {}, {})
+
+
+def test_every_record_that_comes_with_a_checkout_is_possible():
+    folder = Path(__file__).parents[2] / "results" / "paper"
+    files = sorted(folder.glob("*.zip"), key=lambda file: file.stat().st_size)
+    for file in files:
+        with zipfile.ZipFile(file) as archive:
+            names = sorted(name for name in archive.namelist() if name.endswith(".record"))
+            assert len(names) > 100
+            # The largest file takes a quarter of a minute: of it every fifth record.
+            for name in names if file != files[-1] else names[::5]:
+                check_values(from_bytes(archive.read(name)))

@@ -1,0 +1,117 @@
+"""Whatever number, word or list a formula is given: a result without NaN, or one sentence that names the argument."""
+
+import math
+from dataclasses import astuple, is_dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from loadstone.theory import capacity, cone, entropy, hebbian, load, prediction, scores, spectra, storable
+from loadstone.theory.minimiser import minimiser
+
+RANDOM = np.random.default_rng(0)
+EXTREME = [
+    0, -1, -0.0, math.nan, math.inf, -math.inf, 1e308, 1e-320, 1e100, 1e-100, 10**400, 10**5000, 10**15, 2, 1, 0.5,
+    "", "5", "x" * 500, "٣", True, None, 1j, [], [1, [2]], [2, 3], Fraction(1, 3), np.float32(0.5), np.int8(3),
+]  # fmt: skip
+
+#: Every public formula, with arguments that it takes.
+FORMULAS = {
+    capacity.capacity: (0.5,),
+    capacity.finite_capacity: (10, 0.5),
+    capacity.capacity_associations: (10, 0.5),
+    capacity.asymptotic_capacity_associations: (10, 0.5),
+    capacity.hebbian_associations: (10,),
+    capacity.parameters: (10, 0.5),
+    capacity.bits_per_parameter: (10, 10, 0.5, "choice"),
+    cone.solid_angle: (3,),
+    cone.log_solid_angles: (3,),
+    cone.merge_law: (5,),
+    cone.mean_merged: (5,),
+    cone.variance_merged: (5,),
+    cone.project: ([1.0, 2.0],),
+    entropy.energetic_limit: (0.5,),
+    entropy.energetic_lower_bound: (0.5,),
+    entropy.energetic_upper_bound: (0.5, 3),
+    entropy.energetic: (0.5, 10, 8, 0),
+    entropy.free_entropy: (0.3,),
+    entropy.overlap: (0.3,),
+    entropy.annealed: (0.3,),
+    entropy.finite_free_entropy: (0.3, 10, 8, 0),
+    entropy.free_entropy_curve: ([0.3], 10, 8, 0),
+    hebbian.target_mean: (10, 0.5),
+    hebbian.score_moments: (10, 5),
+    hebbian.failure: (10, 0.5),
+    hebbian.accuracy: (10, 0.5),
+    hebbian.probability_all_stored: (10, 0.5),
+    hebbian.finite_failure: (10, 5),
+    hebbian.finite_accuracy: (10, 5),
+    hebbian.finite_probability_all_stored: (10, 5),
+    hebbian.rate: (0.5, 0.5),
+    hebbian.least_rate: (0.5,),
+    load.load: (10, 5),
+    load.associations: (0.5, 10),
+    load.nearest_associations: (0.5, 10),
+    load.dimension: (0.5, 10),
+    load.nearest_dimension: (0.5, 10),
+    minimiser: (50, 20, 1024, 0),  # storable, which is quick
+    prediction.least_dimension: (10, 0.5),
+    scores.target_density: (0.5, 10),
+    scores.target_mean: (10,),
+    scores.target_deviation: (10,),
+    scores.rival_density: (0.5, 10),
+    scores.rival_mean: (10,),
+    scores.rival_deviation: (10,),
+    scores.asymptotic_target: (10,),
+    scores.sample_scores: (10, 5, RANDOM),
+    spectra.at_capacity: (0.5,),
+    spectra.initial_factored: (0.5,),
+    spectra.at_capacity(0.5).density: (0.5,),
+    spectra.at_capacity(0.5).cdf: (0.5,),
+    spectra.at_capacity(0.5).quantile: (0.5,),
+    spectra.at_capacity(0.5).sample: (5, RANDOM),
+    storable.probability_storable: (10, 5),
+    storable.gaussian_probability_storable: (10, 5),
+    storable.storable_interval: (5, 0.5),
+    storable.capacity_moments: (5,),
+}
+
+
+def without_nan(found):
+    if is_dataclass(found):
+        return all(map(without_nan, astuple(found)))
+    if isinstance(found, tuple):
+        return all(map(without_nan, found))
+    return not isinstance(found, float | np.ndarray) or not np.isnan(found).any()
+
+
+@pytest.mark.parametrize("formula", FORMULAS, ids=lambda one: f"{one.__module__}.{one.__qualname__}")
+def test_a_number_or_a_sentence(formula):
+    arguments = FORMULAS[formula]
+    assert without_nan(formula(*arguments))
+    for index in range(len(arguments)):
+        for extreme in EXTREME:
+            if formula is minimiser and index < 2 and extreme in (2, 1, 10**15):
+                continue  # above capacity, where it takes seconds: tests/theory/test_minimiser.py
+            given = [*arguments[:index], extreme, *arguments[index + 1 :]]
+            try:
+                assert without_nan(formula(*given)), given
+            except ValueError as error:
+                assert " is " in str(error) and "but must be" in str(error) and len(str(error)) < 500, given
+
+
+@pytest.mark.parametrize("arguments", [
+    {"d": 10}, {"p": 10}, {"d": 10, "p": 20}, {"d": 10, "load": 0.5}, {"p": 10, "load": 0.5}, {"d": 1, "p": 10**15},
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["d", "p", "load", "kappa"])
+def test_a_prediction_or_a_sentence(arguments, name):
+    for extreme in EXTREME:
+        try:
+            found = prediction.predict(**arguments | {name: extreme})
+        except ValueError as error:
+            assert "but must be" in str(error) or "settled" in str(error)
+        else:
+            numbers = [value for value in vars(found).values() if not isinstance(value, str | None)]
+            assert all(map(math.isfinite, numbers)), extreme
+            assert 0 <= found.hebbian_accuracy <= 1 and 0 <= found.hebbian_probability_all_stored <= 1
