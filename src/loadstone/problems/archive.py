@@ -79,7 +79,8 @@ def _read(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo) -> np.nd
 def _array(file: IO[bytes], size: int) -> np.ndarray:
     if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
         raise _RefusedError("is not an array")
-    read_header = _HEADERS[tuple(file.read(2))]
+    major, minor = file.read(2)
+    read_header = _HEADERS[major, minor]
     shape, columns_first, dtype = read_header(file)
     if dtype.hasobject:
         raise _RefusedError("holds objects, not numbers")

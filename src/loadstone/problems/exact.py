@@ -7,6 +7,7 @@ It is written against NumPy's interface: `xp` is NumPy on a CPU, where nothing h
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float64
@@ -32,7 +33,9 @@ class ExactPass:
         n, m = len(arrays.targets), arrays.outputs.shape[-2]
         self.is_target = xp.arange(m)[None, :] == self.targets[:, None]
         self._pairs = np.triu_indices(self.inputs.shape[1])
-        self._products = None if self.decoupled else self.outputs[:, self._pairs[0]] * self.outputs[:, self._pairs[1]]
+        # Products of all pairs of components, of shared outputs alone.
+        first, second = self._pairs
+        self._products: Any = None if self.decoupled else self.outputs[:, first] * self.outputs[:, second]
         self._rows = max(1, _NUMBERS_AT_A_TIME // (m * self.inputs.shape[1])) if self.decoupled else n
 
     def scores(self, weights: Float64[Numbers, "d d"]) -> Float64[Numbers, "n m"]:

@@ -36,7 +36,7 @@ class Hessian:
     def __init__(self, inputs: Float64[Numbers, "n d"], covariances: Float64[Numbers, "n d d"], xp: ModuleType) -> None:
         self.inputs, self.covariances, self.xp = inputs, covariances, xp
         self.products = 0
-        self._solve = None
+        self._solve: Callable[[Vector], Vector] | None = None
 
     def product(self, v: Matrix) -> Matrix:
         self.products += 1
@@ -77,7 +77,8 @@ class Hessian:
         if self._solve is None:
             with all_threads(len(target), self.xp):
                 self._solve = self._factorised()
-        solve = lambda right: self._solve(right.reshape(-1)).reshape(right.shape)  # noqa: E731
+        of_vector = self._solve
+        solve = lambda right: of_vector(right.reshape(-1)).reshape(right.shape)  # noqa: E731
         v = solve(target)
         for _ in range(refinements):
             v = v + solve(target - self.product(v))
@@ -105,7 +106,7 @@ class Hessian:
             if not bool(self.xp.isfinite(factor[-1, -1])):
                 return None
             return lambda right: _solve_on_device(factor, right)
-        matrix = _matrix(self.inputs, self.covariances)
+        matrix = _matrix(np.asarray(self.inputs), np.asarray(self.covariances))
         matrix[np.diag_indices_from(matrix)] += ridge
         try:
             factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class _Blas:
         self._lock = threading.Lock()
         self._limited = self._unlimited = 0
         self._controller = None
-        self._limit = None  # remembers the numbers of threads from before
+        self._limit: Any = None  # remembers the numbers of threads from before
 
     @contextmanager
     def used(self, limited: int = 0, unlimited: int = 0) -> Iterator[None]:
@@ -51,7 +52,7 @@ class _Blas:
             wanted = self._limited > 0 and self._unlimited == 0
             if wanted == (self._limit is not None):
                 return
-            if wanted:
+            if self._limit is None:
                 self._limit = self._libraries().limit(limits=1)
             else:
                 self._limit.restore_original_limits()

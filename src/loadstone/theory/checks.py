@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +38,7 @@ def whole_numbers(name: str, value: ArrayLike, least: int, most: int) -> np.ndar
     return array
 
 
-def whole_number(name: str, value: object, least: int, most: int) -> int:
+def whole_number(name: str, value: Any, least: int, most: int) -> int:
     """`value` as one whole number in [least, most], or a refusal."""
     return int(whole_numbers(name, single(name, value), least, most))
 
@@ -58,7 +59,7 @@ def fractions(name: str, value: ArrayLike) -> np.ndarray:
     return array
 
 
-def single(name: str, value: object) -> object:
+def single(name: str, value: Any) -> Any:
     """`value` if it is one thing and not an array or a list of them, or a refusal."""
     if isinstance(value, list | tuple) or np.ndim(value):
         raise refuse(name, value, "one number, not an array")

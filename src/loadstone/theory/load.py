@@ -28,7 +28,7 @@ def associations(load: ArrayLike, d: ArrayLike) -> np.ndarray | float:
 
 def nearest_associations(load: float, d: int) -> int:
     """The whole number of associations whose load is nearest to `load` in dimension d, of at most 10^15."""
-    nearest = round(associations(single("load", load), single("d", d)))
+    nearest = round(float(associations(single("load", load), single("d", d))))
     if nearest > MOST:
         raise refuse("load", load, f"small enough for at most {MOST:g} associations at d = {d}")
     return nearest
@@ -42,4 +42,4 @@ def dimension(load: ArrayLike, p: ArrayLike) -> np.ndarray | float:
 
 def nearest_dimension(load: float, p: int) -> int:
     """The whole dimension, at least 1, in which the load of p associations is nearest to `load`, on the scale of d."""
-    return max(1, round(dimension(single("load", load), single("p", p))))
+    return max(1, round(float(dimension(single("load", load), single("p", p)))))

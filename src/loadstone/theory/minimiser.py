@@ -76,7 +76,7 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     p, d = whole_number("p", p, 2, MOST), whole_number("d", d, 1, 10**9)
     groups = -(-whole_number("samples", samples, 8 * _GROUP, 10**7) // _GROUP)
     seed = whole_number("seed", seed, 0, 2**32 - 1)
-    load, excess = load_of(p, d), p * mean_merged(p) / d**2 - 1
+    load, excess = float(load_of(p, d)), float(p * mean_merged(p) / d**2 - 1)
     if excess <= _ROUNDING:
         return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, 0.0, 0.0, 0.0, 0.0, STORABLE, (excess, excess))
     sample = _Sample(p, d, groups, seed)

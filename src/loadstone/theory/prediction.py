@@ -94,25 +94,29 @@ def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tup
         raise ValueError("The size is settled twice: give at most two of d, p and load.")
     d = None if d is None else whole("d", d, 1, MOST_DIMENSION)
     p = None if p is None else whole("p", p, 2, MOST)
+    if d is not None and p is not None:
+        return d, p, None
     if load is not None:
         return *_size_of_load(d, p, positive("load", load)), None
-    if p is None:
+    if d is not None:
         return d, max(2, math.floor(capacity_associations(d, kappa) + 1e-9)), "p"
-    if d is None:
+    if p is not None:
         least = least_dimension(p, kappa)
         if least > MOST_DIMENSION:
             raise refuse("p", p, f"small enough to fit at kappa = {kappa:g} in d = {MOST_DIMENSION:g}")
         return least, p, "d"
-    return d, p, None
+    raise ValueError("The size is not settled: give a dimension d, a number of associations p, or both.")
 
 
 def _size_of_load(d: int | None, p: int | None, load: float) -> tuple[int, int]:
     """d and p, of which one is given, such that their load is as near to `load` as whole numbers allow."""
-    if d is None:
+    if p is not None:
         d = nearest_dimension(load, p)
         if d > MOST_DIMENSION:
             raise refuse("load", load, f"large enough for p = {p} to have it at d = {MOST_DIMENSION:g} or below")
         return d, p
+    if d is None:
+        raise ValueError("The size is not settled: give a dimension d or a number of associations p beside the load.")
     p = nearest_associations(load, d)
     if p < 2:
         raise refuse("load", load, f"large enough for two associations at d = {d}")
