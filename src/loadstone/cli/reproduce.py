@@ -11,7 +11,7 @@ import typer
 import loadstone
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import ends_like_an_interrupt, say, sweep_bar
-from loadstone.cli.workers import default_workers
+from loadstone.cli.workers import default_workers, engine_here
 from loadstone.files import check_writable, write_whole
 
 #: The figures of `loadstone.figures.gallery`, which takes a second to import.
@@ -71,11 +71,10 @@ def _folder(out: str) -> Path:
 
 
 def _run(specs: list, records, workers: int) -> None:
-    from loadstone.experiments.engines.local import LocalEngine
     from loadstone.experiments.sweep import run_sweep
 
     with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
-        outcome = run_sweep(specs, records, LocalEngine(workers), watch)
+        outcome = run_sweep(specs, records, engine_here(workers), watch)
     if not outcome.complete:
         reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
         raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")

@@ -96,12 +96,11 @@ def run_batch(
     budget: Budget | None = None,
     hear: Advance = lambda step, words: None,
     together: int = 1,
-    rehearsal: bool = False,
 ) -> list[tuple[Problem, Run]]:
     """Run specs of one program together; each run comes with its problem, for whoever measures more.
 
     If they are fewer than `together`, the last is trained several times: to compile a batch of another size would take
-    longer. A rehearsal has everything compiled, and trains nothing.
+    longer.
     """
     began = time.perf_counter()
     problems = [problem_of(spec, budget) for spec in specs]
@@ -117,7 +116,6 @@ def run_batch(
             [*problems, *(problems[one] for one in again)], [*memories, *(memories[one] for one in again)],
             specs[0].protocol,
             lambda step, loss, accuracy: hear(step, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
-            rehearsal,
         )  # fmt: skip
         solved = [(solution.memory, solution.status, solution.steps) for solution in solutions]
         traces = [(solution.loss, solution.accuracy) for solution in solutions]
