@@ -47,7 +47,6 @@ def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> It
         yield _training(spec, problem, memory, max(len(specs[:size]), together))
     elif spec.solver == "hebbian":
         yield hebbian._sum, (problem,)
-        memory = jax.eval_shape(hebbian.hebbian, problem)
     yield from _measuring(problem, memory)
 
 
@@ -72,7 +71,7 @@ def _training(spec: Spec, problem: Problem, memory: memories.Memory, count: int)
     until = jax.ShapeDtypeStruct((), jnp.int32)
     if count == 1:
         return gradient._advance, (problem, state, until, protocol)
-    stacked = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((count, *leaf.shape), leaf.dtype), (problem, state))
+    stacked = (jax.eval_shape(lambda one: gradient._stack([one] * count), one) for one in (problem, state))
     return gradient._advance_batch, (*stacked, until, protocol)
 
 
@@ -80,9 +79,9 @@ def _measuring(problem: Problem, memory: memories.Memory) -> Iterator[Call]:
     problem = problem.in_float32()
     yield accuracy._contenders, (problem, memory)
     yield scores._queries, (memory, problem.inputs)
-    queries = jax.eval_shape(scores._queries, memory, problem.inputs)
+    queries = scores._queries.eval_shape(memory, problem.inputs)
     yield scores._lengths, (queries,)
-    competitors = jax.eval_shape(scores._block, problem, queries, jax.ShapeDtypeStruct((1,), jnp.int32)).shape[1]
+    competitors = scores._block.eval_shape(problem, queries, jax.ShapeDtypeStruct((1,), jnp.int32)).shape[1]
     rows = max(1, min(queries.shape[0], HISTOGRAM_SCORES // competitors))
     yield scores._block, (problem, queries, jax.ShapeDtypeStruct((rows,), jnp.int32))
     yield spectrum._matrix, (memory,)

@@ -1,6 +1,6 @@
-"""Sweeps on one machine: complete, repeatable, and whole after every kind of end. Real processes, real signals."""
+"""Sweeps on one machine, in this process or through Dask: complete, repeatable, and whole after every kind of end. Real
+processes, real signals."""
 
-import io
 import json
 import os
 import resource
@@ -9,25 +9,24 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from types import SimpleNamespace
 
 import psutil
 import pytest
+from distributed import Client
 
-from loadstone.experiments.engines import local
-from loadstone.experiments.engines.local import LocalEngine, _begun
+from loadstone.experiments.engines import this_machine
+from loadstone.experiments.engines.dask import DaskEngine, ThisMachine
+from loadstone.experiments.engines.this_machine import environment
 from loadstone.experiments.grid import read_grid
-from loadstone.experiments.plan import Plan
 from loadstone.experiments.record import _header
-from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.experiments.sweep import Progress, run_sweep
+from loadstone.experiments.sweep import run_sweep
 from tests.experiments.faults import (
     GRID,
     LOADSTONE,
-    Killed,
     finish,
     grid_file,
+    past_its_start,
     results,
     run,
     serial,
@@ -35,6 +34,9 @@ from tests.experiments.faults import (
     wait_until,
     workers_of,
 )
+
+#: One run that takes far longer than any test.
+ENDLESS = '[[grid]]\nproblem = "original"\nd = 100\np = 2000\nsteps = 100000\nstop = "none"\n'
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +49,16 @@ def expected(grid):
     return serial(grid)
 
 
+def filled(grid, folder, workers):
+    store = Store(folder)
+    code, out, err = run("run", grid, "--store", store.folder, "--workers", workers, "--json")
+    return store, code, json.loads(out), err
+
+
 @pytest.fixture(scope="module")
 def finished(grid, tmp_path_factory):
     """A store that a sweep with two workers filled."""
-    store = Store(tmp_path_factory.mktemp("finished") / "store")
-    code, out, err = run("run", grid, "--store", store.folder, "--workers", 2, "--json")
-    return store, code, json.loads(out), err
+    return filled(grid, tmp_path_factory.mktemp("finished") / "store", 2)
 
 
 def copy_of(store, folder):
@@ -61,11 +67,14 @@ def copy_of(store, folder):
     return Store(folder)
 
 
-def test_two_workers_give_the_records_of_a_serial_run_to_the_last_bit(finished, expected):
-    store, code, outcome, err = finished
+@pytest.mark.parametrize("workers", [1, 2])
+def test_both_engines_give_the_records_of_a_serial_run_to_the_last_bit(workers, finished, grid, expected, tmp_path):
+    store, code, outcome, err = finished if workers == 2 else filled(grid, tmp_path / "store", 1)
     assert code == 0 and results(store) == expected
     assert outcome["total"] == outcome["done"] == 12 and outcome["complete"] and not outcome["failed"]
     assert "12 runs: 0 were there, 12 done" in err and "0/12 runs" in err
+    # Nobody else speaks, and least of all Dask.
+    assert all("runs" in line for line in err.splitlines()), err
 
 
 def test_starting_again_does_nothing_more(finished, grid):
@@ -94,11 +103,15 @@ def test_a_record_that_describes_another_run_is_not_believed(finished, grid, exp
     assert code == 0 and json.loads(out)["done"] == json.loads(out)["quarantined"] == 1 and results(store) == expected
 
 
-def test_files_in_the_current_folder_do_not_pass_for_modules(finished, grid, tmp_path):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_files_in_the_current_folder_do_not_pass_for_modules(workers, finished, grid, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     next(store.records.rglob("*.record")).unlink()
-    (tmp_path / "optax.py").write_text("open('executed', 'w')")
-    assert run("run", grid, "--store", store.folder, cwd=tmp_path)[0] == 0
+    for name in ("optax", "socket", "selectors"):
+        (tmp_path / f"{name}.py").write_text("open('executed', 'w')")
+    # A single run is missing: Dask starts one worker for it.
+    options = ("--workers", workers, "--engine", "process" if workers == 1 else "dask")
+    assert run("run", grid, "--store", store.folder, *options, cwd=tmp_path)[0] == 0
     assert not (tmp_path / "executed").exists()
 
 
@@ -121,26 +134,28 @@ def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path):
     assert "records" in shown and "missing" not in shown  # without a grid nothing can be missing
 
 
-def test_a_killed_driver_loses_only_the_runs_in_flight(grid, expected, tmp_path):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, tmp_path):
     store = Store(tmp_path / "store")
-    driver = start("run", grid, "--store", store.folder, "--workers", 2)
+    driver = start("run", grid, "--store", store.folder, "--workers", workers)
     wait_until(lambda: len(store.keys()) >= 4)
-    workers = workers_of(driver)
+    processes = workers_of(driver)
     driver.kill()
     finish(driver)
     # Its workers notice within moments and end, in the middle of a run if need be.
-    psutil.wait_procs(workers, timeout=20)
-    assert not any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
+    assert len(processes) == (2 if workers == 2 else 0) and not psutil.wait_procs(processes, timeout=20)[1]
     kept = {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}
-    code, out, _ = run("run", grid, "--store", store.folder, "--workers", 2, "--json")
+    code, out, _ = run("run", grid, "--store", store.folder, "--workers", workers, "--json")
     assert code == 0 and json.loads(out)["before"] == len(kept) and json.loads(out)["done"] == 12 - len(kept)
     assert results(store) == expected and not store.quarantined()
     assert kept.items() <= {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}.items()
 
 
-def test_killed_workers_are_replaced(grid, expected, tmp_path):
+def test_killed_workers_are_replaced(expected, grid, tmp_path):
     store = Store(tmp_path / "store")
     driver = start("run", grid, "--store", store.folder, "--workers", 2, "--json")
+    # The first has not got ready yet; the others are killed at work.
+    wait_until(lambda: workers_of(driver))[0].kill()
     for count in (1, 4, 7):
         wait_until(lambda: len(store.keys()) >= count)  # noqa: B023
         workers_of(driver)[0].kill()
@@ -149,36 +164,59 @@ def test_killed_workers_are_replaced(grid, expected, tmp_path):
     assert 2 <= json.loads(out)["lost_workers"] <= 3 and "workers were lost" in err
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("chosen", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_is_clean(chosen, grid, expected, tmp_path):
+def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path):
     store = Store(tmp_path / "store")
-    driver = start("run", grid, "--store", store.folder, "--workers", 2)
+    # A terminal sends Ctrl-C to all processes of a group.
+    driver = start("run", grid, "--store", store.folder, "--workers", workers, start_new_session=True)
     wait_until(lambda: len(store.keys()) >= 2)
-    workers = workers_of(driver)
-    driver.send_signal(chosen)
+    processes = workers_of(driver)
+    os.killpg(driver.pid, chosen) if chosen == signal.SIGINT else driver.send_signal(chosen)
     code, _, err = finish(driver, 30)
-    assert code == 130 and "runs are recorded; start again" in err and "Traceback" not in err
-    assert workers and not any(worker.is_running() for worker in workers)
-    assert run("run", grid, "--store", store.folder)[0] == 0 and results(store) == expected
+    assert code == 130 and "runs are recorded; start again" in err
+    assert all("runs" in line or "interrupted" in line for line in err.splitlines()), err
+    assert len(processes) == (2 if workers == 2 else 0) and not any(one.is_running() for one in processes)
+    assert run("run", grid, "--store", store.folder, "--workers", workers)[0] == 0 and results(store) == expected
+
+
+def test_an_interrupt_before_the_workers_are_there(grid, tmp_path):
+    driver = start("run", grid, "--store", tmp_path / "store", "--workers", 2, start_new_session=True)
+    processes = wait_until(lambda: workers_of(driver))
+    os.killpg(driver.pid, signal.SIGINT)
+    code, _, err = finish(driver, 30)
+    assert code == 130 and "0 of 12 runs are recorded" in err and "Traceback" not in err
+    assert not any(one.is_running() for one in processes)
+
+
+def test_an_interrupt_is_heard_in_the_middle_of_a_long_run(tmp_path):
+    grid = grid_file(tmp_path, text=ENDLESS)
+    driver = start("run", grid, "--store", tmp_path / "store", "--workers", 1)
+    wait_until(lambda: past_its_start(psutil.Process(driver.pid), 12))
+    driver.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    code, _, err = finish(driver, 30)
+    assert code == 130 and "0 of 1 runs are recorded" in err and time.monotonic() - began < 8, err
 
 
 def test_two_drivers_on_one_store(grid, expected, tmp_path):
     store = Store(tmp_path / "store")
-    drivers = [start("run", grid, "--store", store.folder, "--workers", 1) for _ in range(2)]
+    drivers = [start("run", grid, "--store", store.folder, "--workers", workers) for workers in (1, 2)]
     for driver in drivers:
         assert finish(driver)[0] == 0
     assert results(store) == expected and not store.quarantined()
 
 
-def test_a_full_disk_ends_the_sweep_with_a_sentence_and_leaves_no_half_record(grid, tmp_path):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_full_disk_ends_the_sweep_with_a_sentence_and_leaves_no_half_record(workers, grid, tmp_path):
     """A limit on the size of files is what a full disk looks like to a writer: a write that fails halfway."""
     store = Store(tmp_path / "store")
     program = "import os, resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
     program += "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); os.execv(sys.argv[1], sys.argv[1:])"
     command = [sys.executable, "-c", program, str(LOADSTONE), "run", str(grid), "--store", str(store.folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([*command, "--workers", str(workers)], capture_output=True, text=True, timeout=100)
     assert done.returncode == 1 and "cannot be written" in done.stderr and "File too large" in done.stderr
-    assert not store.keys() and not list(store.folder.rglob("*.part"))
+    assert "Traceback" not in done.stderr and not store.keys() and not list(store.folder.rglob("*.part"))
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_any_work(grid):
@@ -211,91 +249,57 @@ def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path
     driver = start("run", grid, "--store", store.folder, "--workers", 2, "--json")
     wait_until(lambda: len(store.keys()) == 2)
     for _ in range(3):
-        (worker,) = wait_until(lambda: [one for one in workers_of(driver) if processor_seconds(one) > 4])
+        (worker,) = wait_until(lambda: [one for one in workers_of(driver) if past_its_start(one, 5)])
         worker.kill()
         wait_until(lambda: not worker.is_running())  # noqa: B023
     code, out, err = finish(driver)
     outcome = json.loads(out)
     assert code == 1 and outcome["missing"] == 1 and outcome["lost_workers"] == 3 and len(store.keys()) == 2
-    assert "d = 200, p = 4000, adam, seed 0: 3 workers died on it, the last one by signal SIGKILL" in err
+    assert "d = 200, p = 4000, adam, seed 0: 3 workers died on it" in err
 
 
-def test_of_what_a_dead_worker_had_it_was_at_two_batches_and_what_the_writers_had():
-    specs = [Spec("original", 50, 400, seed) for seed in range(160)]
-    job = {spec.key: spec for spec in specs}
-    assert _begun([], "cpu") == ([], [])
-    # It died after its last report, before it said that it was free. A GPU had the next job's first batch in hand.
-    assert _begun([{}, job], "cpu") == ([], specs) and _begun([{}, job], "gpu") == (specs[:25], specs[25:])
-    first, second = ({spec.key: spec for spec in part} for part in (specs[:100], specs[100:]))
-    assert _begun([first, second], "gpu") == (specs[:53] + specs[100:125], specs[53:100] + specs[125:])
-    assert _begun([first, second], "cpu") == (specs[:2], specs[2:])
-    assert _begun([job, {}], "gpu") == (specs[:53], specs[53:])
-    assert _begun([job], "cpu") == (specs[:2], specs[2:])
-
-
-def test_a_suspect_goes_to_a_worker_that_has_nothing_else(tmp_path):
-    specs = [Spec("original", 50, p) for p in range(400, 340, -1)]
-    sweep = local._Sweep(LocalEngine(1), Plan(specs), Store(tmp_path), Progress(len(specs), 0, specs), "programs")
-
-    def employed(worker):
-        sweep._employ(worker)
-        return [list(job.values()) for job in worker.jobs]
-
-    def new_worker():
-        return local._Worker(SimpleNamespace(stdin=io.StringIO()), "gpu")
-
-    first = new_worker()
-    assert employed(first) == [specs[:25], specs[25:50]]
-    sweep.plan.put_back(specs[:2], alone=True)
-    first.jobs.popleft()
-    assert employed(first) == [specs[25:50]]
-    second = new_worker()
-    for suspect in specs[:2]:
-        assert employed(second) == [[suspect]]
-        second.jobs.clear()
-    assert employed(second) == [specs[50:]]
-
-
-def test_the_last_jobs_are_not_taken_from_idle_workers(tmp_path):
-    specs = [Spec("original", 12, 40, seed, solver="capacity") for seed in range(2)]
-    sweep = local._Sweep(LocalEngine(2), Plan(specs, 2), Store(tmp_path), Progress(len(specs), 0, specs), "programs")
-    workers = [local._Worker(SimpleNamespace(stdin=io.StringIO()), "gpu") for _ in specs]
-    for worker in workers:
-        sweep._employ(worker)
-    assert [[list(job.values()) for job in worker.jobs] for worker in workers] == [[[specs[0]]], [[specs[1]]]]
-
-
-def test_workers_share_a_gpu_and_leave_its_host_a_core(tmp_path, monkeypatch):
-    started = []
-    monkeypatch.setattr(local.subprocess, "Popen", lambda *given, env, **others: started.append(env))
-    monkeypatch.setattr(local.os, "sched_getaffinity", lambda process: range(16))
-    monkeypatch.delenv("XLA_PYTHON_CLIENT_MEM_FRACTION", raising=False)
+def test_workers_share_a_gpu_and_leave_its_host_a_core(monkeypatch):
+    monkeypatch.setattr(this_machine.os, "sched_getaffinity", lambda process: range(16))
+    told = []
     for gpu in (False, True):
-        monkeypatch.setattr(local, "gpu_expected", lambda gpu=gpu: gpu)
-        for workers in (1, 2):
-            LocalEngine(workers).start(Store(tmp_path), "programs")
-    assert [env["OPENBLAS_NUM_THREADS"] for env in started] == ["16", "8", "1", "1"]
-    assert [env.get("XLA_PYTHON_CLIENT_MEM_FRACTION") for env in started] == [None, "0.3750"] * 2
-    monkeypatch.setenv("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.4")
-    LocalEngine(2).start(Store(tmp_path), "programs")
-    assert started[-1]["XLA_PYTHON_CLIENT_MEM_FRACTION"] == "0.4"  # what the user has set comes first
-    monkeypatch.delenv("XLA_PYTHON_CLIENT_MEM_FRACTION")
-    monkeypatch.setenv("XLA_CLIENT_MEM_FRACTION", "0.4")
-    LocalEngine(2).start(Store(tmp_path), "programs")
-    assert "XLA_PYTHON_CLIENT_MEM_FRACTION" not in started[-1]  # JAX refuses both
+        monkeypatch.setattr(this_machine, "gpu_expected", lambda gpu=gpu: gpu)
+        told += [environment(workers, "folder", {}) for workers in (1, 2)]
+    assert [one["OPENBLAS_NUM_THREADS"] for one in told] == ["16", "8", "1", "1"]
+    assert [one["NPROC"] for one in told] == ["16", "8"] * 2
+    assert [one.get("XLA_PYTHON_CLIENT_MEM_FRACTION") for one in told] == [None, "0.3750"] * 2
+    assert {one["JAX_COMPILATION_CACHE_DIR"] for one in told} == {"folder/programs"}
+    # What the user has set comes first, and JAX refuses both names of one setting.
+    mine = environment(2, "folder", {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.4", "JAX_COMPILATION_CACHE_DIR": "mine"})
+    assert mine["XLA_PYTHON_CLIENT_MEM_FRACTION"] == "0.4" and mine["JAX_COMPILATION_CACHE_DIR"] == "mine"
+    assert "XLA_PYTHON_CLIENT_MEM_FRACTION" not in environment(2, "folder", {"XLA_CLIENT_MEM_FRACTION": "0.4"})
 
 
-def processor_seconds(process):
-    """A worker that has used so many is past its start."""
+def test_workers_that_never_start_end_the_sweep(grid, tmp_path, monkeypatch, capfd):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nif '-c' in sys.argv: sys.exit('the library is missing')")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    before = dict(os.environ)
+    outcome = run_sweep(read_grid(grid), Store(tmp_path / "store"), DaskEngine(ThisMachine(2)))
+    assert not outcome.complete and "no worker starts" in outcome.stopped
+    assert dict(os.environ) == before and "the library is missing" in capfd.readouterr().err
+
+
+def test_nobody_else_on_this_machine_can_talk_to_the_workers(tmp_path):
+    """They listen on the loopback alone, and there only to whoever has the certificate of this sweep."""
+    grid = grid_file(tmp_path, text=ENDLESS)
+    driver = start("run", grid, "--store", tmp_path / "store", "--workers", 2)
     try:
-        return sum(process.cpu_times()[:2])
-    except psutil.NoSuchProcess:
-        return 0.0
-
-
-def test_workers_that_never_start_end_the_sweep(grid, tmp_path):
-    outcome = run_sweep(read_grid(grid), Store(tmp_path), Killed(2))
-    assert not outcome.complete and "no worker starts: with exit code 1 (the library is missing)" in outcome.stopped
+        workers = wait_until(lambda: [one for one in workers_of(driver) if past_its_start(one)])
+        listening = [
+            one.laddr for process in (psutil.Process(driver.pid), *workers) for one in process.net_connections("inet")
+            if one.status == psutil.CONN_LISTEN
+        ]  # fmt: skip
+        assert listening and {address.ip for address in listening} == {"127.0.0.1"}
+        for address in listening:
+            with pytest.raises((OSError, TimeoutError)):
+                Client(f"tcp://127.0.0.1:{address.port}", timeout=2, set_as_default=False)
+    finally:
+        driver.send_signal(signal.SIGINT)
+        assert finish(driver, 30)[0] == 130
 
 
 def test_a_record_of_a_later_version_stops_the_sweep(finished, grid, tmp_path):
@@ -308,15 +312,21 @@ def test_a_record_of_a_later_version_stops_the_sweep(finished, grid, tmp_path):
 
 
 def test_the_driver_takes_less_than_ten_milliseconds_a_run(tmp_path):
-    """Processor time of the driver, and of the durable write; the workers' own time is not the engine's."""
+    """Processor time of the driver, its scheduler included, and of the durable write; the workers' own time is not the
+    engine's."""
     text = '[[grid]]\nproblem = "original"\nd = 6\np = 8\nseeds = 300\nsteps = 5\nwarmup = 1\n'
     specs = read_grid(grid_file(tmp_path, text=text))
     store = Store(tmp_path / "store")
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    outcome = run_sweep(specs, store, LocalEngine(1))
+    before = []
+
+    def watch(progress):
+        if progress.current and not before:  # from when the workers are there
+            before.append(resource.getrusage(resource.RUSAGE_SELF))
+
+    outcome = run_sweep(specs, store, DaskEngine(ThisMachine(1)), watch)
     after = resource.getrusage(resource.RUSAGE_SELF)
     assert outcome.complete
-    driver = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / 300
+    driver = (after.ru_utime + after.ru_stime - before[0].ru_utime - before[0].ru_stime) / 300
     record = store.get(specs[0].key)
     began = time.process_time()
     for _ in range(50):
@@ -326,17 +336,51 @@ def test_the_driver_takes_less_than_ten_milliseconds_a_run(tmp_path):
     print(f"driver {1e3 * driver:.2f} ms and write {1e3 * write:.2f} ms of processor time a run")
 
 
+def without_dask(*arguments, **options):
+    """A command where Dask is not installed."""
+    program = "import sys; sys.modules['distributed'] = None\n"
+    program += "import importlib.util; found = importlib.util.find_spec\n"
+    program += "importlib.util.find_spec = lambda name, *more: None if name == 'distributed' else found(name, *more)\n"
+    program += "from loadstone.cli.app import main; main()"
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, **options)
+
+
+def test_without_dask_there_is_one_worker_and_a_sentence_for_more(tmp_path):
+    grid = grid_file(tmp_path, seeds=1)
+    done = without_dask("run", grid, "--store", "s", "--workers", 2, cwd=tmp_path)
+    assert done.returncode == 2 and "pip install 'loadstone[cluster]'" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "s").exists()
+    assert without_dask("run", grid, "--store", "s", cwd=tmp_path).returncode == 0
+    assert len(Store(tmp_path / "s").keys()) == 2
+
+
+def test_one_worker_does_not_import_dask(tmp_path):
+    program = "import sys\ntry:\n    from loadstone.cli.app import main; main()\n"
+    program += "except SystemExit as end:\n    sys.exit(end.code or ('distributed' in sys.modules) * 7)"
+    grid = grid_file(tmp_path, seeds=1)
+    for workers, code in ((1, 0), (2, 7)):
+        command = [sys.executable, "-c", program, "run", grid, "--store", tmp_path / str(workers), "--workers", workers]
+        assert subprocess.run(list(map(str, command)), capture_output=True, timeout=200).returncode == code
+
+
 BAD = {
     "unknown engine": (["run", "accuracy", "--store", "s", "--engine", "slurm"], "engine is 'slurm'"),
     "no workers": (["run", "accuracy", "--store", "s", "--workers", 0], "workers is 0"),
     "unknown name": (["run", "acuracy", "--store", "s"], "did you mean 'accuracy'?"),
     "no file": (["run", "none.toml", "--store", "s"], "none.toml is not a file"),
-    "dask options": (["run", "accuracy", "--store", "s", "--address", "tcp://127.0.0.1:1"], "add --engine dask"),
-    "dask workers": (["run", "accuracy", "--store", "s", "--engine", "dask", "--workers", 2], "leave --workers out"),
+    "no scheduler": (["run", "accuracy", "--store", "s", "--resource", "GPU"], "need --scheduler-file or --address"),
+    "engine and scheduler": (
+        ["run", "accuracy", "--store", "s", "--engine", "process", "--address", "tcp://127.0.0.1:1"], "no scheduler"
+    ),
+    "engine and workers": (["run", "accuracy", "--store", "s", "--engine", "process", "--workers", 2], "one worker"),
+    "their workers": (
+        ["run", "accuracy", "--store", "s", "--address", "tcp://127.0.0.1:1", "--workers", 2], "leave --workers out"
+    ),
     "no store": (["status", "--store", "s"], "store is 's', but must be the folder of a store"),
     "empty store": (["run", "accuracy", "--store", ""], "store is ''"),
     "unknown scale": (["run", "accuracy", "--store", "s", "--scale", "big"], "scale is 'big'"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD)
