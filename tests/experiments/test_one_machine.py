@@ -79,7 +79,7 @@ def test_both_engines_give_the_records_of_a_serial_run_to_the_last_bit(workers, 
 
 def test_starting_again_does_nothing_more(finished, grid):
     before = {path: path.stat().st_mtime_ns for path in finished[0].records.rglob("*.record")}
-    code, out, _ = run("run", grid, "--store", finished[0].folder, "--json")
+    code, out, _ = run("run", grid, "--store", finished[0].folder, "--workers", 1, "--json")
     assert code == 0 and json.loads(out)["done"] == 0 and json.loads(out)["before"] == 12
     assert before == {path: path.stat().st_mtime_ns for path in finished[0].records.rglob("*.record")}
 
@@ -88,7 +88,7 @@ def test_a_damaged_record_is_set_aside_reported_and_run_again(finished, grid, ex
     store = copy_of(finished[0], tmp_path / "store")
     path = next(store.records.rglob("*.record"))
     path.write_bytes(path.read_bytes()[:-7])
-    code, out, err = run("run", grid, "--store", store.folder, "--json")
+    code, out, err = run("run", grid, "--store", store.folder, "--workers", 1, "--json")
     assert code == 0 and json.loads(out)["done"] == json.loads(out)["quarantined"] == 1
     assert "1 damaged records were set aside" in err and results(store) == expected
     code, out, _ = run("status", grid, "--store", store.folder, "--json")
@@ -99,19 +99,17 @@ def test_a_record_that_describes_another_run_is_not_believed(finished, grid, exp
     store = copy_of(finished[0], tmp_path / "store")
     record = store.get(next(iter(expected)))
     store.put(replace(record, spec=record.spec | {"d": 999}))
-    code, out, _ = run("run", grid, "--store", store.folder, "--json")
+    code, out, _ = run("run", grid, "--store", store.folder, "--workers", 1, "--json")
     assert code == 0 and json.loads(out)["done"] == json.loads(out)["quarantined"] == 1 and results(store) == expected
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_files_in_the_current_folder_do_not_pass_for_modules(workers, finished, grid, tmp_path):
+@pytest.mark.parametrize("engine", ["process", "dask"])
+def test_files_in_the_current_folder_do_not_pass_for_modules(engine, finished, grid, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     next(store.records.rglob("*.record")).unlink()
     for name in ("optax", "socket", "selectors"):
         (tmp_path / f"{name}.py").write_text("open('executed', 'w')")
-    # A single run is missing: Dask starts one worker for it.
-    options = ("--workers", workers, "--engine", "process" if workers == 1 else "dask")
-    assert run("run", grid, "--store", store.folder, *options, cwd=tmp_path)[0] == 0
+    assert run("run", grid, "--store", store.folder, "--workers", 1, "--engine", engine, cwd=tmp_path)[0] == 0
     assert not (tmp_path / "executed").exists()
 
 
@@ -145,7 +143,7 @@ def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, 
     # Its workers notice within moments and end, in the middle of a run if need be.
     assert len(processes) == (2 if workers == 2 else 0) and not psutil.wait_procs(processes, timeout=20)[1]
     kept = {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}
-    code, out, _ = run("run", grid, "--store", store.folder, "--workers", workers, "--json")
+    code, out, _ = run("run", grid, "--store", store.folder, "--workers", 1, "--json")
     assert code == 0 and json.loads(out)["before"] == len(kept) and json.loads(out)["done"] == 12 - len(kept)
     assert results(store) == expected and not store.quarantined()
     assert kept.items() <= {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}.items()
@@ -164,8 +162,7 @@ def test_killed_workers_are_replaced(expected, grid, tmp_path):
     assert 2 <= json.loads(out)["lost_workers"] <= 3 and "workers were lost" in err
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("chosen", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("chosen, workers", [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 2)])
 def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path):
     store = Store(tmp_path / "store")
     # A terminal sends Ctrl-C to all processes of a group.
@@ -177,7 +174,7 @@ def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path):
     assert code == 130 and "runs are recorded; start again" in err
     assert all("runs" in line or "interrupted" in line for line in err.splitlines()), err
     assert len(processes) == (2 if workers == 2 else 0) and not any(one.is_running() for one in processes)
-    assert run("run", grid, "--store", store.folder, "--workers", workers)[0] == 0 and results(store) == expected
+    assert run("run", grid, "--store", store.folder, "--workers", 1)[0] == 0 and results(store) == expected
 
 
 def test_an_interrupt_before_the_workers_are_there(grid, tmp_path):
@@ -225,7 +222,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(grid):
 
 
 def test_failed_runs_are_reported_and_not_kept(grid, tmp_path):
-    code, out, err = run("run", grid, "--store", tmp_path / "store", "--budget", "1kB", "--json")
+    code, out, err = run("run", grid, "--store", tmp_path / "store", "--workers", 1, "--budget", "1kB", "--json")
     outcome = json.loads(out)
     assert code == 1 and outcome["missing"] == 12 and len(outcome["failed"]) == 12 and not outcome["complete"]
     assert "raise the budget" in err and "2 more" in err and not Store(tmp_path / "store").keys()
@@ -235,7 +232,7 @@ def test_diverged_runs_are_kept_as_diverged(tmp_path):
     text = GRID.replace("{seeds}", "1") + "learning_rate = 1e38\nwarmup = 0\n"
     text = text.replace('["original", "decoupled"]', '"original"')
     grid = grid_file(tmp_path, text=text.replace("{", "{{").replace("}", "}}"))
-    code, out, err = run("run", grid, "--store", tmp_path / "store", "--json")
+    code, out, err = run("run", grid, "--store", tmp_path / "store", "--workers", 1, "--json")
     assert code == 0 and json.loads(out)["diverged"] == 1 and "diverged" in err
     assert json.loads(run("status", grid, "--store", tmp_path / "store", "--json")[1])["diverged"] == 1
 

@@ -25,6 +25,7 @@ from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError, recorded
 
 try:
+    import cryptography  # noqa: F401  with which Dask makes certificates
     from distributed import Client, Future, KilledWorker
 
     from loadstone.experiments.engines.elsewhere import Elsewhere

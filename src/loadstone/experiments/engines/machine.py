@@ -17,5 +17,5 @@ def gpu_expected() -> bool:
 
 
 def has_dask() -> bool:
-    """Whether several workers can be had."""
-    return importlib.util.find_spec("distributed") is not None
+    """Whether several workers can be had: Dask, and what makes the certificates that they show each other."""
+    return all(importlib.util.find_spec(name) for name in ("distributed", "cryptography"))
