@@ -1,4 +1,4 @@
-"""What the engine of several workers costs: a sweep of many tiny runs with two workers beside the bare loop over the same runs.
+"""What the engine costs: a sweep of many tiny runs with two workers beside the bare loop over the same runs.
 
     python benchmarks/sweep.py [--runs 1000] [--out FILE]
 

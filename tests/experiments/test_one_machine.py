@@ -1,6 +1,7 @@
 """Sweeps on one machine, in this process or through Dask: complete, repeatable, and whole after every kind of end. Real
 processes, real signals."""
 
+import asyncio
 import json
 import os
 import resource
@@ -12,7 +13,8 @@ from dataclasses import replace
 
 import psutil
 import pytest
-from distributed import Client
+from distributed.core import connect
+from distributed.security import Security
 
 from loadstone.experiments.engines import this_machine
 from loadstone.experiments.engines.dask import DaskEngine, ThisMachine
@@ -272,7 +274,10 @@ def test_workers_share_a_gpu_and_leave_its_host_a_core(monkeypatch):
 
 
 def test_workers_that_never_start_end_the_sweep(grid, tmp_path, monkeypatch, capfd):
-    (tmp_path / "sitecustomize.py").write_text("import sys\nif '-c' in sys.argv: sys.exit('the library is missing')")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\nif 'spawn_main' in ' '.join(sys.orig_argv):\n"
+        "    print('the library is missing', file=sys.stderr, flush=True)\n    os._exit(1)\n"
+    )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
     before = dict(os.environ)
     outcome = run_sweep(read_grid(grid), Store(tmp_path / "store"), DaskEngine(ThisMachine(2)))
@@ -280,23 +285,23 @@ def test_workers_that_never_start_end_the_sweep(grid, tmp_path, monkeypatch, cap
     assert dict(os.environ) == before and "the library is missing" in capfd.readouterr().err
 
 
-def test_nobody_else_on_this_machine_can_talk_to_the_workers(tmp_path):
+def test_nobody_else_on_this_machine_can_talk_to_the_workers():
     """They listen on the loopback alone, and there only to whoever has the certificate of this sweep."""
-    grid = grid_file(tmp_path, text=ENDLESS)
-    driver = start("run", grid, "--store", tmp_path / "store", "--workers", 2)
+    machine = ThisMachine(1)
+    client = machine.connect(1)
     try:
-        workers = wait_until(lambda: [one for one in workers_of(driver) if past_its_start(one)])
-        listening = [
-            one.laddr for process in (psutil.Process(driver.pid), *workers) for one in process.net_connections("inet")
-            if one.status == psutil.CONN_LISTEN
-        ]  # fmt: skip
-        assert listening and {address.ip for address in listening} == {"127.0.0.1"}
-        for address in listening:
+        client.wait_for_workers(1, timeout=60)
+        (worker,) = workers_of(psutil.Process())
+        sockets = [*psutil.Process().net_connections("inet"), *worker.net_connections("inet")]
+        listening = {one.laddr.ip for one in sockets if one.status == psutil.CONN_LISTEN}
+        assert listening == {"127.0.0.1"} and client.scheduler.address.startswith("tls://127.0.0.1:")
+        for security in (Security(), Security.temporary()):
+            address = client.scheduler.address.replace("tls", "tls" if security.require_encryption else "tcp")
             with pytest.raises((OSError, TimeoutError)):
-                Client(f"tcp://127.0.0.1:{address.port}", timeout=2, set_as_default=False)
+                asyncio.run(connect(address, timeout=2, **security.get_connection_args("client")))
     finally:
-        driver.send_signal(signal.SIGINT)
-        assert finish(driver, 30)[0] == 130
+        machine.close(client)
+    assert not worker.is_running()
 
 
 def test_a_record_of_a_later_version_stops_the_sweep(finished, grid, tmp_path):

@@ -1,8 +1,8 @@
 """The Dask engine: the workers of a scheduler, on this machine or elsewhere. They must see the store's folder.
 
-Each worker is handed its jobs by name, so that it is known what a worker was at when it died. Dask is not believed: a
-run is done when its record is in the store. What Dask leaves silent (no worker, none with the resource, a dead
-scheduler) ends the sweep with a sentence.
+A worker has one job at a time, and it is we who say which worker gets it: so it is known what a worker was at when it
+died. Dask is not believed: a run is done when its record is in the store. What Dask leaves silent (no worker, none with
+the resource, a dead scheduler) ends the sweep with a sentence.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 
 from loadstone.experiments.engines.job import run_job, sentence
-from loadstone.experiments.plan import cost, jobs
-from loadstone.experiments.record import Record
+from loadstone.experiments.plan import jobs
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError, recorded
@@ -31,17 +30,14 @@ try:
     from loadstone.experiments.engines.elsewhere import Elsewhere
     from loadstone.experiments.engines.this_machine import ThisMachine
 except ImportError as error:
-    raise ValueError(f"several workers need Dask, pip install 'loadstone[cluster]' ({error}).") from error
+    raise ValueError(f"several workers need Dask: pip install 'loadstone[cluster]' ({error}).") from error
 
 #: A run whose worker died this often, with no other run beside it, counts as failed.
 _ATTEMPTS = 3
-_DIED = f"{_ATTEMPTS} workers died on it"
-#: A worker that is at a job shorter than this has the next one already, and never waits for us.
-_SHORT_SECONDS = 5.0
-_LOOK_SECONDS, _ASK_SECONDS, _RESULT_SECONDS = 0.2, 0.5, 10.0
-#: A scheduler that does not answer for so long is gone.
-_GONE_SECONDS = 10.0
-_NETWORK_LOOKS = 10
+#: How long to wait for a job to end before looking after the workers, and for an answer of the scheduler.
+_LOOK_SECONDS, _ANSWER_SECONDS = 0.5, 2.0
+#: A scheduler that does not answer for so long is gone. So long a record may take to be seen through a network.
+_GONE_SECONDS = _NETWORK_SECONDS = 10.0
 
 
 @dataclass
@@ -55,7 +51,7 @@ class DaskEngine:
     budget: int | None = None
 
     def __call__(self, specs: Sequence[Spec], store: Store, progress: Progress) -> None:
-        # What it has to say we say ourselves, in a sentence.
+        # What there is to say we say ourselves, in a sentence.
         for name in ("distributed", "distributed.client", "distributed.gc", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         client = self.scheduler.connect(len(specs))
@@ -65,181 +61,113 @@ class DaskEngine:
             self.scheduler.close(client)
 
 
-@dataclass(frozen=True)
-class _Job:
-    specs: list[Spec]
-    future: Future
-
-
 class _Sweep:
     def __init__(self, engine: DaskEngine, client: Client, store: Store, progress: Progress) -> None:
         self.engine, self.client, self.store, self.progress = engine, client, store, progress
         self.jobs: deque[list[Spec]] = deque()
-        #: Runs that may have brought a worker down. Each goes to a worker that has nothing else.
-        self.suspects: deque[Spec] = deque()
         self.deaths: Counter[str] = Counter()
-        #: What each worker has, by its address; what it is at comes first.
-        self.given: dict[str, deque[_Job]] = {}
-        self.workers: list[str] = []
-        self.last_usable = time.monotonic()
+        #: The job of each worker, by its address.
+        self.given: dict[str, tuple[list[Spec], Future]] = {}
+        #: Who is there, and who of them has the resource.
+        self.known: set[str] = set()
+        self.usable: list[str] = []
+        self.answered = self.last_usable = time.monotonic()
         self.something_ended = threading.Event()
-        self.watcher = _Watcher(client)
 
     def run(self, specs: Sequence[Spec]) -> None:
-        self.watcher.start()
         self._wait_for_workers()
-        self.jobs.extend(jobs(specs, len(self.workers)))
-        while self.jobs or self.suspects or self.given:
-            for address in self.workers:
-                while specs := self._next(address):
-                    self._give(address, specs)
+        self.jobs.extend(jobs(specs, len(self.usable)))
+        while self.jobs or self.given:
+            for address in self.usable:
+                if self.jobs and address not in self.given:
+                    self._give(address, self.jobs.popleft())
             self.something_ended.wait(_LOOK_SECONDS)
             self.something_ended.clear()
-            # After a scheduler is lost all futures seem done: they are looked at only while it answers.
+            # After a scheduler is lost all jobs seem done: they are looked at only while it answers.
             self._wait_for_workers()
-            for address in list(self.given):
-                self._collect(address)
-
-    def _next(self, address: str) -> list[Spec] | None:
-        """What to give to a worker now, if anything."""
-        has = self.given.get(address, ())
-        if self.suspects:
-            return None if has else [self.suspects.popleft()]
-        enough = not has or len(self.jobs) >= len(self.workers)
-        return self.jobs.popleft() if self.jobs and enough and self._may_have_another(has) else None
-
-    def _may_have_another(self, has: Sequence[_Job]) -> bool:
-        suspected = any(self.deaths[spec.key] for job in has for spec in job.specs)
-        return not has or (len(has) < 2 and not suspected and _seconds(has[0].specs) < _SHORT_SECONDS)
+            for address, (specs, future) in list(self.given.items()):
+                if future.done() or address not in self.known:
+                    del self.given[address], self.progress.current[address]
+                    self._settle(specs, future)
 
     def _give(self, address: str, specs: list[Spec]) -> None:
-        identities = json.dumps([spec.identity() for spec in specs])
         needs = {self.engine.resource: 1} if self.engine.resource else None
+        identities, folder = json.dumps([spec.identity() for spec in specs]), str(self.store.folder.absolute())
         future = self.client.submit(
-            run_job, identities, str(self.store.folder.absolute()), self.engine.budget,
-            workers=[address], resources=needs, pure=False,
-        )  # fmt: skip
+            run_job, identities, folder, self.engine.budget, workers=[address], resources=needs, pure=False
+        )
         future.add_done_callback(lambda _: self.something_ended.set())
-        self.given.setdefault(address, deque()).append(_Job(specs, future))
-        self.progress.at(address, self.given[address][0].specs)
+        self.given[address] = specs, future
+        self.progress.at(address, specs)
 
-    def _collect(self, address: str) -> None:
-        """Settle the jobs that a worker has done; if it is gone, have the others done by somebody else."""
-        given = self.given[address]
-        while given and given[0].future.done():
-            self._settle(given.popleft())
-        if given and address not in self.watcher.workers:
-            at, *later = self.given.pop(address)
-            self._again(at, _DIED)
-            self.jobs.extendleft(job.specs for job in reversed(later))
-            for job in (at, *later):
-                job.future.release()
-        elif not given:
-            del self.given[address]
-        if address in self.given:
-            self.progress.at(address, given[0].specs)
+    def _settle(self, specs: list[Spec], future: Future) -> None:
+        """See what came of a job that ended, or whose worker did."""
+        reports = {}
+        with contextlib.suppress(OSError, TimeoutError, CancelledError):  # its worker may have died with the answer
+            if future.status == "finished":
+                reports = {key: report for key, *report in future.result(timeout=_GONE_SECONDS)}
+        error = future.exception() if future.status == "error" else None
+        if reports:
+            for spec in specs:
+                self._hear(spec, *reports[spec.key])
+        elif future.cancelled():  # by a scheduler that was started anew
+            self.jobs.appendleft(specs)
+        elif isinstance(error, OSError):
+            raise SweepError(f"the store {self.store.folder} cannot be written by a worker: {sentence(error)}.")
         else:
-            self.progress.current.pop(address, None)
+            died = error is None or isinstance(error, KilledWorker)
+            self._again(specs, f"{_ATTEMPTS} workers died on it" if died else sentence(error))
+        future.release()
 
-    def _settle(self, job: _Job) -> None:
-        """A job that ended: see what came of it."""
-        if job.future.status == "error":
-            error = job.future.exception()
-            if isinstance(error, OSError):
-                raise SweepError(f"the store {self.store.folder} cannot be written by a worker: {sentence(error)}.")
-            return self._again(job, _DIED if isinstance(error, KilledWorker) else sentence(error))
-        reports = _reports(job.future)
-        if not reports:  # the scheduler forgot it, or its worker died with the answer
-            self.jobs.appendleft(self._missing(job.specs))
-        for spec in job.specs if reports else ():
-            status, why = reports[spec.key]
-            if status is not None and self._found(spec) is None:
+    def _hear(self, spec: Spec, status: str | None, why: str) -> None:
+        end = time.monotonic() + _NETWORK_SECONDS
+        while status is not None and recorded(spec, self.store) is None:
+            # Network file systems remember for a while that a file was not there; listing its folder helps.
+            if time.monotonic() > end:
                 raise SweepError(
                     f"a worker says that it recorded {spec}, but its record is not in {self.store.folder.absolute()}: "
                     "the workers must see the same folder."
                 )
-            self.progress.tell(spec, status, why)
+            time.sleep(1)
+            self.store.missing([spec.key])
+        self.progress.tell(spec, status, why)
 
-    def _again(self, job: _Job, why: str) -> None:
-        """What a job left undone is to be done, each run with nothing beside it. One that was alone may be to blame."""
-        for spec in self._missing(job.specs):
-            self.deaths[spec.key] += len(job.specs) == 1
-            if self.deaths[spec.key] < _ATTEMPTS:
-                self.suspects.append(spec)
-            else:
-                self.progress.fail(spec, why)
-
-    def _missing(self, specs: Sequence[Spec]) -> list[Spec]:
-        """Those that have no record; of the others it is told that they are done."""
-        missing = []
+    def _again(self, specs: list[Spec], why: str) -> None:
+        """What a job left undone is to be done, each run by itself. One that was by itself already may be to blame."""
         for spec in specs:
             if record := recorded(spec, self.store):
                 self.progress.finished(spec, str(record.result.get("status")))
+                continue
+            self.deaths[spec.key] += len(specs) == 1
+            if self.deaths[spec.key] < _ATTEMPTS:
+                self.jobs.appendleft([spec])
             else:
-                missing.append(spec)
-        return missing
-
-    def _found(self, spec: Spec) -> Record | None:
-        """Network file systems remember for a while that a file was not there; listing its folder helps."""
-        for _ in range(_NETWORK_LOOKS):
-            if found := recorded(spec, self.store):
-                return found
-            time.sleep(1)
-            self.store.missing([spec.key])
-        return recorded(spec, self.store)
+                self.progress.fail(spec, why)
 
     def _wait_for_workers(self) -> None:
         """Return when there is a usable worker; give up when there was none for long, or the scheduler is gone."""
-        while not self._usable():
+        while not self._look():
             now = time.monotonic()
-            if now - self.watcher.answered > _GONE_SECONDS:
+            if now - self.answered > _GONE_SECONDS:
                 raise SweepError(f"the scheduler at {self.client.scheduler.address} is gone.")
             if now - self.last_usable > self.engine.patience:
                 what = f"no worker with the resource {self.engine.resource}" if self.engine.resource else "no worker"
                 raise SweepError(f"{what} was there for {self.engine.patience:.0f} seconds: start one, then run again.")
             time.sleep(_LOOK_SECONDS)
 
-    def _usable(self) -> bool:
-        there, resource = self.watcher.workers, self.engine.resource
-        if self.client.status != "running" or time.monotonic() - self.watcher.answered > _GONE_SECONDS:
+    def _look(self) -> bool:
+        """Ask the scheduler who is there. It may hang, so it is not waited for."""
+        try:
+            answer = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
+        except (OSError, TimeoutError):
             return False
+        there, resource = answer["workers"], self.engine.resource
         self.engine.scheduler.look_after(bool(there))
-        self.progress.lost_workers = self.watcher.lost
-        self.workers = [
-            address for address, one in there.items()
-            if resource is None or one.get("resources", {}).get(resource, 0) >= 1
-        ]  # fmt: skip
-        self.progress.workers = max(1, len(self.workers))
+        self.progress.lost_workers += len(self.known - there.keys())
+        self.known, self.answered = set(there), time.monotonic()
+        self.usable = [one for one in there if resource is None or there[one]["resources"].get(resource, 0) >= 1]
+        self.progress.workers = max(1, len(self.usable))
         self.progress.watch(self.progress)
-        if self.workers:
-            self.last_usable = time.monotonic()
-        return bool(self.workers)
-
-
-class _Watcher(threading.Thread):
-    """Asks the scheduler again and again who is there: one that hangs must not make the driver hang."""
-
-    def __init__(self, client: Client) -> None:
-        super().__init__(daemon=True)
-        self.client, self.workers, self.lost = client, {}, 0
-        self.answered = time.monotonic()
-
-    def run(self) -> None:
-        while self.client.status in ("running", "connecting"):
-            with contextlib.suppress(OSError, TimeoutError, RuntimeError):  # gone for now, or for good: time will tell
-                there = self.client.scheduler_info(n_workers=-1).get("workers", {})
-                self.lost += len(self.workers.keys() - there.keys())
-                self.workers, self.answered = there, time.monotonic()
-            time.sleep(_ASK_SECONDS)
-
-
-def _seconds(specs: Sequence[Spec]) -> float:
-    return sum(cost(spec, "cpu") for spec in specs)
-
-
-def _reports(future: Future) -> dict[str, tuple[str | None, str]]:
-    """What the job said, if that can still be had."""
-    with contextlib.suppress(OSError, TimeoutError, CancelledError):
-        if future.status == "finished":
-            return {key: (status, why) for key, status, why in future.result(timeout=_RESULT_SECONDS)}
-    return {}
+        if self.usable:
+            self.last_usable = self.answered
+        return bool(self.usable)

@@ -49,6 +49,8 @@ class ThisMachine:
                 self._cluster = LocalCluster(
                     n_workers=0, threads_per_worker=1, memory_limit=0, security=True, dashboard_address=None,
                     local_directory=folder, preload="loadstone.experiments.engines.job",
+                    # Any free port: another sweep may have the one that Dask would take.
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 )  # fmt: skip
             started.callback(self._cluster.close, timeout=5)
             started.callback(self._kill)
