@@ -22,7 +22,7 @@ bench: $(VENV)/bench
 # of both problems beside the prediction (about an hour on two cores).
 soak: $(VENV)/test
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -k killed \
-	  tests/experiments/test_store.py tests/experiments/test_local_engine.py tests/experiments/test_dask.py
+	  tests/experiments/test_store.py tests/experiments/test_one_machine.py tests/experiments/test_dask.py
 	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/threshold_shift.py \
 	  --sizes 8:400 12:400 20:300 30:150
 
@@ -30,10 +30,10 @@ soak: $(VENV)/test
 mutate: $(VENV)/test
 	$(RUN)/python benchmarks/mutate.py
 
-# The package is installed in place, so a change of its sources needs no new installation.
+# The package is installed in place, so a change of its sources needs no new installation. With Dask, for all cores.
 $(VENV)/package: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster]'
 	touch $@
 
 $(VENV)/test: $(VENV)/package

@@ -1,4 +1,4 @@
-"""What the local engine costs: a sweep of many tiny runs with two workers beside the bare loop over the same runs.
+"""What the engine costs: a sweep of many tiny runs with two workers beside the bare loop over the same runs.
 
     python benchmarks/sweep.py [--runs 1000] [--out FILE]
 
@@ -19,7 +19,7 @@ import time
 
 os.environ |= {"NPROC": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-from loadstone.experiments.engines.local import LocalEngine  # noqa: E402
+from loadstone.experiments.engines.dask import DaskEngine, ThisMachine  # noqa: E402
 from loadstone.experiments.result import perform  # noqa: E402
 from loadstone.experiments.spec import Spec  # noqa: E402
 from loadstone.experiments.store import Store  # noqa: E402
@@ -64,7 +64,7 @@ def sweep(d: int, runs: int) -> tuple[float, float]:
 
     with tempfile.TemporaryDirectory(dir=".") as folder:
         began = time.perf_counter()
-        outcome = run_sweep(specs_of(d, runs), Store(folder), LocalEngine(WORKERS), watch)
+        outcome = run_sweep(specs_of(d, runs), Store(folder), DaskEngine(ThisMachine(WORKERS)), watch)
         ended = time.perf_counter()
     assert outcome.complete
     return ended - began, (marks[runs * 9 // 10] - marks[runs // 10]) / 0.8

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import psutil
 
-from loadstone.experiments.engines.local import LocalEngine
 from loadstone.experiments.grid import read_grid
 from loadstone.experiments.result import perform
 
@@ -59,10 +58,21 @@ def run(*arguments, timeout=200, **options):
 
 
 def workers_of(process):
-    """The worker processes of a local sweep."""
+    """The worker processes that a driver, or a nanny of Dask, has started. (Each has a helper of Python's beside.)"""
+    found = []
     with contextlib.suppress(psutil.NoSuchProcess):
-        return psutil.Process(process.pid).children()
-    return []
+        for child in psutil.Process(process.pid).children():
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                if "spawn_main" in " ".join(child.cmdline()):
+                    found.append(child)
+    return found
+
+
+def past_its_start(process, seconds=4):
+    """Whether a worker has used so many seconds of a processor: to start takes less."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return sum(process.cpu_times()[:2]) > seconds
+    return False
 
 
 def wait_until(condition, seconds=60, step=0.02):
@@ -90,15 +100,8 @@ class Cluster:
         return self._start("worker", "--scheduler-file", self.file, "--nthreads", "1", *options)
 
     def worker_processes(self):
-        """What does the work: the children of nannies. (Each nanny has a helper of Python's beside.)"""
-        found = []
-        for process in self.processes[1:]:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                for child in psutil.Process(process.pid).children():
-                    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                        if "spawn_main" in " ".join(child.cmdline()):
-                            found.append(child)
-        return found
+        """What does the work: the children of nannies."""
+        return [worker for process in self.processes[1:] for worker in workers_of(process)]
 
     def _start(self, what, *options):
         command = [str(BIN / "dask"), what, "--host", "127.0.0.1", "--no-dashboard", *map(str, options), *self.options]
@@ -120,12 +123,3 @@ class Cluster:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     one.kill()
         self.log.close()
-
-
-class Killed(LocalEngine):
-    """A local engine whose workers end at once: what an installation that does not start looks like."""
-
-    def start(self, store, programs):
-        pipe = subprocess.PIPE
-        command = [sys.executable, "-c", "import sys; sys.exit('the library is missing')"]
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)

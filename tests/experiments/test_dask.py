@@ -1,4 +1,4 @@
-"""Sweeps on a cluster: a real scheduler and real workers on the loopback, killed for real."""
+"""Sweeps through Dask, on this machine or with a scheduler elsewhere: real processes, killed for real."""
 
 import datetime
 import ipaddress
@@ -7,8 +7,6 @@ import os
 import random
 import resource
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -17,8 +15,25 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from loadstone.experiments.engines.dask import DaskEngine, ThisMachine, _Sweep
+from loadstone.experiments.result import perform
+from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from tests.experiments.faults import GRID, Cluster, finish, grid_file, results, run, serial, start, wait_until
+from loadstone.experiments.sweep import Progress
+from loadstone.solvers.gradient import Protocol
+from tests.experiments.faults import (
+    GRID,
+    Cluster,
+    finish,
+    grid_file,
+    past_its_start,
+    results,
+    run,
+    serial,
+    start,
+    wait_until,
+    workers_of,
+)
 
 KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "5"))
 
@@ -26,7 +41,12 @@ KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "5"))
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
     # Enough work for all the kills: about a second of it for each.
-    return grid_file(tmp_path_factory.mktemp("grid"), 4 * KILLS, GRID.replace("steps = 200", "steps = 1500"))
+    return grid_file(tmp_path_factory.mktemp("grid"), 4 * KILLS, GRID.replace("steps = 200", "steps = 4000"))
+
+
+@pytest.fixture(scope="module")
+def expected(grid):
+    return serial(grid)
 
 
 @pytest.fixture(scope="module")
@@ -39,29 +59,79 @@ def cluster(tmp_path_factory):
 
 
 def dask(grid, store, cluster, *options):
-    return "run", grid, "--store", store.folder, "--engine", "dask", "--scheduler-file", cluster.file, *options
+    return "run", grid, "--store", store.folder, "--scheduler-file", cluster.file, *options
 
 
-def test_killed_workers_lose_nothing_and_change_no_bit(grid, cluster, tmp_path):
+@pytest.mark.parametrize("where", ["elsewhere", "on this machine"])
+def test_killed_workers_lose_nothing_and_change_no_bit(where, grid, expected, request, tmp_path):
     store = Store(tmp_path / "store")
-    driver = start(*dask(grid, store, cluster, "--json"))
-    wait_until(lambda: store.keys() or driver.poll() is not None)
+    if where == "elsewhere":
+        cluster = request.getfixturevalue("cluster")
+        arguments, workers = dask(grid, store, cluster), cluster.worker_processes
+    else:
+        arguments, workers = ("run", grid, "--store", store.folder, "--workers", 2), lambda: workers_of(driver)
+    driver = start(*arguments, "--json")
+    wait_until(lambda: store.keys() or driver.poll() is not None, 120)
     chance, kills, interrupted = random.Random(1), 0, 0
     while kills < KILLS and driver.poll() is None:
-        # At a random moment, but only when the sweep has gone on since the last one: nothing is tested otherwise.
+        # At a random moment, but only when the sweep has gone on since the last one: nothing is tested otherwise. And
+        # only workers that had time for a run: one that kills three workers is left out, and these kills are ours.
         there = len(store.keys())
         wait_until(lambda: len(store.keys()) > there or driver.poll() is not None, 120)  # noqa: B023
         time.sleep(0.3 * chance.random())
-        if workers := cluster.worker_processes():
-            chance.choice(workers).kill()
+        if found := [one for one in workers() if past_its_start(one)]:
+            chance.choice(found).kill()
             kills += 1
             interrupted += driver.poll() is None
     code, out, err = finish(driver, 400)
     outcome = json.loads(out)
-    assert code == 0 and outcome["complete"] and not outcome["failed"], err
-    assert interrupted == KILLS and outcome["lost_workers"] >= 1
-    assert results(store) == serial(grid) and not store.quarantined()
-    print(f"{kills} workers killed during a sweep of {outcome['total']} runs: complete, every record the serial one")
+    assert all("3 workers died on it" in why for why in outcome["failed"]), err
+    assert code == (1 if outcome["failed"] else 0) and len(outcome["failed"]) <= KILLS // 25, err
+    assert interrupted == KILLS and 1 <= outcome["lost_workers"] <= KILLS
+    if outcome["failed"]:
+        assert run("run", grid, "--store", store.folder, "--workers", 2)[0] == 0
+    assert results(store) == expected and not store.quarantined()
+    print(f"{kills} workers killed {where}, {outcome['total']} runs: complete, every record the serial one")
+
+
+def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path):
+    """One run is far too long: whichever worker is at it is killed, three times. The scheduler has Dask's defaults."""
+    text = '[[grid]]\nproblem = "original"\nd = 12\np = 30\nseeds = 2\nsteps = 50\n'
+    text += '[[grid]]\nproblem = "original"\nd = 200\np = 4000\nsteps = 100000\nstop = "none"\n'
+    cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, text=text), Store(tmp_path / "store")
+    try:
+        cluster.worker()
+        cluster.worker()
+        driver = start(*dask(grid, store, cluster, "--json"))
+        wait_until(lambda: len(store.keys()) == 2)
+        for _ in range(3):
+            (worker,) = wait_until(lambda: [one for one in cluster.worker_processes() if past_its_start(one, 6)])
+            worker.kill()
+            wait_until(lambda: not worker.is_running())  # noqa: B023
+        code, out, err = finish(driver)
+        outcome = json.loads(out)
+        assert code == 1 and outcome["missing"] == 1 and outcome["lost_workers"] == 3 and len(store.keys()) == 2
+        assert "d = 200, p = 4000, adam, seed 0: 3 workers died on it" in err
+    finally:
+        cluster.close()
+
+
+SHORT = [Spec("original", 12, 30, seed, protocol=Protocol(steps=8, warmup=2)) for seed in range(4)]
+
+
+def test_a_run_is_to_blame_only_if_it_was_alone(tmp_path):
+    sweep = _Sweep(DaskEngine(ThisMachine(2)), None, Store(tmp_path), Progress(len(SHORT), 0, SHORT))
+    sweep.store.put(*perform(SHORT[:1]))
+    # Of several any may have brought the worker down, but for those that have their record: each is given out alone.
+    sweep._again(SHORT[:3], "died")
+    assert sorted(map(str, sweep.jobs)) == sorted(str([spec]) for spec in SHORT[1:3]) and sweep.progress.done == 1
+    assert not any(sweep.deaths.values())
+    for attempt in range(3):
+        assert not sweep.progress.failed
+        sweep.jobs.clear()
+        sweep._again(SHORT[1:2], "died thrice")
+        assert list(sweep.jobs) == ([SHORT[1:2]] if attempt < 2 else [])
+    assert list(sweep.progress.failed.values()) == [f"{SHORT[1]}: died thrice"]
 
 
 def test_runs_go_to_workers_with_the_resource(cluster, tmp_path):
@@ -113,7 +183,7 @@ def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_complete
         code, _, err = finish(driver, 90)
         assert code == 1 and "the scheduler at tcp://127.0.0.1:" in err and "is gone" in err
         assert 2 <= len(store.keys()) < 50
-        code, out, _ = run("run", grid, "--store", store.folder, "--json")
+        code, out, _ = run("run", grid, "--store", store.folder, "--workers", 1, "--json")
         assert code == 0 and json.loads(out)["before"] >= 2
         assert how == signal.SIGSTOP or results(store) == serial(grid)
     finally:
@@ -127,13 +197,12 @@ def test_no_worker_and_no_scheduler(tmp_path):
         assert code == 1 and "no worker was there for 1 seconds: start one, then run again" in err
     finally:
         cluster.close()
-    options = ("run", grid, "--store", store.folder, "--engine", "dask")
+    options = ("run", grid, "--store", store.folder)
     code, _, err = run(*options, "--scheduler-file", cluster.file)
     assert code == 1 and "no scheduler answers at tcp://127.0.0.1" in err and "Traceback" not in err
 
 
 BAD = {
-    "nothing": ([], "needs either --scheduler-file or --address"),
     "both": (["--scheduler-file", "f", "--address", "tcp://127.0.0.1:1"], "and not both"),
     "no file": (["--scheduler-file", "none.json"], "scheduler_file is 'none.json', which cannot be read"),
     "not its file": (["--scheduler-file", "grid.toml"], "which no Dask scheduler wrote"),
@@ -151,7 +220,7 @@ BAD = {
 def test_bad_connections_get_one_sentence(name, command, tmp_path):
     arguments, sentence = BAD[name]
     grid_file(tmp_path, seeds=1)
-    done = command("run", "grid.toml", "--store", "s", "--engine", "dask", *arguments, cwd=tmp_path)
+    done = command("run", "grid.toml", "--store", "s", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
     assert not (tmp_path / "s").exists()
 
@@ -193,10 +262,3 @@ def test_tls_works_and_lets_nobody_else_in(tmp_path):
         assert code == 1 and "no scheduler answers" in err
     finally:
         cluster.close()
-
-
-def test_without_the_extra_the_sentence_says_how_to_get_it(tmp_path):
-    program = "import sys; sys.modules['distributed'] = None; from loadstone.cli.app import main; main()"
-    arguments = ["run", "accuracy", "--store", "s", "--engine", "dask", "--address", "tcp://127.0.0.1:1"]
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 2 and "pip install 'loadstone[cluster]'" in done.stderr

@@ -1,5 +1,6 @@
-"""What a worker does with a job: every spec is reported once, whatever happens to the others."""
+"""What every worker does: each spec is told of once, whatever happens to the others."""
 
+import json
 import threading
 import time
 import weakref
@@ -8,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from loadstone.experiments import result
+from loadstone.experiments import plan, result
 from loadstone.experiments import run as running
 from loadstone.experiments.engines import job
 from loadstone.experiments.record import Record
@@ -21,19 +22,25 @@ SHORT = Protocol(steps=8, warmup=2)
 SPECS = [Spec("original", 6, 12, seed, protocol=SHORT) for seed in range(4)]
 
 
-def run(specs, folder):
-    reports = job.run_job([spec.identity() for spec in specs], folder)
-    assert [report["key"] for report in reports] == [spec.key for spec in specs]
-    return reports
+def run(specs, folder, tell=lambda *report: None):
+    """For each spec whether it has its record, and why not."""
+    told = []
+
+    def hear(spec, status, why):
+        told.append((spec, status, why))
+        tell(spec, status, why)
+
+    with job.Runner(Store(folder), None, hear) as runner:
+        runner.run(specs)
+    assert [spec for spec, _, _ in told] == list(specs)
+    return [(status is not None, why) for _, status, why in told]
 
 
 def test_a_record_that_cannot_be_finished_fails_alone(tmp_path, monkeypatch):
     finish = result.matrix_singular_values
     turns = iter([finish, broken, finish, finish])
     monkeypatch.setattr(result, "matrix_singular_values", lambda *memory: next(turns)(*memory))
-    reports = run(SPECS, tmp_path)
-    assert [report["done"] for report in reports] == [True, False, True, True]
-    assert reports[1]["why"] == "ValueError: no spectrum"
+    assert run(SPECS, tmp_path) == [(True, ""), (False, "ValueError: no spectrum"), (True, ""), (True, "")]
     assert Store(tmp_path).keys() == {spec.key for place, spec in enumerate(SPECS) if place != 1}
 
 
@@ -59,16 +66,26 @@ def test_a_batch_that_fails_is_tried_one_by_one(tmp_path, monkeypatch):
         return begin(specs, budget, together)
 
     monkeypatch.setattr(job, "begin", refusing)
-    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 4)
+    monkeypatch.setattr(plan, "batch_size", lambda spec, platform: 4)
     reports = run(SPECS, tmp_path)
     assert not held  # nothing of the failed batch is alive when the first run is tried alone
-    assert sizes == [4, 1, 1, 1, 1] and [report["done"] for report in reports] == [True, True, False, True]
-    assert "RESOURCE_EXHAUSTED" in reports[2]["why"]
+    assert sizes == [4, 1, 1, 1, 1] and [done for done, _ in reports] == [True, True, False, True]
+    assert "RESOURCE_EXHAUSTED" in reports[2][1]
+
+
+def test_any_error_of_a_run_is_told_and_the_others_go_on(tmp_path, monkeypatch):
+    def mistaken(specs, budget, together):
+        if specs[0].seed == 1:
+            raise TypeError("a mistake of ours")
+        return begin(specs, budget, together)
+
+    monkeypatch.setattr(job, "begin", mistaken)
+    assert run(SPECS, tmp_path)[1] == (False, "TypeError: a mistake of ours") and len(Store(tmp_path).keys()) == 3
 
 
 def test_a_short_batch_is_filled_up_and_gives_the_same_records(tmp_path, monkeypatch):
     trained = []
-    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 3)
+    monkeypatch.setattr(plan, "batch_size", lambda spec, platform: 3)
     monkeypatch.setattr(running, "train_batch", lambda *given: trained.append(len(given[0])) or train_batch(*given))
     run(SPECS, tmp_path / "filled")
     run(SPECS[:2], tmp_path / "fewer")
@@ -91,7 +108,25 @@ def test_records_are_finished_while_the_next_run_computes(tmp_path, monkeypatch)
         return [lambda: after.wait(30) and finish()]
 
     monkeypatch.setattr(job, "begin", begin_and_say)
-    assert all(report["done"] for report in run(SPECS, tmp_path))
+    assert all(done for done, _ in run(SPECS, tmp_path))
+
+
+def test_writing_goes_on_while_the_next_program_computes(tmp_path, monkeypatch):
+    """Between two programs an accelerator does not wait for records."""
+    other, computing = Spec("original", 7, 12, protocol=SHORT), threading.Event()
+
+    def begin_and_say(specs, budget, together):
+        if specs[0] == other:
+            computing.set()
+        (finish,) = begin(specs, budget, together)
+        return [lambda: computing.wait(30) and finish()]
+
+    monkeypatch.setattr(job, "begin", begin_and_say)
+    with job.Runner(Store(tmp_path), None, lambda *report: None) as runner:
+        runner.run(SPECS[:1])
+        assert not Store(tmp_path).keys()
+        runner.run([other])
+    assert len(Store(tmp_path).keys()) == 2
 
 
 def test_computing_is_ahead_of_writing_by_as_many_records_as_there_are_writers(tmp_path, monkeypatch):
@@ -104,19 +139,22 @@ def test_computing_is_ahead_of_writing_by_as_many_records_as_there_are_writers(t
         (finish,) = begin(specs, budget, together)
         return [lambda: go_on.wait(30) and finish()]
 
-    monkeypatch.setattr(job, "writers", lambda platform: 2)
     monkeypatch.setattr(job, "begin", begin_and_say)
     told = []
-    at_work = threading.Thread(
-        target=job.run_job, args=([spec.identity() for spec in SPECS], tmp_path, None, told.append)
-    )
+
+    def work():
+        with job.Runner(Store(tmp_path), None, lambda spec, *report: told.append(spec)) as runner:
+            runner._writers = 2
+            runner.run(SPECS)
+
+    at_work = threading.Thread(target=work)
     at_work.start()
     assert third.wait(30)
     time.sleep(0.3)
     assert begun == SPECS[:3] and not told  # two are to be written, and the fourth waits
     go_on.set()
     at_work.join()
-    assert sorted(report["key"] for report in told if report["done"]) == sorted(spec.key for spec in SPECS)
+    assert sorted(map(str, told)) == sorted(map(str, SPECS))
 
 
 def test_an_error_of_writing_comes_before_others(tmp_path, monkeypatch):
@@ -126,19 +164,37 @@ def test_an_error_of_writing_comes_before_others(tmp_path, monkeypatch):
         raise next(fate)
 
     monkeypatch.setattr(Store, "put", fail)
-    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 2)
+    monkeypatch.setattr(plan, "batch_size", lambda spec, platform: 2)
     with pytest.raises(OSError, match="No space left"):
         run(SPECS[:2], tmp_path)
 
 
-def test_several_writers_report_every_run_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "writers", lambda platform: 4)
-    monkeypatch.setattr(job, "batch_size", lambda spec, platform: 4)
+@pytest.fixture
+def accelerator(monkeypatch):
+    """Four writers, as beside an accelerator."""
+    monkeypatch.setattr(job.jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
+    assert job.Runner(None, None, None)._writers == 4
+
+
+def test_several_writers_tell_of_every_run_once(tmp_path, monkeypatch, accelerator):
+    monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (4, 4))
     told = []
-    reports = job.run_job([spec.identity() for spec in SPECS], tmp_path, tell=told.append)
-    assert told == reports and all(report["done"] for report in reports)
-    assert sorted(report["key"] for report in reports) == sorted(spec.key for spec in SPECS)
+    with job.Runner(Store(tmp_path), None, lambda spec, status, why: told.append((spec, status))) as runner:
+        runner.run(SPECS)
+    assert sorted(str(spec) for spec, status in told if status) == sorted(map(str, SPECS))
     assert Store(tmp_path).keys() == {spec.key for spec in SPECS}
+
+
+def test_a_job_of_dask_reports_each_run(tmp_path):
+    perform_one = perform(SPECS[:1])
+    Store(tmp_path).put(perform_one[0])
+    identities = json.dumps([spec.identity() for spec in SPECS])
+    reports = job.run_job(identities, str(tmp_path))
+    assert [(key, why) for key, _, why in reports] == [(spec.key, "") for spec in SPECS]
+    assert all(status == Store(tmp_path).get(key).result["status"] for key, status, _ in reports)
+    failed = job.run_job(identities, str(tmp_path / "other"), 1000)
+    assert [key for key, status, why in failed if status is None and "budget" in why] == [spec.key for spec in SPECS]
 
 
 def full(store, record):
@@ -151,7 +207,7 @@ def test_a_disk_that_cannot_be_written_stops_the_job(tmp_path, monkeypatch):
         run(SPECS, tmp_path)
 
 
-def test_an_error_of_writing_is_heard_before_more_is_computed_than_needed(tmp_path, monkeypatch):
+def test_an_error_of_writing_is_heard_before_more_is_computed_than_needed(tmp_path, monkeypatch, accelerator):
     begun = []
     written = threading.Event()
 
@@ -168,7 +224,6 @@ def test_an_error_of_writing_is_heard_before_more_is_computed_than_needed(tmp_pa
 
     monkeypatch.setattr(Store, "put", refuse)
     monkeypatch.setattr(job, "begin", begin_later)
-    monkeypatch.setattr(job, "writers", lambda platform: 4)
     with pytest.raises(OSError, match="No space left"):
         run(SPECS, tmp_path)
     assert len(begun) < len(SPECS)
@@ -179,7 +234,7 @@ def test_an_error_of_writing_is_heard_even_if_the_rest_is_there(tmp_path, monkey
         Store(tmp_path).put(record)
     monkeypatch.setattr(Store, "put", full)
     with pytest.raises(OSError, match="No space left"):
-        job.run_job([spec.identity() for spec in SPECS], tmp_path)
+        run(SPECS, tmp_path)
 
 
 def test_what_is_begun_needs_no_device_to_be_finished(monkeypatch):

@@ -12,7 +12,7 @@ import typer
 import loadstone
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import ends_like_an_interrupt, say, sweep_bar
-from loadstone.cli.workers import default_workers
+from loadstone.cli.workers import default_workers, engine_here
 from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.files import check_writable, write_whole
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from loadstone.evidence.rows import Row
     from loadstone.experiments.spec import Spec
     from loadstone.experiments.store import Store
-    from loadstone.experiments.sweep import Engine
     from loadstone.figures.figure import Figure
     from loadstone.pages.report import Section
 
@@ -75,17 +74,11 @@ def _folder(out: str) -> Path:
     return folder
 
 
-def _engine(workers: int) -> Engine:
-    from loadstone.experiments.engines.local import LocalEngine
-
-    return LocalEngine(workers)
-
-
 def _run(specs: list[Spec], records: Store, workers: int) -> None:
     from loadstone.experiments.sweep import run_sweep
 
     with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
-        outcome = run_sweep(specs, records, _engine(workers), watch)
+        outcome = run_sweep(specs, records, engine_here(workers), watch)
     if not outcome.complete:
         reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
         raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")

@@ -8,53 +8,60 @@ import typer
 
 from loadstone.arguments import choice, positive, whole
 from loadstone.cli.output import duration, ends_like_an_interrupt, print_json, say, sweep_bar
-from loadstone.cli.workers import default_workers
+from loadstone.cli.workers import default_workers, engine_here
 
-ENGINES = ("local", "dask")
+ENGINES = ("auto", "process", "dask")
 
 
 def run(
     grid: Annotated[str, typer.Argument(help="A grid (.toml), or a name of the catalogue: accuracy, paper, all...")],
     store: Annotated[str, typer.Option(help="Folder of the records; made if missing.")],
     scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
-    engine: Annotated[str, typer.Option(help="local or dask.")] = "local",
-    workers: Annotated[Optional[int], typer.Option(help="Processes; default: one per core, or one on a GPU.")] = None,
+    workers: Annotated[
+        Optional[int],
+        typer.Option(help="1: in this process; more: processes through Dask. Default: one per core, or one on a GPU."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="auto (by --workers), process or dask.")] = "auto",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
-    scheduler_file: Annotated[Optional[str], typer.Option(help="Dask: file that the scheduler wrote.")] = None,
-    address: Annotated[Optional[str], typer.Option(help="Dask: address such as tcp://127.0.0.1:8786.")] = None,
-    resource: Annotated[Optional[str], typer.Option(help="Dask: each run takes one of it, such as GPU.")] = None,
-    patience: Annotated[float, typer.Option(help="Dask: seconds without any usable worker.")] = 60.0,
-    tls_ca: Annotated[Optional[str], typer.Option(help="Dask: certificate authority (.pem).")] = None,
-    tls_cert: Annotated[Optional[str], typer.Option(help="Dask: our certificate (.pem).")] = None,
-    tls_key: Annotated[Optional[str], typer.Option(help="Dask: our key (.pem).")] = None,
-    trust_network: Annotated[bool, typer.Option(help="Dask: allow tcp:// to another machine without TLS.")] = False,
+    scheduler_file: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: file that it wrote.")] = None,
+    address: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: such as tcp://127.0.0.1:8786.")] = None,
+    resource: Annotated[Optional[str], typer.Option(help="Each run takes one of it from its worker: GPU...")] = None,
+    patience: Annotated[float, typer.Option(help="Seconds to wait without any usable worker.")] = 60.0,
+    tls_ca: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: certificate authority (.pem).")] = None,
+    tls_cert: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: our certificate (.pem).")] = None,
+    tls_key: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: our key (.pem).")] = None,
+    trust_network: Annotated[bool, typer.Option(help="Allow tcp:// to another machine without TLS.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Run what the store lacks of a grid, and write a record of each run. Start it again to go on."""
     choice("engine", engine, ENGINES)
     choice("scale", scale, ("quick", "paper"))
     positive("patience", patience)
-    if engine == "local" and (scheduler_file or address or resource or tls_ca or tls_cert or tls_key):
-        raise ValueError("engine is 'local', which has no scheduler: add --engine dask, or leave its options out.")
-    if engine == "dask" and workers is not None:
-        raise ValueError("engine is 'dask', whose workers are started with Dask: leave --workers out.")
-    workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
+    elsewhere = bool(scheduler_file or address)
+    if not elsewhere and (resource or tls_ca or tls_cert or tls_key or trust_network):
+        raise ValueError("--resource, --tls-... and --trust-network need --scheduler-file or --address.")
+    if elsewhere and workers is not None:
+        raise ValueError(f"workers is {workers}, but a scheduler elsewhere has its own: leave --workers out.")
+    if engine == "process" and (elsewhere or workers not in (None, 1)):
+        raise ValueError("engine is 'process', which is one worker and no scheduler: leave it out, or the others.")
+    if workers is None:
+        workers = 1 if engine == "process" else default_workers()
+    whole("workers", workers, 1, 1024)
 
     from loadstone.experiments.catalogue import specs_of
-    from loadstone.experiments.engines.local import LocalEngine
     from loadstone.experiments.store import Store
     from loadstone.experiments.sweep import run_sweep
     from loadstone.problems.budget import Budget
 
     specs = specs_of(grid, scale)
     limit = Budget.parse(budget).bytes if budget else None
-    if engine == "dask":
-        from loadstone.experiments.engines.dask import Connection, DaskEngine
+    if elsewhere or engine == "dask":
+        from loadstone.experiments.engines.dask import DaskEngine, Elsewhere, ThisMachine
 
-        connection = Connection(scheduler_file, address, tls_ca, tls_cert, tls_key, trust_network)
-        chosen = DaskEngine(connection, resource, patience, limit)
+        there = Elsewhere(scheduler_file, address, tls_ca, tls_cert, tls_key, trust_network) if elsewhere else None
+        chosen = DaskEngine(there or ThisMachine(workers), resource, patience, limit)
     else:
-        chosen = LocalEngine(workers, limit)
+        chosen = engine_here(workers, limit)
     records = Store(store)
     try:
         with ends_like_an_interrupt(), sweep_bar(grid) as watch:

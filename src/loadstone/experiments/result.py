@@ -23,7 +23,7 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import automatic_precision
 
 #: Histograms of non-target scores hold about this many at most: ample for a curve, and no burden on large runs.
-_HISTOGRAM_SCORES = 500_000
+HISTOGRAM_SCORES = 500_000
 
 
 def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]:
@@ -31,9 +31,7 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
     return [finish() for finish in begin(specs, budget)]
 
 
-def begin(
-    specs: Sequence[Spec], budget: Budget | None = None, together: int = 1
-) -> list[Callable[[], Record]]:
+def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1) -> list[Callable[[], Record]]:
     """`perform` up to where the processor takes over: what is left for each record needs no accelerator and no problem,
     so it may be done while the next specs run. See `run_batch` for `together`."""
     if specs[0].solver == "capacity":
@@ -50,7 +48,7 @@ def _same(record: Record) -> Record:
 
 def _raw(problem: Problem, run: Run) -> RawScores | None:
     diverged = run.status == Status.DIVERGED
-    return None if diverged else raw_scores(problem, run.memory, run.contenders, _HISTOGRAM_SCORES)
+    return None if diverged else raw_scores(problem, run.memory, run.contenders, HISTOGRAM_SCORES)
 
 
 def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:

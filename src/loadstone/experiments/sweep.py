@@ -33,7 +33,7 @@ class Progress:
     #: Why each failed run failed, by its key.
     failed: dict[str, str] = field(default_factory=dict)
     #: What is being run, in words, by worker.
-    current: dict[object, str] = field(default_factory=dict)
+    current: dict[str, str] = field(default_factory=dict)
     watch: Callable[["Progress"], None] = lambda progress: None
 
     def __post_init__(self) -> None:
@@ -49,6 +49,15 @@ class Progress:
         self._platform, costs = platform, expected_costs(self.specs, platform)
         self._cost_done = sum(costs.pop(key) for key in costs.keys() - self._costs.keys())
         self._costs, self._cost_left = costs, sum(costs.values())
+
+    def at(self, worker: str, specs: Sequence[Spec]) -> None:
+        """A worker has begun with these."""
+        more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
+        self.current[worker] = f"{specs[0]}{more}"
+
+    def tell(self, spec: Spec, status: str | None, why: str = "") -> None:
+        """A run has its record, with this status; or none, and why."""
+        self.fail(spec, why) if status is None else self.finished(spec, status)
 
     def finished(self, spec: Spec, status: str) -> None:
         self.done += 1

@@ -1,1 +1,1 @@
-"""Ways to carry out a sweep: on this machine, or on a cluster. An engine only ever adds records to a store."""
+"""Ways to carry out a sweep: in this process, or by Dask. An engine only ever adds records to a store."""

@@ -1,0 +1,91 @@
+"""Compile what a run will need before it is run: a GPU that waits for a compiler computes nothing.
+
+A compiled function is called later with arrays; here it is lowered and compiled for their shapes alone, which takes no
+memory of the device. JAX keeps what was compiled, so the call finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import jax
+import jax.numpy as jnp
+
+from loadstone.experiments.plan import batch_sizes
+from loadstone.experiments.result import HISTOGRAM_SCORES
+from loadstone.experiments.run import problem_of
+from loadstone.experiments.spec import Spec
+from loadstone.measurements import accuracy, scores, spectrum
+from loadstone.memories import normal
+from loadstone.memories.families import initial_memory
+from loadstone.memories.memory import Memory
+from loadstone.problems import stream
+from loadstone.problems.budget import Budget
+from loadstone.problems.problem import Problem
+from loadstone.solvers import hebbian, loop
+from loadstone.solvers.solve import automatic_precision
+from loadstone.solvers.solver import Iterative, Request
+
+#: A compiled function and what it will be called with: shapes for arrays, values for what is static.
+Call = tuple[object, tuple]
+
+
+def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = None) -> None:
+    """Compile everything that `specs`, runs of one program with the largest first, will need in training and
+    measuring."""
+    for function, arguments in calls(specs, platform, budget):
+        function.lower(*arguments).compile()
+
+
+def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
+    """The compiled functions that runs call, in their order."""
+    spec = specs[0]
+    if spec.solver == "capacity":
+        return
+    size, together = (1, 1) if budget else batch_sizes(specs, platform)
+    problem = jax.eval_shape(lambda: problem_of(spec, Budget(budget) if budget else None))
+    memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
+    yield from _making(spec, problem, memory)
+    if spec.is_iterative:
+        yield _training(spec, problem, memory, max(len(specs[:size]), together))
+    elif spec.solver == "hebbian":
+        yield hebbian._sum, (problem,)
+    yield from _measuring(problem, memory)
+
+
+def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
+    """The streams that a problem and its initial memory are made of."""
+    key, d, law = jax.ShapeDtypeStruct((2,), jnp.uint32), spec.d, spec.law
+    rows = stream._rounded_up(problem.inputs.shape[0], stream._COLUMNS)
+    yield normal._normal_matrix, (key, d, memory.rank)
+    yield stream._shared_rows, (key, rows, d, law)
+    if spec.problem == "decoupled":
+        yield stream._decoupled_targets, (key, rows, d, law)
+        for count in {part.shape[0] for part in getattr(getattr(problem, "longer", problem), "parts", ())}:
+            at_a_time = stream._ROWS if jax.default_backend() == "cpu" else count
+            yield stream._decoupled_block, (key, jax.ShapeDtypeStruct((), jnp.uint32), at_a_time, rows, d, law)
+
+
+def _training(spec: Spec, problem: Problem, memory: Memory, count: int) -> Call:
+    solver = spec.made_solver
+    assert isinstance(solver, Iterative)
+    precision = automatic_precision() if spec.precision == "auto" else spec.precision
+    plan = loop.plan_of(solver, Request(spec.stop, precision=precision))
+    state = jax.eval_shape(lambda memory: loop.begun(memory, plan), memory)
+    until = jax.ShapeDtypeStruct((), jnp.int32)
+    if count == 1:
+        return loop.advance_one, (problem, state, until, plan)
+    stacked = (jax.eval_shape(lambda one: loop.stacked([one] * count), one) for one in (problem, state))
+    return loop.advance_batch, (*stacked, until, plan)
+
+
+def _measuring(problem: Problem, memory: Memory) -> Iterator[Call]:
+    problem = problem.in_float32()
+    yield accuracy._contenders, (problem, memory)
+    yield scores._queries, (memory, problem.inputs)
+    queries = scores._queries.eval_shape(memory, problem.inputs)
+    yield scores._lengths, (queries,)
+    competitors = scores._block.eval_shape(problem, queries, jax.ShapeDtypeStruct((1,), jnp.int32)).shape[1]
+    rows = max(1, min(queries.shape[0], HISTOGRAM_SCORES // competitors))
+    yield scores._block, (problem, queries, jax.ShapeDtypeStruct((rows,), jnp.int32))
+    yield spectrum._matrix, (memory,)

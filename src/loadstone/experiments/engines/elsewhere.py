@@ -1,0 +1,101 @@
+"""A Dask scheduler that somebody else started, with workers that see the store's folder."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from distributed import Client
+from distributed.security import Security
+
+from loadstone.experiments.sweep import SweepError
+
+_CONNECT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """How to reach a scheduler: by the file that it wrote, or by its address; with TLS if all three files are given."""
+
+    scheduler_file: str | None = None
+    address: str | None = None
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    trust_network: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.scheduler_file is None) == (self.address is None):
+            raise ValueError("a scheduler elsewhere is reached by either --scheduler-file or --address, and not both.")
+        files = {"tls_ca": self.tls_ca, "tls_cert": self.tls_cert, "tls_key": self.tls_key}
+        if any(files.values()) and not all(files.values()):
+            raise ValueError("TLS needs all of --tls-ca, --tls-cert and --tls-key.")
+        for name, path in files.items():
+            if path and not Path(path).is_file():
+                raise ValueError(f"{name} is {path!r}, but must be the name of a .pem file.")
+        address = self.resolved
+        if not re.fullmatch(r"tcp://.+|tls://.+", address) or _port(address) is None:
+            raise ValueError(f"address is {address!r}, but must be tcp://HOST:PORT or tls://HOST:PORT.")
+        if address.startswith("tcp://") and self.tls_ca:
+            raise ValueError(
+                f"address is {address!r}, which has no TLS: leave the certificates out, or start it with TLS."
+            )
+        if address.startswith("tls://") and not self.tls_ca:
+            raise ValueError(f"address is {address!r}, which needs --tls-ca, --tls-cert and --tls-key.")
+        if address.startswith("tcp://") and not self.trust_network and not _is_loopback(address):
+            raise ValueError(
+                f"address is {address!r}, where anyone on the network could run code: use TLS (docs/cluster.md), or "
+                "say --trust-network if nobody else is on it."
+            )
+
+    @cached_property
+    def resolved(self) -> str:
+        """Read once: a scheduler that ends may take its file along."""
+        if self.address is not None:
+            return self.address
+        path = Path(self.scheduler_file)
+        try:
+            return str(json.loads(path.read_bytes()[:1_000_000])["address"])
+        except OSError as error:
+            raise ValueError(f"scheduler_file is {str(path)!r}, which cannot be read: {error.strerror}.") from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ValueError(f"scheduler_file is {str(path)!r}, which no Dask scheduler wrote.") from error
+
+    def connect(self, most: int) -> Client:
+        security = None
+        if self.tls_ca:
+            security = Security(
+                tls_ca_file=self.tls_ca, tls_client_cert=self.tls_cert, tls_client_key=self.tls_key,
+                require_encryption=True,
+            )  # fmt: skip
+        try:
+            return Client(self.resolved, timeout=_CONNECT_SECONDS, security=security, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise SweepError(f"no scheduler answers at {self.resolved} ({' '.join(str(error).split())}).") from error
+
+    def look_after(self, anyone_there: bool) -> None:
+        """Its workers are looked after by whoever started them."""
+
+    def close(self, client: Client) -> None:
+        # A client that lost its scheduler would wait for it; nothing of it is needed any more.
+        client.close(timeout=2)
+
+
+def _port(address: str) -> int | None:
+    try:
+        return urlsplit(address).port
+    except ValueError:
+        return None
+
+
+def _is_loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,21 @@
+"""What this machine has, found without importing JAX or Dask: that takes seconds, and JAX takes most of a GPU's memory
+for whoever asks."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+_GPU_PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin")
+
+
+def gpu_expected() -> bool:
+    """Whether runs will go to a GPU."""
+    wanted = os.environ.get("JAX_PLATFORMS", "cuda").split(",")[0] in ("cuda", "gpu", "")
+    return wanted and Path("/dev/nvidia0").exists() and any(importlib.util.find_spec(name) for name in _GPU_PLUGINS)
+
+
+def has_dask() -> bool:
+    """Whether several workers can be had: Dask, and what makes the certificates that they show each other."""
+    return all(importlib.util.find_spec(name) for name in ("distributed", "cryptography"))

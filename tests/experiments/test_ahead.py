@@ -1,0 +1,139 @@
+"""What a run needs is compiled before it is run: all of it, from shapes alone."""
+
+import logging
+import threading
+from dataclasses import replace
+
+import jax
+import pytest
+
+from loadstone.experiments import plan
+from loadstone.experiments.ahead import calls, compile_ahead
+from loadstone.experiments.engines import in_process, job
+from loadstone.experiments.engines.in_process import InProcess
+from loadstone.experiments.spec import Spec
+from loadstone.experiments.store import Store
+from loadstone.experiments.sweep import run_sweep
+from loadstone.solvers.gradient import Protocol
+
+SHORT = Protocol(steps=8, warmup=2)
+
+
+@pytest.fixture
+def compilations():
+    """The names of the functions that were compiled so far."""
+    heard = []
+
+    def listen(event, seconds, **others):
+        if event == "/jax/core/compile/backend_compile_duration":
+            heard.append(str(others.get("fun_name")).removeprefix("jit(").removesuffix(")"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield heard
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def names(specs):
+    return {function.__name__ for function, _ in calls(specs, "cpu")}
+
+
+def in_a_thread(function, *arguments):
+    aside = threading.Thread(target=function, args=arguments)
+    aside.start()
+    aside.join()
+
+
+MANY = {
+    "original": Spec("original", 7, 14, protocol=SHORT),
+    "decoupled": Spec("decoupled", 7, 14, protocol=SHORT),
+    "factored": Spec("original", 7, 14, protocol=SHORT, kappa=0.5),
+    "regenerated": Spec("decoupled", 7, 14, protocol=SHORT, form="regenerated"),
+    "float16": Spec("decoupled", 7, 14, protocol=SHORT, stored_dtype="float16"),
+    "hebbian": Spec("decoupled", 7, 14, solver="hebbian"),
+    "initial": Spec("original", 7, 14, solver="initial", law="sphere"),
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("name", MANY)
+def test_none_of_the_programs_of_a_run_is_compiled_again(name, size, tmp_path, monkeypatch, compilations):
+    specs = [replace(MANY[name], p=14 + size, seed=seed) for seed in range(3)]
+    if MANY[name].solver == "adam":
+        monkeypatch.setattr(plan, "batch_size", lambda spec, platform: size)
+    elif size > 1:
+        pytest.skip("closed forms are not run together")
+    jax.clear_caches()
+    in_a_thread(compile_ahead, specs, "cpu")
+    assert names(specs) == set(compilations) and len(names(specs)) >= 6
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    # What is left is small: single operations on arrays.
+    assert not names(specs) & set(compilations), compilations
+
+
+def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, compilations):
+    monkeypatch.setattr(plan.batches, "padded_rows", lambda problem, p, d, platform: 32)
+    specs = [Spec("original", 7, p, protocol=SHORT) for p in (30, 25, 20)]
+    jax.clear_caches()
+    compile_ahead(specs, "cpu")
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    assert not names(specs) & set(compilations), compilations
+
+
+def test_no_array_is_made(monkeypatch):
+    """A problem that no memory could hold: 2 TB of outputs."""
+    monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2**62)
+    spec = Spec("decoupled", 500, 32_000, protocol=SHORT)
+    assert [function.__name__ for function, _ in calls([spec], "cpu")].count("_advance") == 1
+
+
+def test_exact_capacities_compile_nothing():
+    assert not names([Spec("original", 12, 40, solver="capacity")])
+
+
+class Accelerator:
+    """An in-process engine that takes this CPU for an accelerator."""
+
+    def __init__(self, monkeypatch):
+        monkeypatch.setattr(in_process.jax, "default_backend", lambda: "gpu")
+        monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
+        monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
+
+
+SPECS = [Spec("original", 6, p, protocol=SHORT) for p in (16, 14, 12)]
+
+
+def test_programs_are_compiled_in_a_thread_of_their_own_each_before_it_is_run(tmp_path, monkeypatch):
+    Accelerator(monkeypatch)
+    events, here = [], threading.current_thread()
+
+    def compile_and_say(specs, platform, budget):
+        assert threading.current_thread() is not here and platform == "gpu" and budget is None
+        events.append(("compiled", specs[0].p))
+
+    run_one = job.begin
+    monkeypatch.setattr(in_process, "compile_ahead", compile_and_say)
+    monkeypatch.setattr(job, "begin", lambda specs, *more: events.append(("run", specs[0].p)) or run_one(specs, *more))
+    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+    assert [p for what, p in events if what == "run"] == [16, 14, 12]
+    assert [p for what, p in events if what == "compiled"] == [14, 12]  # for the first there is nothing to wait beside
+    for p in (14, 12):
+        assert events.index(("compiled", p)) < events.index(("run", p))
+
+
+def test_an_error_of_compiling_is_left_for_the_run_itself(tmp_path, monkeypatch, caplog):
+    Accelerator(monkeypatch)
+
+    def fail(*given):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
+
+    monkeypatch.setattr(in_process, "compile_ahead", fail)
+    with caplog.at_level(logging.INFO, "loadstone"):
+        assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+    assert "p = 14" in caplog.text and "was not compiled ahead: RESOURCE_EXHAUSTED" in caplog.text
+
+
+def test_a_cpu_compiles_as_it_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(in_process, "compile_ahead", None)
+    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
