@@ -14,9 +14,8 @@ from loadstone.experiments.engines.in_process import InProcess
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import run_sweep
-from loadstone.solvers.gradient import Protocol
 
-SHORT = Protocol(steps=8, warmup=2)
+SHORT = {"steps": 8, "warmup": 2}
 
 
 @pytest.fixture
@@ -44,11 +43,11 @@ def in_a_thread(function, *arguments):
 
 
 MANY = {
-    "original": Spec("original", 7, 14, protocol=SHORT),
-    "decoupled": Spec("decoupled", 7, 14, protocol=SHORT),
-    "factored": Spec("original", 7, 14, protocol=SHORT, kappa=0.5),
-    "regenerated": Spec("decoupled", 7, 14, protocol=SHORT, form="regenerated"),
-    "float16": Spec("decoupled", 7, 14, protocol=SHORT, stored_dtype="float16"),
+    "original": Spec("original", 7, 14, parameters=SHORT),
+    "decoupled": Spec("decoupled", 7, 14, parameters=SHORT),
+    "factored": Spec("original", 7, 14, parameters=SHORT, kappa=0.5),
+    "regenerated": Spec("decoupled", 7, 14, parameters=SHORT, hold="regenerated"),
+    "float16": Spec("decoupled", 7, 14, parameters=SHORT, stored_dtype="float16"),
     "hebbian": Spec("decoupled", 7, 14, solver="hebbian"),
     "initial": Spec("original", 7, 14, solver="initial", law="sphere"),
 }
@@ -58,7 +57,7 @@ MANY = {
 @pytest.mark.parametrize("name", MANY)
 def test_none_of_the_programs_of_a_run_is_compiled_again(name, size, tmp_path, monkeypatch, compilations):
     specs = [replace(MANY[name], p=14 + size, seed=seed) for seed in range(3)]
-    if MANY[name].solver == "adam":
+    if MANY[name].is_iterative:
         monkeypatch.setattr(plan, "batch_size", lambda spec, platform: size)
     elif size > 1:
         pytest.skip("closed forms are not run together")
@@ -73,7 +72,7 @@ def test_none_of_the_programs_of_a_run_is_compiled_again(name, size, tmp_path, m
 
 def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, compilations):
     monkeypatch.setattr(plan.batches, "padded_rows", lambda problem, p, d, platform: 32)
-    specs = [Spec("original", 7, p, protocol=SHORT) for p in (30, 25, 20)]
+    specs = [Spec("original", 7, p, parameters=SHORT) for p in (30, 25, 20)]
     jax.clear_caches()
     compile_ahead(specs, "cpu")
     del compilations[:]
@@ -84,8 +83,8 @@ def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, comp
 def test_no_array_is_made(monkeypatch):
     """A problem that no memory could hold: 2 TB of outputs."""
     monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2**62)
-    spec = Spec("decoupled", 500, 32_000, protocol=SHORT)
-    assert [function.__name__ for function, _ in calls([spec], "cpu")].count("_advance") == 1
+    spec = Spec("decoupled", 500, 32_000, parameters=SHORT)
+    assert [function.__name__ for function, _ in calls([spec], "cpu")].count("advance_one") == 1
 
 
 def test_exact_capacities_compile_nothing():
@@ -101,7 +100,7 @@ class Accelerator:
         monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
 
 
-SPECS = [Spec("original", 6, p, protocol=SHORT) for p in (16, 14, 12)]
+SPECS = [Spec("original", 6, p, parameters=SHORT) for p in (16, 14, 12)]
 
 
 def test_programs_are_compiled_in_a_thread_of_their_own_each_before_it_is_run(tmp_path, monkeypatch):

@@ -35,7 +35,7 @@ def test_the_papers_own_sizes():
     assert {(spec.problem, spec.d) for spec in specs} == (
         {("original", d) for d in (50, 100, 150, 300, 400, 500)} | {("decoupled", d) for d in (50, 100, 150)}
     )
-    assert len(specs) == 9 * 25 * 5 and all(spec.protocol.steps == 512 and spec.kappa == 1 for spec in specs)
+    assert len(specs) == 9 * 25 * 5 and all(spec.passes == 513 and spec.kappa == 1 for spec in specs)
     loads = sorted({round(load(spec.p, 500), 2) for spec in specs if spec.d == 500})
     assert loads[0] == 0.4 and loads[-1] == 1.0 and len(loads) == 25
     assert {spec.kappa for spec in named_sweep("accuracy", "paper")} == {0.25, 0.5, 1.0}

@@ -20,7 +20,6 @@ from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress
-from loadstone.solvers.gradient import Protocol
 from tests.experiments.faults import (
     GRID,
     Cluster,
@@ -116,7 +115,7 @@ def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path
         cluster.close()
 
 
-SHORT = [Spec("original", 12, 30, seed, protocol=Protocol(steps=8, warmup=2)) for seed in range(4)]
+SHORT = [Spec("original", 12, 30, seed, parameters={"steps": 8, "warmup": 2}) for seed in range(4)]
 
 
 def test_a_run_is_to_blame_only_if_it_was_alone(tmp_path):

@@ -19,7 +19,6 @@ from loadstone.experiments.record import Record, from_bytes, to_bytes
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store, _summary
-from loadstone.solvers.gradient import Protocol
 
 
 def key(number):
@@ -42,7 +41,7 @@ def read_csv(path):
 
 
 SPECS = [
-    Spec("original", 9, 12, 2**64 - 1, protocol=Protocol(steps=40)),
+    Spec("original", 9, 12, 2**64 - 1, parameters={"steps": 40}),
     Spec("original", 9, 12, 1, solver="hebbian"),
     Spec("decoupled", 9, 12, 1, solver="hebbian"),
 ]
@@ -74,7 +73,7 @@ def check_row(row, spec, record):
     """It holds the spec, the short part of the result and the circumstances, each in a column of its own."""
     assert (row["d"], row["p"], row["seed"], row["kappa"]) == (spec.d, spec.p, spec.seed, spec.kappa)
     assert row["form_asked"] == "auto" and row["form"] == record.result["form"] != "auto"
-    assert row["protocol_steps"] == (spec.protocol.steps if spec.solver == "adam" else None)
+    assert row["protocol_steps"] == (spec.passes - 1 if spec.solver == "paper" else None)
     assert row["steps"] == record.result["steps"] and row["accuracy"] == record.result["accuracy"]
     assert row["run_seconds"] == record.circumstances["seconds"]
     identity = spec.identity()

@@ -4,7 +4,6 @@ import pytest
 
 from loadstone.experiments.grid import grid, read_grid
 from loadstone.experiments.spec import Spec
-from loadstone.solvers.gradient import Protocol
 
 FILE = """
 [[grid]]
@@ -28,7 +27,7 @@ def test_a_file_with_two_grids(tmp_path):
     path.write_text(FILE)
     specs = read_grid(path)
     assert len(specs) == 2 * 2 * 2 * 3 + 2 * 2 == len({spec.key for spec in specs})
-    assert specs[0] == Spec("original", 10, 17, 0, protocol=Protocol(stop="exact"))
+    assert specs[0] == Spec("original", 10, 17, 0, stop="exact")
     assert [spec.seed for spec in specs[:4]] == [0, 1, 2, 0]
     assert specs[-1] == Spec("original", 10, 30, 7, solver="hebbian")
 

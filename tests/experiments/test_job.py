@@ -16,10 +16,10 @@ from loadstone.experiments.record import Record
 from loadstone.experiments.result import begin, perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.solvers.gradient import Protocol, train_batch
+from loadstone.solvers.solve import solve_batch
 
-SHORT = Protocol(steps=8, warmup=2)
-SPECS = [Spec("original", 6, 12, seed, protocol=SHORT) for seed in range(4)]
+SHORT = {"steps": 8, "warmup": 2}
+SPECS = [Spec("original", 6, 12, seed, parameters=SHORT) for seed in range(4)]
 
 
 def run(specs, folder, tell=lambda *report: None):
@@ -86,7 +86,7 @@ def test_any_error_of_a_run_is_told_and_the_others_go_on(tmp_path, monkeypatch):
 def test_a_short_batch_is_filled_up_and_gives_the_same_records(tmp_path, monkeypatch):
     trained = []
     monkeypatch.setattr(plan, "batch_size", lambda spec, platform: 3)
-    monkeypatch.setattr(running, "train_batch", lambda *given: trained.append(len(given[0])) or train_batch(*given))
+    monkeypatch.setattr(running, "solve_batch", lambda *given: trained.append(len(given[0])) or solve_batch(*given))
     run(SPECS, tmp_path / "filled")
     run(SPECS[:2], tmp_path / "fewer")
     assert trained == [3, 3, 2]  # several batches: of one size; a single one as it is
@@ -113,7 +113,7 @@ def test_records_are_finished_while_the_next_run_computes(tmp_path, monkeypatch)
 
 def test_writing_goes_on_while_the_next_program_computes(tmp_path, monkeypatch):
     """Between two programs an accelerator does not wait for records."""
-    other, computing = Spec("original", 7, 12, protocol=SHORT), threading.Event()
+    other, computing = Spec("original", 7, 12, parameters=SHORT), threading.Event()
 
     def begin_and_say(specs, budget, together):
         if specs[0] == other:

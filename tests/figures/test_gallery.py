@@ -17,14 +17,13 @@ from loadstone.figures import entropy
 from loadstone.figures.figure import Figure
 from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.figures.style import COLOURS, NothingToDrawError, colour
-from loadstone.solvers.gradient import Protocol
 from loadstone.theory.load import load
 
-SHORT = Protocol(steps=60)
+SHORT = {"steps": 60}
 #: At d = 10: few enough to be stored in 60 steps, and the first size above capacity, which is 30.6.
 SIZES = (6, 31)
 TRAINED = [
-    Spec(problem, 10, p, seed, kappa, protocol=SHORT)
+    Spec(problem, 10, p, seed, kappa, parameters=SHORT)
     for problem in ("original", "decoupled")
     for p in SIZES
     for kappa in (0.5, 1.0)
@@ -34,7 +33,7 @@ HEBBIAN = [Spec("original", 10, p, seed, solver="hebbian") for p in SIZES for se
 FULL = [spec for spec in TRAINED if spec.kappa == 1]
 INITIAL = [Spec("original", 60, 2, seed, kappa, solver="initial") for kappa in (0.5, 0.9999) for seed in range(2)]
 PROVED = [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
-TRIED = [Spec("original", 6, p, seed, protocol=SHORT) for p in (6, 12) for seed in range(2)]
+TRIED = [Spec("original", 6, p, seed, parameters=SHORT) for p in (6, 12) for seed in range(2)]
 
 
 class Case(NamedTuple):

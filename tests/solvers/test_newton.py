@@ -153,7 +153,7 @@ def test_fewer_associations_than_dimensions(d, n, tmp_path):
 
 @pytest.mark.parametrize("make", [
     lambda: loadstone.original(Stream(0, 8), 20), lambda: loadstone.decoupled(Stream(0, 8), 20, form="stored"),
-    lambda: loadstone.decoupled(Stream(0, 8), 20, form="regenerated"),
+    lambda: loadstone.decoupled(Stream(0, 8), 20, hold="regenerated"),
     lambda: loadstone.decoupled(Stream(0, 8), 20, form="stored", dtype="float16"),
     lambda: loadstone.facts(np.eye(4), np.eye(4)),
 ])  # fmt: skip
@@ -174,7 +174,7 @@ def test_witness_is_recalled_by_the_ordinary_pass():
 def test_training_never_stores_what_is_proved_unstorable():
     problem = loadstone.original(Stream(5, 12), 60)
     assert decide(problem).verdict == "not storable"
-    solution = loadstone.train(problem, loadstone.initial_memory(12, 1.0, 5), loadstone.Protocol(stop="exact"))
+    solution = loadstone.train(problem, loadstone.initial_memory(12, 1.0, 5), stop="exact")
     assert loadstone.measure(problem, solution.memory).violations > 0
 
 
