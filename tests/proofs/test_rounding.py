@@ -14,6 +14,9 @@ from loadstone.proofs.rounding import (
     NOTHING_EXCLUDED,
     Bound,
     _against,
+    _Block,
+    _distances,
+    _lengths,
     certain_tie,
     certifies,
     gamma,
@@ -262,3 +265,107 @@ def test_norm_above_is_above_at_every_scale(size):
 def test_norm_above_is_above_where_rounding_is_coarse():
     tiny = np.full(3, 5e-324)
     assert Fraction(norm_above(tiny)) ** 2 >= 3 * Fraction(5e-324) ** 2
+
+
+def neighbours(random, vector):
+    """The same vector, each entry moved by a few units of its last digit."""
+    return vector * (1 + random.integers(-3, 4, vector.shape) * 2.0**-52)
+
+
+def test_scores_that_differ_by_less_than_their_rounding_prove_nothing_false():
+    random = np.random.default_rng(0)
+    proved = 0
+    for _ in range(400):
+        d = int(random.integers(2, 5))
+        target, weights = random.standard_normal(d), random.standard_normal((d, d))
+        outputs = np.stack([target, neighbours(random, target), neighbours(random, target)])
+        arrays = Arrays(random.standard_normal((2, d)), outputs, np.array([0, 0]))
+        bound = least_margin(arrays, weights)
+        margins = list(exact_margins(arrays, weights))
+        assert bound == NO_WITNESS or all(margin > 0 for margin, _ in margins)
+        # Outputs a thousand times as far apart are told apart, and the bound holds to the last digit.
+        outputs[1:] = target + 1000 * (outputs[1:] - target) + 1e-13 * random.standard_normal((2, d))
+        arrays = Arrays(arrays.inputs, outputs, arrays.targets)
+        bound, norm = least_margin(arrays, weights), square(x for row in fractions(weights) for x in row)
+        proved += bound != NO_WITNESS
+        for margin, largest in exact_margins(arrays, weights) if bound != NO_WITNESS else ():
+            assert margin > 0 and Fraction(bound.margin) ** 2 * norm <= margin**2
+            assert Fraction(bound.share) ** 2 * norm * largest <= margin**2
+    assert proved > 20
+
+
+def orthogonal(vectors, direction):
+    """Vectors without the part along a direction, but for rounding."""
+    return vectors - np.outer(vectors @ direction, direction) / (direction @ direction)
+
+
+@pytest.mark.parametrize("where", ["scores", "queries", "target"])
+def test_scores_whose_rounding_has_the_wrong_sign_prove_nothing(where):
+    """Products that cancel, so that the computed margin is mostly rounding: of the scores or of the queries."""
+    random = np.random.default_rng(1)
+    wrong = 0
+    for _ in range(400):
+        weights, inputs, outputs = random.standard_normal((3, 3)), random.standard_normal((1, 3)), np.eye(3)[:2]
+        if where == "queries":
+            weights = orthogonal(weights, inputs[0])
+        else:
+            outputs = orthogonal(random.standard_normal((2, 3)), inputs[0] @ weights.T)
+        outputs = outputs * [[1.0], [0.0]] if where == "target" else outputs
+        arrays = Arrays(inputs, outputs, np.array([0]))
+        scores = outputs @ (inputs[0] @ weights.T)
+        ((true, _),) = exact_margins(arrays, weights)
+        wrong += scores[0] - scores[1] > 0 >= true
+        assert least_margin(arrays, weights) == NO_WITNESS or true > 0
+    assert wrong > 10  # so the test could fail
+
+
+@pytest.mark.parametrize("decoupled", [True, False])
+def test_residuals_that_cancel_are_bounded_with_their_rounding(decoupled):
+    random = np.random.default_rng(2)
+    hidden = 0
+    for _ in range(300):
+        d = int(random.integers(1, 4))
+        rivals = random.standard_normal((2, d)) * 10.0 ** random.integers(-3, 4)
+        outputs = np.vstack([rivals, rivals.mean(axis=0)])
+        inputs = random.standard_normal((3, d))
+        inputs[2] = -(inputs[0] + inputs[1])
+        arrays = Arrays(inputs, np.stack([outputs] * 3) if decoupled else outputs, np.full(3, 2))
+        for multipliers in (np.tile([1.0, 1.0, 0.0], (3, 1)), np.tile([0.7, 0.0, 0.0], (3, 1))):
+            bound = margin_bound(arrays, multipliers)
+            residual, total, reach = exact_residual(arrays, multipliers)
+            assert Fraction(bound.margin) ** 2 * total**2 >= residual
+            assert bound.share * reach * (1 + mpmath.mpf(10) ** -40) >= root(residual)
+            slope = multipliers[0] @ outputs - multipliers[0].sum() * outputs[2]
+            hidden += not np.outer(slope, inputs.sum(axis=0)).any() and residual > 0
+    assert hidden > 20  # computed plainly the residual is zero, but it is not
+
+
+@pytest.mark.parametrize("decoupled", [True, False])
+def test_distances_and_lengths_are_bounded_from_both_sides(decoupled):
+    random = np.random.default_rng(3)
+    for scale in (1.0, 1e-140, 1e-150, 1e-160, 1e-300):
+        for _ in range(20):
+            vector = random.standard_normal(3) * scale
+            outputs = np.stack([vector, neighbours(random, vector), vector + scale * 1e-8, -vector, random.random(3)])
+            block = _Block(outputs[:1], outputs[None] if decoupled else outputs, np.zeros(1, int), np.zeros(1, int))
+            for below, above, exact in zip(*(x[0] for x in _distances(block)), fractions(outputs - 0.0)):
+                true = square(a - b for a, b in zip(exact, fractions(outputs)[0]))
+                assert Fraction(below) ** 2 <= true <= Fraction(above) ** 2
+    vectors = scaled(random.standard_normal((50, 3)) * 10.0 ** random.integers(-9, 1, (50, 3)), axis=1)[0]
+    for below, above, exact in zip(*_lengths(vectors), fractions(vectors)):
+        assert Fraction(below) ** 2 <= square(exact) <= Fraction(above) ** 2
+
+
+def test_margins_below_the_range_of_normal_numbers_are_rounded_down():
+    random = np.random.default_rng(4)
+    for _ in range(300):
+        inputs, outputs = random.uniform(1, 9, 2) * np.array([1e-200, 1e-122])
+        arrays = Arrays(np.array([[inputs]]), np.array([[0.0], [outputs]]), np.array([1]))
+        margin, _ = least_margin(arrays, np.array([[1.0]]))
+        assert 0 < Fraction(margin) <= Fraction(inputs) * Fraction(outputs)
+
+
+def test_one_margin_that_is_not_positive_is_enough():
+    arrays = Arrays(np.eye(3), np.eye(3), np.array([0, 1, 0]))
+    assert least_margin(arrays, np.eye(3)) == NO_WITNESS
+    assert least_margin(Arrays(np.eye(3)[:2], np.eye(3), np.array([0, 1])), np.eye(3)).margin > 0
