@@ -6,6 +6,7 @@ annotation untrue. Annotations without an array are left to mypy.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, get_args
@@ -41,11 +42,19 @@ def _holds_array(hint: object) -> bool:
 
 
 def _unless_pytree(check: Callable) -> Callable:
-    """JAX also makes pytrees with stacked arrays, or with no arrays at all, in their fields: these go unchecked."""
+    """JAX also makes pytrees with stacked arrays, or with no arrays at all, in their fields: these go unchecked.
+
+    Of a dataclass its fields are checked as they are in the end: it may have put what it was given into another form.
+    """
 
     @functools.wraps(check)
     def check_made(made: object, *arguments: object, **named: object) -> None:
-        if jax.tree_util.all_leaves([made]):
-            check(made, *arguments, **named)
+        if not jax.tree_util.all_leaves([made]):
+            return
+        if dataclasses.is_dataclass(made):
+            held = {field.name: getattr(made, field.name) for field in dataclasses.fields(made) if field.init}
+            arguments = (*held.values(), *arguments[len(held) :])
+            named = {name: value for name, value in named.items() if name not in held}
+        check(made, *arguments, **named)
 
     return check_made

@@ -23,7 +23,7 @@ _HOMES = {
     "solvers.solve": ("solve", "solve_batch", "train"),
     "solvers.solver": ("Iterative", "Solver"),
     "solvers.stop": ("Limits",),
-    "proofs.verdict": ("Verdict",),
+    "proofs.verdict": ("Outcome", "Verdict"),
     "problems.arrays": ("Arrays", "read_instance"),
     "problems.budget": ("Budget",),
     "problems.decoupled": ("decoupled",),

@@ -30,6 +30,7 @@ from loadstone.problems.stream import Stream as Stream
 from loadstone.proofs.certificate import Check as Check
 from loadstone.proofs.certificate import check_proof as check_proof
 from loadstone.proofs.certificate import write_proof as write_proof
+from loadstone.proofs.verdict import Outcome as Outcome
 from loadstone.proofs.verdict import Verdict as Verdict
 from loadstone.solvers.gradient import Paper as Paper
 from loadstone.solvers.hebbian import hebbian as hebbian

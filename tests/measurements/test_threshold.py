@@ -6,7 +6,7 @@ import pytest
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.stream import Stream
 from loadstone.proofs.rounding import least_margin, stores
-from loadstone.solvers.newton import Limits
+from loadstone.solvers.newton import ProofLimits
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
 from tests.solvers.linear_program import largest_margin
@@ -68,7 +68,7 @@ def test_original_streams_hold_a_little_more():
 
 
 def test_an_undecided_verdict_leaves_an_interval():
-    found = instance_capacity("original", Stream(0, 20), 88, Limits(steps=1))
+    found = instance_capacity("original", Stream(0, 20), 88, ProofLimits(steps=1))
     assert found.p_c is None and found.storable == 1 and found.not_storable == 2**31
     assert found.verdicts == ((88, "undecided"),) and found.witness is None
 

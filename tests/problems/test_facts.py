@@ -20,17 +20,18 @@ def with_nan():
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
-        ((with_nan(), GOOD), r"inputs\[4, 1\] is nan, but every component must be finite"),
+        ((with_nan(), GOOD), r"inputs\[4, 1\] is nan, but must be finite"),
         ((GOOD, with_nan() * np.inf), r"outputs\[0, 0\] is .*inf"),
-        ((GOOD, GOOD[:, :2]), r"outputs.shape is \(6, 2\), but must be \(M, 3\)"),
+        ((GOOD, GOOD[:, :2]), r"outputs.shape is \(6, 2\), but must be \(m, 3\)"),
         ((GOOD, GOOD[:5]), "targets is None, but must be given"),
-        ((GOOD, GOOD[:1], [0] * 6), "M of at least 2"),
-        ((GOOD, GOOD[:5], [0, 1, 2, 3, 4, 5]), r"targets is 'in 0..5', but must be in 0..4"),
+        ((GOOD, GOOD[:1], [0] * 6), "at least two outputs"),
+        ((GOOD, GOOD[:5], [0, 1, 2, 3, 4, 5]), r"targets\[5\] is 5, but must be in 0..4"),
         ((GOOD, GOOD[:5], [0, 1]), "6 whole numbers"),
         ((GOOD, GOOD, np.arange(6.0)), "6 whole numbers"),
-        ((GOOD[0], GOOD), "inputs is .* a matrix of real numbers"),
-        ((GOOD, [["a"]]), "outputs is .* a matrix of real numbers"),
-        ((np.zeros((0, 3)), GOOD), "inputs is .* a matrix of real numbers"),
+        ((GOOD[0], GOOD), r"inputs.shape is \(3,\), but must be two sizes"),
+        ((GOOD, np.ones((6, 6, 3))), r"outputs.shape is \(6, 6, 3\), but must be two sizes"),
+        ((GOOD, [["a"]]), "outputs is .* an array of real numbers"),
+        ((np.zeros((0, 3)), GOOD), r"inputs.shape is \(0, 3\)"),
     ],
 )
 def test_bad_arrays_get_one_sentence(arguments, sentence):

@@ -188,15 +188,15 @@ def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
 
 
 def test_more_scores_than_tiles_can_be_numbered_for_run_in_xla(monkeypatch):
-    monkeypatch.setattr(gpu, "shared_kernel", lambda: True)
-    monkeypatch.setattr(gpu, "MOST_SCORES", 20 * 20 - 1)
+    monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
+    monkeypatch.setattr(devices, "MOST_SCORES", 20 * 20 - 1)
     problem = original(Stream(0, 6), 20)
     found, plain = (problem.recall(problem.inputs, precision) for precision in ("float16", "float32"))
     np.testing.assert_allclose(found.target, plain.target, rtol=5e-3, atol=5e-3)
 
 
 def test_a_cpu_runs_none_of_them():
-    assert not gpu.own_kernels() and not gpu.shared_kernel()
+    assert not devices.has_triton_kernels() and not devices.has_hopper_kernel()
 
 
 def test_stored_outputs_of_several_problems_are_one_launch():

@@ -14,7 +14,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.rounding import certifies, least_margin, margin_bound, scaled, stores
 from loadstone.proofs.verdict import Outcome, Verdict
-from loadstone.solvers.newton import Limits, decide
+from loadstone.solvers.newton import ProofLimits, decide
 
 #: Just below it a square underflows to zero, just above to the smallest number there is.
 _EDGE = 1.5717277847026287e-162
@@ -50,7 +50,7 @@ def candidates(arrays):
         with np.errstate(all="ignore"):
             multipliers.append(np.ldexp(found / lengths[:, None], (exponents.min() - exponents)[:, None]))
     with np.errstate(all="ignore"):
-        verdict = decide(arrays, Limits(steps=10))
+        verdict = decide(arrays, ProofLimits(steps=10))
     witnesses += [verdict.witness] if verdict.witness is not None else []
     multipliers += [verdict.certificate] if verdict.certificate is not None else []
     return witnesses, multipliers

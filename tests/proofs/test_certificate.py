@@ -19,7 +19,7 @@ from loadstone.proofs import certificate, rounding, verdict
 from loadstone.proofs.certificate import _CONTENTS, _checksum, check_proof, write_proof
 from loadstone.proofs.rounding import least_margin
 from loadstone.proofs.verdict import Outcome, Verdict
-from loadstone.solvers.newton import Limits, decide
+from loadstone.solvers.newton import ProofLimits, decide
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def test_scaling_a_witness_or_multipliers_changes_nothing(proofs, tmp_path):
 def test_an_undecided_verdict_cannot_be_written(tmp_path):
     arrays = Prefixes("original", Stream(0, 20)).of(88)
     with pytest.raises(ValueError, match="verdict is 'undecided', but must be storable or not storable"):
-        write_proof(tmp_path / "none.npz", arrays, decide(arrays, Limits(steps=1)))
+        write_proof(tmp_path / "none.npz", arrays, decide(arrays, ProofLimits(steps=1)))
     assert not list(tmp_path.iterdir())
 
 

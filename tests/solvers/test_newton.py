@@ -16,7 +16,7 @@ from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers import newton
-from loadstone.solvers.newton import Limits, decide
+from loadstone.solvers.newton import ProofLimits, decide
 from tests.solvers.linear_program import largest_margin
 
 
@@ -188,13 +188,13 @@ def test_a_start_changes_the_way_but_not_the_verdict(p, tmp_path):
 
 
 def test_too_few_steps_are_undecided_and_say_so():
-    verdict = decide(Prefixes("original", Stream(0, 20)).of(88), Limits(steps=1))
+    verdict = decide(Prefixes("original", Stream(0, 20)).of(88), ProofLimits(steps=1))
     assert verdict.verdict == "undecided" and "1 Newton steps were not enough" in verdict.reason
     assert verdict.witness is None and verdict.certificate is None
 
 
 def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_threshold():
-    limits = Limits(budget=loadstone.Budget(1000))
+    limits = ProofLimits(budget=loadstone.Budget(1000))
     for p, expected in ((60, "storable"), (130, "not storable")):
         verdict = decide(Prefixes("original", Stream(0, 20)).of(p), limits)
         assert verdict.verdict == expected and verdict.dense_solves == 0
@@ -205,7 +205,7 @@ def test_arrays_on_an_accelerator_take_the_same_way():
     for p in (10, 24):
         arrays = Prefixes("decoupled" if p == 10 else "original", Stream(7, 6)).of(p)
         with jax.enable_x64(True):
-            found = newton._Search(arrays, jnp, Limits(), None, None).run()
+            found = newton._Search(arrays, jnp, ProofLimits(), None, None).run()
         assert found.verdict == decide(arrays).verdict
 
 
@@ -249,8 +249,8 @@ def test_a_start_that_is_none_gets_a_sentence(start, sentence):
 ])  # fmt: skip
 def test_limits_that_are_none_get_a_sentence(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
-        Limits(**arguments)
-    with pytest.raises(ValueError, match="limits is 200, but must be a Limits"):
+        ProofLimits(**arguments)
+    with pytest.raises(ValueError, match="limits is 200, but must be a ProofLimits"):
         decide(arrays_of(np.eye(3), np.eye(3)), 200)
 
 
@@ -264,5 +264,5 @@ def test_a_verdict_equals_the_plain_word():
 
 def test_margins_that_no_certificate_excludes_are_left_undecided():
     """Storable, but by margins so small that a certificate would count against them: neither is claimed."""
-    found = decide(arrays_of([[1.0, 0.0], [1.0, 1e-14]], np.eye(2)), Limits(steps=30))
+    found = decide(arrays_of([[1.0, 0.0], [1.0, 1e-14]], np.eye(2)), ProofLimits(steps=30))
     assert found.verdict in ("not storable", "undecided")

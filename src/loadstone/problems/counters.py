@@ -10,7 +10,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, UInt32
+from jaxtyping import Array, Integer, UInt32
 
 from loadstone.arguments import whole
 
@@ -20,7 +20,7 @@ PURPOSES = {"inputs": 0, "outputs": 1, "decoupled outputs": 2, "memory": 3, "sec
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 
-Word = UInt32[Array, "*shape"]
+Word = UInt32[Array, "..."]
 Key = UInt32[Array, "2"]
 
 
@@ -37,7 +37,7 @@ def threefry(key: tuple[Word, Word], counter: tuple[Word, Word]) -> tuple[Word, 
     return x, y
 
 
-def fold(key: Key, first: Word | int, second: Word | int) -> Key:
+def fold(key: Key, first: Integer[Array, "..."] | int, second: Integer[Array, "..."] | int) -> Key:
     """A new key from `key` and two numbers; different numbers give independent keys."""
     counter = (jnp.asarray(first, jnp.uint32), jnp.asarray(second, jnp.uint32))
     return jnp.stack(threefry((key[0], key[1]), counter))

@@ -12,8 +12,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
-from loadstone.problems.arrays import Arrays
-from loadstone.problems.numbers import Given, read_numbers
+from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.passes.choice import Case, chosen, found
 from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
@@ -21,6 +20,19 @@ from loadstone.problems.recall import Recall, Slope
 
 #: Scores alive at a time, by platform: on a CPU a block of them should stay in the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """An instance as it was given. It takes no part in compiled programs, so to JAX all of them are the same."""
+
+    arrays: Arrays | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Given)
+
+    def __hash__(self) -> int:
+        return 0
 
 
 @partial(
@@ -102,16 +114,11 @@ def facts(
     `shares` are the weights of the facts in the loss. Passes are made in float32 (in float64 where JAX has it switched
     on); numbers with more digits are kept for proofs, and the problem's description says that they were rounded.
     """
-    inputs, outputs = read_numbers("inputs", inputs), read_numbers("outputs", outputs)
+    inputs, outputs = _matrix("inputs", inputs), _matrix("outputs", outputs)
     n, m = inputs.shape[0], outputs.shape[0]
-    if inputs.shape[1] != outputs.shape[1]:
-        raise refuse("outputs.shape", outputs.shape, f"(M, {inputs.shape[1]}) to match inputs of shape {inputs.shape}")
-    if m < 2:
-        raise refuse("outputs.shape", outputs.shape, "(M, d) with M of at least 2, since one output has no rival")
     if targets is None and n != m:
         raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
-    targets = np.arange(n) if targets is None else _targets(targets, n, m)
-    given = Arrays(inputs, outputs, targets)
+    given = Arrays(inputs, outputs, np.arange(n) if targets is None else np.asarray(targets))
     with np.errstate(over="ignore"):  # what is too large is refused below
         kind = np.float64 if jax.config.read("jax_enable_x64") else np.float32
         single = [part.astype(kind) for part in (inputs, outputs)]
@@ -119,23 +126,21 @@ def facts(
         if not np.isfinite(part).all():
             raise refuse(name, "beyond 3.4e38 in size", "within the range of float32: divide all of them by one number")
     exact = all((part == whole).all() for part, whole in zip(single, (inputs, outputs)))
-    description = "outputs shared" if exact else f"outputs shared, {inputs.dtype} rounded to {single[0].dtype}"
-    vectors, indices = [jnp.asarray(part) for part in single], jnp.asarray(targets, jnp.int32)
+    description = "outputs shared" if exact else f"outputs shared, float64 rounded to {single[0].dtype}"
+    vectors, indices = [jnp.asarray(part) for part in single], jnp.asarray(given.targets, jnp.int32)
     kept = Given(None if exact else given)
     problem = Facts(vectors[0], vectors[1], indices, block or block_rows(n, m), description, given=kept)
     return problem if shares is None else problem.weighted(shares)
+
+
+def _matrix(name: str, value: ArrayLike) -> np.ndarray:
+    array = exact_floats(name, value)
+    if array.ndim != 2 or 0 in array.shape:
+        raise refuse(f"{name}.shape", array.shape, "two sizes of at least 1, one embedding a row")
+    return array
 
 
 def block_rows(n: int, m: int) -> int:
     """How many of n inputs to pass at a time against m outputs on the present device."""
     scores = _SCORES_PER_BLOCK["cpu" if jax.default_backend() == "cpu" else "gpu"]
     return max(1, min(n, max(128, scores // m)))
-
-
-def _targets(targets: ArrayLike, n: int, m: int) -> Int[np.ndarray, "n"]:
-    array = np.asarray(targets)
-    if array.shape != (n,) or array.dtype.kind not in "iu":
-        raise refuse("targets", f"{array.dtype}{array.shape}", f"{n} whole numbers, one for each input")
-    if array.min() < 0 or array.max() >= m:
-        raise refuse("targets", f"in {array.min()}..{array.max()}", f"in 0..{m - 1}, indices of outputs")
-    return array.astype(np.int64)
