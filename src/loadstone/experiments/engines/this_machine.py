@@ -6,8 +6,9 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import active_children
 
 import dask
 from distributed import Client, LocalCluster, Status
@@ -41,10 +42,12 @@ class ThisMachine:
         """Start the scheduler, and no more than `most` workers, which will be there a little later."""
         with ExitStack() as started:
             outer = dict(os.environ)
-            started.callback(_restore, outer)
+            started.callback(os.environ.update, outer)
+            started.callback(os.environ.clear)
             folder = started.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-", ignore_cleanup_errors=True))
             os.environ |= environment(self.workers, folder, outer)
             started.enter_context(dask.config.set(_SETTINGS))
+            self._others = {child.pid for child in active_children()}
             with _deaf_to_interrupts():
                 self._cluster = LocalCluster(
                     n_workers=0, threads_per_worker=1, memory_limit=0, security=True, dashboard_address=None,
@@ -52,8 +55,7 @@ class ThisMachine:
                     # Any free port: another sweep may have the one that Dask would take.
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 )  # fmt: skip
-            started.callback(self._cluster.close, timeout=5)
-            started.callback(self._kill)
+            started.callback(self._end)
             self._cluster.scale(min(self.workers, most))
             client = Client(self._cluster, set_as_default=False)
             started.callback(client.close, timeout=2)
@@ -62,24 +64,28 @@ class ThisMachine:
 
     def look_after(self, anyone_there: bool) -> None:
         """Dask starts a worker anew that had been there, but not one that never got ready."""
-        gone = [name for name, nanny in self._cluster.workers.items() if nanny.status in (Status.closed, Status.failed)]
+        workers, ended = self._cluster.workers, (Status.closed, Status.failed)
+        gone = [name for name, nanny in list(workers.items()) if nanny.status in ended]
         self._failed = 0 if anyone_there else self._failed + len(gone)
         if self._failed >= _ATTEMPTS:
             raise SweepError("no worker starts on this machine.")
         for name in gone:
-            self._cluster.workers.pop(name)
+            workers.pop(name)
         if gone:
             self._cluster.scale(len(self._cluster.worker_spec))
 
     def close(self, client: Client) -> None:
         self._started.close()
 
-    def _kill(self) -> None:
+    def _end(self) -> None:
         """End the workers at once, in the middle of a run if need be: the store is safe against that."""
         for nanny in list(self._cluster.workers.values()):
-            nanny.close_gracefully()  # which only says that it is not to be started anew
-            if nanny.pid:
-                os.kill(nanny.pid, signal.SIGKILL)
+            nanny.close_gracefully()  # which only says that its worker is not to be started anew
+        for child in active_children():
+            if child.pid not in self._others:
+                child.kill()
+        with suppress(Exception):  # nothing of it is needed any more
+            self._cluster.close(timeout=5)
 
 
 @contextmanager
@@ -90,11 +96,6 @@ def _deaf_to_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-def _restore(environment: Mapping[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(environment)
 
 
 def environment(workers: int, folder: str, outer: Mapping[str, str]) -> dict[str, str]:
