@@ -12,8 +12,8 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 
-from loadstone.experiments.plan import batch_sizes
 from loadstone.experiments import result
+from loadstone.experiments.plan import batch_sizes
 from loadstone.experiments.run import problem_of
 from loadstone.experiments.spec import Spec
 from loadstone.measurements import accuracy, scores, spectrum

@@ -14,6 +14,7 @@ from distributed import Client
 from distributed.security import Security
 
 from loadstone.arguments import refuse
+from loadstone.experiments.engines.machine import deaf_to_interrupts
 from loadstone.experiments.sweep import SweepError
 
 _CONNECT_SECONDS = 10.0
@@ -70,7 +71,8 @@ class Elsewhere:
         files = {"tls_ca_file": self.tls_ca, "tls_client_cert": self.tls_cert, "tls_client_key": self.tls_key}
         security = Security(require_encryption=True, **files) if self.tls_ca else None
         try:
-            return Client(self.resolved, timeout=_CONNECT_SECONDS, security=security, set_as_default=False)
+            with deaf_to_interrupts():
+                return Client(self.resolved, timeout=_CONNECT_SECONDS, security=security, set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise SweepError(f"no scheduler answers at {self.resolved} ({' '.join(str(error).split())}).") from error
 

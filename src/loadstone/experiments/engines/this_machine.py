@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from multiprocessing import active_children
 
 import dask
 from distributed import Client, LocalCluster, Status
 
-from loadstone.experiments.engines.machine import gpu_expected
+from loadstone.experiments.engines.machine import deaf_to_interrupts, gpu_expected
 from loadstone.experiments.sweep import SweepError
 
 #: By itself a LocalCluster gives up on a worker that was away for 15 s, looks at every running function a hundred times
@@ -48,17 +47,17 @@ class ThisMachine:
             os.environ |= environment(self.workers, folder, outer)
             started.enter_context(dask.config.set(_SETTINGS))
             self._others = {child.pid for child in active_children()}
-            with _deaf_to_interrupts():
+            with deaf_to_interrupts():
                 self._cluster = LocalCluster(
                     n_workers=0, threads_per_worker=1, memory_limit=0, security=True, dashboard_address=None,
                     local_directory=folder, preload="loadstone.experiments.engines.job",
                     # Any free port: another sweep may have the one that Dask would take.
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 )  # fmt: skip
-            started.callback(self._end)
+                started.callback(self._end)
+                client = Client(self._cluster, set_as_default=False)
+                started.callback(client.close, timeout=2)
             self._cluster.scale(min(self.workers, most))
-            client = Client(self._cluster, set_as_default=False)
-            started.callback(client.close, timeout=2)
             self._started, self._failed = started.pop_all(), 0
         return client
 
@@ -86,16 +85,6 @@ class ThisMachine:
                 child.kill()
         with suppress(Exception):  # nothing of it is needed any more
             self._cluster.close(timeout=5)
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Threads that start now, and all that they start, never hear Ctrl-C: it is for us, who then end the workers."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def environment(workers: int, folder: str, outer: Mapping[str, str]) -> dict[str, str]:
