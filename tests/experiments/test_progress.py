@@ -25,13 +25,13 @@ def test_the_time_left_is_guessed_by_the_costs_of_the_platform(told, monkeypatch
     assert progress.seconds_left is None
     if told != "after a run":
         progress.runs_on("gpu")
-    progress.finished(SPECS[0], "step limit")
+    progress.tell(SPECS[0], "step limit")
     if told != "at once":
         progress.runs_on("gpu")
     assert progress.seconds_left == pytest.approx(10 * shares("gpu")[0])
-    progress.fail(SPECS[1], "it is said why")
+    progress.tell(SPECS[1], None, "it is said why")
     assert progress.seconds_left == pytest.approx(10 * shares("gpu")[1])
     # A processor would be done but for a moment: its two long runs are behind it.
     assert shares("cpu")[1] < 0.02 < 0.2 < shares("gpu")[1]
-    progress.finished(SPECS[2], "step limit")
+    progress.tell(SPECS[2], "step limit")
     assert progress.seconds_left == pytest.approx(0, abs=1e-9)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import jax
 import jax.numpy as jnp
 
+from loadstone.experiments import result
 from loadstone.experiments.plan import batch_sizes
-from loadstone.experiments.result import HISTOGRAM_SCORES
 from loadstone.experiments.run import problem_of
 from loadstone.experiments.spec import Spec
 from loadstone.measurements import accuracy, scores, spectrum
@@ -34,7 +34,8 @@ def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = Non
     """Compile everything that `specs`, runs of one program with the largest first, will need in training and
     measuring."""
     for function, arguments in calls(specs, platform, budget):
-        function.lower(*arguments).compile()
+        lowered = function.lower(*arguments)
+        lowered.compile()
 
 
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
@@ -86,6 +87,6 @@ def _measuring(problem: Problem, memory: Memory) -> Iterator[Call]:
     queries = scores._queries.eval_shape(memory, problem.inputs)
     yield scores._lengths, (queries,)
     competitors = scores._block.eval_shape(problem, queries, jax.ShapeDtypeStruct((1,), jnp.int32)).shape[1]
-    rows = max(1, min(queries.shape[0], HISTOGRAM_SCORES // competitors))
+    rows = max(1, min(queries.shape[0], result._HISTOGRAM_SCORES // competitors))
     yield scores._block, (problem, queries, jax.ShapeDtypeStruct((rows,), jnp.int32))
     yield spectrum._matrix, (memory,)

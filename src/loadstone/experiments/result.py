@@ -23,7 +23,7 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import automatic_precision
 
 #: Histograms of non-target scores hold about this many at most: ample for a curve, and no burden on large runs.
-HISTOGRAM_SCORES = 500_000
+_HISTOGRAM_SCORES = 500_000
 
 
 def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]:
@@ -48,7 +48,7 @@ def _same(record: Record) -> Record:
 
 def _raw(problem: Problem, run: Run) -> RawScores | None:
     diverged = run.status == Status.DIVERGED
-    return None if diverged else raw_scores(problem, run.memory, run.contenders, HISTOGRAM_SCORES)
+    return None if diverged else raw_scores(problem, run.memory, run.contenders, _HISTOGRAM_SCORES)
 
 
 def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:

@@ -29,7 +29,6 @@ class Progress:
     done: int = 0
     diverged: int = 0
     lost_workers: int = 0
-    workers: int = 1
     #: Why each failed run failed, by its key.
     failed: dict[str, str] = field(default_factory=dict)
     #: What is being run, in words, by worker.
@@ -57,22 +56,15 @@ class Progress:
 
     def tell(self, spec: Spec, status: str | None, why: str = "") -> None:
         """A run has its record, with this status; or none, and why."""
-        self.fail(spec, why) if status is None else self.finished(spec, status)
-
-    def finished(self, spec: Spec, status: str) -> None:
-        self.done += 1
-        self.diverged += status == "diverged"
-        self.failed.pop(spec.key, None)
-        self._pass_by(spec)
-
-    def fail(self, spec: Spec, why: str) -> None:
-        self.failed[spec.key] = f"{spec}: {why}"
-        self._pass_by(spec)
-
-    def _pass_by(self, spec: Spec) -> None:
-        passed = self._costs.pop(spec.key, 0.0)
-        self._cost_left -= passed
-        self._cost_done += passed
+        if status is None:
+            self.failed[spec.key] = f"{spec}: {why}"
+        else:
+            self.done += 1
+            self.diverged += status == "diverged"
+            self.failed.pop(spec.key, None)
+        cost = self._costs.pop(spec.key, 0.0)
+        self._cost_left -= cost
+        self._cost_done += cost
         self.watch(self)
 
     @property

@@ -136,13 +136,13 @@ class _Sweep:
         """What a job left undone is to be done, each run by itself. One that was by itself already may be to blame."""
         for spec in specs:
             if record := recorded(spec, self.store):
-                self.progress.finished(spec, str(record.result.get("status")))
+                self.progress.tell(spec, str(record.result.get("status")))
                 continue
             self.deaths[spec.key] += len(specs) == 1
             if self.deaths[spec.key] < _ATTEMPTS:
                 self.jobs.appendleft([spec])
             else:
-                self.progress.fail(spec, why)
+                self.progress.tell(spec, None, why)
 
     def _wait_for_workers(self) -> None:
         """Return when there is a usable worker; give up when there was none for long, or the scheduler is gone."""
@@ -166,7 +166,6 @@ class _Sweep:
         self.progress.lost_workers += len(self.known - there.keys())
         self.known, self.answered = set(there), time.monotonic()
         self.usable = [one for one in there if resource is None or there[one]["resources"].get(resource, 0) >= 1]
-        self.progress.workers = max(1, len(self.usable))
         self.progress.watch(self.progress)
         if self.usable:
             self.last_usable = self.answered

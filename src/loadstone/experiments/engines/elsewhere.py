@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from distributed import Client
 from distributed.security import Security
 
+from loadstone.arguments import refuse
+from loadstone.experiments.engines.machine import deaf_to_interrupts
 from loadstone.experiments.sweep import SweepError
 
 _CONNECT_SECONDS = 10.0
@@ -37,20 +39,19 @@ class Elsewhere:
             raise ValueError("TLS needs all of --tls-ca, --tls-cert and --tls-key.")
         for name, path in files.items():
             if path and not Path(path).is_file():
-                raise ValueError(f"{name} is {path!r}, but must be the name of a .pem file.")
-        address = self.resolved
-        if not re.fullmatch(r"tcp://.+|tls://.+", address) or _port(address) is None:
-            raise ValueError(f"address is {address!r}, but must be tcp://HOST:PORT or tls://HOST:PORT.")
-        if address.startswith("tcp://") and self.tls_ca:
+                raise refuse(name, path, "the name of a .pem file")
+        what = f"address is {self.resolved!r}"
+        if not re.fullmatch(r"(tcp|tls)://(.+):\d{1,5}", self.resolved):
+            raise ValueError(f"{what}, but must be tcp://HOST:PORT or tls://HOST:PORT.")
+        encrypted = self.resolved.startswith("tls")
+        if encrypted and not self.tls_ca:
+            raise ValueError(f"{what}, which needs --tls-ca, --tls-cert and --tls-key.")
+        if self.tls_ca and not encrypted:
+            raise ValueError(f"{what}, which has no TLS: leave the certificates out, or start it with TLS.")
+        if not (encrypted or self.trust_network or _is_loopback(self.resolved)):
             raise ValueError(
-                f"address is {address!r}, which has no TLS: leave the certificates out, or start it with TLS."
-            )
-        if address.startswith("tls://") and not self.tls_ca:
-            raise ValueError(f"address is {address!r}, which needs --tls-ca, --tls-cert and --tls-key.")
-        if address.startswith("tcp://") and not self.trust_network and not _is_loopback(address):
-            raise ValueError(
-                f"address is {address!r}, where anyone on the network could run code: use TLS (docs/cluster.md), or "
-                "say --trust-network if nobody else is on it."
+                f"{what}, where anyone on the network could run code: use TLS (docs/cluster.md), or say "
+                "--trust-network if nobody else is on it."
             )
 
     @cached_property
@@ -67,14 +68,11 @@ class Elsewhere:
             raise ValueError(f"scheduler_file is {str(path)!r}, which no Dask scheduler wrote.") from error
 
     def connect(self, most: int) -> Client:
-        security = None
-        if self.tls_ca:
-            security = Security(
-                tls_ca_file=self.tls_ca, tls_client_cert=self.tls_cert, tls_client_key=self.tls_key,
-                require_encryption=True,
-            )  # fmt: skip
+        files = {"tls_ca_file": self.tls_ca, "tls_client_cert": self.tls_cert, "tls_client_key": self.tls_key}
+        security = Security(require_encryption=True, **files) if self.tls_ca else None
         try:
-            return Client(self.resolved, timeout=_CONNECT_SECONDS, security=security, set_as_default=False)
+            with deaf_to_interrupts():
+                return Client(self.resolved, timeout=_CONNECT_SECONDS, security=security, set_as_default=False)
         except (OSError, TimeoutError) as error:
             raise SweepError(f"no scheduler answers at {self.resolved} ({' '.join(str(error).split())}).") from error
 
@@ -84,13 +82,6 @@ class Elsewhere:
     def close(self, client: Client) -> None:
         # A client that lost its scheduler would wait for it; nothing of it is needed any more.
         client.close(timeout=2)
-
-
-def _port(address: str) -> int | None:
-    try:
-        return urlsplit(address).port
-    except ValueError:
-        return None
 
 
 def _is_loopback(address: str) -> bool:

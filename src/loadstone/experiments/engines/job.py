@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -119,6 +120,7 @@ def sentence(error: BaseException) -> str:
 
 
 def dask_setup(worker: object) -> None:
-    """A worker process of this machine is ready when all is imported. From then on it speaks through its reports
-    alone."""
+    """A worker process of this machine is ready when all is imported. From then on it speaks through its reports alone,
+    and can be ended by others too; Ctrl-C is for whoever started it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGHUP})

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from multiprocessing import active_children
 
 import dask
 from distributed import Client, LocalCluster, Status
 
-from loadstone.experiments.engines.machine import gpu_expected
+from loadstone.experiments.engines.machine import deaf_to_interrupts, gpu_expected
 from loadstone.experiments.sweep import SweepError
 
 #: By itself a LocalCluster gives up on a worker that was away for 15 s, looks at every running function a hundred times
@@ -41,60 +41,50 @@ class ThisMachine:
         """Start the scheduler, and no more than `most` workers, which will be there a little later."""
         with ExitStack() as started:
             outer = dict(os.environ)
-            started.callback(_restore, outer)
+            started.callback(os.environ.update, outer)
+            started.callback(os.environ.clear)
             folder = started.enter_context(tempfile.TemporaryDirectory(prefix="loadstone-", ignore_cleanup_errors=True))
             os.environ |= environment(self.workers, folder, outer)
             started.enter_context(dask.config.set(_SETTINGS))
-            with _deaf_to_interrupts():
+            self._others = {child.pid for child in active_children()}
+            with deaf_to_interrupts():
                 self._cluster = LocalCluster(
                     n_workers=0, threads_per_worker=1, memory_limit=0, security=True, dashboard_address=None,
                     local_directory=folder, preload="loadstone.experiments.engines.job",
                     # Any free port: another sweep may have the one that Dask would take.
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 )  # fmt: skip
-            started.callback(self._cluster.close, timeout=5)
-            started.callback(self._kill)
+                started.callback(self._end)
+                client = Client(self._cluster, set_as_default=False)
+                started.callback(client.close, timeout=2)
             self._cluster.scale(min(self.workers, most))
-            client = Client(self._cluster, set_as_default=False)
-            started.callback(client.close, timeout=2)
             self._started, self._failed = started.pop_all(), 0
         return client
 
     def look_after(self, anyone_there: bool) -> None:
         """Dask starts a worker anew that had been there, but not one that never got ready."""
-        gone = [name for name, nanny in self._cluster.workers.items() if nanny.status in (Status.closed, Status.failed)]
+        workers, ended = self._cluster.workers, (Status.closed, Status.failed)
+        gone = [name for name, nanny in list(workers.items()) if nanny.status in ended]
         self._failed = 0 if anyone_there else self._failed + len(gone)
         if self._failed >= _ATTEMPTS:
             raise SweepError("no worker starts on this machine.")
         for name in gone:
-            self._cluster.workers.pop(name)
+            workers.pop(name)
         if gone:
             self._cluster.scale(len(self._cluster.worker_spec))
 
     def close(self, client: Client) -> None:
         self._started.close()
 
-    def _kill(self) -> None:
+    def _end(self) -> None:
         """End the workers at once, in the middle of a run if need be: the store is safe against that."""
         for nanny in list(self._cluster.workers.values()):
-            nanny.close_gracefully()  # which only says that it is not to be started anew
-            if nanny.pid:
-                os.kill(nanny.pid, signal.SIGKILL)
-
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Threads that start now, and all that they start, never hear Ctrl-C: it is for us, who then end the workers."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-def _restore(environment: Mapping[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(environment)
+            nanny.close_gracefully()  # which only says that its worker is not to be started anew
+        for child in active_children():
+            if child.pid not in self._others:
+                child.kill()
+        with suppress(Exception):  # nothing of it is needed any more
+            self._cluster.close(timeout=5)
 
 
 def environment(workers: int, folder: str, outer: Mapping[str, str]) -> dict[str, str]:
