@@ -1,6 +1,7 @@
 """Budgets in words, at their bounds, and what they refuse."""
 
 import jax
+import numpy as np
 import pytest
 
 from loadstone.problems.budget import Budget
@@ -31,7 +32,8 @@ def test_refused_numbers(count):
 
 
 def test_exactly_the_budget_is_allowed_and_one_byte_more_is_not():
-    budget = Budget(2048)
+    budget = Budget(np.int64(2048))
+    assert type(budget.bytes) is int
     budget.require(2048, "a problem")
     assert budget.allows(2048) and not budget.allows(2049)
     with pytest.raises(ValueError, match="^budget is 2 KiB, but a problem of this size needs 3 MiB: raise the budget"):
@@ -45,3 +47,15 @@ def test_exactly_the_budget_is_allowed_and_one_byte_more_is_not():
 def test_half_of_what_is_free(monkeypatch):
     monkeypatch.setattr("os.sysconf", {"SC_AVPHYS_PAGES": 1001, "SC_PAGE_SIZE": 4096}.get)
     assert jax.default_backend() != "cpu" or Budget().bytes == 1001 * 4096 // 2
+
+
+def test_half_of_what_an_accelerator_has_free(monkeypatch):
+    class Device:
+        def memory_stats(self):
+            return {"bytes_limit": 1000, "bytes_in_use": 200}
+
+    monkeypatch.setattr(jax, "devices", lambda: [Device()])
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert Budget().bytes == 400
+    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
+    assert Budget().bytes > 10**6  # the machine's own memory, whatever the device says
