@@ -91,3 +91,11 @@ def test_least_dimension_is_the_least():
             d = least_dimension(p, kappa)
             assert loadstone.capacity_associations(d, kappa) >= p - 1e-6
             assert d == 1 or loadstone.capacity_associations(d - 1, kappa) < p
+
+
+def test_the_smallest_sizes():
+    assert least_dimension(2) == 1  # p D(p) = d^2 holds exactly there, but for rounding
+    assert predict(d=3, load=0.154).p == 2 and predict(p=2, load=100).d == 1
+    assert predict(d=10**8).d == predict(p=predict(d=10**8).p).d == 10**8
+    with pytest.raises(ValueError, match="load is 1e-50, but must be large enough for p = 10 to have it at d = 1e.08"):
+        predict(p=10, load=1e-50)

@@ -211,3 +211,22 @@ def test_csv_is_read_by_a_stranger(tmp_path):
     store.put(Record(key(1), {"law": word}, {}, {}))
     export(store, tmp_path / "t.csv", "csv")
     assert next(csv.DictReader(io.StringIO((tmp_path / "t.csv").read_bytes().decode(), newline="")))["law"] == word
+
+
+def test_a_result_cannot_speak_for_the_spec_or_the_circumstances():
+    spec = {"d": 3, "p": 4, "form": "auto", "protocol": {"steps": 5}}
+    result = {"d": 99, "form": "shared", "form_asked": "x", "key": "x", "protocol_steps": 99, "run_seconds": 99}
+    (row,) = rows(Foreign(Record(key(1), spec, result, {"seconds": 0.5})))
+    assert (row["d"], row["form"], row["form_asked"], row["key"]) == (3, "shared", "auto", key(1))
+    assert (row["protocol_steps"], row["run_seconds"]) == (5, 0.5)
+
+
+@pytest.mark.parametrize("values, kind", [
+    ([True, None], "bool"), ([2**63 - 1, -(2**63)], "int64"), ([2**63, 0], "uint64"), ([2**64 - 1], "uint64"),
+    ([2**64], "string"), ([2**63, -1], "string"), ([0.5, 2**53], "double"), ([0.5, -(2**53)], "double"),
+    ([0.5, 2**53 + 1], "string"), ([True, 1], "string"), ([None], "string"), (["a", 1], "string"),
+])  # fmt: skip
+def test_a_column_has_the_narrowest_type_that_holds_it(values, kind, tmp_path):
+    store = Foreign(*(Record(key(number), {}, {"zeta": value}, {}) for number, value in enumerate(values)))
+    export(store, tmp_path / "t.parquet", "parquet")
+    assert str(pyarrow.parquet.read_table(tmp_path / "t.parquet").schema.field("zeta").type) == kind

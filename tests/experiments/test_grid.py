@@ -2,8 +2,9 @@
 
 import pytest
 
-from loadstone.experiments.grid import grid, read_grid
+from loadstone.experiments.grid import MOST_LOAD, grid, read_grid
 from loadstone.experiments.spec import Spec
+from loadstone.theory.load import nearest_associations
 
 FILE = """
 [[grid]]
@@ -115,3 +116,40 @@ def test_hostile_files_get_a_sentence(name, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="grid.toml") as refused:
         read_grid(path)
     assert sentence in str(refused.value)
+
+
+def test_seeds_vary_fastest_wherever_they_are_given():
+    given = grid(problem="original", seed=[3, 5], d=[4, 5], p=6)
+    assert [(spec.d, spec.seed) for spec in given] == [(4, 3), (4, 5), (5, 3), (5, 5)]
+    sizes = [(spec.d, spec.p) for spec in grid(problem="original", d=[4, 5], p=[6, 7])]
+    assert sizes == [(4, 6), (4, 7), (5, 6), (5, 7)]
+
+
+def test_the_largest_grid_is_allowed_and_one_run_more_is_not(monkeypatch, tmp_path):
+    monkeypatch.setattr("loadstone.experiments.grid.MOST_SPECS", 4)
+    assert len(grid(problem="original", d=[5, 6], p=[6, 7])) == 4
+    with pytest.raises(ValueError, match="The grid has 5 runs, but may have at most 4"):
+        grid(problem="original", d=5, p=[6, 7, 8, 9, 10])
+    with pytest.raises(ValueError, match="seeds is 5, but must be a whole number of at least 1 and at most 4"):
+        grid(problem="original", d=5, p=6, seeds=5)
+    path = tmp_path / "grid.toml"
+    path.write_text(BASE + "p = [5, 6]\n" + BASE + "p = [6, 7, 8]\n")  # four different ones
+    assert len(read_grid(path)) == 4
+
+
+def test_loads_at_their_bounds():
+    assert grid(problem="original", d=1, load=MOST_LOAD)[0].p == nearest_associations(MOST_LOAD, 1)
+    for load in (1000.1, 1e308, 1e-320, float("nan"), float("inf"), True, "1"):
+        with pytest.raises(ValueError, match="load is .*, but must be"):
+            grid(problem="original", d=5, load=load)
+    # p = 2 is the least: at d = 3 it has a load of 0.154.
+    assert grid(problem="original", d=3, load=0.154)[0].p == 2
+    with pytest.raises(ValueError, match="large enough for two associations at d = 3"):
+        grid(problem="original", d=3, load=0.06)
+
+
+def test_an_unknown_word_without_a_near_one():
+    with pytest.raises(ValueError, match="'zzz' is not a word of a grid; known are problem, d, p, "):
+        grid(zzz=1)
+    with pytest.raises(ValueError, match="The grid lacks problem and d"):
+        grid(p=5)

@@ -3,12 +3,14 @@
 import hashlib
 import json
 import math
+from dataclasses import FrozenInstanceError
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.experiments.record import (
+    MOST_BYTES,
     DamagedError,
     NewerSchemaError,
     Record,
@@ -135,3 +137,9 @@ def test_the_bytes_of_a_record_are_what_they_always_were():
     body = b'{"circumstances":{"\\u00e9":null},"key":"k","result":{},"spec":{"a":0.5,"b":1}}'
     digest = hashlib.sha256(b"1 %d\n" % len(body) + body).hexdigest().encode()
     assert content == b"loadstone record 1 %d %s\n" % (len(body), digest) + body
+
+
+def test_a_record_cannot_be_changed_and_has_a_known_limit():
+    with pytest.raises(FrozenInstanceError):
+        RECORD.key = "other"
+    assert MOST_BYTES == 64 * 2**20

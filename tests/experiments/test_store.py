@@ -216,6 +216,8 @@ def test_what_dead_writers_left_is_removed_but_not_what_the_living_write(tmp_pat
     for path in foreign:
         path.write_bytes(b"half")
         os.utime(path, (0, 0))
+    foreign.append(folder / f".{key(1)}.record.11.12.part")
+    foreign[-1].symlink_to(foreign[0])
     # An hour is the limit; what lies at the top of the store and of its records counts too.
     nearly = folder / f".{key(1)}.record.5.6.part"
     above = [tmp_path / ".index.7.8.part", store.records / ".probe.9.1.part"]
@@ -428,3 +430,36 @@ def test_a_store_without_room_for_an_index_can_be_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", refused)
     assert list(store.summaries()) == [key(1)] and not list(tmp_path.rglob("*.part"))
+
+
+def test_one_bad_entry_of_the_index_spoils_no_other(tmp_path, monkeypatch):
+    store, index, read = Store(tmp_path), tmp_path / "index.json", []
+    for number in (1, 2, 3, 4):
+        store.put(record(number))
+    expected = store.summaries()
+    entries = json.loads(index.read_text())["entries"]
+    entries[key(2)] = {"stamp": entries[key(2)]["stamp"]}
+    entries[key(3)]["summary"] = []
+    entries[key(4)] = 5
+    index.write_text(json.dumps({"form": 1, "entries": entries}))
+    monkeypatch.setattr(Store, "get", lambda self, key, get=Store.get: read.append(key) or get(self, key))
+    assert store.summaries() == expected and sorted(read) == sorted(key(number) for number in (2, 3, 4))
+
+
+def test_no_file_stays_open(tmp_path):
+    store = Store(tmp_path)
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(5):
+        store.put(record(number))
+        file_of(store, number + 10).parent.mkdir(exist_ok=True)
+        os.mkfifo(file_of(store, number + 10))
+        assert store.get(key(number + 10)) is None and store.get(key(number)) == record(number)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_folder_that_another_writer_makes_at_the_same_moment(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    file_of(store, 1).parent.mkdir()
+    monkeypatch.setattr("pathlib.Path.exists", lambda path: False)  # it was not there a moment ago
+    store.put(record(1))
+    assert store.get(key(1)) == record(1)

@@ -119,6 +119,18 @@ def test_what_runs_leave_is_possible():
         check_values(changed(CAPACITY, path.split(), value))
 
 
+def test_the_smallest_capacity_and_one_half_known():
+    """One association is always storable, two may not be; what a record lacks cannot contradict it."""
+    check_parts({}, {"p_c": 1, "storable": 1, "not_storable": 2, "verdicts": [[1, "storable"]]}, {})
+    possible = {"p_c": 5}, {"p_c": 5, "storable": 5}, {"p_c": 5, "not_storable": 6}, {"p_c": None, "not_storable": 6}
+    for result in possible:
+        check_parts({}, result, {})
+    crossed = {"p_c": None, "storable": 5, "not_storable": 5}
+    for result in (crossed, {"p_c": 5, "storable": 4}, {"p_c": 5, "not_storable": 7}):
+        with pytest.raises(DamagedError):
+            check_parts({}, result, {})
+
+
 def test_rounding_is_no_damage():
     """float32 counts accuracy as one minus a share, which may fall below 0 in its last digit."""
     for path, value in (("result accuracy_trace", [-1.1920928955078125e-07] * 21), ("result loss", -1e-7)):

@@ -10,7 +10,7 @@ from jax import lax
 from loadstone.problems.counters import stream_key
 from loadstone.problems.embeddings import decoupled_vectors
 from loadstone.problems.original import original
-from loadstone.problems.passes import decoupled_triton, shared_hopper
+from loadstone.problems.passes import decoupled_triton, devices, shared_hopper
 from loadstone.problems.recall import Recall
 from loadstone.problems.stream import Stream
 

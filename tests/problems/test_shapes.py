@@ -131,7 +131,7 @@ def test_a_batch_must_be_complete_and_alike():
 
 @pytest.mark.parametrize("value", [
     [[1.0, 2.0], [3.0]], [["a", "b"]], np.array([[object(), 1]]), np.ones((3, 2), complex), np.ones((3, 2), bool),
-    np.ones(3), np.ones((3, 2, 2)), np.ones((0, 2)), np.ones((3, 0)), None, "file.csv", [[2**60, 1], [1, 1]],
+    np.ones(3), np.ones((3, 2, 2)), np.ones((0, 2)), np.ones((3, 0)), None, "file.csv", [[2**60 + 1, 1], [1, 1]],
 ])  # fmt: skip
 def test_what_is_no_matrix_of_real_numbers_gets_our_sentence(value):
     for arguments in ((value, np.ones((3, 2)) + np.eye(3, 2)), (np.eye(3, 2), value)):

@@ -152,12 +152,12 @@ def test_fewer_associations_than_dimensions(d, n, tmp_path):
 
 
 @pytest.mark.parametrize("make", [
-    lambda: loadstone.original(Stream(0, 8), 20), lambda: loadstone.decoupled(Stream(0, 8), 20, form="stored"),
+    lambda: loadstone.original(Stream(0, 8), 20), lambda: loadstone.decoupled(Stream(0, 8), 20, hold="stored"),
     lambda: loadstone.decoupled(Stream(0, 8), 20, hold="regenerated"),
-    lambda: loadstone.decoupled(Stream(0, 8), 20, form="stored", dtype="float16"),
+    lambda: loadstone.decoupled(Stream(0, 8), 20, hold="stored", dtype="float16"),
     lambda: loadstone.facts(np.eye(4), np.eye(4)),
 ])  # fmt: skip
-def test_problems_of_every_form(make, tmp_path):
+def test_problems_of_every_kind(make, tmp_path):
     problem = make()
     arrays = problem.arrays()
     np.testing.assert_array_equal(arrays.target_outputs, problem.target_outputs)

@@ -1,3 +1,4 @@
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -28,6 +29,23 @@ def test_against_direct_quadrature(kappa):
     density = lambda s: (4 - s * s) ** 0.5 / 3.141592653589793  # noqa: E731
     lower = brentq(lambda x: quad(density, 0, x)[0] - (1 - kappa), 0, 2)
     assert capacity(kappa) == pytest.approx(0.5 * quad(lambda s: density(s) * s * s, lower, 2)[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("kappa", [1e-26, 1e-12, 1e-6, 0.004, 0.0066, 0.3, 0.999])
+def test_all_digits_at_small_rank_fractions(kappa):
+    """In 60 digits: with s = 2 cos(x/2) the mass above s is (x - sin x) / pi."""
+    with mpmath.workdps(60):
+        share = mpmath.pi * mpmath.mpf(kappa)
+        x = mpmath.findroot(lambda x: (x - mpmath.sin(x)) / share - 1, (6 * share) ** (mpmath.mpf(1) / 3), tol=1e-40)
+        exact = (2 * x - mpmath.sin(2 * x)) / (4 * mpmath.pi)
+        assert abs(capacity(kappa) / exact - 1) < 1e-14
+
+
+def test_a_single_value_of_two_is_left_in_the_end():
+    assert capacity(1e-28) == 2e-28 and capacity(1e-320) == 2e-320
+    assert capacity_associations(10**8, 1e-320) == 1 and parameters(10, 1e-320) == 19
+    with pytest.raises(ValueError, match="d is 100000001.0, but must be at most 1e.08"):
+        capacity_associations(10**8 + 1)
 
 
 def test_hebbian_rule_holds_a_quarter_of_the_optimum():

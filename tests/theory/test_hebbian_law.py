@@ -11,6 +11,7 @@ from loadstone.theory.hebbian import (
     failure,
     finite_accuracy,
     finite_failure,
+    finite_probability_all_stored,
     least_rate,
     probability_all_stored,
     rate,
@@ -154,3 +155,11 @@ def test_nodes_give_exact_moments(freedom, count):
     for power in range(2 * count):
         exact = float(mpmath.mpf(2) ** power * mpmath.rf(mpmath.mpf(freedom) / 2, power))
         assert weights @ places**power == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("d, p", [(1, 10**15), (2, 10**15), (1, 10**6)])
+def test_a_sure_failure_is_no_more_than_sure(d, p):
+    """Weights of the quadrature add up to 1 but for rounding: the rest must not turn a probability negative."""
+    assert 0.999 < finite_failure(p, d) <= 1 and 0 <= finite_accuracy(p, d) < 0.001
+    assert finite_probability_all_stored(p, d) == 0
+    assert failure(1e12, 1e6) <= 1 and accuracy(1e12, 1e6) >= 0 and probability_all_stored(1e12, 1e6) == 0

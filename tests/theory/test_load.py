@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.theory.load import associations, dimension, load, nearest_associations
+from loadstone.theory.load import associations, dimension, load, nearest_associations, nearest_dimension
 
 
 def test_load_of_a_number_known_by_hand():
@@ -34,3 +34,16 @@ def test_arrays_pass_through():
 def test_bad_numbers_are_refused_by_name(call):
     with pytest.raises(ValueError, match="(p|d|load) is .* but must be"):
         call()
+
+
+def test_loads_that_no_whole_number_has():
+    assert nearest_associations(load(10**15, 10**7), 10**7) == pytest.approx(10**15, rel=1e-14)
+    for alpha in (1.001 * load(10**15, 10**7), 1e50):
+        with pytest.raises(ValueError, match="load is .*, but must be small enough for at most 1e.15 associations"):
+            nearest_associations(alpha, 10**7)
+    for call in (lambda: nearest_associations(1e308, 5), lambda: nearest_dimension(1e-320, 5), lambda: load(1e308, 1)):
+        with pytest.raises(ValueError, match="is 1e.3.., but must be at least .* and at most 1e.100"):
+            call()
+    with pytest.raises(ValueError, match=r"load is \[0.5, 1.0\], but must be one number, not an array"):
+        nearest_associations([0.5, 1.0], 5)
+    assert nearest_dimension(1e-100, 2) > 10**49 and nearest_dimension(1e50, 2) == 1 and nearest_associations(0, 5) == 1

@@ -3,6 +3,7 @@
 import math
 from dataclasses import FrozenInstanceError
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.integrate import fixed_quad, quad
@@ -248,3 +249,28 @@ BAD: list[tuple] = [
 def test_bad_arguments_are_refused_by_name(method, arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         method(initial_factored(0.5), *arguments)
+
+
+@pytest.mark.parametrize("kappa", [1e-12, 1e-9, 1e-5, 9.9e-4, 1.01e-3, 0.5])
+def test_small_rank_fractions_keep_their_digits(kappa):
+    """The mass in its closed form, in 60 digits; in float64 it is the difference of two numbers near kappa^-1/2."""
+    law = initial_factored(kappa).parent
+    for angle in (0.01, 1.0, 2.5, 3.1):
+        with mpmath.workdps(60):
+            share = mpmath.mpf(kappa)
+            cosine = mpmath.cos(angle)
+            # The largest root of q^3 - kappa (2 + kappa) q + 2 kappa^2 cos(angle).
+            roots = mpmath.polyroots([1, 0, -share * (2 + share), 2 * share**2 * cosine], maxsteps=500, extraprec=400)
+            y = -mpmath.expj(-angle) / max(mpmath.re(root) for root in roots)
+            bent = 2 * y.imag - 2 * (1 - share) / share * mpmath.arg(1 + share * y)
+            exact = float((angle + bent) / mpmath.pi)
+        assert float(law._mass(np.asarray(angle))) == pytest.approx(exact, abs=1e-13)
+
+
+@pytest.mark.parametrize("make", [at_capacity, initial_factored])
+@pytest.mark.parametrize("kappa", [1e-320, 1e-100, 1e-30])
+def test_laws_of_hardly_any_rank_are_finite(make, kappa):
+    law, s, u = make(kappa), np.linspace(0.1, 3, 30), np.linspace(0, 1, 11)
+    for found in (law.density(s), law.cdf(s), law.quantile(u), law.nonzero().quantile(u), law.nonzero().cdf(s)):
+        assert np.all(np.isfinite(found))
+    assert law.nonzero().quantile(0.5) == pytest.approx(2) and law.nonzero().cdf(2.0) == 1 and law.quantile(0.5) == 0

@@ -99,3 +99,10 @@ def test_moments_of_the_capacity_are_those_of_its_law(d):
 def test_the_mean_capacity_is_near_where_storing_is_as_likely_as_not():
     mean, deviation = capacity_moments(20)
     assert abs(mean - capacity_associations(20)) < 1 and 3 < deviation < 4
+
+
+def test_the_largest_dimension():
+    for formula in (probability_storable, gaussian_probability_storable):
+        assert formula(2, 10**9) == 1
+        with pytest.raises(ValueError, match="d is 1000000001.0, but must be whole, at least 1 and at most 1e.09"):
+            formula(2, 10**9 + 1)

@@ -54,7 +54,7 @@ def certify(
     from loadstone.proofs.verdict import Outcome, in_words
     from loadstone.solvers.newton import ProofLimits, decide
 
-    limits = ProofLimits(steps, Budget.parse(budget) if budget else None)
+    limits = ProofLimits(steps, Budget.parse(budget) if budget is not None else None)
     if instance is None:
         arrays = Prefixes(problem, Stream(seed, d, law)).of(p)
         about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}

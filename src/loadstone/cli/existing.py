@@ -1,4 +1,4 @@
-"""Stores that commands read: unlike those that they write to, they must be there."""
+"""Stores that a command only reads must exist; those that it writes to are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def existing_store(folder: str) -> Store:
-    """The store in a folder. One that is not there is refused: opening it would make it."""
+    """The store in a folder, refused if there is none: opening it would make one."""
     from loadstone.experiments.store import Store
 
     if not (Path(folder) / "records").is_dir():

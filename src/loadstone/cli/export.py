@@ -1,4 +1,4 @@
-"""loadstone export: a store as a table for other tools."""
+"""loadstone export: the records of a store as a table for other programs."""
 
 from __future__ import annotations
 

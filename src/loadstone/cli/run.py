@@ -54,7 +54,7 @@ def run(
     from loadstone.problems.budget import Budget
 
     specs = specs_of(grid, scale)
-    limit = Budget.parse(budget).bytes if budget else None
+    limit = Budget.parse(budget).bytes if budget is not None else None
     if elsewhere or engine == "dask":
         from loadstone.experiments.engines.dask import DaskEngine, Elsewhere, ThisMachine
 

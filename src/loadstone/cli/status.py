@@ -20,10 +20,10 @@ def status(
     store: Annotated[str, typer.Option(help="Folder of the records.")],
     grid: Annotated[Optional[str], typer.Argument(help="A grid (.toml), or a name of the catalogue.")] = None,
     scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
-    workers: Annotated[int, typer.Option(help="How many work at once, for the time left.")] = 1,
+    workers: Annotated[int, typer.Option(help="How many processes will share the rest.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Count the records of a store, and what is missing of a grid with the time that it will take."""
+    """Count the records of a store; with a grid, also what it still lacks and how long that will take."""
     whole("workers", workers, 1)
     records = existing_store(store)
 
@@ -49,7 +49,7 @@ def status(
 
 
 def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers: int) -> float | None:
-    """What the missing runs will take where most of the others were run, by the pace of those."""
+    """How long the missing runs will take on the device that most of the others ran on, at their pace."""
     from loadstone.experiments.plan import cost
     from loadstone.experiments.spec import Spec
 

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import rank_fraction, whole
+from loadstone.arguments import file_name, rank_fraction, whole
 from loadstone.cli.output import print_json, print_table, progress_of, say
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
@@ -42,8 +42,8 @@ def train(
     p = associations_from(p, load, d)
     rank_fraction("kappa", kappa)
     whole("seed", seed, 0)
-    whole("seeds", seeds, 1)
-    if out is not None and seeds > 1 and "{seed}" not in out:
+    whole("seeds", seeds, 1, 10**6)
+    if out is not None and file_name("out", out) and seeds > 1 and "{seed}" not in out:
         raise ValueError(f"out is {out!r}, but must contain {{seed}} when --seeds is above 1.")
     files = [check_writable(out.replace("{seed}", str(seed + i))) for i in range(seeds)] if out is not None else []
 

@@ -1,4 +1,4 @@
-"""A store as a flat table for other tools: one row for each record, in CSV or Parquet.
+"""A store as a flat table for other programs: one row for each record, in CSV or Parquet.
 
 Columns are the key, the spec (its protocol as `protocol_steps` and so on, its form as `form_asked`), the numbers and
 words of the result under their own names, and the circumstances as `run_seconds` and so on. Traces, spectra and
@@ -58,7 +58,7 @@ def _row(key: str, summary: dict[str, dict[str, object]]) -> dict[str, Cell]:
     parts = summary["result"] | {f"run_{name}": value for name, value in summary["circumstances"].items()}
     if isinstance(protocol, dict):
         parts |= {f"protocol_{name}": value for name, value in protocol.items()}
-    # The spec wins over a foreign result that uses its names, and the key over all.
+    # If a result uses a name of the spec, the spec wins; the key wins over both.
     return {_text(name): _cell(value) for name, value in (parts | spec | {"key": key}).items()}
 
 

@@ -1,4 +1,4 @@
-"""A record: what one run leaves, and its form on disk.
+"""A record: what one run leaves, and how it is written to disk.
 
 A record has three parts. `spec` says what was run, `result` what came out (the same wherever it is run), and
 `circumstances` how (seconds, versions, device). On disk it is one line of header with the schema, the length of the
@@ -13,7 +13,7 @@ import math
 import re
 from dataclasses import dataclass
 
-#: Form of the files. Readers refuse newer ones and know every older one.
+#: Version of the files. Readers refuse newer ones and know every older one.
 SCHEMA = 1
 #: No record is longer: a reader checks before it allocates.
 MOST_BYTES = 64 * 2**20
@@ -76,7 +76,7 @@ def from_bytes(content: bytes) -> Record:
 
 
 def canonical(value: object) -> str:
-    """JSON in one form only: keys sorted, no spaces, floats in their shortest exact form, NaN and infinity as words."""
+    """JSON in one way only: keys sorted, no spaces, as few digits as are exact, NaN and infinity as words."""
     form = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False, "ensure_ascii": True}
     try:
         return json.dumps(value, **form)

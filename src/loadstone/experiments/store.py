@@ -182,7 +182,7 @@ class Store:
         try:
             os.replace(path, aside)
         except FileNotFoundError:
-            return  # another reader was faster
+            return  # another reader has moved it already
         with contextlib.suppress(DamagedError, OSError):
             _read(aside, key, spec)
             os.replace(aside, path)  # a writer had put a good one in its place just before it was moved

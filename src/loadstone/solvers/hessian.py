@@ -20,7 +20,7 @@ from loadstone.problems.exact import Numbers
 from loadstone.solvers.threads import all_threads
 
 Matrix = Float64[Numbers, "d d"]
-Vector = Float64[Numbers, "d*d"]
+Vector = Float64[Numbers, "entries"]
 
 
 def dense_bytes(n: int, d: int, xp: ModuleType) -> int:
@@ -124,7 +124,7 @@ def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
 
 def _matrix(
     inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"]
-) -> Float64[np.ndarray, "d*d d*d"]:
+) -> Float64[np.ndarray, "entries entries"]:
     """H[(i, j), (k, l)] = sum_mu C_mu[i, k] e_mu[j] e_mu[l]. Both factors are symmetric: only pairs i <= k, j <= l are
     multiplied, a quarter of the work."""
     d = inputs.shape[1]
@@ -141,7 +141,7 @@ def _matrix(
 @compiled
 def _factor_on_device(
     inputs: Float64[Array, "n d"], covariances: Float64[Array, "n d d"], ridge: float
-) -> Float64[Array, "d*d d*d"]:
+) -> Float64[Array, "entries entries"]:
     """The Cholesky factor of H plus a ridge; not finite where there is none. Needs room for two such matrices."""
     n, d = inputs.shape
     pairs = (inputs[:, :, None] * inputs[:, None, :]).reshape(n, d * d)
@@ -151,6 +151,6 @@ def _factor_on_device(
 
 
 @compiled
-def _solve_on_device(factor: Float64[Array, "d*d d*d"], right: Float64[Array, "d*d"]) -> Float64[Array, "d*d"]:
+def _solve_on_device(factor: Float64[Array, "entries entries"], right: Float64[Array, "entries"]) -> Float64[Array, "entries"]:
     # Not compiled as one program, this would need room for four matrices.
     return jax.scipy.linalg.cho_solve((factor, True), right)

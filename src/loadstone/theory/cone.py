@@ -1,8 +1,8 @@
 """Geometry of the cone K_p = {z in R^p : z_1 >= z_rho for all rho}: the scores of one association that is stored.
 
-Project eta ~ N(0, I_p) onto K_p. The projection merges the target's coordinate with k competing ones, all of which get
-their mean tau = (eta_1 + sum of the k) / (k + 1), and leaves the other competitors, which lie below tau, as they are.
-For a given set of k competitors this happens when the deviations from tau fall into a cone of solid angle b_k (they are
+Project eta ~ N(0, I_p) onto K_p. The projection merges the target's coordinate with k rivals, all of which get
+their mean tau = (eta_1 + sum of the k) / (k + 1), and leaves the other rivals, which lie below tau, as they are.
+For a given set of k rivals this happens when the deviations from tau fall into a cone of solid angle b_k (they are
 independent of tau, which is N(0, 1/(k+1))) and the p-1-k others stay below tau. So k and tau have the joint law
 
     f(k, tau) = C(p-1, k) b_k sqrt((k+1)/(2 pi)) exp(-(k+1) tau^2 / 2) Phi(tau)^(p-1-k),
@@ -32,10 +32,13 @@ GRID = np.arange(-12.0, 12.0 + STEP / 2, STEP)
 
 
 class MergeLaw(NamedTuple):
-    """The law of the number k of competitors that the projection merges with the target, for one p."""
+    """The law of the number k of rivals that the projection merges with the target, for one p."""
 
-    probabilities: np.ndarray  # v_k(p) for k = 0, 1, ..., up to where they vanish
-    mean: float  # D(p) = E k, which is also E dist^2(eta, K_p)
+    #: v_k(p) for k = 0, 1, ..., up to where they vanish.
+    probabilities: np.ndarray
+    #: D(p) = E k, which is also E dist^2(eta, K_p).
+    mean: float
+    #: Var k.
     variance: float
 
 
@@ -76,10 +79,10 @@ def variance_merged(p: ArrayLike) -> np.ndarray | float:
 
 
 def project(eta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Projection of vectors (along the last axis) onto K_p, and how many competitors each merges.
+    """Projection of vectors (along the last axis) onto K_p, and how many rivals each merges.
 
-    tau solves tau - eta_1 = sum_rho (eta_rho - tau)_+: with competitors in falling order, k is the number of them that
-    lie above the mean of the target and all competitors before them.
+    tau solves tau - eta_1 = sum_rho (eta_rho - tau)_+: with rivals in falling order, k is the number of them that
+    lie above the mean of the target and all rivals before them.
     """
     eta = finite("eta", eta)
     if eta.ndim == 0 or eta.shape[-1] < 2:

@@ -26,9 +26,11 @@ MOST_SAMPLED = 10**6
 
 
 class Estimate(NamedTuple):
-    """A mean over samples and its standard error."""
+    """A mean over samples."""
 
+    #: The mean.
     value: np.ndarray | float
+    #: Its standard error.
     error: np.ndarray | float
 
 
@@ -36,8 +38,11 @@ class Estimate(NamedTuple):
 class FreeEntropy:
     """Minimum over q of the functional. At or above capacity it is minus infinity, at q = 1."""
 
+    #: The free entropy: log of the volume of the memories that store everything, over d^2.
     phi: np.ndarray | float
+    #: Where the minimum lies: the overlap of two such memories.
     q: np.ndarray | float
+    #: Standard error of phi, from the sampled energetic term.
     error: np.ndarray | float
 
 
@@ -114,12 +119,17 @@ def finite_free_entropy(load: ArrayLike, p: int, samples: int = 400, seed: int =
 
 @dataclass(frozen=True)
 class EntropyCurve:
-    """phi and q at each load, from one sampled energetic term: G_p and its standard error at the `nodes` in q."""
+    """The free entropy at several loads, from one sampled energetic term."""
 
+    #: Free entropy at each load.
     phi: np.ndarray
+    #: Overlap at each load.
     q: np.ndarray
+    #: Values of q at which the energetic term was sampled.
     nodes: np.ndarray
+    #: G_p at the nodes.
     energetic: np.ndarray
+    #: Its standard errors.
     error: np.ndarray
 
 
@@ -190,6 +200,6 @@ def _log_mean_product(shift: float, rivals: np.ndarray) -> float:
     peak = brentq(slope, 0.0, top, xtol=0.05)
     # The logarithm curves at least as much as -x^2/2, so 7 to either side hold all but 1e-11 of the integral.
     x = peak + np.linspace(-7, 7, 71)
-    heard = rivals[rivals > x[0] + shift - 9]  # Phi is 1 for the others
-    exponent = -(x**2) / 2 + log_ndtr(x[:, None] + shift - heard).sum(axis=1)
+    close = rivals[rivals > x[0] + shift - 9]  # Phi is 1 for the others
+    exponent = -(x**2) / 2 + log_ndtr(x[:, None] + shift - close).sum(axis=1)
     return float(logsumexp(exponent) + np.log((x[1] - x[0]) / np.sqrt(2 * np.pi)))

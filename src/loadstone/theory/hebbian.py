@@ -82,7 +82,7 @@ def finite_failure(p: int, d: int) -> float:
 @lru_cache(maxsize=4096)
 def _finite_failure(p: int, d: int) -> float:
     nodes = [chi_square_nodes(d, _LENGTHS)] * 2 + [chi_square_nodes(d - 1, _SUMS), chi_square_nodes(p - 1, _SUMS)]
-    a, b, c, s = np.meshgrid(*(place for place, _ in nodes), indexing="ij", sparse=True)
+    a, b, c, s = np.meshgrid(*(values for values, _ in nodes), indexing="ij", sparse=True)
     shares = np.einsum("i,j,k,l->ijkl", *(weight for _, weight in nodes))
     total = 0.0
     for z in _COARSE_Z:
@@ -107,12 +107,12 @@ def finite_probability_all_stored(p: int, d: int) -> float:
 
 def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss's nodes and weights for a mean over the chi-square law, by the eigenvalues of its Jacobi matrix (Golub and
-    Welsch); with no freedom at all it is 0."""
+    Welsch); with no degree of freedom it is 0."""
     if freedom == 0:
         return np.zeros(1), np.ones(1)
     shape, k = freedom / 2 - 1, np.arange(1, count)
-    places, vectors = eigh_tridiagonal(2 * np.arange(count) + shape + 1, np.sqrt(k * (k + shape)))
-    return 2 * places, vectors[0] ** 2
+    values, vectors = eigh_tridiagonal(2 * np.arange(count) + shape + 1, np.sqrt(k * (k + shape)))
+    return 2 * values, vectors[0] ** 2
 
 
 def rate(x: ArrayLike, load: ArrayLike) -> np.ndarray | float:

@@ -47,22 +47,32 @@ _ROUNDING = 1e-9
 class Minimiser:
     """What theory says of the cross-entropy minimiser. Every `_error` is the standard error of a Monte Carlo mean.
 
-    `residuals` are left over right side of F1 and of F2 on the sample, less 1. A storable p has no equations to solve:
-    there they are the limit p D(p) / d^2 - 1 <= 0 for large W. Where no root was found, the results are NaN.
+    Where no root was found (status 'not converged') the results are NaN.
     """
 
+    #: Number of associations.
     p: int
+    #: Dimension of the embeddings.
     d: int
+    #: Load p log p / d^2.
     load: float
+    #: Mean cross-entropy of an association; 0 if everything is stored.
     loss: float
+    #: Share of the associations whose target has the highest score.
     accuracy: float
-    norm: float  # |W|_F = sqrt(Q)
+    #: |W|_F = sqrt(Q); infinite if everything is stored, for the loss then falls as W grows.
+    norm: float
+    #: How far a score can be pulled by the loss: s = h + chi (e_1 - pi).
     chi: float
+    #: Standard errors of the four.
     loss_error: float
     accuracy_error: float
     norm_error: float
     chi_error: float
+    #: 'above capacity', 'storable: no finite minimiser' or 'not converged'.
     status: str
+    #: Left over right side of F1 and of F2 on the sample, less 1. A storable p has no equations to solve: there they
+    #: are the limit p D(p) / d^2 - 1 <= 0 for large W.
     residuals: tuple[float, float]
 
 

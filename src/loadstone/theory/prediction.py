@@ -25,26 +25,45 @@ from loadstone.theory.storable import probability_storable
 
 @dataclass(frozen=True)
 class Prediction:
-    """What fits at (d, p, kappa). `filled_in` names which of d and p was not given but set to the capacity."""
+    """What the theory says about d dimensions, p associations and rank fraction kappa."""
 
+    #: Dimension of the embeddings.
     d: int
+    #: Number of associations.
     p: int
+    #: Rank fraction m / d of the memory.
     kappa: float
+    #: 'd' or 'p' if that one was not given but set to the capacity, else None.
     filled_in: str | None
+    #: Free numbers of the memory: d^2 at full rank, 2 d m - m^2 in general.
     parameters: int
+    #: Load p log p / d^2.
     alpha: float
+    #: Load at capacity in the limit of large sizes.
     alpha_c: float
+    #: Load at capacity for this very p.
     alpha_c_finite: float
+    #: Capacity of this d at finite size; its whole part is the largest p that is more likely storable than not.
     p_c: float
+    #: Capacity of this d by the limit alone.
     p_c_asymptotic: float
+    #: What the Hebbian rule stores at this d, in the limit.
     p_hebbian: float
+    #: Least dimension whose capacity is at least p.
     d_c: int
+    #: D(p), the mean number of rivals that the projection onto the cone merges with the target (cone.py).
     D: float
+    #: The variance of that number.
     var_k: float
-    probability_storable: float | None  # known for full rank only
+    #: Probability that a decoupled instance of this size is storable; None below full rank, where it is not known.
+    probability_storable: float | None
+    #: log2(p!) bits over the number of parameters.
     bits_per_parameter: float
+    #: The same at the capacity of this d.
     bits_per_parameter_at_capacity: float
+    #: Expected share of the associations that the Hebbian rule recalls at this size.
     hebbian_accuracy: float
+    #: Probability that the Hebbian rule recalls all of them.
     hebbian_probability_all_stored: float
 
 

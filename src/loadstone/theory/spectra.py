@@ -110,8 +110,11 @@ class GaussianProduct:
 class Spectrum:
     """A law of singular values: a share of them follows the part of a `parent` law in [lower, 2], the rest are zero."""
 
+    #: Share of the singular values that are not zero.
     share: float
+    #: The smallest value that is not zero; the largest is 2 by the scale.
     lower: float
+    #: The law on [0, 2] of which this is a part.
     parent: QuarterCircle | GaussianProduct
     #: The parent's mass in [lower, 2].
     kept: float = 1.0
