@@ -1,6 +1,6 @@
 """One dense Newton solve on an accelerator in float64: seconds, relative residual and peak memory.
 
-    python benchmarks/device_dense.py --d 300
+    python benchmarks/device_dense.py --d 180
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from loadstone.theory.capacity import capacity_associations
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--d", type=int, default=300)
+    parser.add_argument("--d", type=int, default=180)
     d = parser.parse_args().d
     p = round(float(capacity_associations(d)))
     with jax.enable_x64(True):

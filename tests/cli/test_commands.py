@@ -30,7 +30,7 @@ def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path):
     record = json.loads(trained.stdout)
     assert trained.stdout.count("\n") == 1
     assert {"p", "d", "load", "kappa", "seed", "accuracy", "violations", "loss", "steps", "status", "margin", "seconds",
-            "form", "solver", "stop", "rank"} <= record.keys()  # fmt: skip
+            "description", "solver", "stop", "rank"} <= record.keys()  # fmt: skip
     assert (record["d"], record["seed"], record["accuracy"], record["violations"]) == (20, 3, 1.0, 0)
     assert record["status"] == "stop rule met" and record["margin"] > 0
     assert record["load"] == pytest.approx(0.5, abs=0.02)
@@ -48,7 +48,7 @@ def test_train_several_seeds_and_both_solvers(tmp_path):
     record = json.loads(several.stdout)
     assert [run["seed"] for run in record["runs"]] == [0, 1, 2] and record["rank"] == 5
     assert record["accuracy"] == pytest.approx(np.mean([run["accuracy"] for run in record["runs"]]))
-    assert record["form"] == "decoupled, outputs stored in float32"
+    assert record["description"] == "decoupled, outputs stored in float32"
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"m{seed}.safetensors" for seed in range(3)]
 
     hebbian = run("train", "--d", 30, "--load", 0.05, "--solver", "hebbian", "--json")
@@ -61,8 +61,8 @@ def test_the_budget_switches_to_regenerated_outputs():
     small = run("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--budget", "50kB", "--json", "--steps", 40)
     record = json.loads(small.stdout)
     roomy = json.loads(run("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--json", "--steps", 40).stdout)
-    assert record["form"] == "decoupled, outputs regenerated"
-    assert roomy["form"] == "decoupled, outputs stored in float32"
+    assert record["description"] == "decoupled, outputs regenerated"
+    assert roomy["description"] == "decoupled, outputs stored in float32"
     assert record["loss"] == pytest.approx(roomy["loss"], rel=1e-3)
 
 

@@ -95,7 +95,8 @@ def test_pass_in_float64_is_exact_to_float64(name):
 @given(n=st.integers(2, 12), m=st.integers(2, 9), d=st.integers(1, 6), block=st.integers(1, 14), seed=st.integers(0, 9))
 def test_any_shape_and_block_size_in_xla(n, m, d, block, seed):
     random = np.random.default_rng(seed)
-    problem = facts(random.standard_normal((n, d)), random.standard_normal((m, d)), random.integers(0, m, n), block=block)
+    inputs, outputs = random.standard_normal((n, d)), random.standard_normal((m, d))
+    problem = facts(inputs, outputs, random.integers(0, m, n), block=block)
     queries = random_queries(n, d, 1.0, seed)
     recall = shared_recall(queries, problem.outputs, problem.targets, block, "float32")
     for ours, exact in zip(recall, dense(queries, all_outputs(problem), problem.targets)):
