@@ -86,11 +86,11 @@ class _Sweep:
                     self._give(address, self.jobs.popleft())
             for specs, future in settled:
                 self._settle(specs, future)
+            # After a scheduler is lost all jobs seem done: here the sweep ends then.
+            self._wait_for_workers()
             if not settled:
                 self.something_ended.wait(_LOOK_SECONDS)
             self.something_ended.clear()
-            # After a scheduler is lost all jobs seem done: they are looked at only while it answers.
-            self._wait_for_workers()
 
     def _give(self, address: str, specs: list[Spec]) -> None:
         needs = {self.engine.resource: 1} if self.engine.resource else None
