@@ -78,17 +78,19 @@ class _Sweep:
         self._wait_for_workers()
         self.jobs.extend(jobs(specs, len(self.usable)))
         while self.jobs or self.given:
+            # Whoever is free gets a job before we look at what came of the last one.
+            ended = [one for one, (_, future) in self.given.items() if future.done() or one not in self.known]
+            settled = [self.given.pop(address) for address in ended]
             for address in self.usable:
                 if self.jobs and address not in self.given:
                     self._give(address, self.jobs.popleft())
-            self.something_ended.wait(_LOOK_SECONDS)
-            self.something_ended.clear()
-            # After a scheduler is lost all jobs seem done: they are looked at only while it answers.
+            for specs, future in settled:
+                self._settle(specs, future)
+            # After a scheduler is lost all jobs seem done: here the sweep ends then.
             self._wait_for_workers()
-            for address, (specs, future) in list(self.given.items()):
-                if future.done() or address not in self.known:
-                    del self.given[address], self.progress.current[address]
-                    self._settle(specs, future)
+            if not settled:
+                self.something_ended.wait(_LOOK_SECONDS)
+            self.something_ended.clear()
 
     def _give(self, address: str, specs: list[Spec]) -> None:
         needs = {self.engine.resource: 1} if self.engine.resource else None
@@ -108,8 +110,10 @@ class _Sweep:
                 reports = {key: report for key, *report in future.result(timeout=_GONE_SECONDS)}
         error = future.exception() if future.status == "error" else None
         if reports:
+            done = [spec for spec in specs if reports[spec.key][0] is not None]
+            self._see(done[-1:])  # all are read at the end of the sweep
             for spec in specs:
-                self._hear(spec, *reports[spec.key])
+                self.progress.tell(spec, *reports[spec.key])
         elif future.cancelled():  # by a scheduler that was started anew
             self.jobs.appendleft(specs)
         elif isinstance(error, OSError):
@@ -119,18 +123,17 @@ class _Sweep:
             self._again(specs, f"{_ATTEMPTS} workers died on it" if died else sentence(error))
         future.release()
 
-    def _hear(self, spec: Spec, status: str | None, why: str) -> None:
+    def _see(self, specs: list[Spec]) -> None:
+        """Refuse to go on if records that were made are not seen from here."""
         end = time.monotonic() + _NETWORK_SECONDS
-        while status is not None and recorded(spec, self.store) is None:
-            # Network file systems remember for a while that a file was not there; listing its folder helps.
-            if time.monotonic() > end:
-                raise SweepError(
-                    f"a worker says that it recorded {spec}, but its record is not in {self.store.folder.absolute()}: "
-                    "the workers must see the same folder."
-                )
-            time.sleep(1)
-            self.store.missing([spec.key])
-        self.progress.tell(spec, status, why)
+        for spec in specs:
+            while recorded(spec, self.store) is None:
+                if time.monotonic() > end:
+                    folder = self.store.folder.absolute()
+                    raise SweepError(f"the record of {spec} is not in {folder}: the workers must see the same folder.")
+                # Network file systems remember for a while that a file was not there; listing its folder helps.
+                time.sleep(1)
+                self.store.missing([spec.key])
 
     def _again(self, specs: list[Spec], why: str) -> None:
         """What a job left undone is to be done, each run by itself. One that was by itself already may be to blame."""
@@ -165,6 +168,8 @@ class _Sweep:
         self.engine.scheduler.look_after(bool(there))
         self.progress.lost_workers += len(self.known - there.keys())
         self.known, self.answered = set(there), time.monotonic()
+        for address in list(self.progress.current.keys() - self.given.keys()):
+            del self.progress.current[address]
         self.usable = [one for one in there if resource is None or there[one]["resources"].get(resource, 0) >= 1]
         self.progress.watch(self.progress)
         if self.usable:
