@@ -109,7 +109,7 @@ BAD = {
     "unknown option": (["train", "--d", 10, "--p", 5, "--colour", "red"], "No such option: --colour"),
     "unknown command": (["tain"], "No such command 'tain'"),
     "unknown problem": (["train", "--problem", "other", "--d", 9, "--p", 5], "problem is 'other'"),
-    "unknown solver": (["train", "--solver", "sgd", "--d", 9, "--p", 5], "solver is 'sgd'"),
+    "unknown solver": (["train", "--solver", "sgdd", "--d", 9, "--p", 5], "solver is 'sgdd'"),
     "unknown stop": (["train", "--stop", "soon", "--d", 9, "--p", 5], "stop is 'soon'"),
     "hebbian rank": (["train", "--solver", "hebbian", "--kappa", 0.5, "--d", 9, "--p", 5], "kappa is 0.5"),
     "no seeds": (["train", "--d", 9, "--p", 5, "--seeds", 0], "seeds is 0"),

@@ -110,7 +110,7 @@ def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path
         code, out, err = finish(driver)
         outcome = json.loads(out)
         assert code == 1 and outcome["missing"] == 1 and outcome["lost_workers"] == 3 and len(store.keys()) == 2
-        assert "d = 200, p = 4000, adam, seed 0: 3 workers died on it" in err
+        assert "d = 200, p = 4000, paper, seed 0: 3 workers died on it" in err
     finally:
         cluster.close()
 

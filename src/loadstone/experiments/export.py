@@ -55,6 +55,9 @@ def export(store: Store, path: str | Path, format: str) -> int:
 def _row(key: str, summary: dict[str, dict[str, object]]) -> dict[str, Cell]:
     spec = {"form_asked" if name == "form" else name: value for name, value in summary["spec"].items()}
     protocol = spec.pop("protocol", None)
+    if isinstance(solver := spec.get("solver"), dict):  # all solvers but the paper's have their parameters beside them
+        spec = spec | {"solver": solver.get("name")}
+        spec |= {f"solver_{name}": value for name, value in solver.items() if name != "name"}
     parts = summary["result"] | {f"run_{name}": value for name, value in summary["circumstances"].items()}
     if isinstance(protocol, dict):
         parts |= {f"protocol_{name}": value for name, value in protocol.items()}

@@ -88,7 +88,7 @@ class Spec:
             set_as(self, "hold", "auto")
             set_as(self, "stored_dtype", "float32")
 
-    @property
+    @cached_property
     def made_solver(self) -> Solver:
         """The solver itself."""
         return solver_of(self.solver, dict(self.parameters))

@@ -6,6 +6,7 @@ A family is a class with `initial(d, seed)`, or `initial(d, seed, kappa)` if it 
 from __future__ import annotations
 
 import inspect
+from functools import cache
 
 from loadstone.arguments import rank_fraction, refuse, whole
 from loadstone.memories.full import Full
@@ -37,5 +38,6 @@ def initial_memory(d: int, kappa: float = 1.0, seed: int = 0, family: str = "ful
     return kind.initial(d, seed, **({"kappa": kappa} if _has_rank(kind) else {}))
 
 
+@cache
 def _has_rank(kind: type[Memory]) -> bool:
     return "kappa" in inspect.signature(kind.initial).parameters

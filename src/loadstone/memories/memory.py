@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import abc
+from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse
@@ -52,7 +54,9 @@ def check_dimension(memory: Memory, inputs: Float[Array, "n d"], d: int) -> None
         raise refuse("inputs.shape", inputs.shape, f"(n, {d}), because the memory ({name}) has d = {d}")
 
 
-def recall_index(memory: Memory, inputs: Float[Array, "n d"], outputs: Float[Array, "m d"]) -> Int[Array, "n"]:
+def recall_index(
+    memory: Any, inputs: Float[np.ndarray | Array, "n d"], outputs: Float[np.ndarray | Array, "m d"]
+) -> Int[Array, "n"]:
     """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e."""
     inputs, outputs = jnp.asarray(inputs), jnp.asarray(outputs)
     for name, array in (("inputs", inputs), ("outputs", outputs)):

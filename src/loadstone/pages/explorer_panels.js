@@ -13,7 +13,7 @@ function probabilityWords(x) {
 }
 
 const FORMATS = {
-  p_c: (x) => fixed(x, 0),
+  p_c: (x) => fixed(Math.floor(x + 1e-9), 0),
   p_c_asymptotic: (x) => fixed(x, 0),
   p_hebbian: (x) => fixed(x, 0),
   d_c: (x) => grouped(x),
@@ -41,7 +41,7 @@ function verdictWords(found, verdict) {
   const matrix = `one ${grouped(d)} × ${grouped(d)} matrix${rank}`, times = p / p_c;
   const percent = times < 1e-4 ? "less than 0.01" : significant(100 * times, 3);
   const share = times < 9.99 ? `${percent}${FIRM_SPACE}% of that` : `${fixed(times, 0)} times that`;
-  const room = `about ${fixed(p_c, 0)} ${fixed(p_c, 0) === "1" ? "fact" : "facts"}`;
+  const whole = fixed(Math.floor(p_c + 1e-9), 0), room = `about ${whole} ${whole === "1" ? "fact" : "facts"}`;
   const compared = `${matrix} can hold ${room}, and ${grouped(p)} are ${share}.`;
   if (verdict === "fits") return ["Fits:", compared];
   if (verdict === "many") return ["Too many:", `${compared} They need a width of at least ${grouped(d_c)}.`];

@@ -151,6 +151,8 @@ def _factor_on_device(
 
 
 @compiled
-def _solve_on_device(factor: Float64[Array, "entries entries"], right: Float64[Array, "entries"]) -> Float64[Array, "entries"]:
+def _solve_on_device(
+    factor: Float64[Array, "entries entries"], right: Float64[Array, "entries"]
+) -> Float64[Array, "entries"]:
     # Not compiled as one program, this would need room for four matrices.
     return jax.scipy.linalg.cho_solve((factor, True), right)
