@@ -15,13 +15,14 @@ from hypothesis import settings
 from tests.array_annotations import check_arrays_in
 
 # Before any of the package is imported. Where there are no arrays, checking would only take time, and much of it.
+PROBLEMS = "arrays counters decoupled embeddings exact facts loss normals original passes products recall stream"
+MEMORIES, SOLVERS = "full low_rank memory normal", "gradient hebbian hessian loop newton solution stop"
 check_arrays_in(
-    [f"loadstone.problems.{name}" for name in ("arrays", "counters", "decoupled", "embeddings", "exact", "facts", "loss",
-     "normals", "original", "passes", "products", "recall", "stream")]
-    + [f"loadstone.memories.{name}" for name in ("full", "low_rank", "memory", "normal")]
-    + [f"loadstone.solvers.{name}" for name in ("gradient", "hebbian", "hessian", "loop", "newton", "solution", "stop")]
+    [f"loadstone.problems.{name}" for name in PROBLEMS.split()]
+    + [f"loadstone.memories.{name}" for name in MEMORIES.split()]
+    + [f"loadstone.solvers.{name}" for name in SOLVERS.split()]
     + ["loadstone.theory", "loadstone.proofs", "loadstone.measurements"]
-)  # fmt: skip
+)
 
 from loadstone.cli.app import main  # noqa: E402
 

@@ -116,10 +116,10 @@ def test_verdict_in_plain_words(page):
                        "low rank": (768, 30000, 0.5), "far": (20, 10**6, 1.0)}.items():  # fmt: skip
         show(page, *size)
         words[name] = plain(page.inner_text("#verdict"))
-    assert words["fits"] == "Fits: one 768 × 768 matrix can hold about 41729 facts, and 30000 are 71.9% of that."
-    assert words["many"].startswith("Too many: one 768 × 768 matrix can hold about 41729 facts, and 50000 are 120% of")
+    assert words["fits"] == "Fits: one 768 × 768 matrix can hold about 41728 facts, and 30000 are 71.9% of that."
+    assert words["many"].startswith("Too many: one 768 × 768 matrix can hold about 41728 facts, and 50000 are 120% of")
     assert words["many"].endswith(f"They need a width of at least {predict(p=50000).d}.")
-    assert words["edge"].endswith("about 41729 facts; 41728 fit with probability 0.50.")
+    assert words["edge"].endswith("about 41728 facts; 41728 fit with probability 0.50.")
     assert "matrix of rank 384 can hold" in words["low rank"] and "times that" in words["far"]
     assert page.get_attribute("#verdict", "aria-live") == "polite"
 
@@ -168,7 +168,7 @@ def test_presets_and_the_button_for_the_capacity(page):
 def test_typed_numbers_are_taken_and_others_get_a_sentence(page):
     for name, text in {"d": "1024", "kappa": "0.5", "p": "3e4"}.items():
         page.fill(f"#{name}-field", text)
-    page.wait_for_function("plainText => element('p_c').textContent.replace(/\\s/g, '') === plainText", arg="63175")
+    page.wait_for_function("plainText => element('p_c').textContent.replace(/\\s/g, '') === plainText", arg="63174")
     assert page.evaluate("state") == {"d": 1024, "kappa": 0.5, "p": 30000}
     before = page.inner_text("#p_c"), page.inner_text("#verdict")
     for name, allowed in {"d": "a whole number from 1 to 32\u202f768", "kappa": "a number from 0.000001 to 1",
