@@ -164,7 +164,7 @@ def test_killed_workers_are_replaced(expected, grid, tmp_path):
     assert 2 <= json.loads(out)["lost_workers"] <= 3 and "workers were lost" in err
 
 
-@pytest.mark.parametrize("chosen, workers", [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 2)])
+@pytest.mark.parametrize("chosen, workers", [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
 def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path):
     store = Store(tmp_path / "store")
     # A terminal sends Ctrl-C to all processes of a group.

@@ -86,7 +86,7 @@ def test_components_and_rows_are_uncorrelated():
     assert abs(neighbours) < 5 / x[:, 1:].size ** 0.5
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 50, 101])
+@pytest.mark.parametrize("d", [1, 3, 101])
 def test_sphere_has_radius_sqrt_d_and_the_direction_of_the_gaussian(d):
     key = stream_key(2, "inputs", d)
     on_sphere = np.asarray(vectors(key, rows(500), d, "sphere"), np.float64)

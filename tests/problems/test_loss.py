@@ -74,14 +74,10 @@ def by_differences(function, start, step=1e-5):
     return gradient
 
 
-@pytest.fixture(params=["fused", "in XLA"])
-def way(request, monkeypatch):
-    if request.param == "in XLA":
+@pytest.mark.parametrize("name, fused", [(name, True) for name in PROBLEMS] + [("original", False)])
+def test_gradients_of_a_full_memory_against_differences_in_float64(name, fused, monkeypatch):
+    if not fused:
         monkeypatch.setattr(shared_cpu, "available", lambda: False)
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_gradients_of_a_full_memory_against_differences_in_float64(name, way):
     problem, memory = PROBLEMS[name](), initial_memory(6, 1.0, 1)
     (loss, recall), gradient = jax.value_and_grad(partial(mean_loss, problem), has_aux=True)(memory)
     exact = lambda w: loss_in_float64(problem, lambda e: e @ w.T)  # noqa: E731
@@ -92,7 +88,7 @@ def test_gradients_of_a_full_memory_against_differences_in_float64(name, way):
     assert recall.target.shape == (problem.inputs.shape[0],)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", ["original", "stored", "padded", "facts with shares"])
 def test_gradients_of_factors_against_differences_in_float64(name):
     problem, memory = PROBLEMS[name](), initial_memory(6, 0.5, 1)
     gradient = jax.grad(lambda memory: mean_loss(problem, memory)[0])(memory)
