@@ -35,7 +35,7 @@ from tests.experiments.faults import (
 )
 
 KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "3"))
-#: The long form: what test_one_machine.py shows for workers of our own is shown here for those of a scheduler elsewhere.
+#: The long form: what test_one_machine.py shows for our own workers is shown here for those of a scheduler elsewhere.
 LONG = "LOADSTONE_WORKER_KILLS" in os.environ
 long_form = pytest.mark.skipif(not LONG, reason="for make soak: workers on this machine show the same in make test")
 
