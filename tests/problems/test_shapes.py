@@ -117,6 +117,13 @@ def test_the_handler_itself_refuses_what_no_wrapper_lets_through():
     assert np.isfinite(found[2]).all()
 
 
+@pytest.mark.parametrize("kind", [jnp.float16, jnp.bfloat16])
+def test_a_memory_whose_numbers_cannot_be_trained_is_refused(kind):
+    with pytest.raises(ValueError, match="memory is 'one with .* numbers', but must be one with arrays of float32"):
+        solve(P, Full(jnp.eye(20, dtype=kind)))
+    assert measure(P, Full(jnp.eye(20, dtype=kind))).accuracy < 1
+
+
 def test_a_batch_must_be_complete_and_alike():
     other, smaller = original(Stream(1, 20), 30), original(Stream(1, 20), 29)
     with pytest.raises(ValueError, match=r"memories is '1 of them', but must be as many as problems \(2\)"):

@@ -95,3 +95,9 @@ def test_bad_streams_are_refused(fields):
 def test_fewer_than_two_associations_are_refused(p):
     with pytest.raises(ValueError, match="p is .* at least 2"):
         Stream(0, 3).inputs(p)
+
+
+@pytest.mark.parametrize("law", [7, None, "", "gauss", "sphere:3", "gaussian:mean=1"])
+def test_laws_that_are_not_there_get_one_sentence(law):
+    with pytest.raises(ValueError, match="(law|law parameter) is .*, but must be "):
+        Stream(0, 5, law)

@@ -25,7 +25,8 @@ def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tupl
     The loss is differentiable with respect to the memory. The recall is for counting: its derivatives are zero.
     """
     weights = getattr(memory, "dense_weights", None)
-    if weights is not None and problem.shares is None and problem.linear_step(precision) is not None:
+    fits = weights is not None and weights.dtype == problem.inputs.dtype and problem.shares is None
+    if fits and problem.linear_step(precision) is not None:
         total, recall = _linear_total(precision, problem, weights)
         return total / problem.associations, jax.lax.stop_gradient(recall)
     losses, recall = differentiable_losses(problem, queries_of(memory, problem.inputs, precision), precision)

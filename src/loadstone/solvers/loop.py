@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
+from loadstone.arguments import refuse
 from loadstone.compiling import compiled
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
@@ -64,6 +65,8 @@ def search(
 ) -> list[Solution]:
     """Store problems of equal shape, from memories of equal shape on, as one program; each stops by itself."""
     began = time.perf_counter()
+    for memory in memories:
+        _check_trainable(memory)
     plan = plan_of(solver, request)
     states = [begun(memory, plan) for memory in memories]
     alone = len(states) == 1
@@ -155,6 +158,14 @@ def _split(memory: Any) -> tuple[list[Array], Any]:
         return jax.tree.unflatten(structure, [next(given) if one else leaf for one, leaf in zip(trained, leaves)])
 
     return [leaf for one, leaf in zip(trained, leaves) if one], rebuilt
+
+
+def _check_trainable(memory: Any) -> None:
+    """Refuse a memory with nothing to move, or with numbers too short to be moved by small steps."""
+    kinds = {str(array.dtype) for array in _split(memory)[0]}
+    if not kinds or not kinds <= {"float32", "float64"}:
+        found = " and ".join(sorted(kinds)) or "whole"
+        raise refuse("memory", f"one with {found} numbers", "one with arrays of float32 or float64 numbers to train")
 
 
 def stacked(trees: Sequence[Any]) -> Any:

@@ -22,4 +22,5 @@ def law_of(text: str) -> Law:
 
 def check_law(text: str) -> str:
     """The one way of writing this law: the same law always has the same name in a spec."""
-    return text_of(text.partition(":")[0], law_of(text))
+    law = law_of(text)
+    return text_of(text.partition(":")[0], law)
