@@ -230,3 +230,12 @@ def test_a_column_has_the_narrowest_type_that_holds_it(values, kind, tmp_path):
     store = Foreign(*(Record(key(number), {}, {"zeta": value}, {}) for number, value in enumerate(values)))
     export(store, tmp_path / "t.parquet", "parquet")
     assert str(pyarrow.parquet.read_table(tmp_path / "t.parquet").schema.field("zeta").type) == kind
+
+
+def test_parameters_of_a_solver_have_columns_of_their_own(tmp_path):
+    store = Store(tmp_path)
+    spec = Spec("original", 6, 9, solver="sgd", parameters={"learning_rate": 0.5}, stop="exact")
+    store.put(*perform([spec]))
+    (row,) = rows(store)
+    assert row["solver"] == "sgd" and row["solver_learning_rate"] == 0.5 and row["stop"] == "exact"
+    assert row["protocol_steps"] is None and row["key"] == spec.key
