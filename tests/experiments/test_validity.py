@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.experiments.engines.in_process import InProcess
 from loadstone.experiments.record import DamagedError, Record, from_bytes
+from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
+from loadstone.experiments.sweep import run_sweep
 from loadstone.experiments.validity import check_parts, check_values
 
 KEY = "ab" * 32
@@ -167,3 +170,12 @@ def test_every_record_that_comes_with_a_checkout_is_possible():
             # The largest file takes a quarter of a minute: of it every fifth record.
             for name in names if file != files[-1] else names[::5]:
                 check_values(from_bytes(archive.read(name)))
+
+
+def test_a_record_of_any_solver_is_possible(tmp_path):
+    """A solver with parameters is a table in a spec, not a word."""
+    spec = Spec("original", 6, 9, solver="sgd", parameters={"learning_rate": 0.5}, stop="exact", family="full")
+    store = Store(tmp_path)
+    assert run_sweep([spec], store, InProcess()).complete
+    assert store.get(spec.key, spec.identity()).spec["solver"] == {"name": "sgd", "learning_rate": 0.5}
+    assert not store.quarantined()

@@ -111,7 +111,7 @@ def _scores(value: object) -> bool:
 
 _SPEC: dict[str, Holds] = {
     "problem": _word,
-    "solver": _word,
+    "solver": lambda value: _word(value) or (isinstance(value, dict) and _word(value.get("name"))),
     "law": _word,
     "d": _whole(1, 2**31),
     "p": _whole(1, 2**63),
