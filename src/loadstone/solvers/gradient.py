@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -23,9 +24,9 @@ OPTIMISERS = (
 class Optimiser(Iterative):
     """A solver that moves as a transformation of gradients says."""
 
+    @abc.abstractmethod
     def transformation(self) -> optax.GradientTransformation:
-        """The transformation; subclasses say which."""
-        raise NotImplementedError
+        """The transformation of gradients that it moves by."""
 
     def start(self, parameters: PyTree) -> PyTree:
         return self.transformation().init(parameters)

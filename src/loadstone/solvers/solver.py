@@ -26,7 +26,7 @@ class Request:
 
     stop: the stop rule (solvers/stop.py).
     limits: passes and seconds that the search may take.
-    precision: of the products, one that `Precision` knows; never 'auto'.
+    precision: of the products, one of PRECISIONS (problems/products.py); never 'auto'.
     progress: hears how far the search is.
     """
 

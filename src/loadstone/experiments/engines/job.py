@@ -81,7 +81,7 @@ class Runner:
         is tried alone."""
         try:
             begun, why = begin(batch, self._limit, together), ""
-        except Exception as error:
+        except Exception as error:  # whatever a run fails with is told of that run; the others go on
             begun, why = [], sentence(error)
         # Out here nothing holds on to what the failed batch had on the device.
         if begun:
@@ -95,7 +95,7 @@ class Runner:
     def _keep(self, spec: Spec, finish: Callable[[], Record]) -> None:
         try:
             record = finish()
-        except Exception as error:
+        except Exception as error:  # as above; an error of writing comes after this, and ends the sweep
             return self._say(spec, None, sentence(error))
         self._store.put(record)
         self._say(spec, str(record.result.get("status")))

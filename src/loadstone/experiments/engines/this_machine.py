@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from multiprocessing import active_children
+from multiprocessing import active_children, resource_tracker
 
 import dask
 from distributed import Client, LocalCluster, Status
@@ -47,6 +47,8 @@ class ThisMachine:
             os.environ |= environment(self.workers, folder, outer)
             started.enter_context(dask.config.set(_SETTINGS))
             self._others = {child.pid for child in active_children()}
+            # Python starts this helper with the first worker otherwise, and unblocks Ctrl-C in that thread as it does.
+            resource_tracker.ensure_running()
             with deaf_to_interrupts():
                 self._cluster = LocalCluster(
                     n_workers=0, threads_per_worker=1, memory_limit=0, security=True, dashboard_address=None,
