@@ -19,7 +19,7 @@ _NUMBER = {
 #: Seconds to compile a program.
 _COMPILATION = 1.0
 #: A job has so many runs at most, and takes about so many seconds on a processor.
-_JOB_RUNS, _JOB_SECONDS = 64, 20.0
+_JOB_RUNS, _JOB_SECONDS = 128, 20.0
 
 
 def cost(spec: Spec, platform: str) -> float:

@@ -98,7 +98,7 @@ def check_memory(problem: Problem, memory: Any) -> None:
         raise refuse("memory", type(memory).__name__, "a memory, which has queries(inputs)")
     wanted = problem.inputs.shape
     try:
-        made = jax.eval_shape(lambda memory, inputs: queries_of(memory, inputs), memory, problem.inputs)
+        made = jax.eval_shape(queries_of, memory, problem.inputs)
     except TypeError as error:  # products of arrays that do not fit
         sizes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(memory))
         allowed = f"one that makes queries of inputs of shape {wanted} ({' '.join(str(error).split())[:120]})"

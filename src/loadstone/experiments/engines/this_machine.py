@@ -16,10 +16,12 @@ from loadstone.experiments.engines.machine import deaf_to_interrupts, gpu_expect
 from loadstone.experiments.sweep import SweepError
 
 #: By itself a LocalCluster gives up on a worker that was away for 15 s, looks at every running function a hundred times
-#: a second, and has the memory allocator give back every free page.
+#: and at every process fifty times a second, and has the memory allocator give back every free page.
 _SETTINGS = {
     "distributed.deploy.lost-worker-timeout": "520 weeks",
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
     "distributed.nanny.pre-spawn-environ": {},
 }
 #: So many workers that never got ready end the sweep.
