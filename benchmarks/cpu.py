@@ -54,7 +54,7 @@ def ours(case: str):
     import jax.numpy as jnp
 
     from loadstone.solvers.gradient import Paper
-    from loadstone.solvers.loop import Plan, advance_batch, advance_one, begun, stacked
+    from loadstone.solvers.loop import Plan, advance_batch, advance_one, begun, joined
 
     problem, d, load, seeds, steps = CASES[case]
     problems, memories = instances(problem, d, load, seeds)
@@ -63,7 +63,7 @@ def ours(case: str):
     if seeds == 1:
         advance, together, start = advance_one, problems[0], states[0]
     else:
-        advance, together, start = advance_batch, stacked(problems), stacked(states)
+        advance, together, start = advance_batch, joined(problems), joined(states)
 
     def round_of_steps() -> None:
         jax.block_until_ready(advance(together, start, jnp.int32(steps), plan))

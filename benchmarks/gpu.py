@@ -31,7 +31,7 @@ from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import Plan, advance_one, begun
-from loadstone.solvers.solve import automatic_precision
+from loadstone.solvers.solver import automatic_precision
 
 #: name: problem, d, load, how outputs are held, bytes of a stored output.
 CASES = {

@@ -16,7 +16,7 @@ from tests.array_annotations import check_arrays_in
 
 # Before any of the package is imported. Where there are no arrays, checking would only take time, and much of it.
 PROBLEMS = "arrays counters decoupled embeddings exact facts loss normals original passes products recall stream"
-MEMORIES, SOLVERS = "full low_rank memory normal", "gradient hebbian hessian loop newton solution stop"
+MEMORIES, SOLVERS = "full low_rank memory normal", "gradient hebbian hessian lbfgs loop newton solution stop"
 check_arrays_in(
     [f"loadstone.problems.{name}" for name in PROBLEMS.split()]
     + [f"loadstone.memories.{name}" for name in MEMORIES.split()]

@@ -23,7 +23,6 @@ from loadstone.problems import stream
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.solvers import hebbian, loop
-from loadstone.solvers.solve import automatic_precision
 from loadstone.solvers.solver import Iterative, Request
 
 #: A compiled function and what it will be called with: shapes for arrays, values for what is static.
@@ -70,13 +69,13 @@ def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
 def _training(spec: Spec, problem: Problem, memory: Memory, count: int) -> Call:
     solver = spec.made_solver
     assert isinstance(solver, Iterative)
-    precision = automatic_precision() if spec.precision == "auto" else spec.precision
-    plan = loop.plan_of(solver, Request(spec.stop, precision=precision))
+    precision = solver.precisions()[0] if spec.precision == "auto" else spec.precision
+    plan = loop.plan_of(solver, Request(spec.stop), precision)
     state = jax.eval_shape(lambda memory: loop.begun(memory, plan), memory)
     until = jax.ShapeDtypeStruct((), jnp.int32)
     if count == 1:
         return loop.advance_one, (problem, state, until, plan)
-    stacked = (jax.eval_shape(lambda one: loop.stacked([one] * count), one) for one in (problem, state))
+    stacked = (jax.eval_shape(lambda one: loop.joined([one] * count), one) for one in (problem, state))
     return loop.advance_batch, (*stacked, until, plan)
 
 

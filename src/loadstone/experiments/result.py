@@ -20,7 +20,7 @@ from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solution import Status
-from loadstone.solvers.solve import automatic_precision
+from loadstone.solvers.solver import automatic_precision
 
 #: Histograms of non-target scores hold about this many at most: ample for a curve, and no burden on large runs.
 _HISTOGRAM_SCORES = 500_000

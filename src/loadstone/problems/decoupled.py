@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Float32, Int
+from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import choice, whole
 from loadstone.problems.arrays import Arrays
@@ -49,8 +49,8 @@ class Regenerated(Problem):
     law: of the outputs.
     """
 
-    inputs: Float32[Array, "p d"]
-    target_outputs: Float32[Array, "p d"]
+    inputs: Float[Array, "p d"]
+    target_outputs: Float[Array, "p d"]
     key: Key
     law: str
     description: str = "decoupled, outputs regenerated"
@@ -94,6 +94,10 @@ class Regenerated(Problem):
     def in_float32(self) -> Regenerated:
         return self
 
+    def in_float64(self) -> Regenerated:
+        inputs, target_outputs = _doubled(self)
+        return replace(self, inputs=inputs, target_outputs=target_outputs)
+
 
 @partial(
     jax.tree_util.register_dataclass,
@@ -104,8 +108,8 @@ class Regenerated(Problem):
 class Stored(Problem):
     """Outputs are kept, as (associations, d, p), in a few parts; `source` can make them anew."""
 
-    inputs: Float32[Array, "p d"]
-    target_outputs: Float32[Array, "p d"]
+    inputs: Float[Array, "p d"]
+    target_outputs: Float[Array, "p d"]
     parts: tuple[Float[Array, "part d p"], ...]
     source: Regenerated
     description: str
@@ -147,6 +151,17 @@ class Stored(Problem):
 
     def in_float32(self) -> Stored | Regenerated:
         return self if self.parts[0].dtype == jnp.float32 else self.source
+
+    def in_float64(self) -> Stored | Regenerated:
+        if self.parts[0].dtype != jnp.float32:
+            return self.source.in_float64()
+        inputs, target_outputs = _doubled(self)
+        return replace(self, inputs=inputs, target_outputs=target_outputs)
+
+
+def _doubled(problem: Stored | Regenerated) -> tuple[Float[Array, "p d"], Float[Array, "p d"]]:
+    """Inputs and targets; outputs stay as they are, and a pass turns those that it works on into float64."""
+    return problem.inputs.astype(jnp.float64), problem.target_outputs.astype(jnp.float64)
 
 
 _made = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import jax
@@ -98,6 +98,11 @@ class Facts(Problem):
     def in_float32(self) -> Facts:
         return self
 
+    def in_float64(self) -> Facts:
+        arrays = self.given.arrays
+        inputs, outputs = (self.inputs, self.outputs) if arrays is None else (arrays.inputs, arrays.outputs)
+        return replace(self, inputs=_double(inputs), outputs=_double(outputs))
+
     def arrays(self) -> Arrays:
         return self.given.arrays or Arrays(*(np.asarray(part) for part in (self.inputs, self.outputs, self.targets)))
 
@@ -131,6 +136,10 @@ def facts(
     kept = Given(None if exact else given)
     problem = Facts(vectors[0], vectors[1], indices, block or block_rows(n, m), description, given=kept)
     return problem if shares is None else problem.weighted(shares)
+
+
+def _double(array: Array | np.ndarray) -> Float[Array, "..."]:
+    return jnp.asarray(array, jnp.float64)
 
 
 def _matrix(name: str, value: ArrayLike) -> np.ndarray:

@@ -81,6 +81,9 @@ class Padded(Problem):
     def in_float32(self) -> Padded:
         return Padded(self.longer.in_float32(), self.count)
 
+    def in_float64(self) -> Padded:
+        return Padded(self.longer.in_float64(), self.count)
+
     def unpadded(self) -> Facts | Regenerated:
         """The same instance without padding."""
         longer, p = self.longer, int(self.count)

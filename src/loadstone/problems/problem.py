@@ -88,6 +88,11 @@ class Problem(abc.ABC):
         """The same instance with no output rounded below float32: what final measurements are made on."""
         return self
 
+    def in_float64(self) -> Problem | None:
+        """The same instance for passes in float64, with every digit that was given; None if it cannot be had. Called
+        only while JAX has float64 switched on."""
+        return None
+
     def weighted(self, shares: ArrayLike) -> Self:
         """The same problem, in which association mu has the weight `shares[mu]` in the loss."""
         array, n = np.asarray(shares, np.float32), self.inputs.shape[0]

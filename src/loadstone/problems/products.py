@@ -14,7 +14,7 @@ from jax import lax
 from jaxtyping import Array, Float, Float16
 
 #: How products are made. Sums are kept in float32 (float64 for float64 operands) in every case.
-PRECISIONS = ("float32", "tf32", "float16", "bfloat16")
+PRECISIONS = ("float64", "float32", "tf32", "float16", "bfloat16")
 
 #: Rows that `crossed` sums at a time.
 _CROSSED_ROWS = 2048
@@ -63,7 +63,7 @@ mapped.defvjp(_mapped_forward, _mapped_backward)
 
 def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
     """a b in full precision, or with operands of 11 bits if the pass beside it has them."""
-    if precision == "float32":
+    if precision in ("float64", "float32"):
         return exact(a, b)
     if precision == "float16":
         return _half_product(a, b, (((1,), (0,)), ((), ())))

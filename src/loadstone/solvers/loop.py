@@ -6,31 +6,34 @@ then, so that progress can be shown, the clock looked at and an interrupt heard.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Request
+from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Progress, Request
 from loadstone.solvers.stop import met
 
 #: Statuses as numbers, for compiled programs.
-_RUNNING, _STOPPED, _SCHEDULE_ENDED, _MINIMUM, _OUT_OF_PASSES, _DIVERGED = range(6)
+_RUNNING, _STOPPED, _SCHEDULE_ENDED, _MINIMUM, _OUT_OF_DIGITS, _OUT_OF_PASSES, _DIVERGED = range(7)
 _STATUS = {
     _RUNNING: Status.OUT_OF_TIME,  # only the clock ends a search that is still running
     _STOPPED: Status.STOPPED,
     _SCHEDULE_ENDED: Status.SCHEDULE_ENDED,
     _MINIMUM: Status.MINIMUM,
+    _OUT_OF_DIGITS: Status.OUT_OF_DIGITS,
     _OUT_OF_PASSES: Status.OUT_OF_PASSES,
     _DIVERGED: Status.DIVERGED,
 }
@@ -63,41 +66,88 @@ class Search(NamedTuple):
 def search(
     solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], request: Request
 ) -> list[Solution]:
-    """Store problems of equal shape, from memories of equal shape on, as one program; each stops by itself."""
+    """Store problems of equal shape, from memories of equal shape on, as one program; each stops by itself.
+
+    In every precision but the last, a search that seems to have ended goes on in the next, which has more digits.
+    """
     began = time.perf_counter()
+    end = math.inf if request.limits.seconds is None else began + request.limits.seconds
     for memory in memories:
         _check_trainable(memory)
-    plan = plan_of(solver, request)
-    states = [begun(memory, plan) for memory in memories]
-    alone = len(states) == 1
-    problem, state = (problems[0], states[0]) if alone else (stacked(problems), stacked(states))
-    advance = advance_one if alone else advance_batch
-    until = length = 1
-    while any(int(state.status) == _RUNNING for state in states):
-        entered = time.perf_counter()
-        state = advance(problem, state, jnp.int32(until), plan)
-        states = [state] if alone else _unstacked(state, len(states))
-        if request.progress:
-            request.progress(*_report(states))
-        now = time.perf_counter()
-        if request.limits.seconds is not None and now - began >= request.limits.seconds:
+    state: Search | None = None
+    for precision in request.precisions:
+        plan = plan_of(solver, request, precision)
+        with jax.enable_x64(True) if precision == "float64" else nullcontext():
+            if (lifted := _in_precision(problems, precision)) is None:
+                break
+            state = joined([begun(memory, plan) for memory in memories]) if state is None else _resumed(state, plan)
+            state = _advanced(joined(lifted), _in_digits(state, precision), plan, end, request.progress)
+        if not _may_go_on(state, plan).any():
             break
-        length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
-        until += length
-    seconds = (time.perf_counter() - began) / len(states)
+    if state is None:
+        raise refuse("precision", "float64", f"another: {type(problems[0]).__name__} has no numbers in float64")
+    seconds = (time.perf_counter() - began) / len(problems)
+    states = _members(state, len(problems))
     return [_solution(state, seconds, problem.description) for state, problem in zip(states, problems)]
 
 
-def plan_of(solver: Iterative, request: Request) -> Plan:
+def _advanced(problem: Problem, state: Search, plan: Plan, end: float, progress: Progress | None) -> Search:
+    """Go on until every search has ended, or the clock says so."""
+    advance = advance_one if state.status.ndim == 0 else advance_batch
+    length = 1
+    while (np.asarray(state.status) == _RUNNING).any():
+        entered = time.perf_counter()
+        state = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), plan)
+        if progress:
+            progress(*_report(state))
+        now = time.perf_counter()
+        if now >= end:
+            break
+        length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
+    return state
+
+
+def _may_go_on(state: Search, plan: Plan) -> Bool[np.ndarray, "..."]:
+    """Which searches have ended in a way that more digits might change."""
+    ended = np.isin(np.asarray(state.status), (_STOPPED, _MINIMUM, _OUT_OF_DIGITS))
+    return np.asarray(ended & (np.asarray(state.passes) < plan.passes))
+
+
+def _resumed(state: Search, plan: Plan) -> Search:
+    """The state of a search, or of a batch, that goes on in another precision."""
+
+    def resume(state: Search) -> Search:
+        return state._replace(solver=plan.solver.resume(_split(state.memory)[0], state.solver))
+
+    status = jnp.where(_may_go_on(state, plan), _RUNNING, state.status)
+    return (resume(state) if status.ndim == 0 else jax.vmap(resume)(state))._replace(status=status)
+
+
+def _in_precision(problems: Sequence[Problem], precision: str) -> Sequence[Problem] | None:
+    """The problems for passes in a precision, or None if one of them does not have the digits."""
+    if precision != "float64":
+        return problems
+    doubles = [double for problem in problems if (double := problem.in_float64()) is not None]
+    return doubles if len(doubles) == len(problems) else None
+
+
+def _in_digits(state: Search, precision: str) -> Search:
+    if precision != "float64":
+        return state
+    return jax.tree.map(lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, state)
+
+
+def plan_of(solver: Iterative, request: Request, precision: str) -> Plan:
     planned = solver.schedule()
     allowed = request.limits.passes
     if planned is not None and (allowed is None or planned <= allowed):
-        return Plan(solver, request.stop, request.precision, planned, True)
-    return Plan(solver, request.stop, request.precision, allowed or DEFAULT_PASSES, False)
+        return Plan(solver, request.stop, precision, planned, True)
+    return Plan(solver, request.stop, precision, allowed or DEFAULT_PASSES, False)
 
 
 def begun(memory: Any, plan: Plan) -> Search:
     """A search before its first pass."""
+    memory = jax.tree.map(jnp.asarray, memory)
     trace = jnp.full(plan.passes, jnp.nan)
     return Search(memory, plan.solver.start(_split(memory)[0]), jnp.int32(0), jnp.int32(_RUNNING), trace, trace)
 
@@ -127,8 +177,9 @@ def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
     loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), plan.precision)  # noqa: E731
     (loss, recall), gradient = jax.value_and_grad(loss_of, has_aux=True)(parameters)
     n, violations = problem.associations, jnp.sum(~recall.stored)
-    last = state.passes + 1 == plan.passes
+    last = state.passes + 1 >= plan.passes
     status = jnp.where(last, _SCHEDULE_ENDED if plan.planned else _OUT_OF_PASSES, _RUNNING)
+    status = jnp.where(plan.solver.out_of_digits(state.solver), _OUT_OF_DIGITS, status)
     status = jnp.where(plan.solver.minimum(state.solver), _MINIMUM, status)
     status = jnp.where(met(plan.stop, violations, n), _STOPPED, status)
     status = jnp.where(jnp.isfinite(loss), status, _DIVERGED)
@@ -168,28 +219,30 @@ def _check_trainable(memory: Any) -> None:
         raise refuse("memory", f"one with {found} numbers", "one with arrays of float32 or float64 numbers to train")
 
 
-def stacked(trees: Sequence[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+def joined(trees: Sequence[Any]) -> Any:
+    """A single tree as it is, several of them stacked."""
+    return trees[0] if len(trees) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
-def _unstacked(tree: Search, count: int) -> list[Search]:
+def _members(tree: Search, count: int) -> list[Search]:
+    """What was joined, one by one, out of the device."""
     leaves, structure = jax.tree.flatten(jax.device_get(tree))
+    if count == 1:
+        return [jax.tree.unflatten(structure, leaves)]
     return [jax.tree.unflatten(structure, [leaf[index] for leaf in leaves]) for index in range(count)]
 
 
-def _report(states: Sequence[Search]) -> tuple[int, float, float]:
+def _report(state: Search) -> tuple[int, float, float]:
     """The passes of the search that is furthest, and the mean of what the last passes of all have measured."""
     # Indexed as NumPy arrays: JAX would compile a program for every new length or index.
-    passes = [int(state.passes) for state in states]
-    losses, accuracies = (
-        [float(np.asarray(getattr(state, name))[done - 1]) for state, done in zip(states, passes)]
-        for name in ("loss", "accuracy")
-    )
-    return max(passes), float(np.mean(losses)), float(np.mean(accuracies))
+    passes, *traces = (np.atleast_1d(np.asarray(part)) for part in (state.passes, state.loss, state.accuracy))
+    loss, accuracy = (trace.reshape(len(passes), -1)[np.arange(len(passes)), passes - 1].mean() for trace in traces)
+    return int(passes.max()), float(loss), float(accuracy)
 
 
 def _solution(state: Search, seconds: float, problem: str) -> Solution:
     passes = int(state.passes)
     loss, accuracy = (np.asarray(trace)[:passes] for trace in (state.loss, state.accuracy))
-    memory = jax.tree.map(jnp.asarray, state.memory)
+    # JAX keeps float64 numbers only while it has them switched on, NumPy always.
+    memory = jax.tree.map(lambda leaf: leaf if leaf.dtype == np.float64 else jnp.asarray(leaf), state.memory)
     return Solution(memory, _STATUS[int(state.status)], passes, loss, accuracy, seconds, problem)

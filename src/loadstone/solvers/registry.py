@@ -8,9 +8,11 @@ from dataclasses import fields
 from loadstone.parameters import made, made_from_text, named
 from loadstone.solvers.gradient import OPTIMISERS, Paper, optimiser
 from loadstone.solvers.hebbian import Hebbian, Initial
+from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solver import Solver
 
 SOLVERS: dict[str, type[Solver]] = {
+    "lbfgs": LBFGS,
     "paper": Paper,
     "hebbian": Hebbian,
     "initial": Initial,

@@ -16,6 +16,7 @@ class Status(StrEnum):
     STOPPED = "stop rule met"
     SCHEDULE_ENDED = "step limit"
     MINIMUM = "minimum reached"
+    OUT_OF_DIGITS = "out of digits"
     OUT_OF_PASSES = "out of passes"
     OUT_OF_TIME = "out of time"
     DIVERGED = "diverged"

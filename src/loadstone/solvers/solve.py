@@ -72,13 +72,9 @@ def solve_batch(
     _check_alike("memories", memories)
     choice("stop", stop, STOP_RULES)
     choice("precision", precision, ("auto", *PRECISIONS))
-    precision = automatic_precision() if precision == "auto" else precision
-    return _solver(solver).solve(problems, memories, Request(stop, limits, precision, progress))
-
-
-def automatic_precision() -> str:
-    """What 'auto' means on the present device."""
-    return "float32" if jax.default_backend() == "cpu" else "float16"
+    chosen = _solver(solver)
+    precisions = chosen.precisions() if precision == "auto" else (precision,)
+    return chosen.solve(problems, memories, Request(stop, limits, precisions, progress))
 
 
 def _solver(solver: Solver | str | optax.GradientTransformation) -> Solver:

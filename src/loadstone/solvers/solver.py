@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 from jaxtyping import Array, Bool, Float, PyTree
 
 from loadstone.problems.problem import Problem
@@ -26,14 +27,20 @@ class Request:
 
     stop: the stop rule (solvers/stop.py).
     limits: passes and seconds that the search may take.
-    precision: of the products, one of PRECISIONS (problems/products.py); never 'auto'.
+    precisions: of the products, from PRECISIONS (problems/products.py): the search begins with the first, and goes on
+        to the next when it cannot get further, or seems to have got to its end.
     progress: hears how far the search is.
     """
 
     stop: str
     limits: Limits = NO_LIMITS
-    precision: str = "float32"
+    precisions: tuple[str, ...] = ("float32",)
     progress: Progress | None = None
+
+
+def automatic_precision() -> str:
+    """The precision in which passes are fastest on the present device."""
+    return "float32" if jax.default_backend() == "cpu" else "float16"
 
 
 class Solver(abc.ABC):
@@ -43,6 +50,10 @@ class Solver(abc.ABC):
     @abc.abstractmethod
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         """Store each problem, from the memory of the same index on."""
+
+    def precisions(self) -> tuple[str, ...]:
+        """What the precision 'auto' means."""
+        return (automatic_precision(),)
 
 
 class Iterative(Solver):
@@ -62,6 +73,14 @@ class Iterative(Solver):
     def minimum(self, state: PyTree) -> Bool[Array, ""] | bool:
         """Whether nothing more can be gained."""
         return False
+
+    def out_of_digits(self, state: PyTree) -> Bool[Array, ""] | bool:
+        """Whether the numbers have too few digits for the search to go on."""
+        return False
+
+    def resume(self, parameters: PyTree, state: PyTree) -> PyTree:
+        """The state with which the search goes on from these parameters in another precision."""
+        return state
 
     def schedule(self) -> int | None:
         """How many passes the solver has planned for, if it has."""

@@ -1,0 +1,173 @@
+"""L-BFGS, which stores up to the capacity: each direction is made of the last moves and the changes of the gradient
+along them, and each step meets the Wolfe conditions.
+
+A solver here sees one pass at a time, so the line search lives between passes: a pass tries a step, and what it
+measures decides about the next. Step 1 is tried first and normally taken: one pass an iteration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from loadstone.arguments import positive, set_as, whole
+from loadstone.solvers.solver import Iterative
+
+#: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
+_DECREASE, _FLATTER = 1e-4, 0.9
+#: After so many steps along one direction the numbers have run out of digits.
+_MOST_TRIALS = 15
+
+
+class Pairs(NamedTuple):
+    """What is known of the curvature: the last moves, and how the gradient changed along each.
+
+    moves, changes: the pairs, the oldest of which is overwritten by the next.
+    weights: 1 / (move . change) of each pair; 0 where there is none.
+    scale: what the Hessian's inverse is taken for where no pair speaks.
+    kept: how many pairs were ever kept.
+    """
+
+    moves: Float[Array, "pairs size"]
+    changes: Float[Array, "pairs size"]
+    weights: Float[Array, "pairs"]
+    scale: Float[Array, ""]
+    kept: Int[Array, ""]
+
+
+class State(NamedTuple):
+    """A line search from the last accepted point.
+
+    start, loss, gradient: that point, and what was measured there. An infinite loss means that nothing was yet.
+    direction, slope: along which the search goes, and the derivative of the loss along it.
+    step: what the next pass tries.
+    low, high: a step that is too short, and one that is too long.
+    trials: how many steps were tried along this direction.
+    flat: whether the gradient says that nothing more can be gained.
+    """
+
+    pairs: Pairs
+    start: Float[Array, "size"]
+    loss: Float[Array, ""]
+    gradient: Float[Array, "size"]
+    direction: Float[Array, "size"]
+    slope: Float[Array, ""]
+    step: Float[Array, ""]
+    low: Float[Array, ""]
+    high: Float[Array, ""]
+    trials: Int[Array, ""]
+    flat: Bool[Array, ""]
+
+
+@dataclass(frozen=True)
+class LBFGS(Iterative):
+    """Limited-memory BFGS.
+
+    pairs: how many moves a direction is made of.
+    tolerance: the minimum is reached when the length of the gradient times that of W is below this share of the loss.
+    """
+
+    pairs: int = 20
+    tolerance: float = 1e-5
+
+    def __post_init__(self) -> None:
+        set_as(self, "pairs", whole("pairs", self.pairs, 1, 1000))
+        set_as(self, "tolerance", positive("tolerance", self.tolerance))
+
+    def start(self, parameters: PyTree) -> State:
+        point, _ = ravel_pytree(parameters)
+        none = jnp.zeros((self.pairs, point.size), point.dtype)
+        zero, one = jnp.zeros((), point.dtype), jnp.ones((), point.dtype)
+        pairs = Pairs(none, none, jnp.zeros(self.pairs, point.dtype), zero, jnp.int32(0))
+        still = jnp.zeros_like(point)
+        line = (point, jnp.inf * one, still, still, zero, zero, zero, jnp.inf * one)
+        return State(pairs, *line, jnp.int32(0), jnp.asarray(False))
+
+    def resume(self, parameters: PyTree, state: State) -> State:
+        fresh = self.start(parameters)
+        return fresh._replace(pairs=state.pairs)
+
+    def move(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State
+    ) -> tuple[PyTree, State]:
+        point, unravel = ravel_pytree(parameters)
+        slopes, _ = ravel_pytree(gradient)
+        slope = slopes @ state.direction
+        low_enough = loss <= state.loss + _DECREASE * state.step * state.slope
+        # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
+        noise = 8 * jnp.finfo(loss.dtype).eps * jnp.abs(state.loss)
+        low_enough |= (loss <= state.loss + noise) & (slope <= -(1 - 2 * _DECREASE) * state.slope)
+        accepted = low_enough & (slope >= _FLATTER * state.slope)
+        accepted |= jnp.isinf(state.loss)
+
+        onward = self._onward(point, loss, slopes, state)
+        low = jnp.where(low_enough, state.step, state.low)
+        high = jnp.where(low_enough, state.high, state.step)
+        step = jnp.where(jnp.isinf(high), 2 * state.step, (low + high) / 2)
+        again = state._replace(low=low, high=high, step=step, trials=state.trials + 1)
+        state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), onward, again)
+        return unravel(state.start + state.step * state.direction), state
+
+    def _onward(
+        self, point: Float[Array, "size"], loss: Float[Array, ""], gradient: Float[Array, "size"], state: State
+    ) -> State:
+        """A new line search from a point that was accepted."""
+        pairs = _with_pair(state.pairs, point - state.start, gradient - state.gradient, ~jnp.isinf(state.loss))
+        length = jnp.linalg.norm(gradient)
+        # Before anything is known of the curvature, a first step of length one.
+        unit = jnp.where(length > 0, 1 / length, 0)
+        scale = jnp.where(pairs.kept > 0, pairs.scale, unit)
+        direction = -_times_inverse_hessian(pairs._replace(scale=scale), gradient)
+        zero, one = jnp.zeros_like(loss), jnp.ones_like(loss)
+        flat = (length == 0) | ((pairs.kept > 0) & (length * jnp.linalg.norm(point) <= self.tolerance * loss))
+        line = (direction, gradient @ direction, one, zero, jnp.inf * one, jnp.int32(0))
+        return State(pairs, point, loss, gradient, *line, flat)
+
+    def precisions(self) -> tuple[str, ...]:
+        on_cpu = jax.default_backend() == "cpu"
+        return ("float32", "float64") if on_cpu else ("float16", "tf32", "float32", "float64")
+
+    def minimum(self, state: State) -> Bool[Array, ""]:
+        return state.flat
+
+    def out_of_digits(self, state: State) -> Bool[Array, ""]:
+        return state.trials >= _MOST_TRIALS
+
+
+def _with_pair(
+    pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "size"], known: Bool[Array, ""]
+) -> Pairs:
+    """The pairs with one more, if it says that the loss curves upwards, as it does everywhere but for rounding."""
+    product, square = move @ change, change @ change
+    curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square * (move @ move)))
+    index = pairs.kept % pairs.weights.shape[0]
+    put = lambda array, row: array.at[index].set(jnp.where(curves, row, array[index]))  # noqa: E731
+    return Pairs(
+        put(pairs.moves, move),
+        put(pairs.changes, change),
+        put(pairs.weights, 1 / product),
+        jnp.where(curves, product / square, pairs.scale),
+        pairs.kept + curves,
+    )
+
+
+def _times_inverse_hessian(pairs: Pairs, gradient: Float[Array, "size"]) -> Float[Array, "size"]:
+    """The two loops over the pairs, from the newest to the oldest and back (Nocedal and Wright, algorithm 7.4)."""
+    size = pairs.weights.shape[0]
+    oldest_first = (pairs.kept + jnp.arange(size)) % size
+
+    def back(vector: Array, index: Array) -> tuple[Array, Array]:
+        share = pairs.weights[index] * (pairs.moves[index] @ vector)
+        return vector - share * pairs.changes[index], share
+
+    def forth(vector: Array, index_and_share: tuple[Array, Array]) -> tuple[Array, None]:
+        index, share = index_and_share
+        return vector + (share - pairs.weights[index] * (pairs.changes[index] @ vector)) * pairs.moves[index], None
+
+    vector, shares = jax.lax.scan(back, gradient, oldest_first, reverse=True)
+    return jax.lax.scan(forth, pairs.scale * vector, (oldest_first, shares))[0]
