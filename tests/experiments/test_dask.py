@@ -7,6 +7,7 @@ import os
 import random
 import resource
 import signal
+import threading
 import time
 
 import pytest
@@ -15,11 +16,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from loadstone.experiments.engines import dask as engine
+from loadstone.experiments.engines import elsewhere
 from loadstone.experiments.engines.dask import DaskEngine, ThisMachine, _Sweep
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.store import Store
-from loadstone.experiments.sweep import Progress
+from loadstone.experiments.sweep import Progress, SweepError
 from tests.experiments.faults import (
     GRID,
     Cluster,
@@ -190,6 +193,21 @@ def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_complete
         assert code == 0 and json.loads(out)["before"] >= 2
         assert how == signal.SIGSTOP or results(store) == serial(grid)
     finally:
+        cluster.close()
+
+
+def test_a_client_that_gives_up_before_us_ends_the_sweep_in_the_same_words(monkeypatch, tmp_path):
+    monkeypatch.setattr(elsewhere, "_CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(engine, "_GONE_SECONDS", 4.0)
+    cluster = Cluster(tmp_path)
+    kill = threading.Timer(1.0, cluster.scheduler.kill)
+    try:
+        there = elsewhere.Elsewhere(scheduler_file=str(cluster.file))
+        kill.start()
+        with pytest.raises(SweepError, match="the scheduler at tcp://127.0.0.1:.* is gone"):
+            DaskEngine(there)(SHORT, Store(tmp_path / "store"), Progress(len(SHORT), 0, SHORT))
+    finally:
+        kill.join()
         cluster.close()
 
 

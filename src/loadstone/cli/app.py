@@ -66,7 +66,7 @@ def main() -> None:
             code = app(standalone_mode=False)
             with answering():
                 pass  # what commands printed
-    except _Usage as error:
+    except _Usage as error:  # type: ignore[misc]  # which class depends on Typer
         _stop(error.format_message() or "a command is missing: see loadstone --help.", error.exit_code)
     except BrokenPipeError:  # whoever read our answer has seen enough
         drop_unwritten()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import fmean
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -70,7 +70,7 @@ def capacity(
         raise typer.Exit(3)
 
 
-def _rows(record: dict[str, object]) -> dict[str, str]:
+def _rows(record: dict[str, Any]) -> dict[str, str]:
     low, high = record["predicted_interval"]
     listed = ", ".join("undecided" if p is None else str(p) for p in record["p_c"])
     mean = record["mean_p_c"]

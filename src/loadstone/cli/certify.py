@@ -39,7 +39,7 @@ def certify(
         raise ValueError("The instance is not settled: give --d with --p or --load, or a file with --instance.")
     choice("problem", problem, ("original", "decoupled"))
     whole("seed", seed, 0)
-    if instance is None:
+    if d is not None:
         p = associations_from(p, load, d)
     if out is not None and not out.endswith(".npz"):
         raise ValueError(f"out is {out!r}, but must end in .npz.")
@@ -55,7 +55,9 @@ def certify(
     from loadstone.solvers.newton import ProofLimits, decide
 
     limits = ProofLimits(steps, Budget.parse(budget) if budget is not None else None)
+    about: dict[str, object]
     if instance is None:
+        assert d is not None and p is not None
         arrays = Prefixes(problem, Stream(seed, d, law)).of(p)
         about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}
     else:

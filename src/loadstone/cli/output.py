@@ -8,8 +8,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,6 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.cli.streams import answering, tell
+
+if TYPE_CHECKING:
+    from loadstone.experiments import sweep
 
 
 def print_json(record: dict[str, object]) -> None:
@@ -62,7 +66,7 @@ def say(sentence: str) -> None:
 
 
 @contextmanager
-def progress_of(what: str, total: int) -> Iterator:
+def progress_of(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
     """Yield `advance(done, words)`: a bar on a terminal, a plain line now and then otherwise."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -75,13 +79,13 @@ def progress_of(what: str, total: int) -> Iterator:
 
 
 @contextmanager
-def sweep_bar(what: str) -> Iterator:
+def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
     """Yield `watch(progress)` for a sweep: runs done, rate, time left, what is being run."""
     console = Console(stderr=True)
     if not console.is_terminal:
         spoken = [0.0]
 
-        def watch(progress) -> None:
+        def watch(progress: sweep.Progress) -> None:
             if time.monotonic() - spoken[0] >= _SPEAK_SECONDS:
                 spoken[0] = time.monotonic()
                 say(f"{what}: {progress.before + progress.done}/{progress.total} runs, {_pace(progress)}")
@@ -129,7 +133,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"
 
 
-def _pace(progress) -> str:
+def _pace(progress: sweep.Progress) -> str:
     """Rate, time left and one of the current runs, in words."""
     if progress.seconds_left is None:
         return "starting workers" if not progress.current else next(iter(progress.current.values()))

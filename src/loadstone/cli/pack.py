@@ -43,7 +43,7 @@ def unpack(
         check_packed(file)  # so that a refused file leaves no new folder behind
     unpacked = unpack_into(file, Store(store))
     if json:
-        counts = {"added": unpacked.added, "already_there": unpacked.already_there}
-        print_json({"file": file, "store": store} | counts)
+        added, already_there = unpacked.added, unpacked.already_there
+        print_json({"file": file, "store": store, "added": added, "already_there": already_there})
     else:
         say(f"{store}: {unpacked.added} records added, {unpacked.already_there} were there already.")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from loadstone.arguments import choice, positive, whole
 from loadstone.cli.output import duration, ends_like_an_interrupt, print_json, say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
+
+if TYPE_CHECKING:
+    from loadstone.experiments.sweep import Engine, Outcome
 
 ENGINES = ("auto", "process", "dask")
 
@@ -59,7 +62,7 @@ def run(
         from loadstone.experiments.engines.dask import DaskEngine, Elsewhere, ThisMachine
 
         there = Elsewhere(scheduler_file, address, tls_ca, tls_cert, tls_key, trust_network) if elsewhere else None
-        chosen = DaskEngine(there or ThisMachine(workers), resource, patience, limit)
+        chosen: Engine = DaskEngine(there or ThisMachine(workers), resource, patience, limit)
     else:
         chosen = engine_here(workers, limit)
     records = Store(store)
@@ -75,7 +78,7 @@ def run(
         raise typer.Exit(1)
 
 
-def _report(outcome, json: bool) -> None:
+def _report(outcome: Outcome, json: bool) -> None:
     if outcome.quarantined:
         say(f"{outcome.quarantined} damaged records were set aside and their runs repeated.")
     if outcome.lost_workers:

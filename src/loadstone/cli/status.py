@@ -67,7 +67,7 @@ def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers
 
 def _words(name: str, value: object) -> str:
     if name == "seconds_left":
-        return "unknown" if value is None else duration(value)
+        return duration(value) if isinstance(value, float) else "unknown"
     if isinstance(value, dict):
         return ", ".join(f"{count} {word}" for word, count in sorted(value.items())) or "none"
     return str(value)

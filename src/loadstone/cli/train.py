@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import fmean
 from typing import Annotated, Optional
 
@@ -76,9 +77,11 @@ def summary(runs: list) -> dict[str, object]:
     """One object for all seeds: means, the smallest margin, the status if all agree; each seed under `runs`."""
     outcomes = [run.outcome() for run in runs]
     spec = runs[0].spec
+    together: dict[str, Callable[[list[float]], float]]
     together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "passes": fmean}
     together["seconds"] = sum
     statuses = {outcome["status"] for outcome in outcomes}
+    combined: dict[str, object]
     combined = {name: combine([outcome[name] for outcome in outcomes]) for name, combine in together.items()}
     combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
     shared = {"load": alpha(spec.p, spec.d), "seeds": len(runs), "description": runs[0].description}

@@ -27,7 +27,7 @@ def proved_thresholds(rows: list[Row]) -> list[dict]:
     for (problem, d), capacities in proved_capacities(rows).items():
         # What holds p associations but not p + 1 has its threshold between the two.
         sizes = np.array(capacities) + 0.5
-        loads = load(sizes, d)
+        loads = np.asarray(load(sizes, d))
         points.append(
             {"problem": problem, "d": d, "seeds": len(sizes), "p": float(np.mean(sizes))}
             | {"alpha": float(np.mean(loads)), "error": deviation(loads) / math.sqrt(len(sizes))}

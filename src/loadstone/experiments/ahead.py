@@ -26,7 +26,7 @@ from loadstone.solvers import hebbian, loop
 from loadstone.solvers.solver import Iterative, Request
 
 #: A compiled function and what it will be called with: shapes for arrays, values for what is static.
-Call = tuple[object, tuple]
+Call = tuple[jax.stages.Wrapped, tuple]
 
 
 def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ SCALES = ("quick", "paper")
 _KAPPAS = (0.25, 0.5, 1.0)
 
 #: Dimensions, loads and seeds of the training experiments; those of 'paper' are the paper's.
-_DIMENSIONS = {
+_DIMENSIONS: dict[str, dict[str, tuple[int, ...]]] = {
     "quick": {"original": (20, 40), "decoupled": (20, 40)},
     "paper": {"original": (50, 100, 150, 300, 400, 500), "decoupled": (50, 100, 150)},
 }
@@ -145,17 +145,17 @@ def beyond(scale: str) -> list[Spec]:
     """Sizes that the paper does not have, a few loads around the threshold: large original problems, and decoupled ones
     whose outputs are stored in float16 or not stored at all."""
     if scale == "quick":
-        seeds, original, halves, made = 2, {60: (0.7, 0.9, 1.1)}, {30: (0.8, 1.1)}, {24: (0.8, 1.1)}
+        seeds, original, halves, made = 2, {60: [0.7, 0.9, 1.1]}, {30: [0.8, 1.1]}, {24: [0.8, 1.1]}
     else:
-        seeds, original = 2, {1024: (0.6, 0.7, 0.725, 0.75, 0.8), 2048: (0.65, 0.7)}
-        halves, made = {300: (0.6, 0.7, 0.75, 0.8)}, {400: (0.6, 0.7, 0.75, 0.8)}
+        seeds, original = 2, {1024: [0.6, 0.7, 0.725, 0.75, 0.8], 2048: [0.65, 0.7]}
+        halves, made = {300: [0.6, 0.7, 0.75, 0.8]}, {400: [0.6, 0.7, 0.75, 0.8]}
     kinds = [
-        (original, {"problem": "original"}),
-        (halves, {"problem": "decoupled", "hold": "stored", "stored_dtype": "float16"}),
-        (made, {"problem": "decoupled", "hold": "regenerated"}),
+        (original, partial(Spec, "original")),
+        (halves, partial(Spec, "decoupled", hold="stored", stored_dtype="float16")),
+        (made, partial(Spec, "decoupled", hold="regenerated")),
     ]
     return [
-        Spec(d=d, p=associations(load, d), seed=seed, **kind)
+        kind(d=d, p=associations(load, d), seed=seed)
         for sizes, kind in kinds
         for d, loads in sizes.items()
         for load in loads

@@ -11,7 +11,7 @@ import csv
 import io
 import math
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from loadstone.arguments import choice
 from loadstone.experiments.record import canonical
@@ -70,7 +70,7 @@ def _cell(value: object) -> Cell:
         return canonical(value)
     if isinstance(value, str):
         return _NUMBERS.get(value, _text(value))
-    return value
+    return cast(Cell, value)  # records hold only what JSON can
 
 
 def _text(word: str) -> str:
@@ -112,14 +112,14 @@ def _write_parquet(file: IO[bytes], columns: dict[str, list[Cell]]) -> None:
 
 def _typed(values: list[Cell]) -> tuple[list[Cell], str]:
     """A column in the narrowest type that holds it exactly; text if words and numbers are mixed."""
-    there = [value for value in values if value is not None]
-    kinds = {type(value) for value in there}
+    kinds = {type(value) for value in values if value is not None}
+    numbers = [value for value in values if isinstance(value, int | float)]
     if kinds == {bool}:
         return values, "bool"
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in there):
+    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in numbers):
         return values, "int64"
-    if kinds == {int} and all(0 <= value < 2**64 for value in there):
+    if kinds == {int} and all(0 <= value < 2**64 for value in numbers):
         return values, "uint64"
-    if kinds and kinds <= {int, float} and all(isinstance(value, float) or abs(value) <= 2**53 for value in there):
+    if kinds and kinds <= {int, float} and all(isinstance(value, float) or abs(value) <= 2**53 for value in numbers):
         return [None if value is None else float(value) for value in values], "float64"
     return [value if value is None or isinstance(value, str) else repr(value) for value in values], "string"

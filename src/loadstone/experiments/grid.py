@@ -100,14 +100,14 @@ def _spec(chosen: dict[str, object]) -> Spec:
         load = positive("load", chosen.pop("load"))
         if load > MOST_LOAD:
             raise refuse("load", load, f"at most {MOST_LOAD:g}")
-        chosen["p"] = associations(load, whole("d", chosen.get("d"), 1))
-        if chosen["p"] < 2:
+        chosen["p"] = p = associations(load, whole("d", chosen.get("d"), 1))
+        if p < 2:
             raise refuse("load", load, f"large enough for two associations at d = {chosen['d']}")
     parameters = {name: chosen.pop(name) for name in _PARAMETERS if name in chosen}
     missing = [name for name in ("problem", "d") if name not in chosen]
     if missing:
         raise ValueError(f"The grid lacks {' and '.join(missing)}.")
-    return Spec(**chosen, parameters=parameters)
+    return Spec(**chosen, parameters=parameters)  # type: ignore[arg-type]  # Spec refuses what it cannot use
 
 
 def _suggestion(name: str) -> str:

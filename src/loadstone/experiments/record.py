@@ -12,6 +12,8 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 #: Version of the files. Readers refuse newer ones and know every older one.
 SCHEMA = 1
@@ -77,11 +79,11 @@ def from_bytes(content: bytes) -> Record:
 
 def canonical(value: object) -> str:
     """JSON in one way only: keys sorted, no spaces, as few digits as are exact, NaN and infinity as words."""
-    form = {"sort_keys": True, "separators": (",", ":"), "allow_nan": False, "ensure_ascii": True}
+    write = partial(json.dumps, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     try:
-        return json.dumps(value, **form)
+        return write(value)
     except ValueError:  # some number is not finite: seldom, and looking for it takes longer than writing
-        return json.dumps(_plain(value), **form)
+        return write(_plain(value))
 
 
 def _header(schema: int, body: bytes) -> bytes:
@@ -102,7 +104,7 @@ def _finite(digits: str) -> float:
 
 def _check_depth(value: object) -> None:
     """What is nested deeper could be read but not written again: each level of writing is a call in a call."""
-    level = [value]
+    level: list[Any] = [value]
     for _ in range(_MOST_DEPTH):
         level = [item for part in level for item in (part.values() if isinstance(part, dict) else part)
                  if isinstance(item, dict | list)]  # fmt: skip

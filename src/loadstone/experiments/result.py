@@ -59,20 +59,21 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
     if raw is not None:
         values = matrix_singular_values(matrix, run.memory.rank)
         result |= {"singular_values": _numbers(values), "scores": _histograms(raw)}
-    return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds} | _circumstances())
+    return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds, **_circumstances()})
 
 
 def _capacity(spec: Spec) -> Record:
     stream = Stream(spec.seed, spec.d, spec.law)
     found = instance_capacity(spec.problem, stream, spec.p)
     status = "undecided" if found.p_c is None else "proved"
-    result = {"status": status, "p_c": found.p_c, "storable": found.storable, "not_storable": found.not_storable}
+    result: dict[str, object] = {"status": status, "p_c": found.p_c}
+    result |= {"storable": found.storable, "not_storable": found.not_storable}
     result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
     if found.p_c is not None and found.witness is not None:
         by_length = targets_by_length(Prefixes(spec.problem, stream).of(found.p_c), found.witness)
         values = matrix_singular_values(found.witness, spec.d)
         result |= {"singular_values": _numbers(values), "own_target": _moments(by_length)}
-    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds} | _circumstances())
+    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
 @cache

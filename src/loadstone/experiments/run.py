@@ -18,7 +18,8 @@ from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Contenders, Measurement, contenders
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
-from loadstone.problems.decoupled import decoupled
+from loadstone.problems.decoupled import Regenerated, Stored, decoupled
+from loadstone.problems.facts import Facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
@@ -77,7 +78,7 @@ def problem_of(spec: Spec, budget: Budget | None = None) -> Problem:
     stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
     longest = rows or spec.p
     if spec.problem == "original":
-        problem = original(stream, longest, budget)
+        problem: Facts | Stored | Regenerated = original(stream, longest, budget)
     else:
         problem = decoupled(stream, longest, budget, spec.hold, spec.stored_dtype)
     return padded(problem, spec.p) if rows else problem

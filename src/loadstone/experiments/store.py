@@ -120,7 +120,7 @@ class Store:
         """Why each file in quarantine is there."""
         return [_content(path, 1000).decode(errors="replace").strip() for path in sorted(self.quarantine.glob("*.why"))]
 
-    def summaries(self) -> dict[str, dict[str, object]]:
+    def summaries(self) -> dict[str, dict[str, dict[str, object]]]:
         """For each record its spec, the short part of its result and its circumstances. Reads only what is new."""
         known = self._index()
         fresh: dict[str, dict] = {}
@@ -245,13 +245,13 @@ def _is_entry(entry: object) -> bool:
     return True
 
 
-def _summary(record: Record) -> dict[str, object]:
+def _summary(record: Record) -> dict[str, dict[str, object]]:
     """Without the lists: traces, spectra and histograms stay in the record."""
     short = {name: value for name, value in record.result.items() if not isinstance(value, list | dict)}
     return {"spec": record.spec, "result": short, "circumstances": record.circumstances}
 
 
-def _entries(folder: Path) -> Iterator[os.DirEntry]:
+def _entries(folder: os.PathLike[str]) -> Iterator[os.DirEntry]:
     try:
         with os.scandir(folder) as entries:
             yield from entries

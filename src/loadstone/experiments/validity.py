@@ -67,8 +67,9 @@ def _number(low: float = -math.inf, high: float = math.inf, words: bool = False)
     def holds(value: object) -> bool:
         if words and value in _NOT_FINITE:
             return True
-        known = isinstance(value, int | float) and not isinstance(value, bool)
-        return known and abs(value) <= sys.float_info.max and low <= value <= high
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return False
+        return abs(value) <= sys.float_info.max and low <= value <= high
 
     return holds
 
@@ -102,7 +103,7 @@ def _verdict(value: object) -> bool:
 
 def _scores(value: object) -> bool:
     """Histograms on one set of bins."""
-    if not _HISTOGRAM_FIELDS(value):
+    if not isinstance(value, dict) or not _HISTOGRAM_FIELDS(value):
         return False
     first = value.get("first", {}).get("others")
     lengths = {len(counts) for counts in (*(value.get(name) for name in _HISTOGRAMS), first) if counts is not None}
@@ -116,7 +117,7 @@ _SPEC: dict[str, Holds] = {
     "d": _whole(1, 2**31),
     "p": _whole(1, 2**63),
     "seed": _whole(0, 2**64 - 1),
-    "kappa": lambda value: _number(0, 1)(value) and value > 0,
+    "kappa": lambda value: _number(0, 1)(value) and value != 0,
 }
 _COUNTS = _list(_whole(0))
 _MOMENTS = _table({"mean": _number(), "deviation": _number(0)})

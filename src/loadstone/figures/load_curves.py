@@ -77,7 +77,7 @@ def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None
         if "predicted" in curve:
             panel.plot(loads, curve["predicted"], color="0.45", lw=0.6, zorder=1)
         panel.fill_between(loads, mean - deviation, mean + deviation, color=ink, alpha=0.13, lw=0)
-    lines = [(capacity(kappa), r"$\alpha_c$")]
+    lines = [(float(capacity(kappa)), r"$\alpha_c$")]
     if any(curve["solver"] == "hebbian" for curve in curves):
         lines.append((HEBBIAN_CAPACITY, r"$\alpha_c^{\mathrm{Hebb}}$"))
     for threshold, name in lines:

@@ -27,7 +27,7 @@ def draw_phase(rows: list[Row], stem: Path) -> list[Path]:
         panel.fill_between(kappas, limit, color=PREDICTION, alpha=0.08, lw=0)
         panel.plot(kappas, limit, color=PREDICTION, lw=1.5)
         for d in sorted({point["d"] for point in points}):
-            finite = [load(capacity_associations(d, kappa), d) for kappa in kappas if kappa * d >= 1]
+            finite = [float(load(capacity_associations(d, kappa), d)) for kappa in kappas if kappa * d >= 1]
             panel.plot(kappas[kappas * d >= 1], finite, color=colour(d), lw=1.1, ls="--")
         for point in points:
             # Points of the same rank fraction would cover each other.

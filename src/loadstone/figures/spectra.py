@@ -99,14 +99,14 @@ def _histograms(panel: Axes, rows: list[Row], share: float = 1.0) -> list[dict]:
     return numbers
 
 
-def _law(panel: Axes, law: Spectrum, name: str, **style: object) -> None:
+def _law(panel: Axes, law: Spectrum, name: str, color: str, lw: float, ls: str = "-") -> None:
     # Where the density begins with a jump, the line begins there too.
     inside = _FINE[(_FINE >= law.lower) & (_FINE < law.upper)]
     grid = np.concatenate([[law.lower], inside[inside > 0], [law.upper]])
     with np.errstate(divide="ignore", invalid="ignore"):
         density = np.array(law.density(grid))
     density[~np.isfinite(density)] = np.nan
-    panel.plot(grid, density, label=name, **style)
+    panel.plot(grid, density, label=name, color=color, lw=lw, ls=ls)
 
 
 SPECTRA = Figure(

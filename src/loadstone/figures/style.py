@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 
 from loadstone.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 #: Colour-blind safe (Okabe and Ito).
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 PREDICTION = "#B00020"
 TARGET, OTHERS = "#B00020", "0.55"
-STYLE = {"font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False}
+STYLE: dict[RcKeyType, object] = {
+    "font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False,
+}  # fmt: skip
 
 #: Each dimension has one colour in all figures. Dimensions of the same colour never meet in one figure.
 _INDICES = {20: 0, 40: 1, 30: 2, 12: 3, 60: 4, 24: 5, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5, 1024: 0, 2048: 1}
@@ -52,19 +60,19 @@ def trained_keys(points: Iterable[dict]) -> list[Line2D]:
     keys = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in sorted({point["d"] for point in points})]
     for problem in sorted({point["problem"] for point in points}, reverse=True):
         mark, face = MARKS[problem]
-        options = {"marker": mark, "ls": "", "color": "0.3", "mfc": face or "0.3", "ms": 4.5}
-        keys.append(Line2D([], [], label=f"{problem}, trained", **options))
+        name = f"{problem}, trained"
+        keys.append(Line2D([], [], label=name, marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
     return keys
 
 
 def legend(figure: plt.Figure, columns: int) -> int:
     """Draw one legend below all panels, with each label once; return the number of its lines."""
-    labels = {}
+    labels: dict[str, Artist] = {}
     for panel in figure.axes:
         for handle, name in zip(*panel.get_legend_handles_labels()):
             labels.setdefault(name, handle)
-    options = {"loc": "lower center", "ncols": columns, "frameon": False, "bbox_to_anchor": (0.5, 0)}
-    figure.legend(list(labels.values()), list(labels), **options)
+    handles, names = list(labels.values()), list(labels)
+    figure.legend(handles, names, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
     return -(-len(labels) // columns)
 
 
@@ -74,8 +82,7 @@ def save(figure: plt.Figure, stem: Path, numbers: object = None) -> list[Path]:
     for path in paths:
         # Without dates the same records give the same bytes.
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": None}[path.suffix]
-        options = {"format": path.suffix[1:], "dpi": 160, "metadata": metadata}
-        write_whole(path, lambda file, options=options: figure.savefig(file, **options))
+        write_whole(path, partial(figure.savefig, format=path.suffix[1:], dpi=160, metadata=metadata))
     plt.close(figure)
     if numbers is not None:
         text = json.dumps(numbers, indent=1, allow_nan=False).encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +18,7 @@ class _RefusedError(Exception):
     """A member cannot be used; the message says why."""
 
 
-def read_archive(path: str | Path, names: set[str]) -> tuple[dict[str, np.ndarray], set[str]]:
+def read_archive(path: str | Path, names: Collection[str]) -> tuple[dict[str, np.ndarray], set[str]]:
     """Those of the named arrays that an .npz has, and what else it has; or a ValueError that says what is wrong.
 
     Nothing but the named arrays is read, and their stated sizes are checked before they are unpacked.

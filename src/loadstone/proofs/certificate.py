@@ -72,12 +72,12 @@ def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[
         "inputs": arrays.inputs,
         "outputs": arrays.outputs,
         "targets": arrays.targets,
-        "witness" if storable else "multipliers": verdict.witness if storable else verdict.certificate,
+        "witness" if storable else "multipliers": np.asarray(verdict.witness if storable else verdict.certificate),
         "margin" if storable else "bound": np.asarray(verdict.margin if storable else verdict.bound),
         "about": np.asarray(json.dumps(about or {})),
     }
     contents["checksum"] = np.asarray(_checksum(contents))
-    write_whole(path, lambda file: np.savez(file, **contents))
+    write_whole(path, lambda file: np.savez(file, **contents))  # type: ignore[arg-type]  # none is an option's name
 
 
 def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:

@@ -54,8 +54,10 @@ class Verdict:
 def in_words(verdict: Verdict) -> str:
     """What is proved, or why nothing is, in one sentence."""
     if verdict.verdict == Outcome.STORABLE:
+        assert verdict.margin is not None
         return what_a_witness_proves(verdict.margin)
     if verdict.verdict == Outcome.NOT_STORABLE:
+        assert verdict.bound is not None and verdict.share is not None
         return what_a_certificate_proves(verdict.bound, verdict.share)
     return verdict.reason
 

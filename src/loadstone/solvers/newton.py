@@ -17,6 +17,8 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
 
 import jax
 import numpy as np
@@ -26,11 +28,11 @@ from numpy.typing import ArrayLike
 from loadstone.arguments import refuse, set_as, whole
 from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.budget import Budget
-from loadstone.problems.exact import ExactPass
+from loadstone.problems.exact import ExactPass, Numbers
 from loadstone.problems.problem import Problem
 from loadstone.proofs.rounding import certain_tie, certifies, least_margin, margin_bound, scaled, stores
 from loadstone.proofs.verdict import Outcome, Verdict
-from loadstone.solvers.hessian import Hessian, dense_bytes
+from loadstone.solvers.hessian import Hessian, Matrix, dense_bytes
 from loadstone.solvers.threads import all_threads, one_thread
 
 #: Relative residuals of the linear system: on the way, and when a certificate is in sight.
@@ -42,6 +44,7 @@ _LONGEST_STEP = 2.0**20
 _MODERATE_SCORE = 3.0
 
 Progress = Callable[[int, float, float], None]
+Scores = Float64[Numbers, "n m"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,14 @@ class _UndecidedError(Exception):
 
 
 class _Search:
-    def __init__(self, arrays: Arrays, xp, limits: ProofLimits, start, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        arrays: Arrays,
+        xp: ModuleType,
+        limits: ProofLimits,
+        start: Float64[np.ndarray, "d d"] | None,
+        progress: Progress | None,
+    ) -> None:
         self.arrays, self.xp, self.limits, self.progress = arrays, xp, limits, progress
         # Neither the lengths of inputs nor the scale or a shift of all outputs matter for storability, but for digits.
         inputs, exponents = scaled(arrays.inputs, axis=1)
@@ -128,7 +138,7 @@ class _Search:
         self.steps = self.products = self.dense_solves = 0
         self.began = time.perf_counter()
 
-    def _moderate(self, weights):
+    def _moderate(self, weights: Matrix) -> Matrix:
         """A start scaled down to scores of moderate size: at large ones the softmax has forgotten all but one rival."""
         with np.errstate(over="ignore"):
             size = float(self.xp.sqrt((self.exact.scores(weights) ** 2).mean()))
@@ -172,7 +182,7 @@ class _Search:
         self.steps += 1
         return None
 
-    def _newton(self, hessian: Hessian, gradient, softmax):
+    def _newton(self, hessian: Hessian, gradient: Matrix, softmax: Scores) -> tuple[Matrix, Scores, Verdict | None]:
         """The Newton step, its scores, and a verdict if the step yields one."""
         step = self._solve(hessian, -gradient, _LOOSE)
         change = self.exact.scores(step)
@@ -182,7 +192,7 @@ class _Search:
         multipliers = self.xp.where(self.exact.is_target, 0.0, softmax * (1.0 + change - mean))
         return step, change, self._certificate(multipliers)
 
-    def _certificate(self, multipliers) -> Verdict | None:
+    def _certificate(self, multipliers: Scores) -> Verdict | None:
         """A certificate from multipliers of which at most a small part is negative.
 
         That part is cut off, which leaves a residual. Multipliers lambda (1 + <u_rho - u_target, Y e_mu>) have none if
@@ -196,10 +206,10 @@ class _Search:
             if not total > 0 or float((kept - multipliers).sum()) > _CUT_OFF * total:
                 return None
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                multipliers = np.asarray(kept) / self.lengths
-            bound = margin_bound(self.arrays, multipliers)
+                certificate = np.asarray(kept) / self.lengths
+            bound = margin_bound(self.arrays, certificate)
             if certifies(bound, self.arrays):
-                proof = {"certificate": multipliers, "bound": bound.margin, "share": bound.share}
+                proof = {"certificate": certificate, "bound": bound.margin, "share": bound.share}
                 return self._verdict(Outcome.NOT_STORABLE, **proof)
             sums = exact.mean(kept)
             residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
@@ -209,14 +219,14 @@ class _Search:
             multipliers = kept * (1.0 + change - target)
         return None
 
-    def _solve(self, hessian: Hessian, target, tolerance: float):
+    def _solve(self, hessian: Hessian, target: Matrix, tolerance: float) -> Matrix:
         before = hessian.products
         try:
             return self._solution(hessian, target, tolerance)
         finally:
             self.products += hessian.products - before
 
-    def _solution(self, hessian: Hessian, target, tolerance: float):
+    def _solution(self, hessian: Hessian, target: Matrix, tolerance: float) -> Matrix:
         if not self.stalled:
             step, reached = hessian.conjugate_gradients(target, tolerance, self.most_products)
             if reached:
@@ -227,7 +237,7 @@ class _Search:
         self.dense_solves += 1
         return hessian.dense(target)
 
-    def _witness(self, weights, scores) -> Verdict | None:
+    def _witness(self, weights: Matrix, scores: Scores) -> Verdict | None:
         if float(self.exact.margins(scores).min()) <= 0:
             return None
         witness = np.asarray(weights, np.float64)
@@ -238,7 +248,7 @@ class _Search:
             return None
         return self._verdict(Outcome.STORABLE, witness=witness, margin=bound.margin, share=bound.share)
 
-    def _verdict(self, verdict: Outcome, **proof) -> Verdict:
+    def _verdict(self, verdict: Outcome, **proof: Any) -> Verdict:
         seconds = time.perf_counter() - self.began
         counts = (self.steps, self.products, self.dense_solves, seconds)
         return Verdict(verdict, *counts, **proof, last=np.asarray(self.weights))
@@ -251,7 +261,7 @@ def _centred(outputs: np.ndarray) -> Float64[np.ndarray, "*n m d"]:
     return outputs
 
 
-def _softmax(scores, exact: ExactPass, xp):
+def _softmax(scores: Scores, exact: ExactPass, xp: ModuleType) -> tuple[Scores, Float64[Numbers, "n"]]:
     """Weights of the outputs, and the loss of each association."""
     top = scores.max(axis=1, keepdims=True)
     weights = xp.exp(scores - top)
@@ -260,7 +270,7 @@ def _softmax(scores, exact: ExactPass, xp):
     return weights / total, (top + xp.log(total) - target)[:, 0]
 
 
-def _line_search(scores, change, exact: ExactPass, xp) -> float:
+def _line_search(scores: Scores, change: Scores, exact: ExactPass, xp: ModuleType) -> float:
     """The length along the step at which the loss is least, to a tenth of itself: its slope is monotone."""
 
     def slope(length: float) -> float:

@@ -71,6 +71,8 @@ class _Sweep:
         #: Who is there, and who of them has the resource.
         self.known: set[str] = set()
         self.usable: list[str] = []
+        #: Where the scheduler is, or was.
+        self.address = ""
         self.answered = self.last_usable = time.monotonic()
         self.something_ended = threading.Event()
 
@@ -119,8 +121,8 @@ class _Sweep:
         elif isinstance(error, OSError):
             raise SweepError(f"the store {self.store.folder} cannot be written by a worker: {sentence(error)}.")
         else:
-            died = error is None or isinstance(error, KilledWorker)
-            self._again(specs, f"{_ATTEMPTS} workers died on it" if died else sentence(error))
+            died = f"{_ATTEMPTS} workers died on it"
+            self._again(specs, died if error is None or isinstance(error, KilledWorker) else sentence(error))
         future.release()
 
     def _see(self, specs: list[Spec]) -> None:
@@ -152,7 +154,7 @@ class _Sweep:
         while not self._look():
             now = time.monotonic()
             if now - self.answered > _GONE_SECONDS:
-                raise SweepError(f"the scheduler at {self.client.scheduler.address} is gone.")
+                raise SweepError(f"the scheduler at {self.address} is gone.")
             if now - self.last_usable > self.engine.patience:
                 what = f"no worker with the resource {self.engine.resource}" if self.engine.resource else "no worker"
                 raise SweepError(f"{what} was there for {self.engine.patience:.0f} seconds: start one, then run again.")
@@ -160,8 +162,12 @@ class _Sweep:
 
     def _look(self) -> bool:
         """Ask the scheduler who is there. It may hang, so it is not waited for."""
+        scheduler = self.client.scheduler
+        if scheduler is None:  # the client could not reach it again and has given up
+            return False
+        self.address = str(scheduler.address)
         try:
-            answer = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
+            answer = self.client.sync(scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
         except (OSError, TimeoutError):
             return False
         there, resource = answer["workers"], self.engine.resource

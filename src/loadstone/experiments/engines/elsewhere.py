@@ -59,6 +59,7 @@ class Elsewhere:
         """Read once: a scheduler that ends may take its file along."""
         if self.address is not None:
             return self.address
+        assert self.scheduler_file is not None
         path = Path(self.scheduler_file)
         try:
             return str(json.loads(path.read_bytes()[:1_000_000])["address"])

@@ -42,7 +42,7 @@ class InProcess:
             with threads, Runner(store, self.budget, progress.tell) as runner:
                 for number, alike in enumerate(programs):
                     progress.at("this process", alike)
-                    if ahead[number:] and ahead[number] and (error := ahead[number].exception()):
+                    if ahead[number:] and (early := ahead[number]) and (error := early.exception()):
                         _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run itself will tell
                     runner.run(alike)
         except OSError as error:
