@@ -25,14 +25,17 @@ def train(
     law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
     seed: Annotated[int, typer.Option(help="First seed.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many seeds, one after the other from --seed.")] = 1,
-    solver: Annotated[str, typer.Option(help="paper, hebbian, or an optimiser of optax: adam, sgd, muon...")] = "paper",
-    stop: Annotated[str, typer.Option(help="paper (99.9 % accuracy), exact (all margins positive) or none.")] = "paper",
-    learning_rate: Annotated[Optional[float], typer.Option(help="Highest learning rate [default: 0.01].")] = None,
+    solver: Annotated[str, typer.Option(help="lbfgs, paper, hebbian, or an optimiser: adam, sgd, muon...")] = "lbfgs",
+    stop: Annotated[
+        Optional[str],
+        typer.Option(help="exact (all margins positive), paper (99.9 % accuracy) or none [default: the solver's]."),
+    ] = None,
+    learning_rate: Annotated[Optional[float], typer.Option(help="Of an optimiser [default: 0.01].")] = None,
     steps: Annotated[Optional[int], typer.Option(help="Steps of the paper's schedule [default: 512].")] = None,
     warmup: Annotated[Optional[int], typer.Option(help="Steps of its linear warm-up [default: 32].")] = None,
     passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.")] = None,
     seconds: Annotated[Optional[float], typer.Option(help="Most seconds of a search.")] = None,
-    precision: Annotated[str, typer.Option(help="Products: auto, float32, tf32, float16, bfloat16.")] = "auto",
+    precision: Annotated[str, typer.Option(help="Products: auto, float64, float32, tf32, float16, bfloat16.")] = "auto",
     hold: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
@@ -53,10 +56,12 @@ def train(
     from loadstone.experiments.spec import Spec
     from loadstone.memories.files import save_memory
     from loadstone.problems.budget import Budget
+    from loadstone.solvers.registry import solver_of
     from loadstone.solvers.stop import Limits
 
     given = {"learning_rate": learning_rate, "steps": steps, "warmup": warmup}
     parameters = {name: value for name, value in given.items() if value is not None}
+    stop = solver_of(solver, parameters).stop() if stop is None else stop
     specs = [
         Spec(problem, d, p, seed + i, kappa, law, solver, parameters, stop, precision, family, hold, stored_dtype)
         for i in range(seeds)

@@ -67,7 +67,7 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
 
 def _last_and_next(rows: list[Row]) -> tuple[int, int] | None:
     """The last p before the first failure of one seed, and the p of that failure."""
-    met = {row["p"]: row["status"] == "stop rule met" for row in rows}
+    met = {row["p"]: row["status"] in ("stored", "stop rule met") for row in rows}
     sizes = sorted(met)
     first = next((index for index, p in enumerate(sizes) if not met[p]), 0)
     return (sizes[first - 1], sizes[first]) if first > 0 else None

@@ -8,9 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float32
+from jaxtyping import Array, Float, Float32
 
 from loadstone.compiling import compiled
+from loadstone.memories.memory import in_digits_of
 from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
 
@@ -46,9 +47,9 @@ class Contenders:
     problem: what was measured, in words.
     """
 
-    target: Float32[np.ndarray, "n"]
-    rival: Float32[np.ndarray, "n"]
-    logsumexp: Float32[np.ndarray, "n"]
+    target: Float[np.ndarray, "n"]
+    rival: Float[np.ndarray, "n"]
+    logsumexp: Float[np.ndarray, "n"]
     shares: Float32[np.ndarray, "n"] | None = None
     problem: str = ""
 
@@ -70,9 +71,12 @@ def measure(problem: Problem, memory: Any) -> Measurement:
 
 
 def contenders(problem: Problem, memory: Any) -> Contenders:
-    """In float32, on the instance in float32, whatever precision the memory was trained in."""
-    problem, n = problem.in_float32(), int(problem.associations)
-    target, rival, logsumexp = (np.asarray(part)[:n] for part in _contenders(problem, memory))
+    """In float32 on the instance in float32, whatever the memory was trained in; in float64 if the memory has float64
+    numbers."""
+    n = int(problem.associations)
+    with in_digits_of(memory) as doubles:
+        problem = (problem.in_float64() if doubles else None) or problem.in_float32()
+        target, rival, logsumexp = (np.asarray(part)[:n] for part in _contenders(problem, memory))
     shares = None if problem.shares is None else np.asarray(problem.shares)[:n]
     return Contenders(target, rival, logsumexp, shares, problem.description)
 

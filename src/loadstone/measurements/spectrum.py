@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
-from loadstone.memories.memory import Memory
+from loadstone.memories.memory import Memory, in_digits_of
 
 
 def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
@@ -20,7 +21,8 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
 
 def memory_matrix(memory: Memory) -> Float[np.ndarray, "d d"]:
     """W, out of the device."""
-    return np.asarray(_matrix(memory), np.float64)
+    with in_digits_of(memory):
+        return np.asarray(_matrix(memory), np.float64)
 
 
 def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float[np.ndarray, "m"]:
@@ -33,4 +35,4 @@ def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float
 
 @compiled
 def _matrix(memory: Memory) -> Float[Array, "d d"]:
-    return memory.matrix()
+    return jnp.asarray(memory.matrix())

@@ -5,6 +5,7 @@ The file holds the arrays of the memory under the names of its fields; its metad
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def load_memory(path: str | Path) -> Memory:
     try:
         with safe_open(str(path), framework="numpy") as file:
             metadata = file.metadata() or {}
-            tensors = {name: jnp.asarray(file.get_tensor(name)) for name in file.keys()}
+            tensors = {name: _kept(file.get_tensor(name)) for name in file.keys()}
     except FileNotFoundError:
         raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:
@@ -56,11 +57,16 @@ def load_memory(path: str | Path) -> Memory:
     return memory
 
 
+def _kept(tensor: np.ndarray) -> np.ndarray | jnp.ndarray:
+    """JAX would round float64 numbers."""
+    return tensor if tensor.dtype == np.float64 else jnp.asarray(tensor)
+
+
 def _field_names(kind: type[Memory]) -> list[str]:
     return [field.name for field in fields(kind)]  # type: ignore[arg-type]
 
 
-def _check_square(path: str | Path, memory: Memory, tensors: dict[str, jnp.ndarray]) -> None:
+def _check_square(path: str | Path, memory: Memory, tensors: Mapping[str, np.ndarray | jnp.ndarray]) -> None:
     """Refuse arrays that do not make a memory: it must map d components to d components."""
     shapes = ", ".join(f"{name} {array.shape}" for name, array in tensors.items())
     bad = refuse("memory file", str(path), f"a file whose arrays make a d x d memory; it has {shapes}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import jax
+import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.memories.memory import Memory, check_dimension
@@ -18,7 +19,7 @@ from loadstone.problems.products import mapped
 class Full(Memory):
     """weights: W, of size d x d; the query of input e is W e."""
 
-    weights: Float[Array, "d d"]
+    weights: Float[Array | np.ndarray, "d d"]
 
     @classmethod
     def initial(cls, d: int, seed: int) -> Full:
@@ -29,7 +30,10 @@ class Full(Memory):
         check_dimension(self, inputs, self.weights.shape[-1])
         return mapped(inputs, self.weights, precision)
 
-    def matrix(self) -> Float[Array, "d d"]:
+    def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Full:
+        return Full(left @ np.asarray(self.weights, np.float64) @ right)
+
+    def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         return self.weights
 
     @property
@@ -37,5 +41,5 @@ class Full(Memory):
         return self.weights.shape[-1]
 
     @property
-    def dense_weights(self) -> Float[Array, "d d"]:
+    def dense_weights(self) -> Float[Array | np.ndarray, "d d"]:
         return self.weights

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import jax
+import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import rank_fraction
@@ -23,8 +24,8 @@ class LowRank(Memory):
     right: R, of size d x m.
     """
 
-    left: Float[Array, "d m"]
-    right: Float[Array, "d m"]
+    left: Float[Array | np.ndarray, "d m"]
+    right: Float[Array | np.ndarray, "d m"]
 
     @classmethod
     def initial(cls, d: int, seed: int, kappa: float = 0.5) -> LowRank:
@@ -35,6 +36,9 @@ class LowRank(Memory):
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
         check_dimension(self, inputs, self.right.shape[-2])
         return mapped(times(inputs, self.right, precision), self.left, precision)
+
+    def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> LowRank:
+        return LowRank(left @ np.asarray(self.left, np.float64), right.T @ np.asarray(self.right, np.float64))
 
     def matrix(self) -> Float[Array, "d d"]:
         return exact(self.left, self.right.T)

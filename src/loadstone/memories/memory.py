@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -32,9 +35,13 @@ class Memory(abc.ABC):
         """A memory before training. A family that has a rank to choose takes `kappa` as well."""
         raise NotImplementedError(f"{cls.__name__} does not say how it starts: give a memory.")
 
-    def matrix(self) -> Float[Array, "d d"]:
+    def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         """W, if the query of every input e is W e."""
         raise NotImplementedError(f"{type(self).__name__} is not a linear map, or does not say its matrix.")
+
+    def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Memory | None:
+        """The memory left W right, in float64; None if the family does not hold it."""
+        return None
 
     @property
     def rank(self) -> int:
@@ -42,9 +49,17 @@ class Memory(abc.ABC):
         return self.matrix().shape[-1]
 
     @property
-    def dense_weights(self) -> Float[Array, "d d"] | None:
+    def dense_weights(self) -> Float[Array | np.ndarray, "d d"] | None:
         """W, if the memory holds it as it is: some passes then make the queries themselves."""
         return None
+
+
+@contextmanager
+def in_digits_of(memory: Any) -> Iterator[bool]:
+    """Switch on float64, without which JAX rounds to float32, if the memory has such numbers; says whether it has."""
+    doubles = any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves(memory))
+    with jax.enable_x64(True) if doubles else nullcontext():
+        yield doubles
 
 
 def check_dimension(memory: Memory, inputs: Float[Array, "n d"], d: int) -> None:
@@ -58,11 +73,12 @@ def recall_index(
     memory: Any, inputs: Float[np.ndarray | Array, "n d"], outputs: Float[np.ndarray | Array, "m d"]
 ) -> Int[Array, "n"]:
     """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e."""
-    inputs, outputs = jnp.asarray(inputs), jnp.asarray(outputs)
-    for name, array in (("inputs", inputs), ("outputs", outputs)):
-        if array.ndim != 2 or 0 in array.shape:
-            raise refuse(f"{name}.shape", array.shape, "two sizes of at least 1, one embedding a row")
-    queries = queries_of(memory, inputs)
-    if queries.shape[1] != outputs.shape[1]:
-        raise refuse("outputs.shape", outputs.shape, f"(m, {queries.shape[1]}), to go with the memory's queries")
-    return jnp.argmax(exact(queries, outputs.T), axis=-1)
+    with in_digits_of(memory):
+        inputs, outputs = jnp.asarray(inputs), jnp.asarray(outputs)
+        for name, array in (("inputs", inputs), ("outputs", outputs)):
+            if array.ndim != 2 or 0 in array.shape:
+                raise refuse(f"{name}.shape", array.shape, "two sizes of at least 1, one embedding a row")
+        queries = queries_of(memory, inputs)
+        if queries.shape[1] != outputs.shape[1]:
+            raise refuse("outputs.shape", outputs.shape, f"(m, {queries.shape[1]}), to go with the memory's queries")
+        return jnp.argmax(exact(queries, outputs.astype(queries.dtype).T), axis=-1).astype(jnp.int32)

@@ -38,7 +38,7 @@ class Given:
 @partial(
     jax.tree_util.register_dataclass,
     data_fields=["inputs", "outputs", "targets", "shares"],
-    meta_fields=["block", "description", "given"],
+    meta_fields=["block", "description", "given", "isotropic"],
 )
 @dataclass(frozen=True)
 class Facts(Problem):
@@ -46,6 +46,7 @@ class Facts(Problem):
 
     block: how many inputs a pass in XLA takes at a time.
     given: the instance as it was given, where its numbers have more digits than the arrays above.
+    isotropic: whether no direction of the inputs or outputs is special, so that no coordinates are better than these.
     """
 
     inputs: Float[Array, "n d"]
@@ -55,6 +56,7 @@ class Facts(Problem):
     description: str = "outputs shared"
     shares: Float[Array, "n"] | None = None
     given: Given = field(default_factory=Given)
+    isotropic: bool = False
 
     def __post_init__(self) -> None:
         parts = self.inputs, self.outputs, self.targets

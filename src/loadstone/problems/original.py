@@ -16,7 +16,8 @@ def original(stream: Stream, p: int, budget: Budget | None = None, block: int | 
     block = block_rows(p, p) if block is None else whole("block", block, 1)
     (budget or Budget()).require(original_bytes(p, stream.d, block), "the original problem")
     targets = jnp.arange(p, dtype=jnp.int32)
-    return Facts(stream.inputs(p), stream.outputs(p), targets, block, "original, outputs shared")
+    parts = stream.inputs(p), stream.outputs(p), targets, block, "original, outputs shared"
+    return Facts(*parts, isotropic=stream.isotropic)
 
 
 def original_bytes(p: int, d: int, block: int | None = None) -> int:

@@ -10,6 +10,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Float16
 
@@ -20,7 +21,7 @@ PRECISIONS = ("float64", "float32", "tf32", "float16", "bfloat16")
 _CROSSED_ROWS = 2048
 
 
-def exact(a: Float[Array, "a b"], b: Float[Array, "b c"]) -> Float[Array, "a c"]:
+def exact(a: Float[Array | np.ndarray, "a b"], b: Float[Array | np.ndarray, "b c"]) -> Float[Array, "a c"]:
     """a b in the full precision of its operands on every device."""
     return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float32, UInt32
 from loadstone.arguments import set_as, whole
 from loadstone.problems.counters import Key, stream_key
 from loadstone.problems.embeddings import decoupled_targets, decoupled_vectors, vectors
-from loadstone.problems.laws.registry import check_law
+from loadstone.problems.laws.registry import check_law, law_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,11 @@ class Stream:
         whole("seed", self.seed, 0, 2**64 - 1)
         whole("d", self.d, 1)
         set_as(self, "law", check_law(self.law))
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether no direction of the embeddings is special."""
+        return law_of(self.law).isotropic
 
     def inputs(self, p: int) -> Float32[Array, "p d"]:
         return self._shared("inputs", p)

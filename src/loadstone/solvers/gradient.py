@@ -64,6 +64,9 @@ class Paper(Optimiser):
     def transformation(self) -> optax.GradientTransformation:
         return optax.adam(self.rate)
 
+    def stop(self) -> str:
+        return "paper"
+
     def schedule(self) -> int:
         return self.steps + 1  # the memory is measured before each step and after the last
 

@@ -7,8 +7,9 @@ measures decides about the next. Step 1 is tried first and normally taken: one p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import positive, set_as, whole
-from loadstone.solvers.solver import Iterative
+from loadstone.problems.problem import Problem
+from loadstone.solvers.solution import Solution
+from loadstone.solvers.solver import Iterative, Request
+from loadstone.solvers.whitening import whitened
 
 #: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
 _DECREASE, _FLATTER = 1e-4, 0.9
@@ -70,14 +74,23 @@ class LBFGS(Iterative):
 
     pairs: how many moves a direction is made of.
     tolerance: the minimum is reached when the length of the gradient times that of W is below this share of the loss.
+    whiten: whether to search in coordinates in which inputs and outputs have unit covariance (solvers/whitening.py).
     """
 
     pairs: int = 20
     tolerance: float = 1e-5
+    whiten: bool = True
 
     def __post_init__(self) -> None:
         set_as(self, "pairs", whole("pairs", self.pairs, 1, 1000))
         set_as(self, "tolerance", positive("tolerance", self.tolerance))
+
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+        if not self.whiten:
+            return super().solve(problems, memories, request)
+        better = [whitened(problem, memory) for problem, memory in zip(problems, memories)]
+        found = super().solve([one.problem for one in better], [one.start for one in better], request)
+        return [replace(one, memory=coordinates.back(one.memory)) for one, coordinates in zip(found, better)]
 
     def start(self, parameters: PyTree) -> State:
         point, _ = ravel_pytree(parameters)

@@ -75,20 +75,27 @@ def search(
     for memory in memories:
         _check_trainable(memory)
     state: Search | None = None
-    for precision in request.precisions:
-        plan = plan_of(solver, request, precision)
+    going_on = np.asarray(True)
+    precisions = list(request.precisions)
+    while precisions:
+        plan = plan_of(solver, request, precision := precisions.pop(0))
         with jax.enable_x64(True) if precision == "float64" else nullcontext():
             if (lifted := _in_precision(problems, precision)) is None:
                 break
-            state = joined([begun(memory, plan) for memory in memories]) if state is None else _resumed(state, plan)
+            if state is None:
+                state = joined([begun(memory, plan) for memory in memories])
+            else:
+                state = _resumed(state, going_on, plan)
             state = _advanced(joined(lifted), _in_digits(state, precision), plan, end, request.progress)
-        if not _may_go_on(state, plan).any():
+        if not (going_on := _open(state, plan)).any():
             break
+        if not (np.asarray(state.status) == _OUT_OF_DIGITS).any() and "float32" in precisions:
+            del precisions[: precisions.index("float32")]  # there is only an end to be confirmed
     if state is None:
         raise refuse("precision", "float64", f"another: {type(problems[0]).__name__} has no numbers in float64")
     seconds = (time.perf_counter() - began) / len(problems)
     states = _members(state, len(problems))
-    return [_solution(state, seconds, problem.description) for state, problem in zip(states, problems)]
+    return [_solution(state, request.stop, seconds, problem.description) for state, problem in zip(states, problems)]
 
 
 def _advanced(problem: Problem, state: Search, plan: Plan, end: float, progress: Progress | None) -> Search:
@@ -107,19 +114,21 @@ def _advanced(problem: Problem, state: Search, plan: Plan, end: float, progress:
     return state
 
 
-def _may_go_on(state: Search, plan: Plan) -> Bool[np.ndarray, "..."]:
-    """Which searches have ended in a way that more digits might change."""
-    ended = np.isin(np.asarray(state.status), (_STOPPED, _MINIMUM, _OUT_OF_DIGITS))
+def _open(state: Search, plan: Plan) -> Bool[np.ndarray, "..."]:
+    """Which searches have ended in a way that more digits might change. Float32 has enough of them to see the end, if
+    not always to get there."""
+    kinds = (_OUT_OF_DIGITS,) if plan.precision in ("float32", "float64") else (_OUT_OF_DIGITS, _STOPPED, _MINIMUM)
+    ended = np.isin(np.asarray(state.status), kinds)
     return np.asarray(ended & (np.asarray(state.passes) < plan.passes))
 
 
-def _resumed(state: Search, plan: Plan) -> Search:
+def _resumed(state: Search, going_on: Bool[np.ndarray, "..."], plan: Plan) -> Search:
     """The state of a search, or of a batch, that goes on in another precision."""
 
     def resume(state: Search) -> Search:
         return state._replace(solver=plan.solver.resume(_split(state.memory)[0], state.solver))
 
-    status = jnp.where(_may_go_on(state, plan), _RUNNING, state.status)
+    status = jnp.where(going_on, _RUNNING, state.status)
     return (resume(state) if status.ndim == 0 else jax.vmap(resume)(state))._replace(status=status)
 
 
@@ -240,9 +249,12 @@ def _report(state: Search) -> tuple[int, float, float]:
     return int(passes.max()), float(loss), float(accuracy)
 
 
-def _solution(state: Search, seconds: float, problem: str) -> Solution:
+def _solution(state: Search, stop: str, seconds: float, problem: str) -> Solution:
     passes = int(state.passes)
     loss, accuracy = (np.asarray(trace)[:passes] for trace in (state.loss, state.accuracy))
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
     memory = jax.tree.map(lambda leaf: leaf if leaf.dtype == np.float64 else jnp.asarray(leaf), state.memory)
-    return Solution(memory, _STATUS[int(state.status)], passes, loss, accuracy, seconds, problem)
+    status = _STATUS[int(state.status)]
+    if status == Status.STOPPED and stop == "exact":
+        status = Status.STORED
+    return Solution(memory, status, passes, loss, accuracy, seconds, problem)

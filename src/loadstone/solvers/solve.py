@@ -13,20 +13,21 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.products import PRECISIONS
-from loadstone.solvers.gradient import Given, Paper
+from loadstone.solvers.gradient import Given
+from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Progress, Request, Solver
 from loadstone.solvers.stop import NO_LIMITS, STOP_RULES, Limits
 
-DEFAULT_SOLVER = Paper()
+DEFAULT_SOLVER = LBFGS()
 
 
 def solve(
     problem: Problem,
     memory: Any = None,
     solver: Solver | str | optax.GradientTransformation = DEFAULT_SOLVER,
-    stop: str = "paper",
+    stop: str | None = None,
     limits: Limits = NO_LIMITS,
     precision: str = "auto",
     progress: Progress | None = None,
@@ -35,11 +36,14 @@ def solve(
 
     problem: what is to be stored.
     memory: where the search starts, and with it the family; default: a full W of small random numbers.
-    solver: a solver, its name (with parameters, as in 'sgd:0.1'), or a transformation of gradients from optax.
-    stop: 'paper' (an accuracy of 99.9 %), 'exact' (every margin positive) or 'none'.
+    solver: a solver, its name (with parameters, as in 'sgd:0.1'), or a transformation of gradients from optax;
+        'paper' is the paper's protocol.
+    stop: 'exact' (every margin positive), 'paper' (an accuracy of 99.9 %) or 'none'; default: 'paper' for the paper's
+        protocol, 'exact' for every other solver.
     limits: passes and seconds that the search may take.
-    precision: of the products; 'auto' means float16, summed in float32, on an accelerator, and float32 on a CPU, where
-        nothing else is faster. Memories are measured in float32 afterwards in any case.
+    precision: of the products. 'auto' is what passes are fastest in: float32 on a CPU, float16 (summed in float32) on
+        an accelerator. L-BFGS goes on to tf32, float32 and float64 where it needs more digits; a memory that it found
+        in float64 has float64 numbers.
     progress: is called now and then with (passes, loss, accuracy).
     """
     return solve_batch([problem], [memory], solver, stop, limits, precision, progress)[0]
@@ -53,7 +57,7 @@ def solve_batch(
     problems: Sequence[Problem],
     memories: Sequence[Any],
     solver: Solver | str | optax.GradientTransformation = DEFAULT_SOLVER,
-    stop: str = "paper",
+    stop: str | None = None,
     limits: Limits = NO_LIMITS,
     precision: str = "auto",
     progress: Progress | None = None,
@@ -70,9 +74,9 @@ def solve_batch(
         check_memory(problem, memory)
     _check_alike("problems", problems)
     _check_alike("memories", memories)
-    choice("stop", stop, STOP_RULES)
-    choice("precision", precision, ("auto", *PRECISIONS))
     chosen = _solver(solver)
+    stop = chosen.stop() if stop is None else choice("stop", stop, STOP_RULES)
+    choice("precision", precision, ("auto", *PRECISIONS))
     precisions = chosen.precisions() if precision == "auto" else (precision,)
     return chosen.solve(problems, memories, Request(stop, limits, precisions, progress))
 

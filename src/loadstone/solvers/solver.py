@@ -55,6 +55,10 @@ class Solver(abc.ABC):
         """What the precision 'auto' means."""
         return (automatic_precision(),)
 
+    def stop(self) -> str:
+        """The stop rule that goes with the solver."""
+        return "exact"
+
 
 class Iterative(Solver):
     """A solver that moves a memory from pass to pass. Between two passes it sees what the last one measured, and says

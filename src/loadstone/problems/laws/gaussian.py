@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jaxtyping import Array, Float32, UInt32
 
@@ -13,6 +14,8 @@ from loadstone.problems.normals import normals
 @dataclass(frozen=True)
 class Gaussian(Law):
     """Independent standard normal components."""
+
+    isotropic: ClassVar[bool] = True
 
     def vectors(self, words: UInt32[Array, "d n"]) -> Float32[Array, "d n"]:
         return normals(words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import ClassVar
 
 from jaxtyping import Array, Float32, UInt32
 
@@ -13,6 +14,9 @@ class Law(abc.ABC):
     Every law should have E|x|^2 = d, so that one learning rate fits them all, and must give the same bits on every
     device: use `normals` (problems/normals.py) and operations whose rounding leaves no choice.
     """
+
+    #: Whether no direction is special: then no coordinates are better than these for a solver.
+    isotropic: ClassVar[bool] = False
 
     @abc.abstractmethod
     def vectors(self, words: UInt32[Array, "words n"]) -> Float32[Array, "d n"]:

@@ -7,6 +7,7 @@ are exact sums of exact products, and its inverse is found by bisection, which n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +21,8 @@ from loadstone.problems.normals import normals
 @dataclass(frozen=True)
 class Sphere(Law):
     """A Gaussian vector, divided by its length and multiplied by sqrt(d)."""
+
+    isotropic: ClassVar[bool] = True
 
     def vectors(self, words: UInt32[Array, "d n"]) -> Float32[Array, "d n"]:
         gaussian = normals(words)

@@ -1,0 +1,101 @@
+"""The same facts in coordinates in which they are easy to store.
+
+A memory W stores facts if and only if A^-T W B^-1 stores the facts with inputs B e and outputs A (u - c), for
+invertible A and B and any shift c; and each input may be scaled by a positive number. So nothing is lost when both
+sides are given unit covariance, and much is won: in raw embeddings a search creeps along their weak directions, here it
+sees all directions alike. The memory that it finds is mapped back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+
+from loadstone.problems.facts import Facts, facts
+from loadstone.problems.problem import Problem
+
+#: Directions in which the facts extend less than this, relative to the largest, are taken for rounding.
+_SMALLEST = 1e-12
+#: Inputs whose length differs from the median by a larger factor are scaled to that factor.
+_LENGTHS = 2.0
+#: Root mean square score of a start: at larger ones the softmax has forgotten all but one rival.
+_MODERATE_SCORE = 3.0
+
+
+Vectors = Float64[np.ndarray, "n d"]
+Map = Float64[np.ndarray, "d d"]
+
+
+@dataclass(frozen=True)
+class Whitened:
+    """A problem in other coordinates.
+
+    problem: what is solved instead.
+    start: the memory that the search begins with there.
+    back: from a memory of that problem to one of the problem that was given.
+    """
+
+    problem: Problem
+    start: Any
+    back: Callable[[Any], Any]
+
+
+def whitened(problem: Problem, memory: Any) -> Whitened:
+    """Facts in better coordinates; every other problem, and every isotropic one, as it is.
+
+    A family that a linear map would leave keeps its coordinates: then only the shift of the outputs and the lengths of
+    the inputs change, which no memory notices.
+    """
+    if not isinstance(problem, Facts) or problem.isotropic:
+        return Whitened(problem, memory, lambda found: found)
+    arrays = problem.arrays()
+    inputs = _of_similar_length(arrays.inputs.astype(np.float64))
+    outputs = arrays.outputs.astype(np.float64)
+    outputs = outputs - outputs.mean(axis=0)
+    (right, right_inverse), (left, left_inverse) = _root_of_inverse(inputs), _root_of_inverse(outputs)
+    start = memory.carried(left_inverse, right_inverse) if hasattr(memory, "carried") else None
+    if start is None:
+        return Whitened(_facts(problem, inputs, outputs), memory, lambda found: found)
+    inputs, outputs = _of_similar_length(inputs @ right), outputs @ left
+    start = _moderate(start, inputs, outputs)
+    return Whitened(_facts(problem, inputs, outputs), start, lambda found: found.carried(left, right))
+
+
+def _facts(problem: Facts, inputs: Vectors, outputs: Float64[np.ndarray, "m d"]) -> Facts:
+    made = facts(inputs, outputs, np.asarray(problem.targets), problem.shares, problem.block)
+    return replace(made, description=problem.description)
+
+
+def _of_similar_length(inputs: Vectors) -> Vectors:
+    lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
+    there = lengths > 0
+    if not there.any():
+        return inputs
+    middle = np.median(lengths[there])
+    wanted = np.clip(lengths, middle / _LENGTHS, middle * _LENGTHS)
+    return inputs * np.divide(wanted, lengths, out=np.ones_like(lengths), where=there)
+
+
+def _root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
+    """The symmetric matrix that gives rows of this kind a second moment of one in every direction in which they extend,
+    and its inverse there. Both are zero elsewhere."""
+    n, d = vectors.shape
+    # The triangle has the same second moment, and its singular values keep the digits that a covariance would lose.
+    triangle = np.linalg.qr(vectors, mode="r") if n > d else vectors
+    _, sizes, axes = np.linalg.svd(triangle, full_matrices=False)
+    kept = sizes > _SMALLEST * max(sizes.max(initial=0.0), np.finfo(float).tiny)
+    axes, sizes = axes[kept], sizes[kept] / np.sqrt(n)
+    return (axes.T / sizes) @ axes, (axes.T * sizes) @ axes
+
+
+def _moderate(memory: Any, inputs: Vectors, outputs: Float64[np.ndarray, "m d"]) -> Any:
+    """A start with scores of moderate size. Recall does not depend on the scale of W."""
+    queries = np.asarray(memory.queries(inputs), np.float64)
+    # The mean square of u^T q over outputs with second moment one is that of the queries.
+    size = float(np.sqrt(np.mean(queries**2) * queries.shape[1]))
+    d = inputs.shape[1]
+    return memory.carried(np.eye(d), np.eye(d) * min(1.0, _MODERATE_SCORE / size)) if size > 0 else memory
