@@ -74,7 +74,7 @@ def test_both_engines_give_the_records_of_a_serial_run_to_the_last_bit(workers, 
     store, code, outcome, err = finished if workers == 2 else filled(grid, tmp_path / "store", 1)
     assert code == 0 and results(store) == expected
     assert outcome["total"] == outcome["done"] == 12 and outcome["complete"] and not outcome["failed"]
-    assert "12 runs: 0 were there, 12 done" in err and "0/12 runs" in err
+    assert "12 runs: 0 were recorded before, 12 done" in err and "0/12 runs" in err
     # Nobody else speaks, and least of all Dask.
     assert all("runs" in line for line in err.splitlines()), err
 

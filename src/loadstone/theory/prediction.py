@@ -110,7 +110,7 @@ def least_dimension(p: int, kappa: float = 1.0) -> int:
 
 def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tuple[int, int, str | None]:
     if d is not None and p is not None and load is not None:
-        raise ValueError("The size is settled twice: give at most two of d, p and load.")
+        raise ValueError("The size is overdetermined: give at most two of d, p and load.")
     d = None if d is None else whole("d", d, 1, MOST_DIMENSION)
     p = None if p is None else whole("p", p, 2, MOST)
     if d is not None and p is not None:
@@ -124,7 +124,7 @@ def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tup
         if least > MOST_DIMENSION:
             raise refuse("p", p, f"small enough to fit at kappa = {kappa:g} in d = {MOST_DIMENSION:g}")
         return least, p, "d"
-    raise ValueError("The size is not settled: give a dimension d, a number of associations p, or both.")
+    raise ValueError("The size is not determined: give a dimension d, a number of associations p, or both.")
 
 
 def _size_of_load(d: int | None, p: int | None, load: float) -> tuple[int, int]:
@@ -135,7 +135,7 @@ def _size_of_load(d: int | None, p: int | None, load: float) -> tuple[int, int]:
             raise refuse("load", load, f"large enough for p = {p} to have it at d = {MOST_DIMENSION:g} or below")
         return d, p
     if d is None:
-        raise ValueError("The size is not settled: give a dimension d or a number of associations p beside the load.")
+        raise ValueError("The size is not determined: give a dimension d or a number of associations p with the load.")
     p = nearest_associations(load, d)
     if p < 2:
         raise refuse("load", load, f"large enough for two associations at d = {d}")
