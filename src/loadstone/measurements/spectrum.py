@@ -19,7 +19,7 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
 
 
 def memory_matrix(memory: Memory) -> Float[np.ndarray, "d d"]:
-    """W, out of the device."""
+    """W as a NumPy array."""
     return np.asarray(_matrix(memory), np.float64)
 
 

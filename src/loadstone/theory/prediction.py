@@ -1,4 +1,4 @@
-"""Everything that the theory says about one size, in one record: the answer behind `loadstone predict`."""
+"""Everything that the theory says about one size, in one object: the answer of `loadstone predict`."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Prediction:
     kappa: float
     #: 'd' or 'p' if that one was not given but set to the capacity, else None.
     filled_in: str | None
-    #: Free numbers of the memory: d^2 at full rank, 2 d m - m^2 in general.
+    #: Free parameters of the memory: d^2 at full rank, 2 d m - m^2 in general.
     parameters: int
     #: Load p log p / d^2.
     alpha: float
     #: Load at capacity in the limit of large sizes.
     alpha_c: float
-    #: Load at capacity for this very p.
+    #: Load at capacity for this p.
     alpha_c_finite: float
-    #: Capacity of this d at finite size; its whole part is the largest p that is more likely storable than not.
+    #: Capacity of this d at finite size; its integer part is the largest p that is more likely storable than not.
     p_c: float
     #: Capacity of this d by the limit alone.
     p_c_asymptotic: float
-    #: What the Hebbian rule stores at this d, in the limit.
+    #: Number of associations that the Hebbian rule stores at this d, in the limit.
     p_hebbian: float
     #: Least dimension whose capacity is at least p.
     d_c: int
@@ -102,10 +102,10 @@ def predict(d: int | None = None, p: int | None = None, load: float | None = Non
 
 def least_dimension(p: int, kappa: float = 1.0) -> int:
     """The least whole d whose capacity is at least p: 2 alpha_c(kappa) d^2 >= p D(p)."""
-    # The margin of 1e-9 lets d through where p D(p) = d^2 holds exactly but for rounding (p = 2, d = 1).
+    # Subtracting 1e-9 accepts a d for which p D(p) = d^2 holds exactly but for rounding (p = 2, d = 1).
     kappa = rank_fraction("kappa", kappa)
     needed, room = p * merge_law(p).mean, 2 * float(capacity(kappa))
-    return max(1, math.ceil(math.sqrt(needed) / math.sqrt(room) - 1e-9))  # their quotient may be too large for a float
+    return max(1, math.ceil(math.sqrt(needed) / math.sqrt(room) - 1e-9))  # needed / room may overflow
 
 
 def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tuple[int, int, str | None]:
