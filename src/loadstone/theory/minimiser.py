@@ -152,9 +152,9 @@ def _draw(p: int, random: np.random.Generator) -> tuple[Array, Array]:
     If there are more than _WHOLE rivals, the best _TOP are exact order statistics (of uniform numbers, through
     exponential spacings). Given the last of these, the others are independent normal numbers below it, and enter only
     through sums over all of them. None of them is pulled much: the sum of chi pi / (1 + chi pi) is about d^2 / p, below
-    D(p) and far below _TOP. So these are sums of smooth functions, and can be replaced by their means, taken by quadrature: the
-    results change in second order of their fluctuations, by 1e-4 or less (tested on the same samples: against all
-    rivals at p = 300..4000, against 4096 of them up to 10^12).
+    D(p) and far below _TOP. So these are sums of smooth functions, and can be replaced by their means, taken by
+    quadrature: the results change in second order of their fluctuations, by 1e-4 or less (tested on the same samples:
+    against all rivals at p = 300..4000, against 4096 of them up to 10^12).
     """
     target = ndtri((np.arange(_GROUP) + random.random(_GROUP)) / _GROUP)[:, None]
     if p <= _WHOLE:
