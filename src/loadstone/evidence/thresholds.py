@@ -39,7 +39,7 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
     """The load at which training first fails, for each problem, dimension, rank fraction and stop rule.
 
     For each seed it is the middle between the last load at which the stop rule was met and the next one. `alpha` is the
-    mean over the seeds, `spread` the standard error of this mean, and `error` includes the width of the step between loads
+    mean over the seeds, `spread` the standard error of this mean; `error` includes the width of the step between loads
     too. A seed that never or always meets its stop rule shows no threshold and is left out; `seeds` counts the others.
     """
     trained = [

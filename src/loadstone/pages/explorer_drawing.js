@@ -1,5 +1,5 @@
 "use strict";
-// Charts as plain SVG, drawn anew at the width they have, so that letters keep their size on every screen.
+// Charts as plain SVG, redrawn whenever their width changes, so that letters have the same size on every screen.
 
 /** Round numbers in [low, high], about `count` of them. */
 function ticks(low, high, count) {
