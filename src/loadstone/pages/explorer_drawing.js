@@ -12,7 +12,7 @@ function ticks(low, high, count) {
 }
 
 /**
- * A chart with axes. `rows` lines of text above the plot take the names of marks, each in a row of its own: names never
+ * A chart with axes. `rows` lines of text above the plot take the names of marks, each in a separate row: names never
  * meet. What is drawn is kept as text until `show`, which also says in words what there is to see.
  */
 function chart(svg, { x, y, xName, yName, rows = 0 }) {

@@ -188,7 +188,7 @@ class _Search:
         """A certificate from multipliers of which at most a small part is negative.
 
         That part is cut off, which leaves a residual. Multipliers lambda (1 + <u_rho - u_target, Y e_mu>) have none if
-        Y solves the system of the Hessian with lambda in the place of the softmax; while these are positive, or nearly,
+        Y solves the system of the Hessian with lambda in place of the softmax; while these are positive, or nearly,
         the residual falls by orders of magnitude with each round.
         """
         xp, exact = self.xp, self.exact
