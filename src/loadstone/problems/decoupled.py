@@ -47,6 +47,7 @@ class Regenerated(Problem):
 
     key: from which each association derives the stream of its outputs.
     law: the embedding law of the outputs.
+    inputs, target_outputs, description, shares: see Problem.
     """
 
     inputs: Float32[Array, "p d"]
@@ -106,6 +107,7 @@ class Stored(Problem):
 
     parts: the outputs as arrays (associations, d, p), a few of them.
     source: the same problem with regenerated outputs.
+    inputs, target_outputs, description, shares: see Problem.
     """
 
     inputs: Float32[Array, "p d"]

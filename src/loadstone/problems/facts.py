@@ -48,6 +48,7 @@ class Facts(Problem):
     """Input n has the output `targets[n]` as its target, and every other output competes.
 
     outputs: the outputs, one a row, shared by all inputs.
+    inputs, targets, description, shares: see Problem.
     block: how many inputs a pass in XLA takes at a time.
     given: the instance as it was given, if its numbers have more digits than these arrays.
     """
