@@ -18,7 +18,7 @@ bench: $(VENV)/bench
 	$(RUN)/python benchmarks/verdicts.py
 	$(RUN)/python benchmarks/sweep.py
 
-# Long forms: writers and workers killed many times (about five minutes), the fused CPU pass under sanitizers, then
+# Long tests: writers and workers killed many times (about five minutes), the fused CPU pass under sanitizers, then
 # exact capacities of many streams of both problems beside the prediction (about an hour on two cores).
 soak: $(VENV)/test
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -k 'killed or brings_down' \
@@ -31,7 +31,7 @@ soak: $(VENV)/test
 mutate: $(VENV)/test
 	$(RUN)/python benchmarks/mutate.py
 
-# The package is installed in place, so a change of its sources needs no new installation. With Dask, for all cores.
+# The package is installed in place, so a change of its sources needs no new installation; with Dask, to use all cores.
 $(VENV)/package: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster]'

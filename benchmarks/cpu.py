@@ -1,8 +1,8 @@
-"""One training step: loadstone beside PyTorch eager, on the same instances, interleaved, on this machine.
+"""One training step: loadstone beside PyTorch eager, in turns, on the same instances and the same machine.
 
-Each side runs in a process of its own, because the thread pools of the two libraries disturb each other inside one
-process; a parent lets them take turns and gives medians over the rounds. Rates are also given as shares of this
-machine's own sgemm rate (counting 4 p^2 d operations a step) and of its memory bandwidth (counting one read of the
+Each side runs in a separate process, because the thread pools of the two libraries disturb each other inside one
+process; a parent process lets them take turns and reports medians over the rounds. Rates are also given as shares of
+this machine's sgemm rate (counting 4 p^2 d operations a step) and of its memory bandwidth (counting one read of the
 outputs a step), both measured in the same rounds. Peak memory is that of a process that does nothing else.
 
     python benchmarks/cpu.py [--rounds 15] [--only NAME] [--out benchmarks/cpu.json]
@@ -108,7 +108,7 @@ def torch_eager(case: str):
 
 
 def sgemm(_: str):
-    """A large product through the fastest library at hand (PyTorch's MKL)."""
+    """A large product with the fastest available library (PyTorch's MKL)."""
     import torch
 
     matrix = torch.randn(2048, 2048)
@@ -150,7 +150,7 @@ def peak_memory(d: int, p: int) -> float:
 
 
 def compare(case: str, rounds: int) -> dict[str, object]:
-    """Let all sides take turns and put their medians beside each other."""
+    """Let all sides take turns and compare their medians."""
     import loadstone
 
     problem, d, load, seeds, steps = CASES[case]
@@ -177,7 +177,7 @@ def compare(case: str, rounds: int) -> dict[str, object]:
             child.wait()
     step = {side: statistics.median(values) / (steps * seeds) for side, values in seconds.items()}
     ratios = [a / b for a, b in zip(seconds["torch"], seconds["ours"])]
-    # Shares are formed within each round, so that a slow moment of the machine weighs on both sides.
+    # Shares are formed within each round, so that a slow moment of the machine affects both sides.
     flops = steps * seeds * 4 * p * p * d
     gemm = [flops / mine / (4 * 2 * 2048**3 / big) for mine, big in zip(seconds["ours"], seconds["sgemm"])]
     result = {

@@ -1,7 +1,7 @@
-"""Does this device make the same bits and the same numbers as a CPU?
+"""Does this device give the same bits and the same numbers as a CPU?
 
-Prints the digests of a few instances, which must be equal on every machine, and trains a small problem. Where the
-default device is not a CPU, the same arrays are also made on the CPU of the same machine and compared bit for bit.
+Prints the digests of a few instances, which must be equal on every machine, and trains a small problem. If the default
+device is not a CPU, the same arrays are also made on the CPU of the same machine and compared bit for bit.
 """
 
 from __future__ import annotations

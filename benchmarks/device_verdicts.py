@@ -1,4 +1,4 @@
-"""Exact verdicts on an accelerator, in float64, at sizes beyond a CPU: seconds and what decided them.
+"""Exact verdicts on an accelerator, in float64, at sizes that are too large for a CPU: seconds and proved bounds.
 
 python benchmarks/device_verdicts.py --d 100 200 300 [--offset 0] [--kinds original] [--out FILE]
 """

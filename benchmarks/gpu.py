@@ -2,10 +2,10 @@
 
     python benchmarks/gpu.py --out benchmarks/gpu.json
 
-All sides take turns in one process; a round is a few steps, ratios are formed within a round and their medians given.
-Operations are counted as 4 p^2 d a pass for the original problem, bytes as one read of the outputs for the decoupled
-one, whatever a side really does. A step is a pass, the products around it, and Adam. The ceilings are a large float16
-product and a large copy. With --small it only shows that it runs.
+All sides take turns in one process. A round is a few steps; ratios are formed within a round, and their medians are
+reported. Operations are counted as 4 p^2 d a pass for the original problem, bytes as one read of the outputs for the
+decoupled one, whatever a side really does. A step is a pass, the products around it, and Adam. The ceilings are a large
+float16 product and a large copy. --small only shows that the script runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import statistics
 import time
 
-# PyTorch needs room on the same card.
+# PyTorch needs memory on the same card.
 os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.3")
 
 import jax
@@ -180,8 +180,8 @@ def compare(name: str, small: bool, ceiling: dict[str, float]) -> dict[str, obje
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", help="write the figures as JSON here")
-    parser.add_argument("--small", action="store_true", help="tiny sizes: does it run?")
+    parser.add_argument("--out", help="file for the results (JSON)")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, only to see that it runs")
     parser.add_argument("--cases", nargs="*", default=list(CASES), help="some of the cases")
     arguments = parser.parse_args()
     found = {"device": jax.devices()[0].device_kind, "jax": jax.__version__, "ceilings": ceilings(arguments.small)}

@@ -5,8 +5,8 @@
 A seeded random sample of small changes (operators, bounds, constants, and/or, not, min/max, True/False, slices, dropped
 statements) is made one at a time in a copy of the tree, and the tests that belong to the changed module are run there:
 those in the same room that are named after it, and those that import it or one of its public names. A failing test, a
-crash or a time-out means noticed. What survived is listed with its diff. Messages, docstrings, annotations, decorators,
-`__all__` and logging are left alone.
+crash or a time-out means that the change was noticed. Changes that survive are listed with their diff. Messages,
+docstrings, annotations, decorators, `__all__` and logging are not changed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["experiments/test_pack.py"], "comp
                  "arguments.py": ["theory", "cli"]}  # fmt: skip
 #: A mutation may fill the memory instead of failing.
 MOST_MEMORY = 12 * 2**30
-#: A test file that takes longer by itself, or that fails, is left out.
+#: A test file that takes longer without any mutation, or that fails, is left out.
 MOST_SECONDS = 600
 
 
@@ -72,7 +72,7 @@ class Mutation:
 def mutations(path: Path, source: bytes) -> list[Mutation]:
     """Every mutation of a module that this script knows."""
     begins = [0, *(match.end() for match in re.finditer(b"\n", source))]
-    # A comment could hold what looks like an operator.
+    # A comment could contain something that looks like an operator.
     bare = re.sub(rb"#[^\n]*", lambda match: b" " * len(match[0]), source)
 
     def start(node: ast.AST) -> int:
@@ -114,7 +114,7 @@ def mutations(path: Path, source: bytes) -> list[Mutation]:
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a program that matter to what it does."""
+    """The parts of a program that affect what it does."""
     match node:
         case ast.Expr(ast.Constant()) | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
             return
@@ -123,7 +123,7 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Assign([ast.Name("__all__")]) | ast.If(ast.Name("TYPE_CHECKING")):
             return
     yield node
-    if not isinstance(node, ast.Raise):  # which can be dropped, but whose message is left alone
+    if not isinstance(node, ast.Raise):  # a `raise` can be dropped, but its message is not changed
         for name, value in ast.iter_fields(node):
             if name not in ("annotation", "returns", "decorator_list"):
                 for child in value if isinstance(value, list) else [value]:
@@ -165,7 +165,7 @@ def run_tests(tree: Path, files: list[str], seconds: float) -> bool:
     """Whether all tests in some files of a tree pass in time."""
     environment = os.environ | {
         "PYTHONPATH": str(tree / "src"),
-        "PYTHONDONTWRITEBYTECODE": "1",  # bytecode of another mutation, of the same size and second, would be taken
+        "PYTHONDONTWRITEBYTECODE": "1",  # Python would reuse the bytecode of a mutation of the same size and second
         "XDG_CACHE_HOME": str(tree.parent / "cache"),
         "JAX_COMPILATION_CACHE_DIR": str(tree.parent / "programs"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
@@ -179,7 +179,7 @@ def run_tests(tree: Path, files: list[str], seconds: float) -> bool:
         return process.wait(seconds) == 0
     except subprocess.TimeoutExpired:
         return False
-    finally:  # with whatever the tests started
+    finally:  # end the tests with all processes that they started
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -226,7 +226,7 @@ def survivors(root: Path, package: str, chosen: list[Mutation], jobs: int, secon
         path.write_bytes(source)
         trees.put(tree)
         print(".", end="", file=sys.stderr, flush=True)
-        if not seen:  # shown at once, since the whole takes long
+        if not seen:  # shown at once, since the whole run takes long
             print(f"\n{diff(mutation, source)}", flush=True)
         return seen
 

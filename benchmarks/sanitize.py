@@ -2,9 +2,9 @@
 
     python benchmarks/sanitize.py [--shapes 300] [--seed 0]
 
-The kernel is built anew with the sanitizers of the compiler at hand and called for each shape, with and without W, for
-one problem and for two at a time; its numbers are compared with NumPy's, and operands that do not fit must come back as
-errors. The first finding of a sanitizer ends the run.
+The kernel is rebuilt with the sanitizers of the installed compiler and called for each shape, with and without W, for
+one problem and for two at a time. Its numbers are compared with NumPy's, and operands that do not fit must give errors.
+The first finding of a sanitizer ends the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-
 
 
 def runtime() -> str:
-    """The libraries that must be loaded before all others: the sanitizer's, and that of the exceptions it watches."""
+    """The libraries that must be loaded before all others: the sanitizer's, and C++'s for the exceptions it watches."""
     ask = lambda name: subprocess.run(  # noqa: E731
         ["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -67,7 +67,7 @@ def check_shape(random, n: int, m: int, d: int) -> None:
 
 
 def check_misfits() -> int:
-    """Operands that do not fit, past the wrappers; how many were refused."""
+    """Give the kernel itself operands that do not fit; return how many were refused."""
     import jax
     import jax.numpy as jnp
 
@@ -117,7 +117,7 @@ def main() -> None:
         environment = os.environ | {
             "LOADSTONE_CPU_KERNEL_FLAGS": FLAGS, "XDG_CACHE_HOME": cache, "LD_PRELOAD": runtime(),
             "JAX_PLATFORMS": "cpu",
-            # Python and JAX keep memory until the end, which is no leak of the kernel's.
+            # Python and JAX keep memory until they exit, which is no leak of the kernel.
             "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1",
         }  # fmt: skip
         command = [sys.executable, __file__, "--here", "--shapes", str(arguments.shapes), "--seed", str(arguments.seed)]

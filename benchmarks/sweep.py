@@ -2,8 +2,8 @@
 
     python benchmarks/sweep.py [--runs 1000] [--out FILE]
 
-Both are timed in this one call, in turns, from when their programs are compiled: `ideal` is the time that two bare
-loops (no engine, no store) need for half of the runs each. The loops and the workers use one thread each.
+Both are timed in turns by this script, after their programs are compiled. `ideal` is the time that two bare loops (no
+engine, no store) need for half of the runs each. The loops and the workers use one thread each.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def ideal(d: int, runs: int) -> float:
 
 
 def sweep(d: int, runs: int) -> tuple[float, float]:
-    """Seconds of a sweep: in all, and by its pace between a tenth and nine tenths of its runs, when all workers are
-    started and none has ended. Workers report whole jobs, so the time of a run is that of its record's file."""
+    """Seconds of a sweep: in all, and estimated from its pace between a tenth and nine tenths of its runs, when all
+    workers have started and none has ended. Workers report whole jobs, so the time of a run is that of its record's file."""
     with tempfile.TemporaryDirectory(dir=".") as folder:
         began = time.perf_counter()
         outcome = run_sweep(specs_of(d, runs), Store(folder), DaskEngine(ThisMachine(WORKERS)))

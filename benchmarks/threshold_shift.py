@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=KINDS)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=1e9, help="leave what is not done by then")
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after this time; the rest is left out")
     parser.add_argument("--out")
     arguments = parser.parse_args()
     sizes = {int(d): int(streams) for d, streams in (size.split(":") for size in arguments.sizes)}

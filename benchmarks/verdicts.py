@@ -1,4 +1,4 @@
-"""Exact verdicts: how many instances are decided, how fast, how cost grows with d, and beside a general LP solver.
+"""Exact verdicts: how many instances are decided, how fast, how the time grows with d, and a comparison with HiGHS.
 
     python benchmarks/verdicts.py [--only NAME] [--out benchmarks/verdicts.json]
 

@@ -1,7 +1,7 @@
-"""What annotations say of arrays is checked at every call while the tests run: kinds, shapes, and that sizes agree.
+"""While the tests run, array annotations are checked at every call: dtypes, shapes, and that sizes agree.
 
-Checked is what a function has accepted and returned: a wrong argument that it refuses in its own words makes no
-annotation untrue. Annotations without an array are left to mypy.
+Only calls that return are checked: a wrong argument that a function refuses does not make its annotation wrong.
+Annotations without an array are left to mypy.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from tests.array_annotations import check_arrays_in
 
-# Before any of the package is imported. Where there are no arrays, checking would only take time, and much of it.
+# Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
 PROBLEMS = "arrays counters decoupled embeddings exact facts loss normals original passes products recall stream"
 MEMORIES, SOLVERS = "full low_rank memory normal", "gradient hebbian hessian lbfgs loop newton solution stop"
 check_arrays_in(
@@ -44,7 +44,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @pytest.fixture
 def command(monkeypatch, capfd):
-    """Run a command in this process. For refusals: to start a process takes a hundred times as long as to refuse."""
+    """Run a command in this process, to test refusals: starting a process takes a hundred times as long."""
 
     def run(*arguments, cwd=None):
         if cwd:

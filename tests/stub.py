@@ -1,6 +1,6 @@
 """The stub of the package: what editors and type checkers read instead of the table of lazily imported names.
 
-`python -m tests.stub`, in the root of a checkout, writes it anew from that table.
+`python -m tests.stub`, in the root of a checkout, rewrites it from that table.
 """
 
 from pathlib import Path

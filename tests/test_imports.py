@@ -1,4 +1,4 @@
-"""Data flows one way between the rooms: a walk over the imports holds it."""
+"""Data flows one way between the rooms: checked by a walk over the imports."""
 
 import ast
 from pathlib import Path

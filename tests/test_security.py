@@ -1,4 +1,4 @@
-"""Files from elsewhere can run nothing and write nowhere: a walk over the source holds it, and hostile files try it.
+"""Files from elsewhere can run nothing and write nowhere: checked by a walk over the source, and by hostile files.
 
 Every hostile file carries a payload that would make a marker; a test that finds the marker has found a hole.
 """

@@ -4,7 +4,7 @@ from importlib import import_module
 
 __version__ = "0.2.0"
 
-#: The public names and where they live. They are imported on first use: the theory alone then starts without JAX.
+#: The public names and their modules. A module is imported on first use, so that the theory alone starts without JAX.
 _HOMES = {
     "measurements.accuracy": ("Measurement", "measure"),
     "measurements.scores": ("Scores", "SingleScores", "scores", "single_scores"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 
-#: A value is shown in at most so many characters.
+#: A value is shown with at most this many characters.
 _MOST_SHOWN = 300
 
 
@@ -50,14 +50,14 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
 
 
 def file_name(name: str, value: str) -> str:
-    """`value` if a file can be called that, or a refusal. Whether it can be written is for `files` to say."""
+    """`value` if a file can have this name, or a refusal. Whether the file can be written is checked in `files`."""
     if not value.strip() or "\0" in value:
         raise refuse(name, value, "the name of a file")
     return value
 
 
 def set_as(frozen: object, name: str, value: object) -> None:
-    """Put a checked value into a frozen dataclass while it is made, in its plain type: 3, not NumPy's 3."""
+    """Set a field of a frozen dataclass in `__post_init__` to its checked value, in plain type: 3, not NumPy's 3."""
     object.__setattr__(frozen, name, value)
 
 
@@ -72,7 +72,7 @@ def _number(value: object) -> float:
 
 
 def _shown(value: object) -> str:
-    """The value as Python writes it, cut where it would fill the screen."""
+    """The value as Python writes it, shortened if it is very long."""
     try:
         text = repr(value)
     except ValueError:  # Python does not write out whole numbers of thousands of digits

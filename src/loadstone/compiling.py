@@ -6,9 +6,9 @@ from functools import partial
 
 import jax
 
-#: On a GPU the compiler would try every product in many ways. That takes tens of seconds for each new shape, and memory
-#: for a copy of its operands; what the vendor's library chooses by itself is as fast.
+#: On a GPU the compiler would time many ways to do every product. That takes tens of seconds for each new shape, and
+#: memory for a copy of the operands; the way that the vendor's library chooses is as fast.
 NO_TRIALS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 
-#: `jax.jit` without trials.
+#: `jax.jit` without these trials.
 compiled = partial(jax.jit, compiler_options=NO_TRIALS)

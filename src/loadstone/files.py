@@ -13,7 +13,7 @@ from loadstone.arguments import refuse
 
 
 def check_writable(path: str | Path) -> Path:
-    """Refuse, before any long work, a path at which `write_whole` could make no file."""
+    """Refuse, before any long work, a path at which `write_whole` cannot make a file."""
     if str(path) in ("", ".") or "\0" in str(path):
         raise refuse("file", str(path), "the name of a file")
     path = Path(path)
@@ -31,9 +31,9 @@ def check_writable(path: str | Path) -> Path:
 
 
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then give it that name; on failure leave nothing behind.
+    """Let `write` fill a temporary file beside `path`, then rename it to `path`; on failure leave nothing behind.
 
-    Of several writers to one path the last wins: each has a temporary file of its own.
+    Each writer has a separate temporary file, so if several write to one path, the last one wins.
     """
     path = check_writable(path)
     temporary = _temporary(path)
@@ -48,12 +48,12 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    """A name that nobody else has. Not made from the file's, which may be as long as a name can be."""
+    """A name that no other writer has. It does not contain the file's name, which may be as long as is allowed."""
     return path.with_name(f".loadstone-{secrets.token_hex(8)}.part")
 
 
 def _check_present(path: Path) -> None:
-    """Refuse what lies at the path already, if a file cannot take its place."""
+    """Refuse a path at which something exists that a new file must not or cannot replace."""
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +63,7 @@ def _check_present(path: Path) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
     if not stat.S_ISREG(found.st_mode):
-        # A new file would take the place of a device or a pipe.
+        # The rename would replace the device or pipe by a plain file.
         raise FileExistsError(f"{path} is a device or a pipe, not a plain file: give the name of a file.")
     folder = os.stat(path.parent)
     owners = (0, os.lstat(path).st_uid, folder.st_uid)

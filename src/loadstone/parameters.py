@@ -1,7 +1,7 @@
-"""Values that are named by a word and a few parameters: embedding laws, solvers, families of memories.
+"""Values given by a name and a few parameters: embedding laws, solvers, families of memories.
 
 Such a value is a frozen dataclass, and its fields are its parameters. As text it reads 'student:3', or 'student:nu=3':
-parameters after a colon, in their order or by name.
+parameters after a colon, in order or by name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from loadstone.arguments import refuse
 
 
 def made_from_text(what: str, text: str, known: Mapping[str, type]) -> Any:
-    """The value that a text such as 'student:3' describes, or a refusal; `what` says what it would be."""
+    """The value that a text such as 'student:3' describes, or a refusal; `what` names the argument in the message."""
     if not isinstance(text, str):
         raise refuse(what, text, "one of " + ", ".join(known))
     name, _, rest = text.partition(":")
@@ -32,7 +32,7 @@ def made_from_text(what: str, text: str, known: Mapping[str, type]) -> Any:
 
 
 def named(what: str, name: str, known: Mapping[str, type]) -> type:
-    """What is registered under a name, or a refusal that suggests the nearest name."""
+    """The class registered under a name, or a refusal that suggests the nearest name."""
     if name not in known:
         near = difflib.get_close_matches(str(name), known, n=1)
         suggestion = f" (did you mean {near[0]!r}?)" if near else ""
@@ -41,7 +41,7 @@ def named(what: str, name: str, known: Mapping[str, type]) -> type:
 
 
 def made(what: str, name: str, kind: type, parameters: Mapping[str, object]) -> Any:
-    """An instance of `kind` with these parameters; a parameter that it does not have, or lacks, is refused."""
+    """An instance of `kind` with these parameters; unknown and missing parameters are refused."""
     there = {field.name: field for field in fields(kind) if field.init}
     for parameter in parameters:
         if parameter not in there:
@@ -58,7 +58,7 @@ def made(what: str, name: str, kind: type, parameters: Mapping[str, object]) -> 
 
 
 def changed_parameters(value: Any) -> dict[str, object]:
-    """The parameters of a value that differ from their defaults: what tells it from others of its kind."""
+    """The parameters of a value that differ from their defaults."""
     return {
         field.name: getattr(value, field.name)
         for field in fields(value)
@@ -67,7 +67,7 @@ def changed_parameters(value: Any) -> dict[str, object]:
 
 
 def text_of(name: str, value: Any) -> str:
-    """The one text for a value: its name, and the parameters that differ from their defaults."""
+    """The text of a value, always the same: its name, and the parameters that differ from their defaults."""
     parameters = ",".join(f"{key}={parameter}" for key, parameter in changed_parameters(value).items())
     return f"{name}:{parameters}" if parameters else name
 

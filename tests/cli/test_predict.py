@@ -61,7 +61,7 @@ def test_curves_give_loss_and_accuracy_above_capacity_and_say_so_below():
 BAD = {
     "nothing": ((), "give a dimension d, a number of associations p, or both"),
     "load alone": (("--load", 0.5), "give a dimension d"),
-    "all three": (("--d", 10, "--p", 20, "--load", 1), "settled twice"),
+    "all three": (("--d", 10, "--p", 20, "--load", 1), "overdetermined"),
     "d of zero": (("--d", 0), "d is 0, but must be a whole number of at least 1"),
     "one association": (("--p", 1), "p is 1, but must be a whole number of at least 2"),
     "kappa of zero": (("--d", 10, "--kappa", 0), "kappa is 0.0, but must be a number in (0, 1]"),

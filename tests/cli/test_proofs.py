@@ -70,7 +70,7 @@ def test_capacity_of_a_few_streams():
 BAD = {
     "no size": (("certify",), "give --d with --p or --load, or a file with --instance"),
     "no p": (("certify", "--d", 5), "give either --load or --p"),
-    "size and file": (("certify", "--instance", "x.npz", "--d", 5), "settled twice"),
+    "size and file": (("certify", "--instance", "x.npz", "--d", 5), "given twice"),
     "no such instance": (("certify", "--instance", "nowhere.npz"), "nowhere.npz is not a file"),
     "no such proof": (("check", "nowhere.npz"), "nowhere.npz is not a file"),
     "one association": (("certify", "--d", 5, "--p", 1), "p is 1"),

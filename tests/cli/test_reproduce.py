@@ -73,7 +73,7 @@ def test_outside_a_checkout_one_sentence_says_where_the_records_are(command, tmp
     monkeypatch.setattr(loadstone, "__file__", str(tmp_path / "lib" / "site" / "loadstone" / "__init__.py"))
     done = command("reproduce", "--scale", "paper", "--from-shipped", "--out", "out", cwd=tmp_path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "in the folder results/paper of loadstone's repository, and not in the installed package" in done.stderr
+    assert "in the folder results/paper of loadstone's repository, not in the installed package" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

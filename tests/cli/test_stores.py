@@ -49,7 +49,7 @@ def test_shipped_records_are_redrawn_without_a_run(tmp_path):
     assert drawn.returncode == 0 and "hebbian: 1 of 3 runs are not among the shipped records." in drawn.stderr
     panels = json.loads((tmp_path / "out" / "hebbian.json").read_text())["panels"]
     assert [panel["p"] for panel in panels] == [spec.p for spec in specs[:2]]
-    # What has no record at all is not drawn, and not half drawn either.
+    # A figure without any record is not drawn, not even in part.
     assert not (tmp_path / "out" / "single.svg").exists() and (tmp_path / "out" / "report.html").exists()
 
 
@@ -57,14 +57,14 @@ def test_the_records_that_come_with_a_checkout_are_whole():
     folder = Path(__file__).parents[2] / "results" / "paper"
     shipped = sorted(folder.glob("*.zip"), key=lambda file: file.stat().st_size)
     assert sum(file.stat().st_size for file in shipped) < 40e6
-    # Reading every record takes a while: of the largest file the sums are checked, of the others the records.
+    # Reading every record takes a while: for the largest file only the sums are checked, for the others the records.
     records = sum(check_packed(file) for file in shipped[:-1])
     with zipfile.ZipFile(shipped[-1]) as packed:
         sums = json.loads(packed.read("manifest.json"))["records"]
         assert all(hashlib.sha256(packed.read(name)).hexdigest() == found for name, found in sums.items())
         assert packed.namelist() == [*sums, "manifest.json"]
         keys = {Path(name).stem for name in sums}
-    # It is the sweep that docs/results.md gives the time of, whole and without anything else.
+    # It is exactly the sweep whose time docs/results.md states.
     assert keys == {spec.key for spec in named_sweep("paper", "paper")}
     records += len(keys)
     stated = re.search(

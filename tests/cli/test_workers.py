@@ -1,4 +1,4 @@
-"""Nobody says how many workers: one for each core, but a single one for a GPU, and where Dask is not installed."""
+"""The default number of workers: one for each core, but a single one for a GPU, or if Dask is not installed."""
 
 import os
 from pathlib import Path

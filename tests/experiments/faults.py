@@ -58,7 +58,7 @@ def run(*arguments, timeout=200, **options):
 
 
 def workers_of(process):
-    """The worker processes that a driver, or a nanny of Dask, has started. (Each has a helper of Python's beside.)"""
+    """The worker processes that a driver, or a nanny of Dask, has started. (Python starts a helper with each.)"""
     found = []
     with contextlib.suppress(psutil.NoSuchProcess):
         for child in psutil.Process(process.pid).children():
@@ -69,14 +69,14 @@ def workers_of(process):
 
 
 def past_its_start(process, seconds=4):
-    """Whether a worker has used so many seconds of a processor: to start takes less."""
+    """Whether a worker has used so many seconds of processor time: more than it takes to start."""
     with contextlib.suppress(psutil.NoSuchProcess):
         return sum(process.cpu_times()[:2]) > seconds
     return False
 
 
 def wait_until(condition, seconds=60, step=0.02):
-    """Wait for a condition and return what it gave; fail if it never comes."""
+    """Wait until a condition holds and return its value; fail if it never does."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "waited in vain"
@@ -85,7 +85,7 @@ def wait_until(condition, seconds=60, step=0.02):
 
 
 class Cluster:
-    """A Dask scheduler and workers as processes of their own."""
+    """A Dask scheduler and workers as separate processes."""
 
     def __init__(self, folder, options=(), name="scheduler"):
         self.folder, self.options = Path(folder), list(map(str, options))

@@ -38,7 +38,7 @@ from tests.experiments.faults import (
 )
 
 KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "3"))
-#: The long form: what test_one_machine.py shows for our own workers is shown here for those of a scheduler elsewhere.
+#: The long version: here workers of a scheduler elsewhere are tested like our own in test_one_machine.py.
 LONG = "LOADSTONE_WORKER_KILLS" in os.environ
 long_form = pytest.mark.skipif(not LONG, reason="for make soak: workers on this machine show the same in make test")
 
@@ -79,7 +79,7 @@ def test_killed_workers_lose_nothing_and_change_no_bit(where, grid, expected, re
     wait_until(lambda: store.keys() or driver.poll() is not None, 120)
     chance, kills, interrupted = random.Random(1), 0, 0
     while kills < KILLS and driver.poll() is None:
-        # At a random moment, but only when the sweep has gone on since the last one: nothing is tested otherwise.
+        # Kill at a random moment, but only after the sweep has made progress since the last kill.
         there = len(store.keys())
         wait_until(lambda: len(store.keys()) > there or driver.poll() is not None, 120)  # noqa: B023
         time.sleep(0.3 * chance.random())
@@ -101,7 +101,7 @@ def test_killed_workers_lose_nothing_and_change_no_bit(where, grid, expected, re
 
 @long_form
 def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path):
-    """One run is far too long: whichever worker is at it is killed, three times. The scheduler has Dask's defaults."""
+    """One run is far too long; the worker that does it is killed, three times. The scheduler has Dask's defaults."""
     text = '[[grid]]\nproblem = "original"\nd = 12\np = 30\nseeds = 2\nsteps = 50\n'
     text += '[[grid]]\nproblem = "original"\nd = 200\np = 4000\nsteps = 100000\nstop = "none"\n'
     cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, text=text), Store(tmp_path / "store")
@@ -128,7 +128,7 @@ SHORT = [Spec("original", 12, 30, seed, parameters={"steps": 8, "warmup": 2}) fo
 def test_a_run_is_to_blame_only_if_it_was_alone(tmp_path):
     sweep = _Sweep(DaskEngine(ThisMachine(2)), None, Store(tmp_path), Progress(len(SHORT), 0, SHORT))
     sweep.store.put(*perform(SHORT[:1]))
-    # Of several any may have brought the worker down, but for those that have their record: each is given out alone.
+    # Any run of the job without a record may have brought the worker down: each is given out again, alone.
     sweep._again(SHORT[:3], "died")
     assert sorted(map(str, sweep.jobs)) == sorted(str([spec]) for spec in SHORT[1:3]) and sweep.progress.done == 1
     assert not any(sweep.deaths.values())
@@ -174,7 +174,7 @@ def test_an_interrupt_leaves_the_cluster_free(grid, cluster, tmp_path):
     assert len(store.keys()) == there < 12 * KILLS and cluster.worker_processes()
 
 
-#: To find that a scheduler is frozen takes its time: only where many workers are killed too (`make soak`).
+#: It takes a while to notice a frozen scheduler: only tested together with many kills (`make soak`).
 ENDS = [signal.SIGKILL, signal.SIGSTOP] if LONG else [signal.SIGKILL]
 
 

@@ -46,7 +46,7 @@ def test_what_occurs_twice_is_run_once():
 
 
 BAD = {
-    'problm = "original"\nd = 5\np = 6': "'problm' is not a word of a grid (did you mean 'problem'?)",
+    'problm = "original"\nd = 5\np = 6': "'problm' is not a field of a grid (did you mean 'problem'?)",
     'problem = "original"\nd = 5\np = 6\nwarm_up = 3': "did you mean 'warmup'?",
     'problem = "original"\nd = 5': "give either p or load",
     'problem = "original"\nd = 5\np = 6\nload = 0.5': "give either p or load",
@@ -149,7 +149,7 @@ def test_loads_at_their_bounds():
 
 
 def test_an_unknown_word_without_a_near_one():
-    with pytest.raises(ValueError, match="'zzz' is not a word of a grid; known are problem, d, p, "):
+    with pytest.raises(ValueError, match="'zzz' is not a field of a grid; it has problem, d, p, "):
         grid(zzz=1)
     with pytest.raises(ValueError, match="The grid lacks problem and d"):
         grid(p=5)

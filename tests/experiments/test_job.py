@@ -1,4 +1,4 @@
-"""What every worker does: each spec is told of once, whatever happens to the others."""
+"""What every worker does: each spec is reported once, whatever happens to the others."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Sweeps on one machine, in this process or through Dask: complete, repeatable, and whole after every kind of end. Real
+"""Sweeps on one machine, in this process or through Dask: complete, repeatable, and intact however they end. Real
 processes, real signals."""
 
 import asyncio
@@ -74,8 +74,8 @@ def test_both_engines_give_the_records_of_a_serial_run_to_the_last_bit(workers, 
     store, code, outcome, err = finished if workers == 2 else filled(grid, tmp_path / "store", 1)
     assert code == 0 and results(store) == expected
     assert outcome["total"] == outcome["done"] == 12 and outcome["complete"] and not outcome["failed"]
-    assert "12 runs: 0 were there, 12 done" in err and "0/12 runs" in err
-    # Nobody else speaks, and least of all Dask.
+    assert "12 runs: 0 were recorded before, 12 done" in err and "0/12 runs" in err
+    # No library prints anything, in particular not Dask.
     assert all("runs" in line for line in err.splitlines()), err
 
 
@@ -154,7 +154,7 @@ def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, 
 def test_killed_workers_are_replaced(expected, grid, tmp_path):
     store = Store(tmp_path / "store")
     driver = start("run", grid, "--store", store.folder, "--workers", 2, "--json")
-    # The first has not got ready yet; the others are killed at work.
+    # The first worker is killed before it is ready; the others while they work.
     wait_until(lambda: workers_of(driver))[0].kill()
     for count in (1, 4, 7):
         wait_until(lambda: len(store.keys()) >= count)  # noqa: B023
@@ -240,7 +240,7 @@ def test_diverged_runs_are_kept_as_diverged(tmp_path):
 
 
 def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path):
-    """One run is far too long: whichever worker is at it is killed, three times."""
+    """One run is far too long, and the worker that does it is killed, three times."""
     text = '[[grid]]\nproblem = "original"\nd = 12\np = 30\nseeds = 2\nsteps = 50\n'
     text += '[[grid]]\nproblem = "original"\nd = 200\np = 4000\nsteps = 100000\nstop = "none"\n'
     grid = grid_file(tmp_path, text=text)
@@ -286,7 +286,7 @@ def test_workers_that_never_start_end_the_sweep(grid, tmp_path, monkeypatch, cap
 
 
 def test_nobody_else_on_this_machine_can_talk_to_the_workers():
-    """They listen on the loopback alone, and there only to whoever has the certificate of this sweep."""
+    """They listen only on the loopback, and only to clients with the certificate of this sweep."""
     machine = ThisMachine(1)
     client = machine.connect(1)
     try:

@@ -1,4 +1,4 @@
-"""A packed store comes back whole, and a file that is not one, in whatever way, is refused and changes nothing."""
+"""A packed store comes back whole; any other file is refused and changes nothing."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The time left of a sweep, by what its runs cost where they are run."""
+"""The time left of a sweep, estimated from the costs of its runs on their device."""
 
 import time
 

@@ -29,7 +29,7 @@ def made():
 
 def test_the_page_says_all_there_is_to_say(page):
     assert page == made()
-    assert "2 numbers with a prediction of their own: 1 agree, 1 do not" in page
+    assert "2 numbers with a prediction: 1 agree, 1 do not" in page
     assert page.count("1 of 4 runs are missing or diverged") == len(GALLERY)
     assert page.count("From 3 runs, 21 min on NVIDIA &lt;H200&gt;, 20 s on cpu. ") == len(GALLERY)
     assert "<!--" not in page and "&lt;d = 20&gt;" in page and "training &amp; its limits" in page

@@ -74,7 +74,7 @@ def test_large_integers_that_float64_holds_are_taken():
 
 
 @pytest.mark.parametrize("outputs, sentence", [
-    (np.ones((2, 3)), "outputs.shape is (2, 3), but must be (m, 2), or (2, m, 2) where each input has outputs of"),
+    (np.ones((2, 3)), "outputs.shape is (2, 3), but must be (m, 2), or (2, m, 2) where each input has a separate set"),
     (np.ones((3, 2, 2)), "outputs.shape is (3, 2, 2)"), (np.ones(2), "outputs.shape is (2,)"),
     (np.ones((2, 2, 2, 2)), "outputs.shape is (2, 2, 2, 2)"), (np.ones((0, 2)), "at least two outputs"),
     (np.ones((1, 2)), "outputs.shape is (1, 2), but must be at least two outputs, since one has no rival"),

@@ -1,4 +1,4 @@
-"""The open waist: any memory that makes queries has a gradient, the one that finite differences see."""
+"""Any memory with queries has a gradient, and it agrees with finite differences."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -37,7 +37,7 @@ PROBLEMS = {
 @partial(jax.tree_util.register_dataclass, data_fields=["first", "second", "mask"], meta_fields=[])
 @dataclass(frozen=True)
 class TwoLayers:
-    """A memory that is not even linear, and no relation of ours: all it has is queries."""
+    """A memory that is not linear and not a subclass of ours: all it has is `queries`."""
 
     first: jax.Array
     second: jax.Array
@@ -155,7 +155,7 @@ def test_shares_are_told_apart_from_counts():
 
 
 def test_heavy_facts_are_stored_first():
-    """Above capacity something must give: facts with a hundredfold share are kept, the others pay."""
+    """Above capacity not everything can be stored: facts with a hundredfold share are, at the cost of the others."""
     stream, p = Stream(0, 8), 60
     shares = np.where(np.arange(p) < 8, 100.0, 1.0)
     plain, heavy = original(stream, p), original(stream, p).weighted(shares)

@@ -1,4 +1,4 @@
-"""Padded problems say the same as those without padding, and padding has no say at all."""
+"""Padded problems give the same results as those without padding, whatever the padding contains."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Compiled code trusts nobody: what does not fit is an error in words, never a read out of bounds."""
+"""Compiled code checks its operands: those that do not fit give an error message, never a read out of bounds."""
 
 import jax
 import jax.numpy as jnp

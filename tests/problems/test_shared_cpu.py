@@ -1,4 +1,4 @@
-"""The fused CPU kernel: same results as XLA to rounding, no results that hide trouble, and a way out without it."""
+"""The fused CPU kernel: same results as XLA to rounding, no results that hide errors, and XLA where it is missing."""
 
 import os
 import shutil

@@ -36,7 +36,7 @@ def test_an_instance_is_the_prefix_of_every_larger_one(law, d, p, more, seed):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_vectors_do_not_depend_on_which_rows_are_made_with_them(law):
-    """Other shapes are other compiled programs, with other vector and remainder loops: the bits must not notice."""
+    """Other shapes are other compiled programs, with other vector and remainder loops, but must give the same bits."""
     key, d = stream_key(6, "inputs", 11), 11
     many = np.asarray(jax.jit(lambda r: vectors(key, r, d, law))(jnp.arange(1000, dtype=jnp.uint32)))
     for rows in ([0], [999], [5, 4, 3], list(range(17)), list(range(500, 731))):

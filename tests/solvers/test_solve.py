@@ -1,4 +1,4 @@
-"""The door to all solvers: names, limits, statuses, defaults."""
+"""The entry point to all solvers: names, limits, statuses, defaults."""
 
 from dataclasses import dataclass
 
@@ -91,7 +91,7 @@ class Resting(Iterative):
 def test_a_solver_may_say_that_nothing_more_can_be_gained():
     solution = solve(HARD, solver=Resting())
     assert solution.status == Status.MINIMUM and solution.passes == 3
-    # What is stored counts more than the minimum that it was found at.
+    # If everything is stored at a minimum, the status is that of the stop rule.
     stored = solve(EASY, solve(EASY, stop="exact").memory, Resting(), "exact")
     assert stored.status == Status.STOPPED and stored.passes == 1
 

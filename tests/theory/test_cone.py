@@ -1,4 +1,4 @@
-"""Witnesses: closed forms at small k and p, many digits, identities that the code does not use, random projections."""
+"""Checks: closed forms at small k and p, many digits, identities that the code does not use, random projections."""
 
 import time
 

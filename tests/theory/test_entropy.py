@@ -1,4 +1,4 @@
-"""Witnesses: the volume itself by Monte Carlo, bounds of the paper, closed forms at its ends, the cone at the other."""
+"""Checks: the volume itself by Monte Carlo, bounds of the paper, closed forms at its ends, the cone at the other."""
 
 import numpy as np
 import pytest

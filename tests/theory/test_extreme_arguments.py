@@ -110,7 +110,7 @@ def test_a_prediction_or_a_sentence(arguments, name):
         try:
             found = prediction.predict(**arguments | {name: extreme})
         except ValueError as error:
-            assert "but must be" in str(error) or "settled" in str(error)
+            assert "but must be" in str(error) or "determined" in str(error)
         else:
             numbers = [value for value in vars(found).values() if not isinstance(value, str | None)]
             assert all(map(math.isfinite, numbers)), extreme

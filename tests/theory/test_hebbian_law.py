@@ -1,4 +1,4 @@
-"""Witnesses: simulated independent Gaussian scores, adaptive quadrature in many digits, the paper's cases."""
+"""Checks: simulated independent Gaussian scores, adaptive quadrature in many digits, the paper's cases."""
 
 import mpmath
 import numpy as np

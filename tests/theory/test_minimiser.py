@@ -1,4 +1,4 @@
-"""Witnesses of the minimiser: SciPy's own minimiser, finite differences, plain sampling, trained instances, limits."""
+"""Checks of the minimiser: SciPy's minimiser, finite differences, plain sampling, trained instances, limits."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Witnesses: projections of random vectors, moments from identities, densities that must integrate to one."""
+"""Checks: projections of random vectors, moments from identities, densities that must integrate to one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Witnesses: instances small enough to do by hand, a direct convolution, the Gaussian form, random subspaces."""
+"""Checks: instances small enough to do by hand, a direct convolution, the Gaussian approximation, random subspaces."""
 
 import numpy as np
 import pytest

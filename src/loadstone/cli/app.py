@@ -38,10 +38,10 @@ app.command()(pack)
 app.command()(unpack)
 app.command()(export)
 
-# Typer brings its own copy of Click from some version on: this is the base of its usage errors in either case.
+# Newer versions of Typer contain a copy of Click. This is the base class of usage errors in either case.
 _Usage = next(kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message"))
 
-#: Exit codes as shells know them: ended by Ctrl-C, and by writing to a pipe that nobody reads.
+#: Exit codes that shells use: ended by Ctrl-C, and by writing to a closed pipe.
 _INTERRUPTED, _NOBODY_READS = 130, 141
 
 
@@ -59,16 +59,16 @@ def loadstone(
 
 
 def main() -> None:
-    """Run a command; a mistake of the user ends in one sentence on standard error and exit code 2."""
+    """Run a command; a user's mistake ends in one sentence on standard error and exit code 2."""
     open_streams()
     try:
         with ends_like_an_interrupt():
             code = app(standalone_mode=False)
             with answering():
-                pass  # what commands printed
+                pass  # flushes what the command printed
     except _Usage as error:  # type: ignore[misc]  # which class depends on Typer
         _stop(error.format_message() or "a command is missing: see loadstone --help.", error.exit_code)
-    except BrokenPipeError:  # whoever read our answer has seen enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has ended
         drop_unwritten()
         sys.exit(_NOBODY_READS)
     except (ValueError, OSError) as error:
@@ -77,13 +77,13 @@ def main() -> None:
         _stop("memory ran out: lower p or d, or set a smaller --budget.", 2)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
-    if code == _INTERRUPTED:  # some versions of Typer hand the interrupt on, others turn it into this code
+    if code == _INTERRUPTED:  # some versions of Typer raise the interrupt, others return this code
         _stop("interrupted; nothing half-written was left behind.", _INTERRUPTED)
     sys.exit(code)
 
 
 def _sentence(error: ValueError | OSError) -> str:
-    if isinstance(error, OSError) and error.strerror:  # the system's own words, with the file that they are about
+    if isinstance(error, OSError) and error.strerror:  # the system's message, and the file that it is about
         return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
     return str(error)
 

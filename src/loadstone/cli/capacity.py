@@ -25,7 +25,7 @@ def capacity(
     budget: Annotated[Optional[str], typer.Option(help="Memory for the dense Hessian, such as 8GiB.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """For each stream the largest p whose first p associations are storable, every verdict proved."""
+    """Find for each stream the largest p whose first p associations are storable; every verdict is proved."""
     d, seeds = whole("d", d, 1, MOST_DIMENSION), whole("seeds", seeds, 1, 10**6)
     seed = whole("seed", seed, 0, 2**64 - seeds)
     choice("problem", problem, ("original", "decoupled"))

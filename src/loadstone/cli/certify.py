@@ -1,4 +1,4 @@
-"""loadstone certify: settle whether an instance is storable, with a proof in a file."""
+"""loadstone certify: decide whether an instance is storable, and write the proof to a file."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def certify(
 ) -> None:
     """Decide whether any d x d matrix stores the associations. Exit code 0 if decided either way, 3 if not."""
     if instance is not None and not (d is p is load is None):
-        raise ValueError("The instance is settled twice: give either --instance or a size (--d with --p or --load).")
+        raise ValueError("The instance is given twice: give either --instance or a size (--d with --p or --load).")
     if instance is None and d is None:
-        raise ValueError("The instance is not settled: give --d with --p or --load, or a file with --instance.")
+        raise ValueError("No instance is given: give --d with --p or --load, or a file with --instance.")
     choice("problem", problem, ("original", "decoupled"))
     whole("seed", seed, 0)
     if d is not None:

@@ -1,4 +1,4 @@
-"""Stores that a command only reads must exist; those that it writes to are made."""
+"""A store that a command only reads must exist; one that it writes to is created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def existing_store(folder: str) -> Store:
-    """The store in a folder, refused if there is none: opening it would make one."""
+    """The store in a folder; refused if there is none, because opening it would create one."""
     from loadstone.experiments.store import Store
 
     if not (Path(folder) / "records").is_dir():

@@ -1,4 +1,4 @@
-"""loadstone explore: the predictions as a page to play with."""
+"""loadstone explore: the predictions as an interactive page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands speak: one JSON object on standard output, or words for people; progress on standard error."""
+"""Output of commands: one JSON object, or a table for people, on standard output; progress on standard error."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def _print(table: Table) -> None:
 
 
 def say(sentence: str) -> None:
-    """A line for people, on standard error, out of the way of what programs read."""
+    """A line for people, on standard error: programs read only standard output."""
     tell(sentence)
 
 
 @contextmanager
 def progress_of(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """Yield `advance(done, words)`: a bar on a terminal, a plain line now and then otherwise."""
+    """Yield `advance(done, words)`, which shows a bar on a terminal and otherwise prints a line now and then."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda done, words: say(f"{what}: {done}/{total} {words}") if words else None
@@ -80,7 +80,7 @@ def progress_of(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 @contextmanager
 def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
-    """Yield `watch(progress)` for a sweep: runs done, rate, time left, what is being run."""
+    """Yield `watch(progress)` for a sweep: it shows runs done, rate, time left and a current run."""
     console = Console(stderr=True)
     if not console.is_terminal:
         spoken = [0.0]
@@ -105,19 +105,19 @@ _SPEAK_SECONDS = 5.0
 
 @contextmanager
 def ends_like_an_interrupt() -> Iterator[None]:
-    """Hear a polite request to end (SIGTERM, SIGHUP) as Ctrl-C: workers are ended, temporary files removed.
+    """Treat SIGTERM and SIGHUP like Ctrl-C: workers are ended, temporary files removed.
 
-    One that is ignored stays ignored, as `nohup` wants it.
+    A signal that is ignored stays ignored, as `nohup` needs it.
     """
     numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
 
     def interrupt(*_: object) -> None:
-        for number in numbers:  # often both are sent: the second must not disturb the tidying up after the first
+        for number in numbers:  # often both are sent: the second must not interrupt the clean-up
             signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may listen
+        yield  # only the main thread may set signal handlers
         return
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
@@ -128,7 +128,7 @@ def ends_like_an_interrupt() -> Iterator[None]:
 
 
 def duration(seconds: float) -> str:
-    """Hours, minutes and seconds; there may be many hours."""
+    """A time as hours:minutes:seconds; hours may exceed 24."""
     minutes, seconds = divmod(round(min(seconds, 1e12)), 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"
 

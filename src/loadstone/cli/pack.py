@@ -34,7 +34,7 @@ def unpack(
     store: Annotated[str, typer.Option(help="Folder of the store; made if missing.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Add the records of a packed file to a store. Records that it has are kept."""
+    """Add the records of a packed file to a store. The store keeps the records that it has."""
     from loadstone.experiments.pack import check_packed
     from loadstone.experiments.pack import unpack as unpack_into
     from loadstone.experiments.store import Store

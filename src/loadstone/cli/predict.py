@@ -12,7 +12,7 @@ from loadstone.cli.output import print_json, print_pairs
 from loadstone.theory.prediction import Prediction
 from loadstone.theory.prediction import predict as predict_size
 
-#: Widths of well-known language models, from their published descriptions: something to hold a number against.
+#: Widths of well-known language models, from their published descriptions, to give a number some scale.
 MODEL_WIDTHS = {
     768: "GPT-2 small and BERT base",
     1600: "GPT-2 XL",
@@ -32,7 +32,7 @@ def predict(
     curves: Annotated[bool, typer.Option("--curves", help="Also loss and accuracy of the trained memory.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Say how many associations fit into a d x d memory, or what becomes of p of them."""
+    """Predict how many associations fit into a d x d memory, or how many of p associations it recalls."""
     prediction = predict_size(d, p, load, kappa)
     if curves and prediction.kappa != 1:
         raise ValueError(f"kappa is {kappa}, but must be 1 with --curves: the minimiser is known at full rank only.")
@@ -45,7 +45,7 @@ def predict(
 
 
 def intuition(prediction: Prediction) -> str:
-    """One sentence that holds the number against a language model of about this width."""
+    """One sentence that compares the number with a language model of about this width."""
     width = min(MODEL_WIDTHS, key=lambda known: abs(known - prediction.d) / min(known, prediction.d))
     count = math.floor(predict_size(d=width, kappa=prediction.kappa).p_c + 1e-9)
     facts = f"{count:,} facts".replace(",", " ") if count > 1 else "one fact"

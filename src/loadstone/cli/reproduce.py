@@ -35,7 +35,7 @@ def reproduce(
 ) -> None:
     """Run the sweeps of the paper's figures, draw them, and report what agrees with theory.
 
-    Started again, it runs only what its store lacks.
+    When it is started again, it runs only what is missing in its store.
     """
     most = whole("seeds", seeds, 1) if seeds is not None else 2**64
     workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
@@ -65,7 +65,7 @@ def reproduce(
 def _folder(out: str) -> Path:
     folder = Path(out)
     if not out or (folder.exists() and not folder.is_dir()):
-        what = "which is a file" if out else "which is no name"
+        what = "which is a file" if out else "which is empty"
         raise NotADirectoryError(f"out is {out!r}, {what}: give the name of a folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def _run(specs: list[Spec], records: Store, workers: int) -> None:
 
 
 def _shipped(scale: str) -> list[Path]:
-    """Packed records of a checkout: the present folder's, or those of the checkout that this package runs from."""
+    """Packed records of a checkout: in the current folder, or in the checkout that this package runs from."""
     results = [root / "results" for root in (Path.cwd(), Path(loadstone.__file__).parents[2])]
     for folder in results:
         if packed := sorted((folder / scale).glob("*.zip")):
@@ -93,7 +93,7 @@ def _shipped(scale: str) -> list[Path]:
     if there := sorted({file.parent.name for folder in results for file in folder.glob("*/*.zip")}):
         raise FileNotFoundError(f"scale is {scale!r}, but records are shipped for {', '.join(there)} only.")
     raise FileNotFoundError(
-        f"The shipped records are in the folder results/{scale} of loadstone's repository, and not in the installed "
+        f"The shipped records are in the folder results/{scale} of loadstone's repository, not in the installed "
         "package: run this in a checkout of the repository."
     )
 
@@ -107,7 +107,7 @@ def _unpack(packed: list[Path], records: Store) -> None:
 
 
 def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
-    """The record of each spec that has one, read once for all the figures that show it."""
+    """The record of each spec that has one; each is read once, for all figures that show it."""
     from loadstone.evidence.rows import row_of
     from loadstone.experiments.sweep import recorded
 
@@ -116,7 +116,7 @@ def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
 
 
 def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: Path) -> Section | None:
-    """Draw a figure and compare its numbers; None if there is nothing to draw, which a line says."""
+    """Draw a figure and compare its numbers. If there is nothing to draw, say so and return None."""
     from loadstone.figures.style import NothingToDrawError
     from loadstone.pages.report import Section
 
@@ -133,7 +133,7 @@ def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: P
 
 
 def _usable(name: str, sweep: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
-    """The rows of a sweep that are there and did not diverge; a line says how many are not."""
+    """The rows of a sweep that exist and did not diverge; lines say how many others there are."""
     found = [rows[spec] for spec in sweep if spec in rows]
     kept = [row for row in found if row["status"] != "diverged"]
     if len(kept) < len(found):

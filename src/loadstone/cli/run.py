@@ -28,7 +28,7 @@ def run(
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
     scheduler_file: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: file that it wrote.")] = None,
     address: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: such as tcp://127.0.0.1:8786.")] = None,
-    resource: Annotated[Optional[str], typer.Option(help="Each run takes one of it from its worker: GPU...")] = None,
+    resource: Annotated[Optional[str], typer.Option(help="What each run needs from its worker, such as GPU.")] = None,
     patience: Annotated[float, typer.Option(help="Seconds to wait without any usable worker.")] = 60.0,
     tls_ca: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: certificate authority (.pem).")] = None,
     tls_cert: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: our certificate (.pem).")] = None,
@@ -36,7 +36,7 @@ def run(
     trust_network: Annotated[bool, typer.Option(help="Allow tcp:// to another machine without TLS.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Run what the store lacks of a grid, and write a record of each run. Start it again to go on."""
+    """Run the specs of a grid that have no record in the store, and write their records. Start it again to go on."""
     choice("engine", engine, ENGINES)
     choice("scale", scale, ("quick", "paper"))
     positive("patience", patience)
@@ -46,7 +46,7 @@ def run(
     if elsewhere and workers is not None:
         raise ValueError(f"workers is {workers}, but a scheduler elsewhere has its own: leave --workers out.")
     if engine == "process" and (elsewhere or workers not in (None, 1)):
-        raise ValueError("engine is 'process', which is one worker and no scheduler: leave it out, or the others.")
+        raise ValueError("engine is 'process', which has one worker and no scheduler: leave --engine out.")
     if workers is None:
         workers = 1 if engine == "process" else default_workers()
     whole("workers", workers, 1, 1024)
@@ -93,7 +93,7 @@ def _report(outcome: Outcome, json: bool) -> None:
         say(f"{outcome.diverged} runs diverged; their records say so.")
     took = duration(outcome.seconds)
     state = "complete" if outcome.complete else f"{outcome.missing} missing, start again to run them"
-    say(f"{outcome.total} runs: {outcome.before} were there, {outcome.done} done in {took}; {state}.")
+    say(f"{outcome.total} runs: {outcome.before} were recorded before, {outcome.done} done in {took}; {state}.")
     if json:
         names = ("total", "before", "done", "diverged", "missing", "lost_workers", "quarantined", "seconds", "stopped")
         values = {name: getattr(outcome, name) for name in names}

@@ -1,11 +1,11 @@
-"""The number of associations of a problem that is made, given outright or through the load."""
+"""The number of associations of a problem, given directly or through the load."""
 
 from __future__ import annotations
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.theory.load import nearest_associations
 
-#: What a spec takes: nobody stores more.
+#: The largest p that a spec allows.
 MOST_DIMENSION, MOST_ASSOCIATIONS = 2**24, 2**31 - 1
 
 
@@ -13,7 +13,7 @@ def associations_from(p: int | None, load: float | None, d: int) -> int:
     """p itself, or the p whose load is nearest to `load`; exactly one of the two must be given."""
     d = whole("d", d, 1, MOST_DIMENSION)
     if (p is None) == (load is None):
-        raise ValueError("The size of the problem is not settled: give either --load or --p, and not both.")
+        raise ValueError("The problem needs a size: give either --load or --p, and not both.")
     if p is not None:
         return whole("p", p, 2, MOST_ASSOCIATIONS)
     nearest = nearest_associations(positive("load", load), d)

@@ -1,4 +1,4 @@
-"""loadstone status: what a store holds, and what a grid still lacks."""
+"""loadstone status: what a store holds, and which runs of a grid are missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def status(
     workers: Annotated[int, typer.Option(help="How many processes will share the rest.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Count the records of a store; with a grid, also what it still lacks and how long that will take."""
+    """Count the records of a store; with a grid, also its missing runs and how long they will take."""
     whole("workers", workers, 1)
     records = existing_store(store)
 
@@ -49,7 +49,7 @@ def status(
 
 
 def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers: int) -> float | None:
-    """How long the missing runs will take on the device that most of the others ran on, at their pace."""
+    """How long the missing runs will take on the device that most recorded runs used, at the pace of these."""
     from loadstone.experiments.plan import cost
     from loadstone.experiments.spec import Spec
 

@@ -1,4 +1,4 @@
-"""Standard output and standard error as we may find them: open, closed, full, or with nobody reading any more."""
+"""Standard output and standard error in every state: open, closed, full, or with no reader left."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TextIO
 
 
 def open_streams() -> None:
-    """Put something in the place of standard streams that were closed before we were started.
+    """Replace standard streams that were closed before we were started.
 
-    Python has None for them, and `print` to None goes to standard output. Their numbers would also be given to the next
-    files that are opened, into which libraries would then write their messages.
+    Python sets them to None, and `print` to None goes to standard output. The next files that are opened would also get
+    their numbers, and libraries would then write their messages into these files.
     """
     number = 0
-    while number <= 2:  # the lowest free number is given first
+    while number <= 2:  # a new file gets the lowest free number
         number = os.open(os.devnull, os.O_RDWR)
     os.close(number)
     if sys.stderr is None:
@@ -27,7 +27,7 @@ def open_streams() -> None:
 
 
 class ClosedOutput(io.TextIOBase):
-    """Standard output that was closed: nothing is wrong with that until an answer has to go there."""
+    """A standard output that was closed, which is an error only when an answer has to be written to it."""
 
     def write(self, text: str) -> int:
         raise OSError("standard output is closed, so the answer cannot be given: open it, or send it to a file.")
@@ -35,12 +35,12 @@ class ClosedOutput(io.TextIOBase):
 
 @contextlib.contextmanager
 def answering() -> Iterator[None]:
-    """See that what is printed arrives: that a disk is full or a pipe closed may show only when it is flushed."""
+    """Flush what was printed: a full disk or a closed pipe may show only then."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError as error:
-        raise BrokenPipeError from error  # without its number, by which Typer would take it for its own affair
+        raise BrokenPipeError from error  # without its errno, by which Typer would handle it itself
     except OSError as error:
         if error.strerror is None:
             raise
@@ -48,7 +48,7 @@ def answering() -> Iterator[None]:
 
 
 def drop_unwritten() -> None:
-    """Let go of output that cannot be written: Python would try again at its end, and complain."""
+    """Discard output that cannot be written: Python would try again when it exits, and print an error."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -56,7 +56,7 @@ def drop_unwritten() -> None:
 
 
 def tell(sentence: str) -> None:
-    """A line on standard error. If nobody can hear it, work goes on without."""
+    """Print a line on standard error. If it cannot be written, work goes on without it."""
     try:
         print(sentence, file=sys.stderr, flush=True)
     except OSError:
@@ -64,7 +64,7 @@ def tell(sentence: str) -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """From now on what is written to the stream goes nowhere."""
+    """Discard everything that is written to the stream from now on."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -51,7 +51,7 @@ def train(
         raise ValueError(f"out is {out!r}, but must contain {{seed}} when --seeds is above 1.")
     files = [check_writable(out.replace("{seed}", str(seed + i))) for i in range(seeds)] if out is not None else []
 
-    # Heavy imports come after the first checks, so that a mistake is answered at once.
+    # Heavy imports come after the first checks, so that a mistake is reported at once.
     from loadstone.experiments.run import run_all
     from loadstone.experiments.spec import Spec
     from loadstone.memories.files import save_memory
@@ -79,7 +79,7 @@ def train(
 
 
 def summary(runs: list) -> dict[str, object]:
-    """One object for all seeds: means, the smallest margin, the status if all agree; each seed under `runs`."""
+    """One object for all seeds: means, smallest margin, the status if it is the same for all; each run in `runs`."""
     outcomes = [run.outcome() for run in runs]
     spec = runs[0].spec
     together: dict[str, Callable[[list[float]], float]]

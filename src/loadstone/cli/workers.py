@@ -1,4 +1,4 @@
-"""How many workers a command has when nobody says, and which engine runs them."""
+"""How many workers a command has by default, and which engine runs them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def default_workers() -> int:
-    """One for each core. A single one where runs go to a GPU, since several would only take turns on it, and where Dask
-    is not installed, which several need."""
+    """One for each core; but a single one if runs go to a GPU, since several would only take turns on it, or if Dask,
+    which several workers need, is not installed."""
     return 1 if gpu_expected() or not has_dask() else len(os.sched_getaffinity(0))
 
 
 def engine_here(workers: int, budget: int | None = None) -> Engine:
-    """The engine for so many workers on this machine: in this process if it is one, else processes through Dask."""
+    """The engine for so many workers on this machine: one runs in this process, several are processes of Dask."""
     if workers == 1:
         from loadstone.experiments.engines.in_process import InProcess
 

@@ -1,1 +1,1 @@
-"""What theory predicts beside what was measured: statistics of records, without a picture."""
+"""Predictions beside measurements: statistics of records, without figures."""

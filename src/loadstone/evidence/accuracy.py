@@ -15,7 +15,7 @@ from loadstone.theory.load import load
 def load_curves(rows: list[Row], quantity: str) -> list[dict]:
     """Mean, deviation and number of seeds at each load: one curve for each rank fraction, problem, solver and d.
 
-    The curves of the Hebbian rule have its predicted accuracy beside them.
+    Curves of the Hebbian rule also have its predicted accuracy.
     """
     curves = []
     for (kappa, problem, solver, d), found in grouped(rows, "kappa", "problem", "solver", "d"):
@@ -52,7 +52,7 @@ def _mean_by_seed(rows: list[Row], problem: str) -> np.ndarray:
 
 
 def compare_hebbian_accuracy(rows: list[Row]) -> list[Comparison]:
-    """Accuracy of the Hebbian rule, by its law at finite size."""
+    """Accuracy of the Hebbian rule beside its law at finite size."""
     comparisons = []
     for (d, p), group in grouped([row for row in rows if row["solver"] == "hebbian"], "d", "p"):
         predicted = finite_accuracy(p, d)

@@ -1,7 +1,7 @@
 """One predicted number beside the measured one: their difference in standard errors, and a verdict.
 
-Each prediction is made without looking at the measurement. Where it is one for large sizes, or for a memory that
-training does not reach, the note says so: a difference is then a finding and not a failure.
+Each prediction is made without looking at the measurement. If it is for large sizes, or for a memory that training does
+not reach, the note says so: a difference is then a finding and not a failure.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from dataclasses import asdict, dataclass
 
 from scipy.stats import t as student
 
-#: A difference counts as one if chance alone would exceed it less often than this: beyond 2.6 standard errors if these
-#: are known exactly.
+#: Theory and measurement disagree if chance alone gives a larger difference with less than this probability: beyond 2.6
+#: standard errors if these are known exactly.
 CHANCE = 0.01
-#: Fewer values show no scatter, so no standard error can be estimated from them.
+#: With fewer values no standard error can be estimated, because they show no scatter.
 FEWEST = 2
-LARGE_D = "the law is that of large d"
+LARGE_D = "the law is for large d"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One number."""
+    """One number, predicted and measured."""
 
     #: Which number, in words; the same words mean the same number in every figure.
     what: str
-    #: What theory says, without a free parameter.
+    #: The prediction of theory, without a free parameter.
     predicted: float
-    #: What the records say.
+    #: The value measured from the records.
     measured: float
     #: The standard error of measured - predicted.
     error: float
@@ -38,7 +38,7 @@ class Comparison:
 
     @property
     def deviations(self) -> float:
-        """The difference in standard errors; infinite if there is one where no error was possible."""
+        """The difference in standard errors; infinite if there is a difference but the standard error is zero."""
         difference = self.measured - self.predicted
         if self.error > 0:
             return difference / self.error
@@ -50,6 +50,6 @@ class Comparison:
         return bool(abs(self.deviations) <= student.ppf(1 - CHANCE / 2, self.freedom))
 
     def as_row(self) -> dict[str, object]:
-        """All of it as JSON can hold it: None stands for infinity."""
+        """All fields as JSON can hold them: None stands for infinity."""
         row = asdict(self) | {"deviations": self.deviations, "agrees": self.agrees}
         return row | {name: None for name in ("freedom", "deviations") if math.isinf(row[name])}

@@ -31,12 +31,12 @@ def curve_points(rows: list[Row]) -> list[dict]:
 
 @lru_cache(maxsize=1024)
 def trained_law(p: int, d: int) -> Minimiser:
-    """The minimiser to about 0.2 %, which takes a second for each size."""
+    """The minimiser to about 0.2 %; takes a second for each size."""
     return minimiser(p, d, samples=1024)
 
 
 def compare_curves(rows: list[Row]) -> list[Comparison]:
-    """Loss and accuracy above capacity beside the minimiser's. One seed shows no scatter and is not compared."""
+    """Loss and accuracy above capacity beside the minimiser's. Sizes with one seed show no scatter and are left out."""
     comparisons = []
     for point in curve_points(rows):
         if point["seeds"] < FEWEST or point["p"] <= capacity_associations(point["d"]):

@@ -1,7 +1,8 @@
-"""How far singular values lie from a law, and how far so few of them would lie from it by chance.
+"""How far singular values lie from a law, and how far a finite number of them would lie from it by chance.
 
 Singular values repel each other, so the distance of a matrix from its limiting law is of order 1/m, not 1/sqrt(m): the
-tables of the Kolmogorov test do not apply. Instead the same distance is taken of Gaussian matrices, whose law is known.
+tables of the Kolmogorov test do not apply. Instead we compute the same distance for Gaussian matrices, whose law is
+known.
 """
 
 from __future__ import annotations

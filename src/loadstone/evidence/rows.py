@@ -16,12 +16,12 @@ Row = dict[str, Any]
 
 
 def row_of(spec: Mapping[str, Any], result: Mapping[str, Any], circumstances: Mapping[str, Any] | None = None) -> Row:
-    """One record as a row. The spec wins: a result cannot say that it belongs to another run."""
+    """One record as a row. If names collide, the spec wins, so that a result cannot change what was run."""
     return {**result, **spec, "circumstances": dict(circumstances or {})}
 
 
 def grouped(rows: Iterable[Row], *fields: str) -> list[tuple[tuple, list[Row]]]:
-    """Rows that agree in these fields, under the values that they share, in the order of those values."""
+    """Rows grouped by their values of these fields: each group with its values, sorted by them."""
     groups: dict[tuple, list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(row[field] for field in fields)].append(row)

@@ -1,4 +1,4 @@
-"""Scores of the targets beside their laws: of trained memories at capacity, of proofs, of the Hebbian rule."""
+"""Scores of the targets beside their laws: for trained memories at capacity, for proofs, for the Hebbian rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LAWS = {"mean": target_mean, "deviation": target_deviation}
 
 
 def compare_scores(rows: list[Row]) -> list[Comparison]:
-    """Mean and deviation of the targets' scores at capacity, each in units of the length of its own query."""
+    """Mean and deviation of the targets' scores at capacity, each in units of the length of its query."""
     comparisons = []
     for (problem, d, p), group in grouped(rows, "problem", "d", "p"):
         group = [row for row in group if "own_target" in row["scores"]]
@@ -48,8 +48,7 @@ def compare_hebbian_scores(rows: list[Row]) -> list[Comparison]:
 def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
     """Mean and deviation of the targets' scores of the memories that prove a capacity, in the same units as above.
 
-    Every stream has its own p_c, and with it its own prediction: the differences are averaged, and reported at the
-    mean p_c.
+    Streams differ in p_c and so in their prediction: the differences are averaged, and reported at the mean p_c.
     """
     comparisons = []
     for (problem, d), group in grouped([row for row in rows if "own_target" in row], "problem", "d"):

@@ -1,4 +1,4 @@
-"""Singular values beside their laws: the Kolmogorov distance, and the one that Gaussian matrices have."""
+"""Singular values beside their laws: their Kolmogorov distance, and that of Gaussian matrices."""
 
 from __future__ import annotations
 

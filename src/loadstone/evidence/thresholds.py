@@ -1,4 +1,4 @@
-"""Thresholds: what was proved to be storable and where training first fails, beside the capacities predicted."""
+"""Thresholds: proved capacities, and the loads at which training first fails, beside the predicted capacities."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRAINING_STOPS_SHORT = "512 steps of training fail before the capacity is reache
 
 
 def proved_capacities(rows: list[Row]) -> dict[tuple[str, int], list[int]]:
-    """Exact capacities of the streams of each problem and dimension; a stream left undecided is left out."""
+    """Exact capacities of the streams of each problem and dimension; undecided streams are left out."""
     proved = [row for row in rows if row["solver"] == "capacity" and row["p_c"] is not None]
     return {key: [row["p_c"] for row in group] for key, group in grouped(proved, "problem", "d")}
 
@@ -25,7 +25,7 @@ def proved_thresholds(rows: list[Row]) -> list[dict]:
     """Mean load at the proved capacity of each problem and dimension, with its standard error."""
     points = []
     for (problem, d), capacities in proved_capacities(rows).items():
-        # What holds p associations but not p + 1 has its threshold between the two.
+        # If p associations are storable but not p + 1, the threshold lies between the two.
         sizes = np.array(capacities) + 0.5
         loads = np.asarray(load(sizes, d))
         points.append(
@@ -39,9 +39,8 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
     """The load at which training first fails, for each problem, dimension, rank fraction and stop rule.
 
     For each seed it is the middle between the last load at which the stop rule was met and the next one. `alpha` is the
-    mean over the seeds, `spread` the standard error of this mean, and `error` that with the width of the step between
-    loads. A seed that never or always meets its stop rule shows no threshold and is left out; `seeds` is the number of
-    those that remain.
+    mean over the seeds, `spread` the standard error of this mean; `error` includes the width of the step between loads
+    too. A seed that never or always meets its stop rule shows no threshold and is left out; `seeds` counts the others.
     """
     trained = [
         row | {"stop": row["protocol"]["stop"]}
@@ -58,7 +57,7 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
         spread = deviation(middles) / math.sqrt(len(middles))
         points.append(
             {"problem": problem, "d": d, "kappa": kappa, "stop": stop, "seeds": len(middles)}
-            # A threshold somewhere in a step, no matter where, has a deviation of the step's width / sqrt(12).
+            # A threshold that is uniform within a step has a deviation of the step's width / sqrt(12).
             | {"alpha": float(middles.mean()), "error": math.hypot(spread, step / math.sqrt(12))}
             | {"spread": spread, "p": float(np.mean(around))}
         )
@@ -81,7 +80,7 @@ def compare_capacity(rows: list[Row]) -> list[Comparison]:
         if count < FEWEST:
             continue
         mean, scatter = capacity_moments(d)
-        note = "original: a little more is storable at small d" if problem == "original" else ""
+        note = "the original problem can store a little more at small d" if problem == "original" else ""
         of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
         errors = scatter / math.sqrt(count), scatter / math.sqrt(2 * (count - 1))
         comparisons.append(Comparison(f"mean {of}", mean, float(np.mean(found)), errors[0], note=note))

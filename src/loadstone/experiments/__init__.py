@@ -1,1 +1,1 @@
-"""Runs: from a spec to what it leaves behind."""
+"""Runs: from a spec to its record."""

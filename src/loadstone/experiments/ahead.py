@@ -1,7 +1,7 @@
-"""Compile what a run will need before it is run: a GPU that waits for a compiler computes nothing.
+"""Compile the programs of a run before it starts: a GPU that waits for a compiler computes nothing.
 
-A compiled function is called later with arrays; here it is lowered and compiled for their shapes alone, which takes no
-memory of the device. JAX keeps what was compiled, so the call finds it.
+A function is lowered and compiled here for the shapes of its arrays alone, which takes no memory on the device. JAX
+keeps the compiled program, and the later call with the arrays finds it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from loadstone.problems.problem import Problem
 from loadstone.solvers import hebbian, loop
 from loadstone.solvers.solver import Iterative, Request
 
-#: A compiled function and what it will be called with: shapes for arrays, values for what is static.
+#: A compiled function and its arguments: shapes in place of arrays, values for static arguments.
 Call = tuple[jax.stages.Wrapped, tuple]
 
 
 def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = None) -> None:
-    """Compile everything that `specs`, runs of one program with the largest first, will need in training and
-    measuring."""
+    """Compile everything that `specs` will need in training and measuring. They are runs of one program, the largest
+    first."""
     for function, arguments in calls(specs, platform, budget):
         lowered = function.lower(*arguments)
         lowered.compile()
@@ -54,7 +54,7 @@ def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> It
 
 
 def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
-    """The streams that a problem and its initial memory are made of."""
+    """The functions that make a problem and its initial memory from their streams."""
     key, d, law = jax.ShapeDtypeStruct((2,), jnp.uint32), spec.d, spec.law
     rows = stream._rounded_up(problem.inputs.shape[0], stream._COLUMNS)
     yield normal._normal_matrix, (key, d, memory.rank)

@@ -1,7 +1,7 @@
 """Sweeps by name, at two scales: the runs that figures show.
 
-'quick' shows the same as 'paper' in minutes on two cores; 'paper' has the sizes of the paper. Several sweeps share
-runs: a store holds each once.
+'quick' shows the same as 'paper' in minutes on two cores; 'paper' has the sizes of the paper. Several sweeps have runs
+in common; a store holds each run once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOADS = {
     "paper": tuple(round(float(x), 4) for x in np.linspace(0.4, 1.0, 25)),
 }
 _SEEDS = {"quick": 3, "paper": 5}
-#: The Hebbian rule fails far below the loads at which training does.
+#: The Hebbian rule fails at far lower loads than training.
 _HEBBIAN_LOADS = {
     "quick": (0.03, 0.06, 0.09, 0.12, 0.2, 0.3, 0.45, 0.6, 0.9, 1.2),
     "paper": (0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.35) + _LOADS["paper"],
@@ -79,7 +79,7 @@ def scores(scale: str) -> list[Spec]:
 
 
 def finite_size(scale: str) -> list[Spec]:
-    """Where the first error appears: trained until none is left up to d = 150, and proved exactly at small sizes."""
+    """Where the first error appears: trained with the stop rule 'exact' up to d = 150, and proved at small sizes."""
     until_exact = [
         Spec(problem, d, associations(load, d), seed, stop="exact")
         for problem, dimensions in _DIMENSIONS[scale].items()
@@ -164,8 +164,8 @@ def beyond(scale: str) -> list[Spec]:
     ]
 
 
-#: What `loadstone run` and `loadstone status` know by name. Figures name the sweep that they show; those that show the
-#: runs of another one may be asked for by their own name too.
+#: The sweeps that `loadstone run` and `loadstone status` know by name. A figure that shows the runs of another figure's
+#: sweep has an entry under its own name too.
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "equivalence": equivalence,
     "accuracy": accuracy,
@@ -182,8 +182,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "beyond": beyond,
 }
 
-#: Several at a time: all, and what the paper itself ran ('accuracy' includes the runs of 'equivalence', 'loss' and
-#: 'phase').
+#: Groups of sweeps: all of them, and those of the paper itself ('accuracy' includes the runs of 'equivalence', 'loss'
+#: and 'phase').
 GROUPS: dict[str, tuple[str, ...]] = {
     "all": tuple(CATALOGUE),
     "paper": ("accuracy", "spectra", "scores", "initial-spectra", "hebbian"),

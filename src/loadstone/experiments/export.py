@@ -1,6 +1,6 @@
 """A store as a flat table for other programs: one row for each record, in CSV or Parquet.
 
-Columns are the key, the spec (its protocol as `protocol_steps` and so on, its form as `form_asked`), the numbers and
+Columns are the key, the spec (the protocol as `protocol_steps` and so on, `hold` as `form_asked`), the numbers and
 words of the result under their own names, and the circumstances as `run_seconds` and so on. Traces, spectra and
 histograms stay in the records.
 """
@@ -22,21 +22,21 @@ FORMATS = ("csv", "parquet")
 
 Cell = str | int | float | bool | None
 
-#: These come first, in this order and in every table; columns that are not known here follow by name.
+#: These columns come first, in this order, in every table; all others follow in alphabetical order.
 _FIRST = (
     "key problem d kappa p seed solver law form_asked stored_dtype meaning protocol_learning_rate protocol_steps "
     "protocol_warmup protocol_stop protocol_precision status accuracy violations loss margin steps form "
     "p_c storable not_storable run_seconds run_device run_machine run_loadstone run_jax run_python"
 ).split()
 _SORTED_BY = "problem d kappa p seed solver law key".split()
-#: What spreadsheets take for the beginning of a formula.
+#: A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 #: How a record writes the numbers that JSON cannot hold.
 _NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def rows(store: Store) -> list[dict[str, Cell]]:
-    """One row for each record, all with the same columns in the same order; what a record lacks is None."""
+    """One row for each record, all with the same columns in the same order; None where a record has no value."""
     found = [_row(key, summary) for key, summary in store.summaries().items()]
     others = sorted({name for row in found for name in row} - set(_FIRST))
     whole = [{name: row.get(name) for name in (*_FIRST, *others)} for row in found]
@@ -44,7 +44,7 @@ def rows(store: Store) -> list[dict[str, Cell]]:
 
 
 def export(store: Store, path: str | Path, format: str) -> int:
-    """Write the table of a store; how many rows it has."""
+    """Write the table of a store and return its number of rows."""
     choice("format", format, FORMATS)
     table = rows(store)
     columns = {name: [row[name] for row in table] for name in (table[0] if table else _FIRST)}
@@ -55,7 +55,7 @@ def export(store: Store, path: str | Path, format: str) -> int:
 def _row(key: str, summary: dict[str, dict[str, object]]) -> dict[str, Cell]:
     spec = {"form_asked" if name == "form" else name: value for name, value in summary["spec"].items()}
     protocol = spec.pop("protocol", None)
-    if isinstance(solver := spec.get("solver"), dict):  # all solvers but the paper's have their parameters beside them
+    if isinstance(solver := spec.get("solver"), dict):  # every solver but the paper's is written with its parameters
         spec = spec | {"solver": solver.get("name")}
         spec |= {f"solver_{name}": value for name, value in solver.items() if name != "name"}
     parts = summary["result"] | {f"run_{name}": value for name, value in summary["circumstances"].items()}
@@ -74,12 +74,12 @@ def _cell(value: object) -> Cell:
 
 
 def _text(word: str) -> str:
-    """JSON can hold halves of characters, which no file can."""
+    """The word without lone surrogates: JSON can hold them, but a file cannot."""
     return word.encode(errors="backslashreplace").decode()
 
 
 def _rank(value: Cell) -> tuple:
-    """Numbers before words before what is missing."""
+    """For sorting: numbers first, then words, then missing values."""
     if value is None or value != value:
         return (2,)
     return (1, value) if isinstance(value, str) else (0, value)
@@ -90,11 +90,11 @@ def _write_csv(file: IO[bytes], columns: dict[str, list[Cell]]) -> None:
     writer = csv.writer(text)
     writer.writerow([_harmless(name) for name in columns])
     writer.writerows([_harmless(value) for value in row] for row in zip(*columns.values()))
-    text.detach()  # flushed, but left open for whoever opened it
+    text.detach()  # flushed, but not closed: the caller opened the file
 
 
 def _harmless(value: Cell) -> str:
-    """The text of a cell: numbers with all their digits, words such that no spreadsheet runs them."""
+    """The text of a cell: numbers with all their digits, words so that no spreadsheet takes them for a formula."""
     if isinstance(value, str):
         return f"'{value}" if value.startswith(_FORMULA) else value
     return "" if value is None else repr(value)

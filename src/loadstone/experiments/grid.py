@@ -8,7 +8,7 @@
     seeds = 3                   # 0, 1, 2; or seed = [7, 8]
     stop = "exact"
 
-Every list is a direction of the grid, every single value is fixed. A file may hold several grids; a spec that occurs
+Every list is a direction of the grid; a single value stays fixed. A file may hold several grids; a spec that occurs
 twice is run once.
 """
 
@@ -26,13 +26,13 @@ from loadstone.experiments.spec import Spec
 from loadstone.solvers.registry import parameter_names
 from loadstone.theory.load import nearest_associations
 
-#: The seeds of a grid share their p, and a number of associations takes a search.
+#: To find p from a load takes a search, and all seeds of a grid need the same p.
 associations = cache(nearest_associations)
 
 _PARAMETERS = parameter_names()
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds")
-#: A grid of more runs is refused before it is made.
+#: A grid with more runs is refused before its specs are made.
 MOST_SPECS = 1_000_000
 #: Capacity lies near 1/2; far above it there is nothing to see.
 MOST_LOAD = 1000.0
@@ -42,17 +42,17 @@ def grid(**directions: object) -> list[Spec]:
     """Every combination of the values given, the last direction varying fastest; seeds vary fastest of all."""
     for name in directions:
         if name not in _WORDS:
-            raise ValueError(f"{name!r} is not a word of a grid{_suggestion(name)}; known are {', '.join(_WORDS)}.")
+            raise ValueError(f"{name!r} is not a field of a grid{_suggestion(name)}; it has {', '.join(_WORDS)}.")
     if ("p" in directions) == ("load" in directions):
-        raise ValueError("The sizes of the grid are not settled: give either p or load, and not both.")
+        raise ValueError("The grid needs a size: give either p or load, and not both.")
     if "seed" in directions and "seeds" in directions:
-        raise ValueError("The seeds of the grid are settled twice: give either seed or seeds.")
+        raise ValueError("The grid has both seed and seeds: give either seed or seeds.")
     values = {name: list(value) if isinstance(value, list | tuple) else [value] for name, value in directions.items()}
     if "seeds" in values:
         values.pop("seeds")
         values["seed"] = list(range(whole("seeds", directions["seeds"], 1, MOST_SPECS)))
     elif "seed" in values:
-        values["seed"] = values.pop("seed")  # to the end: neighbours then differ in nothing but the seed
+        values["seed"] = values.pop("seed")  # to the end, so that neighbours differ only in the seed
     count = 1
     for name, options in values.items():
         if not options:

@@ -3,9 +3,9 @@
     records/ab/abcdef....record     as in the store
     manifest.json                   {"format":2,"number":17,"records":{"records/ab/abcdef....record":"<sum>",...}}
 
-The same store gives the same bytes. A packed file from elsewhere is trusted in nothing: no name in it becomes a path,
-no size that it states is believed, and the store is touched only after every record was read and matched the manifest.
-What else a zip holds (dates, attributes, comments, bytes around its members) is not used, so it can change no record.
+The same store gives the same bytes. Nothing in a packed file is trusted: no name in it becomes a path, no size that it
+states is believed, and the store is changed only after every record was read and matched the manifest. Everything else
+in a zip (dates, attributes, comments, bytes around its members) is ignored, so it cannot change a record.
 """
 
 from __future__ import annotations
@@ -26,19 +26,23 @@ from loadstone.experiments.record import MOST_BYTES, NewerSchemaError, Record, c
 from loadstone.experiments.store import Store
 from loadstone.files import write_whole
 
-#: Format 1, which had no manifest, was written by version 0.1 and is not read any more.
+#: Format 1, written by version 0.1, had no manifest and can no longer be read.
 FORMAT = 2
 MANIFEST = "manifest.json"
-#: No packed store holds more, so that a reader can refuse before it allocates.
+#: A packed store holds at most this much, so that a reader can refuse a larger one before it allocates memory.
 MOST_RECORDS, MOST_TOTAL_BYTES = 1_000_000, 64 * 2**30
-#: What a record takes at most in the manifest, and in the zip's list of members.
+#: Most bytes that a record takes in the manifest, and in the zip's list of members.
 _ENTRY_BYTES = 160
 _MOST_LIST_BYTES = _ENTRY_BYTES * MOST_RECORDS
 
 
 @dataclass(frozen=True)
 class Packed:
-    """How many records were packed, and how many were damaged and moved to quarantine instead."""
+    """What `pack` did.
+
+    records: how many records were packed.
+    damaged: how many were damaged and moved to quarantine instead.
+    """
 
     records: int
     damaged: int
@@ -46,7 +50,11 @@ class Packed:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """How many records are new in the store, and how many it had already and kept."""
+    """What `unpack` did.
+
+    added: how many records are new in the store.
+    already_there: how many the store already had and kept.
+    """
 
     added: int
     already_there: int
@@ -71,10 +79,10 @@ def pack(store: Store, path: str | Path) -> Packed:
 
 
 def unpack(path: str | Path, store: Store) -> Unpacked:
-    """Add the records of a packed file to a store; those that it has are kept. A refused file changes nothing."""
+    """Add the records of a packed file to a store, which keeps those that it has. A refused file changes nothing."""
     number, added = check_packed(path), 0
     for record in _records(path):
-        with contextlib.suppress(NewerSchemaError):  # the store has it from a later version, which can read it
+        with contextlib.suppress(NewerSchemaError):  # the store has one from a later version: keep it
             if store.get(record.key) is None:
                 store.put(record)
                 added += 1
@@ -87,7 +95,7 @@ def check_packed(path: str | Path) -> int:
 
 
 def _records(path: str | Path, writable: bool = False) -> Iterator[Record]:
-    """The records of a packed file, each verified, one at a time in memory; `writable`: also that it can be put."""
+    """The records of a packed file, verified one at a time; `writable`: also check that the store can write them."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of a packed store.")
     where = ""
@@ -120,8 +128,8 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, str]]:
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> bytes:
-    """The bytes of a member. What lies behind the size that it states is not looked at."""
-    if member.compress_type != zipfile.ZIP_DEFLATED:  # others are not inflated in bounded pieces by zipfile
+    """The bytes of a member, up to the size that it states; anything beyond is ignored."""
+    if member.compress_type != zipfile.ZIP_DEFLATED:  # zipfile does not inflate other types in bounded pieces
         raise ValueError("it is compressed in a way that no packed store uses")
     if member.file_size > most:
         raise ValueError(f"it states {member.file_size} bytes, but must have at most {most}")
@@ -159,7 +167,7 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 class _BoundedFile(io.FileIO):
-    """Reads no large piece at once: zipfile reads a list of members of whatever size the file states."""
+    """Refuses to read a large piece at once: zipfile would read a list of members of any size that the file states."""
 
     def read(self, size: int | None = -1) -> bytes:
         if size is not None and size > _MOST_LIST_BYTES:

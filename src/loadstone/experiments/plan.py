@@ -9,8 +9,8 @@ from dataclasses import replace
 from loadstone.experiments.spec import Spec
 from loadstone.problems import batches
 
-#: Seconds of a run, of a step, and of a step for each of p^2 d numbers, which the decoupled problem reads from memory
-#: and the original one makes out of the cache. Measured on one processor core, and on an H200.
+#: Seconds of a run, of a step, and of a step for each of p^2 d numbers: the decoupled problem reads them from memory,
+#: the original one computes them from the cache. Measured on one processor core, and on an H200.
 _RUN, _STEP = 0.02, {"cpu": 5e-5, "gpu": 1e-4}
 _NUMBER = {
     ("cpu", "original"): 6e-11, ("cpu", "decoupled"): 2.5e-10,
@@ -18,12 +18,12 @@ _NUMBER = {
 }  # fmt: skip
 #: Seconds to compile a program.
 _COMPILATION = 1.0
-#: A job has so many runs at most, and takes about so many seconds on a processor.
+#: A job has at most this many runs, and takes about this many seconds on a CPU.
 _JOB_RUNS, _JOB_SECONDS = 128, 20.0
 
 
 def cost(spec: Spec, platform: str) -> float:
-    """Seconds on a 'cpu', or else on an accelerator: roughly, to put long runs first and to guess the time left."""
+    """Rough seconds of a run on a 'cpu' or an accelerator, to put long runs first and to estimate the time left."""
     if spec.solver == "capacity":
         return 0.05 + 0.3 * (spec.d / 20) ** 5
     where = "cpu" if platform == "cpu" else "gpu"
@@ -32,7 +32,7 @@ def cost(spec: Spec, platform: str) -> float:
 
 
 def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
-    """The cost of each spec with its share of the compilation of its program, by its key."""
+    """By key: the cost of each spec, with its share of the time to compile its program."""
     programs = {spec: program(spec, platform) for spec in specs}
     alike = Counter(programs.values())
     compiled = {one: _COMPILATION / count if one.is_iterative else 0.0 for one, count in alike.items()}
@@ -40,25 +40,25 @@ def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
 
 
 def padded_rows(spec: Spec, platform: str) -> int | None:
-    """To how many rows the arrays of a run are filled up, or None."""
+    """To how many rows the arrays of a run are padded; None: they are not."""
     return batches.padded_rows(spec.problem, spec.p, spec.d, platform)
 
 
 def batch_size(spec: Spec, platform: str) -> int:
-    """How many runs of this program to train together, seeds and loads, if this one is the largest of them."""
+    """How many runs of this program (seeds and loads) to train together, if this one is the largest of them."""
     return batches.batch_size(spec.problem, spec.p, spec.d, spec.hold, platform) if spec.is_iterative else 1
 
 
 def batch_sizes(specs: Sequence[Spec], platform: str) -> tuple[int, int]:
-    """How many runs of one program, the largest first, to train at a time, and up to how many to fill up what is
-    left."""
+    """For runs of one program, the largest first: how many to train at a time, and the size to which a smaller batch is
+    filled up."""
     size = batch_size(specs[0], platform)
-    # Of several batches the last is filled up. A single one is compiled as it is: there may be more of its size.
+    # Of several batches the last is filled up. A single batch is compiled as it is: others may have the same size.
     return size, size if len(specs) > size else 1
 
 
 def program(spec: Spec, platform: str) -> Spec:
-    """What runs have in common that share compiled programs: all but the seed, and p up to padding."""
+    """What runs with the same compiled programs have in common: everything but the seed, and p up to padding."""
     return replace(spec.without_seed, p=padded_rows(spec, platform) or spec.p)
 
 
@@ -71,8 +71,8 @@ def by_program(specs: Sequence[Spec], platform: str) -> list[list[Spec]]:
 
 
 def jobs(specs: Sequence[Spec], workers: int) -> list[list[Spec]]:
-    """What to hand to workers at a time, of which nobody says beforehand what device they have: runs of one shape, not
-    too many and not too long; the longest first, and at least two for each worker if there are so many runs."""
+    """Split specs into jobs for workers whose device is not known beforehand: runs of one shape, not too many and not
+    too long; the longest first, and at least two jobs for each worker if there are enough runs."""
     found = []
     for alike in by_program(specs, "cpu"):
         fair, short = len(specs) // (2 * workers), int(_JOB_SECONDS / cost(alike[0], "cpu"))

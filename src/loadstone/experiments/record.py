@@ -1,8 +1,8 @@
 """A record: what one run leaves, and how it is written to disk.
 
 A record has three parts. `spec` says what was run, `result` what came out (the same wherever it is run), and
-`circumstances` how (seconds, versions, device). On disk it is one line of header with the schema, the length of the
-body and the SHA-256 of both, then the body as JSON: nothing in it can execute.
+`circumstances` how it was run (seconds, versions, device). On disk it is one line of header with the schema, the length
+of the body and the SHA-256 of both, then the body as JSON: nothing in it can be executed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-#: Version of the files. Readers refuse newer ones and know every older one.
+#: Version of the files. This version reads all older ones and refuses newer ones.
 SCHEMA = 1
-#: No record is longer: a reader checks before it allocates.
+#: No record is longer; a reader checks this before it allocates memory.
 MOST_BYTES = 64 * 2**20
 
 _MOST_DEPTH = 20
@@ -27,7 +27,7 @@ _MOST_HEADER = 120
 
 
 class DamagedError(ValueError):
-    """The bytes are not a record: the message says in what way."""
+    """The bytes are not a valid record; the message says why."""
 
 
 class NewerSchemaError(ValueError):
@@ -36,7 +36,13 @@ class NewerSchemaError(ValueError):
 
 @dataclass(frozen=True)
 class Record:
-    """One run. The parts hold only what JSON can: words, numbers, lists and dictionaries of them, None."""
+    """One run. Its parts hold only what JSON can: words, numbers, lists and dictionaries of them, None.
+
+    key: the hash of the spec, which names the record in a store.
+    spec: what was run, as `Spec.identity()` writes it.
+    result: what came out; the same wherever it is run.
+    circumstances: seconds, versions and device.
+    """
 
     key: str
     spec: dict[str, object]
@@ -78,11 +84,11 @@ def from_bytes(content: bytes) -> Record:
 
 
 def canonical(value: object) -> str:
-    """JSON in one way only: keys sorted, no spaces, as few digits as are exact, NaN and infinity as words."""
+    """The one way to write a value as JSON: keys sorted, no spaces, fewest exact digits, NaN and infinity as words."""
     write = partial(json.dumps, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     try:
         return write(value)
-    except ValueError:  # some number is not finite: seldom, and looking for it takes longer than writing
+    except ValueError:  # some number is not finite: rare, so it is not looked for beforehand
         return write(_plain(value))
 
 
@@ -103,7 +109,7 @@ def _finite(digits: str) -> float:
 
 
 def _check_depth(value: object) -> None:
-    """What is nested deeper could be read but not written again: each level of writing is a call in a call."""
+    """Refuse deeper nesting: it could be read but not written again, since writing is recursive."""
     level: list[Any] = [value]
     for _ in range(_MOST_DEPTH):
         level = [item for part in level for item in (part.values() if isinstance(part, dict) else part)

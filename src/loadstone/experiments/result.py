@@ -1,4 +1,4 @@
-"""Records of runs: scalars, traces, singular values and histograms of scores; how they were run beside them."""
+"""Records of runs: scalars, traces, singular values and histograms of scores, and the circumstances of the run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from loadstone.problems.stream import Stream
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solver import automatic_precision
 
-#: Histograms of non-target scores hold about this many at most: ample for a curve, and no burden on large runs.
+#: Histograms hold about this many non-target scores at most: enough for a curve, and quick even for large runs.
 _HISTOGRAM_SCORES = 500_000
 
 
@@ -32,8 +32,8 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
 
 
 def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1) -> list[Callable[[], Record]]:
-    """`perform` up to where the processor takes over: what is left for each record needs no accelerator and no problem,
-    so it may be done while the next specs run. See `run_batch` for `together`."""
+    """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
+    on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
     if specs[0].solver == "capacity":
         return [partial(_same, _capacity(spec)) for spec in specs]
     return [
@@ -52,7 +52,7 @@ def _raw(problem: Problem, run: Run) -> RawScores | None:
 
 
 def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
-    """Everything that figures need of a run, without its memory. A diverged run has its scalars and traces only."""
+    """Everything that figures need of a run, without its memory. A diverged run has only its scalars and traces."""
     result = {name: value for name, value in run.outcome().items() if name not in ("seed", "passes", "seconds")}
     result["form"] = run.description
     result |= {"loss_trace": _numbers(run.loss_trace), "accuracy_trace": _numbers(run.accuracy_trace)}

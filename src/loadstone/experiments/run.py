@@ -37,12 +37,12 @@ class Run:
 
     spec: what was run.
     description: in words, how the outputs were held.
-    memory: what came out.
+    memory: the memory that the run ended with.
     status: how the search ended.
-    passes: how many it took.
-    contenders: what every association's query meets in the end.
-    seconds: time taken; of a batch, its time divided by its size.
-    loss_trace, accuracy_trace: what each pass measured.
+    passes: how many passes it took.
+    contenders: for each association, what the query of the final memory finds among the outputs.
+    seconds: time taken; for a batch, its time divided by its size.
+    loss_trace, accuracy_trace: mean loss and accuracy that each pass measured.
     """
 
     spec: Spec
@@ -74,7 +74,7 @@ class Run:
 
 
 def problem_of(spec: Spec, budget: Budget | None = None) -> Problem:
-    """The problem that a spec describes, filled up where programs of many sizes are to be shared."""
+    """The problem that a spec describes, padded where problems of several sizes share one program."""
     stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
     longest = rows or spec.p
     if spec.problem == "original":
@@ -90,7 +90,7 @@ def run_all(
     advance: Advance | None = None,
     limits: Limits = NO_LIMITS,
 ) -> list[Run]:
-    """Run every spec; `advance(done, words)` hears how many passes are behind (1 for a closed form)."""
+    """Run every spec; `advance(done, words)` is told how many passes are done (1 for a closed form)."""
     runs: list[Run] = []
     done = 0
     for batch in _batches(specs):
@@ -106,7 +106,7 @@ def run_all(
 
 
 def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
-    """Neighbours that differ in their seeds alone, as many together as train together on the present device."""
+    """Neighbours that differ only in their seeds, in batches of the size that the present device trains at once."""
     for shape, group in groupby(specs, lambda spec: spec.without_seed):
         alike, size = list(group), batch_size(shape, jax.default_backend())
         yield from (alike[first : first + size] for first in range(0, len(alike), size))
@@ -119,10 +119,10 @@ def run_batch(
     together: int = 1,
     limits: Limits = NO_LIMITS,
 ) -> list[tuple[Problem, Run]]:
-    """Run specs of one program together; each run comes with its problem, for whoever measures more.
+    """Run specs of one program together and return each run with its problem, so that the caller can measure more.
 
-    If they are fewer than `together`, the last is trained several times: to compile a batch of another size would take
-    longer. A budget is for each problem of the batch.
+    If there are fewer than `together`, the last is trained several times: compiling a batch of another size would take
+    longer. `budget` is for each problem of the batch.
     """
     began = time.perf_counter()
     problems = [problem_of(spec, budget) for spec in specs]

@@ -23,9 +23,9 @@ PROBLEMS = ("original", "decoupled")
 #: Instead of a solver: prove how many associations of the stream fit, looking around p first.
 CAPACITY = "capacity"
 
-#: Raised when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
+#: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
-#: The paper's protocol goes by this name in records, with all its settings, as it always did.
+#: Records have always called the paper's protocol by this name and stated all its settings.
 _PAPER_IN_RECORDS = "adam"
 
 Parameters = tuple[tuple[str, object], ...]
@@ -36,15 +36,15 @@ class Spec:
     """Which associations to store, and how. The same spec gives the same memory anywhere, to rounding.
 
     problem: 'original' or 'decoupled'.
-    d, p, seed: dimension, associations, and which stream they come from.
+    d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name of solvers/registry.py, or 'capacity'.
-    parameters: of the solver, those that differ from their defaults; given as a mapping.
+    solver: a name in solvers/registry.py, or 'capacity'.
+    parameters: those parameters of the solver that differ from their defaults; given as a mapping.
     stop, precision: the stop rule, and the precision of the products.
-    family: a name of memories/families.py.
+    family: a name in memories/families.py.
     hold: whether decoupled outputs are stored or regenerated.
-    stored_dtype: type of stored outputs.
+    stored_dtype: number type of stored decoupled outputs.
     """
 
     problem: str
@@ -78,7 +78,7 @@ class Spec:
             what = "the Hebbian rule, whose matrix" if self.solver == "hebbian" else "an exact capacity, whose matrix"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what} is.")
 
-        # What a run does not use must not tell it from another.
+        # Runs that differ only in settings that they do not use are the same run.
         parameters = () if self.solver == CAPACITY else tuple(sorted(changed_parameters(self.made_solver).items()))
         set_as(self, "parameters", parameters)
         if not self.is_iterative:
@@ -105,7 +105,7 @@ class Spec:
         return (solver.schedule() or DEFAULT_PASSES) if isinstance(solver, Iterative) else 1
 
     def identity(self) -> dict[str, object]:
-        """Everything that the result depends on, and nothing else: what the key is made of."""
+        """Everything that the result depends on, and nothing else; the key is its hash."""
         names = ("problem", "d", "p", "seed", "law", "kappa", "stored_dtype")
         found: dict[str, object] = {name: getattr(self, name) for name in names}
         found |= {"form": self.hold, "meaning": _MEANING, "solver": self.solver}
@@ -122,7 +122,7 @@ class Spec:
 
     @classmethod
     def from_identity(cls, identity: Mapping[str, object]) -> Spec:
-        """The spec whose `identity()` this is; refused if it belongs to another meaning or is not complete."""
+        """The spec whose `identity()` this is; refused if it is incomplete or from a version with another meaning."""
         try:
             given = dict(identity)
             given.pop("meaning", None)
@@ -144,7 +144,7 @@ class Spec:
 
     @cached_property
     def without_seed(self) -> Spec:
-        """What runs that differ in nothing but their seed have in common."""
+        """What runs that differ only in their seed have in common."""
         return replace(self, seed=0)
 
     @cached_property

@@ -34,7 +34,7 @@ from loadstone.experiments.record import (
 from loadstone.experiments.validity import check_parts, check_values
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-#: A temporary file this old is taken for one whose writer died.
+#: If a temporary file is older than this, its writer is taken to have died.
 _ABANDONED_SECONDS = 3600.0
 _INDEX_FORM = 1
 _MOST_INDEX_BYTES = 2**30
@@ -76,7 +76,7 @@ class Store:
         """Write a record; when this returns it is on the disk, complete."""
         path = self._path(record.key)
         content = to_bytes(record)
-        with _making_folders:  # nobody relies on a folder whose name is not yet on the disk
+        with _making_folders:  # no other thread uses a folder before its name is on the disk
             if not path.parent.exists():
                 path.parent.mkdir(exist_ok=True)
                 _sync_folder(self.records)
@@ -92,9 +92,9 @@ class Store:
         _sync_folder(path.parent)
 
     def get(self, key: str, spec: Mapping[str, object] | None = None) -> Record | None:
-        """The record of a key, or None if there is none; a damaged one is moved to quarantine first.
+        """The record of a key, or None if there is none; a damaged one is moved to quarantine and counts as none.
 
-        With `spec`, the identity that the key was made of, a record that states another one counts as damaged.
+        With `spec`, the identity that the key is the hash of, a record that states another one counts as damaged.
         """
         path = self._path(key)
         try:
@@ -112,7 +112,7 @@ class Store:
         return set(self._files())
 
     def missing(self, keys: list[str]) -> list[str]:
-        """Those of the keys, in their order, that have no file."""
+        """The keys that have no file, in the order given."""
         there = self.keys()
         return [key for key in keys if key not in there]
 
@@ -142,7 +142,7 @@ class Store:
         return {key: entry["summary"] for key, entry in fresh.items()}
 
     def tidy(self) -> int:
-        """Remove what writers that died left unfinished; how many files that were."""
+        """Remove the unfinished files of writers that died; return how many there were."""
         removed = 0
         for path in self._unfinished():
             try:
@@ -154,7 +154,7 @@ class Store:
         return removed
 
     def _unfinished(self) -> Iterator[Path]:
-        """Temporary files of our own making, in our own folders."""
+        """Temporary files with names that we give, in the folders of the store."""
         folders = [Path(entry.path) for entry in _entries(self.records) if _is_shard(entry)]
         for folder in (self.folder, self.records, *folders):
             for entry in _entries(folder):
@@ -185,7 +185,7 @@ class Store:
             return  # another reader has moved it already
         with contextlib.suppress(DamagedError, OSError):
             _read(aside, key, spec)
-            os.replace(aside, path)  # a writer had put a good one in its place just before it was moved
+            os.replace(aside, path)  # a writer had just replaced the damaged record by a good one
             return
         (self.quarantine / f"{name}.why").write_text(f"{path.name}: {why}.\n")
 
@@ -218,7 +218,7 @@ def _read(path: Path, key: str, spec: Mapping[str, object] | None) -> Record:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """The first bytes of a regular file. A pipe would be waited for, and a folder cannot be read."""
+    """The first bytes of a regular file; others are refused, because reading a pipe could wait for ever."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -232,7 +232,7 @@ def _is_shard(entry: os.DirEntry) -> bool:
 
 
 def _is_entry(entry: object) -> bool:
-    """Whether a part of the index could have been written by `summaries`: anybody may have written the file."""
+    """Whether `summaries` could have written this entry of the index, a file that anybody may have changed."""
     if not isinstance(entry, dict) or entry.keys() != {"stamp", "summary"} or not isinstance(entry["summary"], dict):
         return False
     summary = entry["summary"]
@@ -246,7 +246,7 @@ def _is_entry(entry: object) -> bool:
 
 
 def _summary(record: Record) -> dict[str, dict[str, object]]:
-    """Without the lists: traces, spectra and histograms stay in the record."""
+    """A record without its lists: traces, spectra and histograms."""
     short = {name: value for name, value in record.result.items() if not isinstance(value, list | dict)}
     return {"spec": record.spec, "result": short, "circumstances": record.circumstances}
 

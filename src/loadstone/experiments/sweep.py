@@ -1,4 +1,4 @@
-"""A sweep: every spec of a grid gets its record; what is there already is not run again."""
+"""A sweep: every spec of a grid gets its record; specs that have one already are not run again."""
 
 from __future__ import annotations
 
@@ -13,36 +13,42 @@ from loadstone.experiments.store import Store
 
 
 class SweepError(RuntimeError):
-    """The sweep cannot go on: one sentence that says why. What was recorded stays recorded."""
+    """The sweep cannot go on; the message says why. Records that were written stay."""
 
 
 @dataclass
 class Progress:
-    """How far a sweep is. Engines tell it what happens; whoever watches reads it."""
+    """How far a sweep is. Engines report what happens; `watch` shows it."""
 
+    #: How many specs the sweep has.
     total: int
-    #: Specs that had their record before the sweep began.
+    #: How many of them had their record before the sweep began.
     before: int
-    #: What the sweep has to run.
+    #: The specs that are to be run.
     specs: Sequence[Spec]
+    #: When the sweep began, by the monotonic clock.
     began: float = field(default_factory=time.monotonic)
+    #: How many runs the sweep has recorded.
     done: int = 0
+    #: How many of these diverged.
     diverged: int = 0
+    #: How many workers died or disappeared.
     lost_workers: int = 0
     #: Why each failed run failed, by its key.
     failed: dict[str, str] = field(default_factory=dict)
-    #: What is being run, in words, by worker.
+    #: What each worker is running, in words.
     current: dict[str, str] = field(default_factory=dict)
+    #: Called with this object whenever something happens.
     watch: Callable[["Progress"], None] = lambda progress: None
 
     def __post_init__(self) -> None:
         self._platform = "cpu"
-        #: What each spec is expected to cost that is still to be run, by its key.
+        #: The expected cost of each spec that is still to be run, by its key.
         self._costs = expected_costs(self.specs, self._platform)
         self._cost_left, self._cost_done = sum(self._costs.values()), 0.0
 
     def runs_on(self, platform: str) -> None:
-        """From now on costs are those there: what is long on a processor need not be long on an accelerator."""
+        """Expect the costs of this platform from now on: a run that is long on a CPU may be short on an accelerator."""
         if platform == self._platform:
             return
         self._platform, costs = platform, expected_costs(self.specs, platform)
@@ -50,12 +56,12 @@ class Progress:
         self._costs, self._cost_left = costs, sum(costs.values())
 
     def at(self, worker: str, specs: Sequence[Spec]) -> None:
-        """A worker has begun with these."""
+        """A worker has begun to run these specs."""
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
         self.current[worker] = f"{specs[0]}{more}"
 
     def tell(self, spec: Spec, status: str | None, why: str = "") -> None:
-        """A run has its record, with this status; or none, and why."""
+        """A run has its record, with this status; or it failed (status None), and why."""
         if status is None:
             self.failed[spec.key] = f"{spec}: {why}"
         else:
@@ -73,7 +79,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """By the pace so far, runs weighted by their expected length."""
+        """Estimated from the pace so far, with runs weighted by their expected length."""
         return self.seconds * max(0.0, self._cost_left) / self._cost_done if self._cost_done > 0 else None
 
 
@@ -84,14 +90,23 @@ Engine = Callable[[Sequence[Spec], Store, Progress], None]
 class Outcome:
     """How a sweep ended. `complete` means that every spec has its record in the store."""
 
+    #: How many specs the sweep had.
     total: int
+    #: How many of them had their record before the sweep began.
     before: int
+    #: How many runs the sweep recorded.
     done: int
+    #: How many of these diverged.
     diverged: int
+    #: How many specs have no record.
     missing: int
+    #: Why each failed run failed, by its key.
     failed: dict[str, str]
+    #: How many workers died or disappeared.
     lost_workers: int
+    #: How many damaged records were moved to quarantine.
     quarantined: int
+    #: How long the sweep took.
     seconds: float
     #: Why the engine stopped early, or ''.
     stopped: str
@@ -104,7 +119,7 @@ class Outcome:
 def run_sweep(
     specs: Sequence[Spec], store: Store, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
 ) -> Outcome:
-    """Let an engine run what the store lacks. A damaged record counts as lacking: it is set aside and run again."""
+    """Let an engine run the specs that have no record. A damaged one is moved to quarantine and its spec run again."""
     store.check_writable()
     store.tidy()
     specs = list(dict.fromkeys(specs))
@@ -118,7 +133,7 @@ def run_sweep(
             engine(missing, store, progress)
         except SweepError as error:
             stopped = str(error)
-    # What was run is read once more: not what an engine says counts, but what the store holds.
+    # Read every new record once more: what counts is what the store holds, not what an engine reports.
     left = {spec.key for spec in missing if recorded(spec, store) is None}
     left |= set(store.missing([spec.key for spec in specs]))
     quarantined = len(store.quarantined()) - aside
@@ -130,5 +145,5 @@ def run_sweep(
 
 
 def recorded(spec: Spec, store: Store) -> Record | None:
-    """The record of this very spec, if the store has it."""
+    """The record of a spec, if the store has it."""
     return store.get(spec.key, spec.identity())

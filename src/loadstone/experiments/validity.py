@@ -1,7 +1,7 @@
-"""Whether a record can be true: its numbers lie where a run could have put them.
+"""Whether a record can come from a run: each of its numbers must be one that a run can give.
 
-A checksum tells that a file is as it was written, not that a run wrote it. Fields and statuses that are not known here
-are left alone: later versions have more of them. A field that is missing is not missed here either.
+A checksum shows that a file is unchanged, not that a run wrote it. Fields and statuses that are unknown here are
+accepted, because later versions may add some. Missing fields are accepted too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from loadstone.experiments.record import DamagedError, Record
 
-#: Sums and quotients of float32 may leave their range by so little.
+#: Rounding in float32 may take sums and quotients out of their range by this much.
 _ROUNDING = 1e-6
 #: How a record writes the numbers that JSON cannot hold. Only a run that diverged has them.
 _NOT_FINITE = ("nan", "inf", "-inf")
@@ -53,7 +53,7 @@ def _check_traces(result: Mapping, solver: object) -> None:
 
 
 def _check_capacity(result: Mapping) -> None:
-    """What was proved storable lies below what was proved not storable, and a capacity between them is known."""
+    """The p proved storable must be below the p proved not storable, and the capacity, if stated, must fit both."""
     p_c, low, high = result["p_c"], result.get("storable"), result.get("not_storable")
     if low is not None and high is not None and low >= high:
         raise DamagedError(f"it has {low} associations storable and {high} not, which no stream has")
@@ -87,7 +87,7 @@ def _list(holds: Holds, most: float = math.inf) -> Holds:
 
 
 def _table(known: Mapping[str, Holds]) -> Holds:
-    """A dictionary in which those of the known names that are there hold."""
+    """A dictionary whose values under known names are valid; other names are not checked."""
     return lambda value: isinstance(value, dict) and all(
         holds(value[name]) for name, holds in known.items() if name in value
     )

@@ -1,4 +1,4 @@
-"""The share of streams of which p associations can be stored: proved, predicted, and where training fails."""
+"""The share of streams whose first p associations can be stored: proved, predicted, and where training fails."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ CAPACITY = Figure(
     caption=Caption(
         title="Storable or not: proved, and predicted without a free parameter",
         drawn=(
-            "For each stream of associations the exact number that can be stored, found by proofs: a memory that "
-            "stores them, or weights that show that none can. The curves show the share of streams of which p "
+            "The exact number of associations of each stream that can be stored is found by proofs: a memory that "
+            "stores them, or weights that show that none can. The curves show the share of streams whose first p "
             "associations can be stored."
         ),
         theory=(

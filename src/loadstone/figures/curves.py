@@ -19,7 +19,7 @@ from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser
 
 _LABELS = {"loss": "cross-entropy (nats)", "accuracy": "accuracy"}
-#: The curves are steep close to capacity: sizes that exceed it by these fractions are added to those of the points.
+#: The curves are steep close to capacity, so they also have points that exceed it by these fractions.
 _EXCESS = (0.006, 0.02, 0.05)
 
 
@@ -30,7 +30,7 @@ def draw_curves(rows: list[Row], stem: Path) -> list[Path]:
 
 
 def draw_beyond(rows: list[Row], stem: Path) -> list[Path]:
-    """The same on both sides of the capacity, at sizes that the paper does not have."""
+    """The same on both sides of the capacity, at sizes beyond the paper's."""
     return _draw(curve_points(rows), "Beyond the paper's sizes: trained, and predicted", stem, growth=1.3)
 
 

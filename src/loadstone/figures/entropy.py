@@ -23,7 +23,7 @@ from loadstone.theory.entropy import (
     overlap,
 )
 
-#: Numbers of associations p of the curves at finite p with their colours, and how many samples each is a mean of.
+#: Colour and number of samples of the curve of each finite p.
 _SIZES = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}
 _SAMPLES = {10: 600, 100: 200, 1000: 60}
 
@@ -71,7 +71,7 @@ def _limits(left: Axes, middle: Axes) -> None:
 
 
 def _bounds(panel: Axes) -> None:
-    """The paper's bounds, times 1 - q as all of this panel, so that the limit is a straight line."""
+    """The paper's bounds, multiplied by 1 - q like everything in this panel, so that the limit is a straight line."""
     q = np.linspace(0, 0.999, 400)
     panel.axhline(-1, color=PREDICTION, lw=1.5)
     panel.plot(q, (1 - q) * energetic_lower_bound(q), color="0.25", lw=1, ls="-.", label="paper's lower bound")

@@ -28,13 +28,13 @@ class Caption:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure. Whoever adds one makes such a value in a file of its own and names it in `gallery.py`."""
+    """One figure. A new one is such a value in a separate file, and a line in `gallery.py`."""
 
     #: Its name in commands, in file names and in the report's links.
     name: str
-    #: The runs that it shows at a scale, 'quick' or 'paper'; none if it shows theory alone.
+    #: The runs that it shows at a scale, 'quick' or 'paper'; none if it shows only theory.
     sweep: Callable[[str], list[Spec]]
-    #: Draws rows and writes them to a path without its ending; returns the files: SVG, PDF, PNG, and JSON with the
+    #: Draws rows and writes files at a path given without its ending; returns them: SVG, PDF, PNG, and JSON with the
     #: plotted numbers.
     draw: Callable[[list[Row], Path], list[Path]]
     #: The measured numbers of the rows beside their predictions.
@@ -55,10 +55,10 @@ def from_catalogue(name: str) -> Callable[[str], list[Spec]]:
 
 
 def no_runs(scale: str) -> list[Spec]:
-    """The sweep of a figure that shows theory alone."""
+    """The sweep of a figure that shows only theory."""
     return []
 
 
 def no_comparison(rows: list[Row]) -> list[Comparison]:
-    """For a figure that shows no measured number with a prediction of its own."""
+    """For a figure without a measured number that has a prediction."""
     return []

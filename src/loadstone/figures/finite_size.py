@@ -24,7 +24,7 @@ _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
 
 
 def draw_finite_size(rows: list[Row], stem: Path) -> list[Path]:
-    """Both problems, all sizes; error bars hold the error of the mean and the step between loads."""
+    """Both problems, all sizes; error bars include the error of the mean and the step between loads."""
     points = _points(rows)
     if not points:
         raise NothingToDrawError("no threshold is known")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from loadstone.figures.figure import Figure
 
-#: The module of each figure and the name of its value there. It is imported when it is needed: commands know all names
-#: without the seconds that plotting takes to import.
+#: The module of each figure and the name of its value there. Modules are imported only when needed: commands know all
+#: names without spending seconds on importing the plotting library.
 GALLERY: dict[str, str] = {
     "equivalence": "loadstone.figures.load_curves:EQUIVALENCE",
     "accuracy": "loadstone.figures.load_curves:ACCURACY",

@@ -96,11 +96,11 @@ EQUIVALENCE = Figure(
     draw=draw_equivalence,
     compare=compare_equivalence,
     caption=Caption(
-        title="Shared or separate competitors: equally hard",
+        title="Shared or separate outputs: equally hard",
         drawn=(
             "Accuracy of trained memories against the load, for the original problem (all inputs share one set of "
-            "outputs; solid lines) and the decoupled one (every input has its own set of competing outputs; dashed, "
-            "the band is one standard deviation)."
+            "outputs; solid lines) and the decoupled one (every input has a separate set of outputs; dashed, the band "
+            "is one standard deviation)."
         ),
         theory=(
             "Both have the same capacity, a load of 1/2 as d grows (red). At finite size the transition lies higher "
@@ -137,8 +137,8 @@ LOSS = Figure(
         title="The loss rises where capacity ends",
         drawn="Cross-entropy of the same trained memories.",
         theory=(
-            "Below capacity it can be made as small as one likes, above it cannot. The predicted values above "
-            "capacity are in the figure of the curves above capacity."
+            "Below capacity the loss can be made as small as one likes, above capacity it cannot. The figure 'curves' "
+            "shows the predicted values above capacity."
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Scores of targets and of the others, in units of the deviation of the others."""
+"""Scores of targets and of all other outputs ('others'), in units of the deviation of the others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
 from loadstone.theory.scores import rival_density, rival_deviation, target_density
 
-#: So many bins of a record are joined to one of the figure.
+#: How many bins of a record are joined to one of the figure.
 _JOINED = 4
 
 
@@ -74,7 +74,7 @@ def _grid(
 
 def _all_associations(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
     full = p == round(float(capacity_associations(d)))
-    # The laws are for scores in units of the length of their own query; one unit for all would add its variation.
+    # The laws are for scores in units of the length of their query; a common unit would add the spread of the lengths.
     targets = "own" if full and "own" in rows[0]["scores"] else "target"
     edges, density = _densities(rows, (targets, "others"))
     _shade(panel, edges, density["others"], OTHERS, "others")
@@ -85,7 +85,7 @@ def _all_associations(panel: Axes, rows: list[Row], p: int, d: int) -> dict:
         others = unit * np.asarray(rival_density(unit * grid, p))
         panel.plot(grid, others, color="0.25", lw=1.1, ls="--", label="others, law at capacity")
         panel.plot(grid, target_density(grid, p), color=TARGET, lw=1.1, ls="--", label="targets, law at capacity")
-        words = "at capacity; targets in\nunits of their own query"
+        words = "at capacity; targets in\nunits of their query's length"
         panel.annotate(words, (0.02, 0.97), xycoords="axes fraction", fontsize=7.5, color="0.25", va="top")
     panel.set(xlim=(-4.5, 6.5))
     found = {"target": density[targets], "others": density["others"]}
@@ -168,7 +168,7 @@ SCORES = Figure(
         theory=(
             "At capacity the scores of one association are those of random numbers, except that the target and the "
             "outputs that would beat it are moved to their common mean: this gives both laws (dashed) without a free "
-            "parameter. In that panel each target is in units of the length of its own query, as in the law."
+            "parameter. In that panel each target is in units of the length of its query, as in the law."
         ),
     ),
 )

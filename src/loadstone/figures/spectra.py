@@ -44,7 +44,7 @@ def draw_spectra(rows: list[Row], stem: Path) -> list[Path]:
 
 
 def draw_initial_spectra(rows: list[Row], stem: Path) -> list[Path]:
-    """W = U V^T at initialisation; below full rank an arrow stands for the share of values that are zero."""
+    """W = Q R^T at initialisation; below full rank an arrow stands for the share of values that are zero."""
     kappas = _kappas(rows)
     numbers = []
     with plt.rc_context(STYLE):
@@ -139,6 +139,6 @@ INITIAL_SPECTRA = Figure(
             "Singular values of a product of two Gaussian factors before training. The arrow stands for the values "
             "that are zero because the rank is low."
         ),
-        theory="The free product of two random-matrix laws (black), which is not the quarter circle even at full rank.",
+        theory="They follow a free product of two random-matrix laws (black), not a quarter circle, even at full rank.",
     ),
 )

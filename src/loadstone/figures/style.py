@@ -29,7 +29,7 @@ STYLE: dict[RcKeyType, object] = {
     "font.size": 9, "svg.hashsalt": "loadstone", "axes.spines.top": False, "axes.spines.right": False,
 }  # fmt: skip
 
-#: Each dimension has one colour in all figures. Dimensions of the same colour never meet in one figure.
+#: Each dimension has one colour in all figures. Dimensions with the same colour never appear in one figure.
 _INDICES = {20: 0, 40: 1, 30: 2, 12: 3, 60: 4, 24: 5, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5, 1024: 0, 2048: 1}
 
 
@@ -39,7 +39,7 @@ def colour(d: int) -> str:
 
 
 class NothingToDrawError(ValueError):
-    """The records hold nothing that the figure shows: they are missing, diverged or undecided."""
+    """The records hold nothing that the figure can show: they are missing, diverged or undecided."""
 
 
 def counted(counts: Iterable[int], what: str) -> str:
@@ -77,7 +77,7 @@ def legend(figure: plt.Figure, columns: int) -> int:
 
 
 def save(figure: plt.Figure, stem: Path, numbers: object = None) -> list[Path]:
-    """Write a figure beside `stem` as SVG, PDF and PNG, what is plotted as JSON, and close it."""
+    """Write a figure to `stem` as SVG, PDF and PNG and the plotted numbers as JSON, and close it."""
     paths = [stem.with_suffix(suffix) for suffix in (".svg", ".pdf", ".png")]
     for path in paths:
         # Without dates the same records give the same bytes.

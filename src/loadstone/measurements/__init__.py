@@ -1,1 +1,1 @@
-"""What is read off a memory."""
+"""What is measured on a memory."""

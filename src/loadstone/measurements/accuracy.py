@@ -21,11 +21,11 @@ class Measurement:
     """How much of a problem is stored. An association is stored if its target scores strictly above every rival.
 
     accuracy: the fraction of associations that are stored.
-    violations: how many are not.
-    loss: the mean loss, each association with its share.
+    violations: how many are not stored.
+    loss: the mean loss, weighted by the shares of the associations.
     margin: the smallest margin.
-    weighted_accuracy: the fraction stored, each association with its share; the accuracy where all weigh the same.
-    problem: what was measured, in words, with the rounding of its numbers if there was any.
+    weighted_accuracy: the accuracy weighted by the shares; the same as the accuracy if there are none.
+    problem: what was measured, in words, and whether its numbers were rounded.
     """
 
     accuracy: float
@@ -38,7 +38,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Contenders:
-    """What every association's query meets, as numbers out of the device.
+    """What every association's query finds among the outputs, as NumPy arrays.
 
     target: score of each target.
     rival: best score among all other outputs.
@@ -65,7 +65,7 @@ class Contenders:
 
 
 def measure(problem: Problem, memory: Any) -> Measurement:
-    """What a memory stores of a problem."""
+    """How much of a problem a memory stores."""
     check_memory(check_problem(problem), memory)
     return contenders(problem, memory).measurement()
 

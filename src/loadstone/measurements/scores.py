@@ -31,10 +31,10 @@ class Scores:
     rival: best other score of each association.
     counts: histogram of the non-target scores.
     unit: deviation of the non-target scores before they were divided by it.
-    edges: of the bins of the histogram.
+    edges: edges of the bins of the histogram.
     first: all scores of the first association.
-    by_length: scores of the targets again, each divided by the length of its own query, which for random outputs is the
-        deviation of its rivals. Theory speaks of these; a common unit mixes in how much the lengths differ.
+    by_length: scores of the targets again, each divided by the length of its query, which for random outputs is the
+        deviation of its rivals. Theory is about these; in a common unit the spread of the lengths would add to them.
     """
 
     target: Float[np.ndarray, "n"]
@@ -50,8 +50,8 @@ class Scores:
 class SingleScores:
     """The scores of one association.
 
-    target: of its target.
-    others: of its other outputs, one by one.
+    target: score of its target.
+    others: scores of its other outputs.
     """
 
     target: float
@@ -65,7 +65,7 @@ class SingleScores:
 def scores(problem: Problem, memory: Any, most: int | None = None) -> Scores:
     """Scores divided by the deviation (about their mean) of the non-target scores; memory O(n d + block m).
 
-    With `most`, unit and histogram come from about so many non-target scores only, those of evenly spaced
+    With `most`, unit and histogram come from only about this many non-target scores, those of evenly spaced
     associations; targets and rivals are complete in any case.
     """
     return raw_scores(problem, memory, contenders(problem, memory), most).scores()
@@ -73,7 +73,12 @@ def scores(problem: Problem, memory: Any, most: int | None = None) -> Scores:
 
 @dataclass(frozen=True)
 class RawScores:
-    """Scores as they come from the device. A sample (`most`) needs neither device nor problem any more."""
+    """Scores before they are scaled. If they are a sample (`most`), they need neither device nor problem any more.
+
+    found: target, rival and logsumexp of each association.
+    lengths: length of each query.
+    blocks: the non-target scores, block by block.
+    """
 
     found: Contenders
     lengths: Float[np.ndarray, "n"]
@@ -90,7 +95,7 @@ class RawScores:
 
 
 def raw_scores(problem: Problem, memory: Any, found: Contenders, most: int | None = None) -> RawScores:
-    """`scores` up to where the processor takes over, given the contenders."""
+    """The part of `scores` that needs the device, given the contenders."""
     problem = problem.in_float32()
     queries = _queries(memory, problem.inputs)
     lengths = np.asarray(_lengths(queries), np.float64)[: len(found.target)]
@@ -129,7 +134,7 @@ def _deviation(blocks: "_Blocks") -> float:
 class _Blocks:
     """The non-target scores of all or of evenly spaced associations, a block of them at a time, in float64.
 
-    They are gone through twice: a single block is kept, several are made anew.
+    They are read twice: a single block is kept, several are computed again.
     """
 
     def __init__(self, problem: Problem, queries: Float[Array, "n d"], most: int | None = None) -> None:
@@ -141,7 +146,7 @@ class _Blocks:
         at_a_time = -(-wanted // blocks)
         spaced = np.arange(rows) * n // rows
         self.rows = [spaced[first : first + at_a_time] for first in range(0, rows, at_a_time)]
-        # Always as many rows, some of them again: one compiled program makes them all.
+        # Every block has the same number of rows, some of them repeated, so that one compiled program makes them all.
         make = lambda rows: _block(problem, queries, jnp.asarray(np.resize(rows, at_a_time)))  # noqa: E731
         self._make = lambda rows: np.asarray(make(rows))[: len(rows)]
         if len(self.rows) == 1:

@@ -20,7 +20,7 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
 
 
 def memory_matrix(memory: Memory) -> Float[np.ndarray, "d d"]:
-    """W, out of the device."""
+    """W as a NumPy array."""
     with in_digits_of(memory):
         return np.asarray(_matrix(memory), np.float64)
 

@@ -1,7 +1,7 @@
-"""Exact capacity of an instance: how many associations of one stream fit, every step of the search proved.
+"""Exact capacity of a stream: how many of its associations fit, with every step of the search proved.
 
-A new association only adds inequalities. So along one stream storability is lost once and for all at some p, and
-bisection finds the largest p whose first p associations are storable.
+A new association only adds inequalities. So along a stream storability is lost for good at some p, and bisection finds
+the largest p whose first p associations are storable.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.newton import DEFAULT_LIMITS, ProofLimits, decide
 
 KINDS = ("original", "decoupled")
-#: Stands for the smallest p that is not storable where none was found.
+#: Stands for the smallest p that is not storable if none was found.
 _NONE_FOUND = 2**31
 
 
 @dataclass(frozen=True)
 class InstanceCapacity:
-    """The largest number of associations of a stream that can be stored, with the proved verdicts that settle it.
+    """The largest number of associations of a stream that can be stored, with the verdicts that prove it.
 
     p_c: the first p_c associations are storable and the first p_c + 1 are not; None if some verdict was undecided.
     storable: the largest p found storable, 1 if none was (one association has no rival).
@@ -45,7 +45,7 @@ class InstanceCapacity:
 
 
 class Prefixes:
-    """First p associations of a stream as arrays; longer ones are made when needed, shorter ones are cut out."""
+    """The first p associations of a stream as arrays, made for the largest p asked for so far; smaller p are slices."""
 
     def __init__(self, kind: str, stream: Stream) -> None:
         self.kind, self.stream = choice("problem", kind, KINDS), stream
@@ -59,7 +59,7 @@ class Prefixes:
         return Arrays(longest.inputs[:p], outputs, longest.targets[:p])
 
     def _made(self, p: int) -> Arrays:
-        # Outputs in float32, in float64 about their mean, and as many numbers in between.
+        # Outputs in float32, centred in float64, and as many intermediate numbers.
         numbers = p * self.stream.d * (p if self.kind == "decoupled" else 1)
         Budget().require(28 * numbers, f"a verdict on the {self.kind} problem")
         inputs = np.asarray(self.stream.inputs(p))
@@ -77,9 +77,9 @@ def instance_capacity(
     limits: ProofLimits = DEFAULT_LIMITS,
     progress: Callable[[int, Verdict], None] | None = None,
 ) -> InstanceCapacity:
-    """The exact capacity of one stream. `around` is a guess; `progress` sees each p with its verdict."""
+    """The exact capacity of one stream. `around` is a first guess; `progress` is called with each p and its verdict."""
     prefixes = Prefixes(kind, stream)
-    # One association has no rival, so it is storable; p = 2 is the least question that can be asked.
+    # One association has no rival, so it is storable; the first question is p = 2.
     low, high = 1, None
     p = max(2, stream.d if around is None else whole("around", around, 1))
     stride = max(1, p // 16)
@@ -93,7 +93,7 @@ def instance_capacity(
             progress(p, verdict)
         if verdict.verdict == Outcome.UNDECIDED:
             return InstanceCapacity(None, low, high or _NONE_FOUND, tuple(found), seconds, witness)
-        # The last iterate is near the solution of the next, neighbouring instance.
+        # The last W is near the solution of the next, neighbouring instance.
         start = verdict.last
         if verdict.verdict == Outcome.STORABLE:
             low, witness = p, verdict.witness

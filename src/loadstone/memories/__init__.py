@@ -1,1 +1,1 @@
-"""How it is stored."""
+"""Memories: what associations are stored in."""

@@ -1,6 +1,6 @@
 """Saved memories: one safetensors file each, written whole or not at all.
 
-The file holds the arrays of the memory under the names of its fields; its metadata says the family.
+The file holds the arrays of the memory under the names of its fields; its metadata names the family.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORMAT = "loadstone memory 1"
 
 
 def save_memory(path: str | Path, memory: Memory, about: dict[str, object] | None = None) -> None:
-    """Write a memory of a known family with `about`, words on where it comes from, as metadata."""
+    """Write a memory of a known family, with `about` (where it comes from) as metadata."""
     family = next((name for name, kind in FAMILIES.items() if type(memory) is kind), None)
     if family is None:
         raise refuse("memory", type(memory).__name__, "of a family in loadstone.memories.families")
@@ -44,7 +44,7 @@ def load_memory(path: str | Path) -> Memory:
         raise
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise refuse("memory file", str(path), f"a safetensors file ({error})") from error
-    # Before families had names, the names of the arrays told them apart.
+    # Older files do not name the family: it follows from the names of the arrays.
     family = metadata.get("family") or next(
         (name for name, kind in FAMILIES.items() if set(_field_names(kind)) == tensors.keys()), ""
     )
@@ -67,7 +67,7 @@ def _field_names(kind: type[Memory]) -> list[str]:
 
 
 def _check_square(path: str | Path, memory: Memory, tensors: Mapping[str, np.ndarray | jnp.ndarray]) -> None:
-    """Refuse arrays that do not make a memory: it must map d components to d components."""
+    """Refuse arrays that do not form a d x d memory."""
     shapes = ", ".join(f"{name} {array.shape}" for name, array in tensors.items())
     bad = refuse("memory file", str(path), f"a file whose arrays make a d x d memory; it has {shapes}")
     if any(array.ndim != 2 or 0 in array.shape for array in tensors.values()):

@@ -1,4 +1,4 @@
-"""What a memory must have: queries. It is a pytree, and its arrays of real numbers are what solvers move."""
+"""What a memory must have: queries. It is a pytree, and solvers train its arrays of real numbers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Memory(abc.ABC):
     """A map from inputs to queries. Memories are frozen dataclasses that are registered as pytrees; arrays of real
     numbers are trained, other arrays (a mask of booleans, indices) stay as they are.
 
-    Whoever writes a memory needs `queries` alone; any pytree that has it trains, measures and recalls. A linear memory
-    also says its matrix, which spectra are made of.
+    Only `queries` is needed: any pytree that has it can be trained and measured and can recall. A linear memory also
+    has `matrix`, which spectra are computed from.
     """
 
     @abc.abstractmethod
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
-        """The query of each input. Products that are made with `times(..., precision)` (problems/products.py) are as
-        fast as the pass beside them, and so are their derivatives."""
+        """The query of each input. Multiply with `times(..., precision)` (problems/products.py): such products and
+        their derivatives are as fast as those of the pass."""
 
     @classmethod
     def initial(cls, d: int, seed: int) -> Memory:
-        """A memory before training. A family that has a rank to choose takes `kappa` as well."""
+        """A memory before training. A family whose rank can be chosen also takes `kappa`."""
         raise NotImplementedError(f"{cls.__name__} does not say how it starts: give a memory.")
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
@@ -50,7 +50,7 @@ class Memory(abc.ABC):
 
     @property
     def dense_weights(self) -> Float[Array | np.ndarray, "d d"] | None:
-        """W, if the memory holds it as it is: some passes then make the queries themselves."""
+        """W, if the memory holds it as an array: some passes then compute the queries themselves."""
         return None
 
 
@@ -63,7 +63,7 @@ def in_digits_of(memory: Any) -> Iterator[bool]:
 
 
 def check_dimension(memory: Memory, inputs: Float[Array, "n d"], d: int) -> None:
-    """Refuse inputs of another dimension than the memory has."""
+    """Refuse inputs whose dimension is not that of the memory."""
     if inputs.shape[-1] != d:
         name = type(memory).__name__
         raise refuse("inputs.shape", inputs.shape, f"(n, {d}), because the memory ({name}) has d = {d}")

@@ -1,1 +1,1 @@
-"""Pages for a browser: each one file, complete in itself, for reading without a network."""
+"""Pages for a browser: each is one self-contained file that can be read offline."""

@@ -1,4 +1,4 @@
-"""The explorer: one page that predicts, in the browser, what fits at any size."""
+"""The explorer: one page that predicts in the browser how many facts fit at any size."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from scipy.special import log_ndtr
 
 from loadstone.theory.cone import log_solid_angles, merge_law
 
-#: Largest sizes that the page takes: the second is more than twice what fits into the first.
+#: Largest d and p of the page: this p is more than twice what fits into this d.
 MOST_DIMENSION, MOST_FACTS = 2**15, 10**8
-#: Grid of tau. On it the trapezium rule has converged for every p up to the largest, and beyond it nothing is left.
+#: Grid of tau. On it the trapezium rule has converged for every p up to the largest, and beyond it the law vanishes.
 FIRST, LAST, STEP = -9.0, 12.0, 0.025
 
-#: In the order in which they need each other.
+#: The scripts, in the order in which they need each other.
 SCRIPTS = ("theory", "numbers", "drawing", "panels", "view")
 
 
 def explorer_page() -> str:
-    """The page as HTML. It asks for nothing else, from this machine or from any other."""
+    """The page as HTML. It loads nothing else, neither from this machine nor from the network."""
     return Template(_part("explorer.html")).substitute(
         style=_part("explorer.css"),
         tables=json.dumps(_tables()),
@@ -30,7 +30,7 @@ def explorer_page() -> str:
 
 
 def _tables() -> dict[str, object]:
-    """Functions that JavaScript lacks, at the places where explorer_theory.js needs them."""
+    """Values of functions that JavaScript lacks, at the points where explorer_theory.js needs them."""
     tau = FIRST + STEP * np.arange(round((LAST - FIRST) / STEP) + 1)
     most_merged = len(merge_law(MOST_FACTS).probabilities) - 1
     return {

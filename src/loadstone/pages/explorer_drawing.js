@@ -1,5 +1,5 @@
 "use strict";
-// Charts as plain SVG, drawn anew at the width they have, so that letters keep their size on every screen.
+// Charts as plain SVG, redrawn whenever their width changes, so that letters have the same size on every screen.
 
 /** Round numbers in [low, high], about `count` of them. */
 function ticks(low, high, count) {
@@ -12,7 +12,7 @@ function ticks(low, high, count) {
 }
 
 /**
- * A chart with axes. `rows` lines of text above the plot take the names of marks, each in a row of its own: names never
+ * A chart with axes. `rows` lines of text above the plot take the names of marks, each in a separate row: names never
  * meet. What is drawn is kept as text until `show`, which also says in words what there is to see.
  */
 function chart(svg, { x, y, xName, yName, rows = 0 }) {

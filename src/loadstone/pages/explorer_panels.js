@@ -1,5 +1,5 @@
 "use strict";
-// What the page shows of one prediction: a verdict, numbers and drawings.
+// What the page shows about one prediction: a verdict, numbers and drawings.
 
 const tables = JSON.parse(document.getElementById("tables").textContent);
 const theory = makeTheory(tables);
@@ -51,7 +51,7 @@ function verdictWords(found, verdict) {
 
 function showVerdict(found) {
   const verdict = judged(found), [head, rest] = verdictWords(found, verdict);
-  // Said again only when it changes: some would hear it every time.
+  // Replaced only when it changes: a screen reader would read it out every time.
   if (element("verdict").textContent === `${head} ${rest}`) return;
   const strong = document.createElement("strong");
   strong.textContent = head;

@@ -171,7 +171,7 @@ function makeTheory(tables) {
 
   const normal = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
 
-  // The logarithm of -log Phi is smooth enough to be read between the places of its table.
+  // The logarithm of -log Phi is smooth enough to be interpolated between the entries of its table.
   const doubleLog = logPhi.map((value) => Math.log(-value));
 
   /** log Phi(x) by the polynomial through six neighbours; beyond the table it is 0 or as good as -infinity. */

@@ -1,5 +1,5 @@
 "use strict";
-// Three numbers that can be set in several ways: by sliders, fields, buttons and the address of the page.
+// The three numbers d, kappa and p, which can be set by sliders, fields, buttons and the address of the page.
 
 const ALLOWED = {
   d: { least: 1, most: tables.mostDimension, whole: true },

@@ -11,7 +11,7 @@ from importlib.resources import files
 from loadstone.evidence.comparison import CHANCE, Comparison
 from loadstone.figures.figure import Figure
 
-#: How comparisons begin that are about a threshold.
+#: Comparisons whose words begin like this are about a threshold.
 _THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
 
 
@@ -19,6 +19,7 @@ _THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
 class Section:
     """One figure of the report."""
 
+    #: The figure.
     figure: Figure
     #: The picture as it was written.
     svg: bytes
@@ -35,7 +36,7 @@ class Section:
 def report_page(sections: list[Section], scale: str, version: str) -> str:
     """The report as HTML. The same sections give the same text."""
     frame = (files("loadstone.pages") / "report.html").read_text("utf-8")
-    # Every text is escaped, so none of them can hold a mark that is replaced later.
+    # Every text is escaped, so none of them can contain a placeholder that is replaced later.
     for mark, text in {
         "SUMMARY": _summary(sections),
         "CONTENTS": "".join(_link(one.figure) for one in sections),
@@ -57,9 +58,9 @@ def _summary(sections: list[Section]) -> str:
     all_of_them = {one.what: one for section in sections for one in section.comparisons}.values()
     good = sum(comparison.agrees for comparison in all_of_them)
     return (
-        f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction of their own: {good} agree, "
-        f"{len(all_of_them) - good} do not. A difference that chance would exceed in fewer than {CHANCE:.0%} of cases "
-        f"counts as one, so about {CHANCE * len(all_of_them):.1f} of them would be expected if every prediction held."
+        f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction: {good} agree, "
+        f"{len(all_of_them) - good} do not. A number disagrees if chance alone would give a larger difference in fewer "
+        f"than {CHANCE:.0%} of cases, so about {CHANCE * len(all_of_them):.1f} would disagree if every prediction held."
     )
 
 
@@ -92,7 +93,7 @@ def _section(section: Section, scale: str) -> str:
 <p><b>What is drawn.</b> {escape(caption.drawn)} {runs}</p>
 <p><b>What theory says.</b> {escape(caption.theory)}</p>
 {judged}
-<p class="redo">To make it again: <code>loadstone reproduce {name} --scale {scale}</code>. The numbers that are plotted
+<p class="redo">To draw it again: <code>loadstone reproduce {name} --scale {scale}</code>. The numbers that are plotted
 are in <code>{name}.json</code>.</p>
 </section>
 """

@@ -1,1 +1,1 @@
-"""What must be stored."""
+"""Problems: the associations that are to be stored."""

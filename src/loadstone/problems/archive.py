@@ -1,4 +1,4 @@
-"""Arrays read from an .npz that may be damaged or hostile: nothing in it is executed, and its size is checked first."""
+"""Read arrays from an .npz that may be damaged or hostile: nothing in it is executed, and sizes are checked first."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class _RefusedError(Exception):
 
 
 def read_archive(path: str | Path, names: Collection[str]) -> tuple[dict[str, np.ndarray], set[str]]:
-    """Those of the named arrays that an .npz has, and what else it has; or a ValueError that says what is wrong.
+    """The named arrays that an .npz has, and the names of its other arrays; or a ValueError that says what is wrong.
 
-    Nothing but the named arrays is read, and their stated sizes are checked before they are unpacked.
+    Only the named arrays are read, and their stated sizes are checked before they are unpacked.
     """
     with open(path, "rb") as file:
         try:
             archive = zipfile.ZipFile(file)
-        except Exception as error:  # whatever a damaged or hostile file makes zipfile raise
+        except Exception as error:  # a damaged or hostile file can make zipfile raise anything
             raise ValueError(_what_else(path)) from error
         with archive:
             members = archive.infolist()
@@ -72,7 +72,7 @@ def _read(archive: zipfile.ZipFile, name: str, member: zipfile.ZipInfo) -> np.nd
         raise
     except _RefusedError as refusal:
         raise ValueError(f"{name!r} in it {refusal}") from refusal
-    except Exception as error:  # whatever else a damaged or hostile member makes zipfile, zlib or NumPy raise
+    except Exception as error:  # a damaged member can make zipfile, zlib or NumPy raise anything
         raise ValueError(f"{name!r} in it is damaged") from error
 
 

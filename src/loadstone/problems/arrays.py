@@ -1,4 +1,4 @@
-"""An instance as plain arrays, all numbers at hand: what proofs are about and files hold."""
+"""An instance as plain arrays with all its numbers: what proofs are about and files hold."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Arrays:
             raise refuse("inputs.shape", inputs.shape, "(n, d) with n and d of at least 1")
         n, d = inputs.shape
         if outputs.ndim not in (2, 3) or outputs.shape[-1] != d or (outputs.ndim == 3 and outputs.shape[0] != n):
-            shapes = f"(m, {d}), or ({n}, m, {d}) where each input has outputs of its own"
+            shapes = f"(m, {d}), or ({n}, m, {d}) where each input has a separate set of outputs"
             raise refuse("outputs.shape", outputs.shape, shapes)
         if outputs.shape[-2] < 2:
             raise refuse("outputs.shape", outputs.shape, "at least two outputs, since one has no rival")
@@ -43,7 +43,7 @@ class Arrays:
 
     @property
     def decoupled(self) -> bool:
-        """Whether each input has outputs of its own."""
+        """Whether each input has a separate set of outputs."""
         return self.outputs.ndim == 3
 
     @property
@@ -74,9 +74,9 @@ def read_instance(path: str | Path) -> Arrays:
 
 
 def exact_floats(name: str, value: ArrayLike) -> np.ndarray:
-    """float32 and float64 as they are, so that a proof is about the very numbers given; other real numbers as float64.
+    """float32 and float64 unchanged, so that a proof is about exactly the numbers given; other numbers as float64.
 
-    What is not a rectangle of finite real numbers, or would have to be rounded, is refused.
+    Anything but a rectangular array of finite real numbers is refused, and so are numbers that would be rounded.
     """
     array = _rectangle(name, value)
     if array.dtype.kind not in "fiu":
@@ -84,14 +84,14 @@ def exact_floats(name: str, value: ArrayLike) -> np.ndarray:
     with np.errstate(over="ignore"):
         floats = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
     _require(name, floats, np.isfinite(floats), "finite")
-    # NumPy has rounded whole numbers already where a list mixes them with fractions.
+    # If a list mixes whole numbers with fractions, NumPy has already rounded the whole numbers.
     given = array if hasattr(value, "dtype") else np.asarray(value, object)
     _require(name, given, _unchanged(given, floats), "a number that float64 holds exactly, as all below 2^53 are")
     return floats
 
 
 def _unchanged(given: np.ndarray, floats: np.ndarray) -> np.ndarray | np.bool_:
-    """Where a number that was given is the same number as a float."""
+    """Where the conversion to float has left a number unchanged."""
     if given.dtype == floats.dtype:
         return np.True_
     if given.dtype.kind == "f":

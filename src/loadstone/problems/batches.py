@@ -1,28 +1,28 @@
-"""How many small problems are trained together on an accelerator, and how many rows their arrays are filled up to.
+"""How many small problems are trained together on an accelerator, and to how many rows their arrays are padded.
 
-A program for every p would take longer to compile than to run, so the arrays of an accelerator have few sizes. And one
-small problem alone would leave it idle, so several train as one program. On a CPU neither pays, and a run that is
-trained alone has the same last digits whatever is run beside it.
+A program for every p would take longer to compile than to run, so arrays on an accelerator have few sizes. One small
+problem alone would leave it idle, so several are trained as one program. On a CPU neither helps, and a run that is
+trained alone has the same last digits whatever else is run.
 """
 
 from __future__ import annotations
 
-#: Above this d a run is long beside its compilation.
+#: Above this d a run takes long compared with its compilation.
 _PADDED = 512
-#: Arrays that are filled up have so many rows at least; above so many, filling up to a power of two takes its time.
+#: Padded arrays have at least the first number of rows; above the second, padding to a power of two costs too much.
 _FEW_ROWS, _MANY_ROWS = 512, 16_384
-#: So many problems train together at most, with so many products a step (original) or so many stored numbers
-#: (decoupled) together. Few sizes: a batch of another size is compiled anew.
+#: Sizes of batches, few because each has to be compiled; and for a whole batch the most products a step (original) or
+#: stored numbers (decoupled).
 _BATCHES, _BATCH_PRODUCTS, _BATCH_NUMBERS = (25, 16, 8, 4, 2, 1), 4.2e10, 5e8
-#: From this p d on an original problem keeps an accelerator busy by itself.
+#: From this p d on, one original problem alone keeps an accelerator busy.
 _LARGE = 450_000
 
 
 def padded_rows(problem: str, p: int, d: int, platform: str) -> int | None:
-    """To how many rows to fill up the arrays of a problem, 'original' or 'decoupled'. None: as many as there are.
+    """To how many rows to pad the arrays of a problem, 'original' or 'decoupled'. None: not at all.
 
-    Fused passes skip what is padding, so the original problem has one size an octave until what is done with each row
-    besides takes its time. The decoupled problem has to store its padding: two sizes an octave from 1536 on.
+    Fused passes skip padding, so the original problem has one size an octave, until the other work on each row takes
+    too long. The decoupled problem has to store its padding: two sizes an octave from 1536 on.
     """
     if platform == "cpu" or d > _PADDED:
         return None

@@ -14,7 +14,7 @@ from loadstone.arguments import refuse, set_as, whole
 _UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
-#: No machine has more, and no size in bytes is larger.
+#: The largest budget: no machine has more memory, and sizes in bytes are 63-bit numbers.
 MOST_BYTES = 2**63 - 1
 
 
@@ -28,7 +28,7 @@ def _default_bytes() -> int:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes that one problem may take, its pass included. Default: half of what the device has free."""
+    """Bytes that one problem may take, its pass included. Default: half of the free memory of the device."""
 
     bytes: int = field(default_factory=_default_bytes)
 
@@ -58,7 +58,7 @@ class Budget:
 
 
 def _words(count: int) -> str:
-    """A number of bytes in its largest unit."""
+    """A number of bytes in the largest unit that fits."""
     for unit in ("GiB", "MiB", "KiB"):
         if count >= _UNITS[unit]:
             return f"{count / _UNITS[unit]:.3g} {unit}"

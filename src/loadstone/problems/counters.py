@@ -1,8 +1,8 @@
-"""Random bits from counters: every word of a stream can be made alone, in any order, on any device.
+"""Random bits from counters: every word of a stream can be computed alone, in any order, on any device.
 
 A stream is keyed by two 32-bit words. The word at (row, column) is a function of key, row and column only, so the
-first rows of a stream are the same whatever number of rows is made, in whatever blocks. Integers are exact, so the
-same bits come out of every device and every version of the libraries below.
+first rows of a stream do not depend on how many rows are computed, or in which blocks. Integers are exact, so every
+device and every version of the libraries gives the same bits.
 """
 
 from __future__ import annotations
@@ -50,5 +50,5 @@ def stream_key(seed: int, purpose: str, d: int) -> Key:
     return _fold(base, PURPOSES[purpose], d)
 
 
-# Outside of compiled programs every small operation would cost a dispatch of its own.
+# Outside of compiled programs each small operation would be dispatched separately.
 _fold = jax.jit(fold)

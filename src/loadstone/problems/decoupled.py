@@ -1,4 +1,4 @@
-"""The decoupled problem: each input has p competing outputs of its own, stored or made anew in every pass."""
+"""The decoupled problem: each input has a separate set of p outputs, stored or regenerated in every pass."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.recall import Recall, Slope
 from loadstone.problems.stream import Stream
 
-#: How the outputs are held: kept if they fit ('auto'), kept, or made in every pass.
+#: How the outputs are held: stored if they fit ('auto'), stored, or regenerated in every pass.
 WAYS_TO_HOLD = ("auto", "stored", "regenerated")
 STORED_DTYPES = ("float32", "float16")
 
-#: Stored outputs lie in this many arrays at most, so that no operation ever spans all associations.
+#: Stored outputs are split into several arrays, at most this many, so that no operation spans all associations.
 _STORED_PARTS = 16
-#: A part is at least this large: many small parts would only take longer to compile.
+#: Each part has at least this many bytes: many small parts would only take longer to compile.
 _PART_BYTES = 2**26
-#: The fused kernel does a part in one launch, which should fill the device; it counts components in 31 bits, and while
-#: a part is made it is there in float32 as well.
+#: The fused kernel does a part in one launch, which should fill the device. It counts components in 31 bits, and while
+#: a part is being made, a float32 copy of it exists too.
 _KERNEL_COMPONENTS = 2**30
 
 
@@ -43,10 +43,11 @@ _KERNEL_COMPONENTS = 2**30
 )
 @dataclass(frozen=True)
 class Regenerated(Problem):
-    """Outputs are made from their counters, a few associations at a time, and never stored: memory O(p d).
+    """Outputs are regenerated from their counters, a few associations at a time, and never stored: memory O(p d).
 
-    key: from which association mu derives the stream of its own outputs.
-    law: of the outputs.
+    key: from which each association derives the stream of its outputs.
+    law: the embedding law of the outputs.
+    inputs, target_outputs, description, shares: see Problem.
     """
 
     inputs: Float[Array, "p d"]
@@ -70,7 +71,7 @@ class Regenerated(Problem):
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a problem that is filled up, only the first `count` associations and outputs count."""
+        """Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
         p, d = queries.shape
         way = chosen(Case("made", precision, p, p, d, queries.dtype, count is not None, self.law))
@@ -85,7 +86,7 @@ class Regenerated(Problem):
         p, d = self.inputs.shape
         outputs = np.empty((p, p, d), np.float32)
         for first in range(0, p, ROWS_AT_A_TIME):
-            # The last rows are made with a full block of others, so that one compiled program does them all.
+            # The last block is full too and its extra rows are dropped: one compiled program makes all blocks.
             rows = first + np.arange(ROWS_AT_A_TIME, dtype=np.uint32)
             made = np.asarray(_made(self.key, jnp.asarray(rows), p, d, self.law))
             outputs[first : first + ROWS_AT_A_TIME] = made.transpose(0, 2, 1)[: p - first]
@@ -106,7 +107,12 @@ class Regenerated(Problem):
 )
 @dataclass(frozen=True)
 class Stored(Problem):
-    """Outputs are kept, as (associations, d, p), in a few parts; `source` can make them anew."""
+    """Outputs are stored.
+
+    parts: the outputs as arrays (associations, d, p), a few of them.
+    source: the same problem with regenerated outputs.
+    inputs, target_outputs, description, shares: see Problem.
+    """
 
     inputs: Float[Array, "p d"]
     target_outputs: Float[Array, "p d"]
@@ -129,7 +135,7 @@ class Stored(Problem):
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a problem that is filled up, only the first `count` associations and outputs count."""
+        """Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
         found, first = [], 0
         for part in self.parts:
@@ -170,7 +176,7 @@ _made = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)
 def decoupled(
     stream: Stream, p: int, budget: Budget | None = None, hold: str = "auto", dtype: str = "float32"
 ) -> Stored | Regenerated:
-    """The first p associations of a stream, each with its own p outputs.
+    """The first p associations of a stream, each with a separate set of p outputs.
 
     `hold` 'auto' stores the outputs when they fit into the budget and regenerates them otherwise; the problem's
     description says which. `dtype` 'float16' halves the memory of stored outputs, which are then rounded to 11 bits.
@@ -188,13 +194,13 @@ def decoupled(
 
 
 def decoupled_bytes(p: int, d: int, dtype: str | None = None) -> int:
-    """What the problem takes with outputs stored in `dtype`, or else regenerated; its pass included."""
+    """Bytes that the problem takes, its pass included, with outputs stored in `dtype`, or regenerated if None."""
     working = 4 * p * d * (6 + 4 * ROWS_AT_A_TIME)
     return working + (jnp.dtype(dtype).itemsize * p * p * d if dtype else 0)
 
 
 def store(stream: Stream, regenerated: Regenerated, dtype: str = "float32") -> Stored:
-    """Keep the outputs of a regenerated problem, each float32 value rounded once to `dtype`."""
+    """Store the outputs of a regenerated problem, each float32 value rounded once to `dtype`."""
     p, d = regenerated.inputs.shape
     if has_triton_kernels():
         wanted = -(-p // max(1, _KERNEL_COMPONENTS // (p * d)))

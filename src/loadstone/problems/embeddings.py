@@ -27,7 +27,7 @@ def vectors(key: Key, rows: UInt32[Array, "n"], d: int, law: str) -> Float32[Arr
 def decoupled_vectors(
     key: Key, associations: UInt32[Array, "b"], count: int, d: int, law: str
 ) -> Float32[Array, "b d count"]:
-    """For each association, the first `count` vectors of the stream that belongs to it alone."""
+    """For each association, the first `count` vectors of its stream of outputs."""
     rows = jnp.arange(count, dtype=jnp.uint32)
     return jax.vmap(lambda mu: vectors(fold(key, mu, 0), rows, d, law))(associations)
 
@@ -35,5 +35,5 @@ def decoupled_vectors(
 def decoupled_targets(
     key: Key, associations: UInt32[Array, "b"], d: int, law: str
 ) -> Float32[Array, "b d"]:
-    """For each association mu, vector mu of the stream that belongs to it alone."""
+    """For each association mu, vector mu of its stream of outputs."""
     return jax.vmap(lambda mu: vectors(fold(key, mu, 0), mu[None], d, law)[:, 0])(associations)

@@ -1,6 +1,6 @@
-"""The pass in float64 with all scores at hand, and the second moments that Newton's method needs besides.
+"""The pass in float64 with all scores in memory, and the second moments that Newton's method also needs.
 
-It is written against NumPy's interface: `xp` is NumPy on a CPU, where nothing has to be compiled, and jax.numpy (with
+It is written for NumPy's interface: `xp` is NumPy on a CPU, where nothing has to be compiled, and jax.numpy (with
 64-bit numbers switched on) on an accelerator.
 """
 
@@ -16,7 +16,7 @@ from loadstone.problems.arrays import Arrays
 
 #: Arrays of either module.
 Numbers = np.ndarray | Array
-#: Numbers of decoupled outputs weighted at a time.
+#: How many numbers of decoupled outputs are weighted at a time.
 _NUMBERS_AT_A_TIME = 2**25
 
 
@@ -33,7 +33,7 @@ class ExactPass:
         n, m = len(arrays.targets), arrays.outputs.shape[-2]
         self.is_target = xp.arange(m)[None, :] == self.targets[:, None]
         self._pairs = np.triu_indices(self.inputs.shape[1])
-        # Products of all pairs of components, of shared outputs alone.
+        # Products of all pairs of components, for shared outputs only.
         first, second = self._pairs
         self._products: Any = None if self.decoupled else self.outputs[:, first] * self.outputs[:, second]
         self._rows = max(1, _NUMBERS_AT_A_TIME // (m * self.inputs.shape[1])) if self.decoupled else n
@@ -44,7 +44,7 @@ class ExactPass:
         return (self.outputs @ queries[:, :, None])[:, :, 0] if self.decoupled else queries @ self.outputs.T
 
     def margins(self, scores: Float64[Numbers, "n m"]) -> Float64[Numbers, "n"]:
-        """Target's score less the best competing one."""
+        """The target's score minus the rival's."""
         xp = self.xp
         target = xp.take_along_axis(scores, self.targets[:, None], axis=1)[:, 0]
         return target - xp.max(xp.where(self.is_target, -xp.inf, scores), axis=1)

@@ -1,4 +1,4 @@
-"""Associations with shared outputs: N inputs onto M outputs, several inputs may have the same target."""
+"""Associations with shared outputs: N inputs and M outputs; several inputs may have the same target."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.recall import Recall, Slope
 
-#: Scores alive at a time, by platform: on a CPU a block of them should stay in the last cache.
+#: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """An instance as it was given. It takes no part in compiled programs, so to JAX all of them are the same."""
+    """An instance as it was given. Compiled programs do not use it, so all instances compare equal for JAX.
+
+    arrays: the instance; None if the problem's own arrays hold it exactly.
+    """
 
     arrays: Arrays | None = None
 
@@ -44,8 +47,10 @@ class Given:
 class Facts(Problem):
     """Input n has the output `targets[n]` as its target, and every other output competes.
 
+    outputs: the outputs, one a row, shared by all inputs.
+    inputs, targets, description, shares: see Problem.
     block: how many inputs a pass in XLA takes at a time.
-    given: the instance as it was given, where its numbers have more digits than the arrays above.
+    given: the instance as it was given, if its numbers have more digits than these arrays.
     isotropic: whether no direction of the inputs or outputs is special, so that no coordinates are better than these.
     """
 
@@ -60,7 +65,7 @@ class Facts(Problem):
 
     def __post_init__(self) -> None:
         parts = self.inputs, self.outputs, self.targets
-        if not all(hasattr(part, "shape") for part in parts):  # JAX also rebuilds a problem with markers for arrays
+        if not all(hasattr(part, "shape") for part in parts):  # JAX also builds problems with placeholders
             return
         inputs, outputs, targets = (part.shape for part in parts)
         if len(inputs) < 2 or 0 in inputs or 0 in outputs or outputs[-1:] != inputs[-1:]:
@@ -82,7 +87,7 @@ class Facts(Problem):
     def slopes(
         self, queries: Float[Array, "n d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a problem that is filled up, only the first `count` inputs and outputs count."""
+        """Of a padded problem only the first `count` inputs and outputs count."""
         way = chosen(self._case("shared", queries, precision, count is not None))
         return way(queries, self.outputs, self.targets, precision, self.block, count)
 
@@ -118,7 +123,7 @@ def facts(
 ) -> Facts:
     """The problem of storing given facts: input n must recall output `targets[n]` (default: output n).
 
-    `shares` are the weights of the facts in the loss. Passes are made in float32 (in float64 where JAX has it switched
+    `shares` are the weights of the facts in the loss. Passes are done in float32 (in float64 where JAX has it switched
     on); numbers with more digits are kept for proofs, and the problem's description says that they were rounded.
     """
     inputs, outputs = _matrix("inputs", inputs), _matrix("outputs", outputs)
@@ -152,6 +157,6 @@ def _matrix(name: str, value: ArrayLike) -> np.ndarray:
 
 
 def block_rows(n: int, m: int) -> int:
-    """How many of n inputs to pass at a time against m outputs on the present device."""
+    """How many of n inputs a pass over m outputs takes at a time on the present device."""
     scores = _SCORES_PER_BLOCK["cpu" if jax.default_backend() == "cpu" else "gpu"]
     return max(1, min(n, max(128, scores // m)))

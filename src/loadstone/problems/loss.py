@@ -1,7 +1,7 @@
 """The loss of a memory on a problem, differentiable with respect to the memory.
 
-The derivative of an association's loss with respect to its query is its slope, pull - u_target, which the pass makes
-anyway. So nobody derives a gradient by hand: a memory says how it makes queries, and JAX does the rest.
+The derivative of an association's loss with respect to its query is its slope, pull - u_target, which the pass computes
+anyway. So nobody derives a gradient by hand: a memory defines its queries, and JAX does the rest.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from loadstone.problems.recall import Recall
 
 
 def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tuple[Float[Array, ""], Recall]:
-    """Mean cross-entropy of the associations, each with its share, and the recall that it comes from.
+    """Mean cross-entropy of the associations, weighted by their shares, and the recall that it comes from.
 
     The loss is differentiable with respect to the memory. The recall is for counting: its derivatives are zero.
     """
@@ -46,7 +46,7 @@ def differentiable_losses(
 
 
 def queries_of(memory: Any, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
-    """The queries of a memory. One that does not ask for a precision makes its products in JAX's own way."""
+    """The queries of a memory. If its `queries` takes no precision, its products have JAX's default precision."""
     if _takes_precision(type(memory)):
         return memory.queries(inputs, precision)
     return memory.queries(inputs)

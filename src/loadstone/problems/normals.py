@@ -2,8 +2,8 @@
 
 One seed must give one instance everywhere. Compilers may fuse a product and a sum into one rounding (FMA) and libraries
 differ in log or erf_inv, so the usual samplers differ in the last digit between devices and even between block shapes.
-Here every rounding is forced: a normal is `centre + slope * offset`, read from a table of the normal quantile function
-with 256 cells an octave of tail probability. The product has at most 24 significant bits, hence is exact, with or
+Here every rounding is fixed: a normal is `centre + slope * offset`, read from a table of the normal quantile function
+with 256 cells an octave of tail probability. The product has at most 24 significant bits, so it is exact with or
 without FMA. The quantile is off by less than 4e-6 and reaches 6.3 deviations (2^-33 in each tail).
 """
 

@@ -21,6 +21,6 @@ def original(stream: Stream, p: int, budget: Budget | None = None, block: int | 
 
 
 def original_bytes(p: int, d: int, block: int | None = None) -> int:
-    """What the problem takes, its pass included: inputs, outputs, queries, pull and two more of that size; scores and
-    weights of one block."""
+    """Bytes that the problem takes, its pass included: inputs, outputs, queries, pull and two more arrays of that size;
+    scores and weights of one block."""
     return 4 * (6 * p * d + 3 * (block or block_rows(p, p)) * p)

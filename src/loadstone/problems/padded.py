@@ -1,7 +1,7 @@
-"""Problems of many sizes for one compiled program: arrays are filled up, and only the pass knows.
+"""Problems of many sizes for one compiled program: arrays are padded, and only the pass knows of the padding.
 
 An accelerator would take longer to compile a program for every p than to run it. A padded problem is a longer problem
-with the number of associations that count beside it. Everything that it says of itself is about these alone.
+together with the number of its true associations. Everything that it reports is about these alone.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from loadstone.problems.recall import Recall, Slope, without_padding
 class Padded(Problem):
     """The first `count` associations of a longer problem, with their first `count` outputs.
 
-    longer: the problem that is filled up; its inputs and targets beyond `count` are zero.
-    count: how many associations count.
+    longer: the problem with padding; its inputs and targets from `count` on are zero.
+    count: the number of true associations.
     """
 
     longer: Facts | Regenerated | Stored
@@ -71,7 +71,7 @@ class Padded(Problem):
         return without_padding(*found, self.count, self.target_outputs)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b rows"]:
-        """Outputs that are padding score minus infinity: they come last, whatever the query."""
+        """Outputs that are padding score minus infinity, so they come last for every query."""
         scores = self.longer.scores(queries, rows)
         return jnp.where(jnp.arange(scores.shape[1])[None, :] < self.count, scores, -jnp.inf)
 
@@ -99,7 +99,7 @@ def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
     """The first p associations of a problem in which association mu has output mu as its target."""
     rows = longer.inputs.shape[0]
     p = whole("p", p, 2, rows)
-    # While a program is only planned (`jax.eval_shape`) there are no numbers to compare.
+    # Under `jax.eval_shape` there are only shapes, and no numbers to compare.
     planned = isinstance(longer.targets, jax.core.Tracer)
     if longer.competitors != rows or not (planned or np.array_equal(longer.targets, np.arange(rows))):
         raise refuse("problem", "one with other targets", "one in which association mu has output mu as its target")

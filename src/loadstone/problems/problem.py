@@ -1,4 +1,4 @@
-"""The one waist: a problem is whatever can pass once over the outputs that compete for each association."""
+"""What a problem must have: a pass over the outputs that compete for each association. Everything else builds on it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Problem(abc.ABC):
     """n associations to be stored in a memory of dimension d.
 
     Problems are immutable pytrees: they cross `jit`, and problems of equal shape may be stacked and mapped over.
-    Solvers know a problem only through the fields below and its pass; `problems/loss.py` makes it differentiable.
+    Solvers know a problem only through the fields below and its pass, which `problems/loss.py` makes differentiable.
 
     inputs: the inputs e, one a row.
-    target_outputs: for each association the output that it must recall.
+    target_outputs: for each association, its target.
     targets: for each association, the index of its target among its competing outputs.
     description: in words, how outputs are held and in which precision.
     shares: the weight of each association in the loss; None: all weigh the same.
     """
 
-    # Fields or properties, as a problem likes.
+    # A subclass may have these as fields or as properties.
     if TYPE_CHECKING:
 
         @property
@@ -51,7 +51,7 @@ class Problem(abc.ABC):
 
     @abc.abstractmethod
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
-        """One pass: what each query, made from the input of the same row, meets."""
+        """One pass: what each query finds among the outputs of the association in the same row."""
 
     @abc.abstractmethod
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
@@ -59,7 +59,7 @@ class Problem(abc.ABC):
 
     @abc.abstractmethod
     def arrays(self) -> Arrays:
-        """The instance as plain arrays, all outputs at hand: what a proof is about."""
+        """The instance as plain arrays with all outputs: what a proof is about."""
 
     @property
     @abc.abstractmethod
@@ -71,21 +71,21 @@ class Problem(abc.ABC):
         return self.inputs.shape[-2]
 
     def slopes(self, queries: Float[Array, "n d"], precision: str = "float32") -> tuple[Recall, Slope]:
-        """A pass, and the derivative of each loss with respect to its query: the pull less the target.
+        """A pass, and the derivative of each loss with respect to its query: the pull minus the target.
 
-        Passes that round their outputs override this and round the target alike, so that a perfect memory has slopes of
-        exactly zero.
+        Passes that round their outputs override this and round the target in the same way, so that a perfect memory has
+        slopes of exactly zero.
         """
         recall = self.recall(queries, precision)
         return recall, recall.pull - self.target_outputs
 
     def linear_step(self, precision: str = "float32") -> LinearStep | None:
-        """The program that makes, from W, a pass with the queries W e and the gradient of the summed loss at once; None
-        where there is no such program."""
+        """A program that does, from W, a pass with the queries W e and the gradient of the summed loss in one go; None
+        if there is no such program here."""
         return None
 
     def in_float32(self) -> Problem:
-        """The same instance with no output rounded below float32: what final measurements are made on."""
+        """The same instance with no output rounded below float32, for final measurements."""
         return self
 
     def in_float64(self) -> Problem | None:
@@ -104,7 +104,7 @@ class Problem(abc.ABC):
 
 
 def check_problem(problem: object) -> Problem:
-    """Refuse what is not a problem, or one whose arrays do not fit together."""
+    """Refuse anything but a problem whose arrays fit together."""
     if not isinstance(problem, Problem):
         raise refuse("problem", type(problem).__name__, "a Problem, such as facts(...) or original(...)")
     if problem.inputs.ndim != 2 or 0 in problem.inputs.shape:

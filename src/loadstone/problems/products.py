@@ -1,7 +1,7 @@
 """Matrix products in a stated precision, and how they are differentiated.
 
-`times` and `mapped` are what a memory makes its queries with; their derivatives are made in the same precision as they
-are themselves. `product` is what the passes make their scores with.
+A memory computes its queries with `times` and `mapped`, whose derivatives have the same precision as they have. Passes
+compute their scores with `product`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Float16
 
-#: How products are made. Sums are kept in float32 (float64 for float64 operands) in every case.
+#: Precisions of products. Sums are in float32 (float64 for float64 operands) in every case.
 PRECISIONS = ("float64", "float32", "tf32", "float16", "bfloat16")
 
-#: Rows that `crossed` sums at a time.
+#: How many rows `crossed` sums at a time.
 _CROSSED_ROWS = 2048
 
 
@@ -63,7 +63,7 @@ mapped.defvjp(_mapped_forward, _mapped_backward)
 
 
 def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
-    """a b in full precision, or with operands of 11 bits if the pass beside it has them."""
+    """a b in full precision, or with operands of 11 bits if the pass has them."""
     if precision in ("float64", "float32"):
         return exact(a, b)
     if precision == "float16":
@@ -72,9 +72,9 @@ def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Flo
 
 
 def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> Float[Array, "b c"]:
-    """a^T b. The sum over all rows is long and its result small, so a GPU makes it in blocks that fill it."""
+    """a^T b. The sum runs over many rows and its result is small, so a GPU does it in blocks that keep it busy."""
     if precision != "float16":
-        # The copy makes XLA transpose once; its product of a transposed operand is slower.
+        # The copy makes XLA transpose once; a product with a transposed operand would be slower.
         return dense(a.T.copy(), b, precision)
     rest = -a.shape[0] % _CROSSED_ROWS if a.shape[0] > _CROSSED_ROWS else 0
     filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
@@ -92,14 +92,14 @@ def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, p
 
 
 def rounded(outputs: Float[Array, "*shape"], precision: str) -> Float[Array, "*shape"]:
-    """Outputs as `product` sees them in `precision`, in their own type."""
+    """Outputs rounded as `product` rounds them in `precision`, in their original type."""
     if precision in ("float16", "bfloat16"):
         return outputs.astype(precision).astype(outputs.dtype)
     return outputs
 
 
 def _half_product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple) -> Float[Array, "..."]:
-    """Operands in float16, each times a power of two: slopes get small as a whole, and would lose their bits."""
+    """Operands in float16, each times a power of two: slopes become small all together, and would lose their bits."""
     (left, one), (right, other) = _scaled(a), _scaled(b)
     return lax.dot_general(left, right, dimensions, preferred_element_type=jnp.float32) * (one * other)
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 
 class Recall(NamedTuple):
-    """What the query of each association meets among the outputs that compete for it.
+    """What the query of each association finds among the outputs that compete for it.
 
     target: score of the association's target.
     rival: best score among all other outputs.
@@ -37,7 +37,7 @@ class Recall(NamedTuple):
         return self.target > self.rival
 
 
-#: A pass also says how the loss of each association changes with its query: the pull less the target.
+#: A pass also gives the derivative of each association's loss with respect to its query: the pull minus the target.
 Slope = Float[Array, "n d"]
 
 
@@ -46,13 +46,13 @@ def target_and_rival(
 ) -> tuple[Float[Array, "b"], Float[Array, "b"]]:
     """Scores of target and rival of each association, whose scores lie along `axis`.
 
-    Both are read from the same array: a target's score that is computed apart rounds differently, and then a near tie
-    is miscounted.
+    Both are read from the same array: a target's score that is computed separately is rounded differently, and near
+    ties are then miscounted.
     """
     index = jnp.expand_dims(targets, axis)
     is_target = lax.broadcasted_iota(index.dtype, scores.shape, axis) == index
     rival = jnp.max(jnp.where(is_target, -jnp.inf, scores), axis=axis)
-    # An index out of range, which every door refuses, reads the nearest score and never beyond the array.
+    # Public functions refuse an index out of range; here it would read the nearest score, never beyond the array.
     target = jnp.take_along_axis(scores, index, axis=axis, mode="clip")
     return target.squeeze(axis), rival
 
@@ -60,7 +60,7 @@ def target_and_rival(
 def without_padding(
     recall: Recall, slope: Slope, count: Int[Array, ""], target_outputs: Float[Array, "n d"]
 ) -> tuple[Recall, Slope]:
-    """The same with rows from `count` on, which are padding, as if stored with a loss and a slope of exactly zero."""
+    """The same, but padding (rows from `count` on) counts as stored, with a loss and a slope of exactly zero."""
     inside = jnp.arange(recall.target.shape[0]) < count
     target, rival, logsumexp = (jnp.where(inside, part, rest) for part, rest in zip(recall[:3], (0.0, -1.0, 0.0)))
     pull = jnp.where(inside[:, None], recall.pull, target_outputs)

@@ -24,7 +24,7 @@ class Stream:
 
     seed: which stream, in 0..2^64 - 1.
     d: dimension of inputs and outputs.
-    law: name of the embedding law, with its parameters after a colon where it has some.
+    law: name of the embedding law, with its parameters, if any, after a colon.
     """
 
     seed: int
@@ -50,11 +50,11 @@ class Stream:
 
     @property
     def decoupled_key(self) -> Key:
-        """The key from which association mu derives the stream of its own outputs (decoupled problem)."""
+        """The key from which each association derives the stream of its outputs (decoupled problem)."""
         return stream_key(self.seed, "decoupled outputs", self.d)
 
     def decoupled_outputs(self, first: int, rows: int, p: int) -> Float32[Array, "rows d p"]:
-        """The p own outputs of each of the associations first, ..., first + rows - 1, as columns."""
+        """The p outputs of each of the associations first, ..., first + rows - 1 (decoupled problem), as columns."""
         count, key = _rounded_up(_count(p), _COLUMNS), self.decoupled_key
         at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
         pieces = [
@@ -64,7 +64,7 @@ class Stream:
         return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
-        """u_mu^(mu): of the outputs of association mu, the one with its own index."""
+        """u_mu^(mu): output mu of association mu."""
         return _decoupled_targets(self.decoupled_key, _rounded_up(_count(p), _COLUMNS), self.d, self.law)[:p]
 
     def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:
@@ -72,8 +72,8 @@ class Stream:
         return _shared_rows(key, _rounded_up(_count(p), _COLUMNS), self.d, self.law)[:p]
 
 
-# A compiled program is made for each shape. Because streams are nested, a few more vectors than needed may be made:
-# with rounded-up numbers many values of p share one program. An accelerator makes all rows at once.
+# Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be made: with the
+# number rounded up, many values of p share one program. An accelerator makes all rows at once.
 _ROWS, _COLUMNS = 8, 128
 
 

@@ -1,1 +1,1 @@
-"""Verdicts, what they rest on, and their checker."""
+"""Verdicts, the rounding bounds that they rest on, and their checker."""

@@ -1,17 +1,17 @@
-"""Proofs as files, and their checker: it imports no solver and trusts nothing that it can compute.
+"""Proofs as files, and their checker: it imports no solver and recomputes every number that a proof states.
 
 A proof is an .npz with the whole instance (inputs, outputs, targets), the verdict, and either a witness W or Farkas
-weights ('multipliers'), together with what they are stated to prove. The checker recomputes it with proven rounding
-bounds (rounding.py):
+weights ('multipliers'), together with the margin or bound that they prove. The checker recomputes it with proven
+rounding bounds (rounding.py):
 
 - storable: every margin of the witness, divided by its norm, exceeds its rounding error and a small share of the
-  largest value that it can have; the smallest is the stated one;
+  largest value that it can have; the smallest margin is the stated one;
 - not storable: no multiplier is negative, some are positive, and no W has margins that are all above that same share,
-  which is zero but for rounding (`tolerance` says how small); the plain bound is the stated one.
+  which is zero but for rounding (`tolerance` says how small); the bound on the margins is the stated one.
 
 So no instance has a valid proof of both kinds.
 
-A checksum over all contents tells damage from dishonesty; it is not what a proof rests on.
+A checksum over all contents tells a damaged file from a false proof; no proof rests on it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from loadstone.proofs.verdict import Outcome, Verdict, what_a_certificate_proves
 VERSION = 1
 _PROVED = (Outcome.STORABLE, Outcome.NOT_STORABLE)
 _CONTENTS = frozenset("version verdict inputs outputs targets witness multipliers margin bound about checksum".split())
-#: Stated and recomputed numbers may differ in the order of their sums, never by more than this.
+#: Stated and recomputed numbers may differ by this much, because sums are taken in another order.
 _AGREEMENT = 1e-6
 
 
@@ -42,8 +42,8 @@ class Check:
     """What the checker found.
 
     valid: whether the proof holds.
-    verdict: what the file says that it proves; None if it does not even say that.
-    reason: why a proof is refused, or in one sentence what it proves and what it leaves open.
+    verdict: the verdict that the file states; None if it states none.
+    reason: why the proof is refused, or in one sentence what it proves and what it does not exclude.
     margin: proven lower bound on the smallest margin of the witness at unit norm.
     bound: proven by the multipliers: no W of unit norm has all margins above it.
     share: the same as `margin` or `bound`, relative to |u_target - u_rho| |e_mu|, the largest that each margin can be.
@@ -62,7 +62,7 @@ class _RefusedError(Exception):
 
 
 def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[str, object] | None = None) -> None:
-    """Write a decided verdict with the instance that it is about. `about` is carried along for people."""
+    """Write a decided verdict with its instance. `about` is for people; the checker ignores it."""
     if verdict.verdict not in _PROVED:
         raise refuse("verdict", str(verdict.verdict), f"{' or '.join(_PROVED)}: there is nothing to prove otherwise")
     storable = verdict.verdict == Outcome.STORABLE

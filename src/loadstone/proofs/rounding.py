@@ -3,12 +3,12 @@
 A sum or inner product of n terms that is computed in float64, in any order, with or without fused operations, differs
 from the true one by at most gamma(n) times the sum of the absolute values of its terms, gamma(n) = n u / (1 - n u),
 u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3). Those sums of absolute values are themselves
-computed, with a relative error far below one per cent: SLACK covers it. Assumed are IEEE arithmetic and products that
-multiply and add (no Strassen). Instances are float32 or float64 numbers and enter exactly.
+computed, with a relative error far below one per cent, which SLACK covers. We assume IEEE arithmetic and matrix
+products that multiply and add (no Strassen). Instances are float32 or float64 numbers and are taken as exact.
 
 Storability does not change when an input, or all outputs that compete for it, are multiplied by a positive number. So
 every input, the outputs, the witness and the multipliers are first multiplied by powers of two that bring their
-largest entries into [1/2, 1). After that nothing can overflow, and whatever underflows is below TINY in all.
+largest entries into [1/2, 1). After that nothing can overflow, and all that underflows adds up to less than TINY.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from loadstone.problems.arrays import Arrays
 
 _UNIT = 2.0**-53
 SLACK = 1.01
-#: More than all that underflows in a sum of fewer than 10^15 numbers below 1.
+#: More than everything that underflows in a sum of fewer than 10^15 numbers below 1.
 TINY = 1e-290
 _NUMBERS_AT_A_TIME = 2**24
 
 
 class Bound(NamedTuple):
-    """A bound on the margins of W of unit norm: from below for a witness, from above for all W by multipliers.
+    """A bound on margins at unit norm: a witness bounds its own from below, multipliers those of all W from above.
 
     margin: bounds the smallest margin, in the units of the instance.
     share: bounds the smallest ratio of a margin to |u_target - u_rho| |e_mu|, the largest that this margin can be.
@@ -39,13 +39,13 @@ class Bound(NamedTuple):
     share: float
 
 
-#: What a witness proves that does not store everything, and what multipliers prove that exclude no W.
+#: The bound of a W that does not store everything, and the bound of multipliers that exclude no W.
 NO_WITNESS = Bound(-np.inf, -np.inf)
 NOTHING_EXCLUDED = Bound(np.inf, np.inf)
 
 
 def tolerance(arrays: Arrays) -> float:
-    """The share that separates the verdicts. It is zero but for rounding at this number of terms.
+    """The share that separates the verdicts: zero but for rounding in sums of this many terms.
 
     A witness counts if all margins are above it, multipliers if they prove that no W has all margins above it. So no
     instance can have proofs of both kinds.
@@ -64,7 +64,7 @@ def certifies(bound: Bound, arrays: Arrays) -> bool:
 
 
 def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Bound:
-    """Numbers that the smallest margin of W / |W| and its smallest share are not below; NO_WITNESS if not positive."""
+    """Lower bounds on the smallest margin of W / |W| and on the smallest share; NO_WITNESS if not positive."""
     weights = scaled(np.asarray(weights, np.float64))[0]
     norm = norm_above(weights)
     if not (np.isfinite(norm) and norm > 0):
@@ -84,18 +84,18 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Bound:
         smallest = below.min(axis=1)
         if not (smallest > 0).all():
             return NO_WITNESS
-        # Quotients and products are rounded a few times, and so was the last subtraction.
+        # A few more quotients and products, and the last subtraction, were rounded too.
         below *= (1 - gamma(8)) / norm
         share = min(share, float((below / (_distances(block)[1] * _lengths(inputs)[1][:, None])).min()))
         with np.errstate(over="ignore"):
             margins = np.ldexp(smallest / norm * (1 - gamma(8)), block.exponents)
         least = min(least, float(margins.min()))
-    # The next number below, because `ldexp` rounds where the result is tiny, and overflows where it is huge.
+    # Take the next number below, because `ldexp` rounds a tiny result, and overflows at a huge one.
     return Bound(float(np.nextafter(min(least, np.finfo(float).max), 0)), share)
 
 
 def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Bound:
-    """What these non-negative multipliers prove of every W of unit norm; NOTHING_EXCLUDED if they prove nothing.
+    """What these non-negative multipliers prove about every W of unit norm; NOTHING_EXCLUDED if they prove nothing.
 
     With R = sum over mu and rivals rho of lambda_{mu rho} (u_rho - u_target) e_mu^T, the margins of W satisfy
     sum lambda margin = -<R, W> <= |R|_F, so the least of them is at most |R|_F / sum lambda, and the least share of its
@@ -131,12 +131,12 @@ def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Bou
 
 
 def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
-    """An input and a rival that no W can tell from the target: the input is zero, or the two outputs are equal."""
+    """An input and a rival that ties with the target under every W: the input is zero, or the two outputs are equal."""
     zero = np.flatnonzero(~arrays.inputs.any(axis=1))
     if len(zero):
         return int(zero[0]), int(arrays.targets[zero[0]] == 0)
     if not arrays.decoupled:
-        # Adding 0 turns -0 into 0, which `unique` would tell apart.
+        # Adding 0 turns -0 into 0; `unique` would treat them as different.
         _, first, inverse = np.unique(arrays.outputs + 0, axis=0, return_index=True, return_inverse=True)
         twin = first[inverse.ravel()]  # the first output equal to each
         for index in np.flatnonzero(twin != np.arange(len(twin))):
@@ -153,7 +153,7 @@ def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
 
 
 def norm_above(matrix: Float64[np.ndarray, "..."]) -> float:
-    """A number not below the Euclidean norm of all entries, and hardly above it; free of under- and overflow."""
+    """A close upper bound on the Euclidean norm of all entries, free of under- and overflow."""
     top = float(np.abs(matrix).max())
     if not (np.isfinite(top) and top > 0):
         return top
@@ -220,9 +220,9 @@ def _times_power(array: np.ndarray, exponent: np.ndarray) -> np.ndarray:
 def _for_scaled_vectors(
     multipliers: Float64[np.ndarray, "n m"], exponents: Int[np.ndarray, "n"]
 ) -> Float64[np.ndarray, "n m"]:
-    """The multipliers that prove the same of scaled vectors, themselves scaled to a largest entry in [1/2, 1).
+    """The multipliers that prove the same for scaled vectors, themselves scaled to a largest entry in [1/2, 1).
 
-    What underflows here is no error: the rounded multipliers are then what the bound is about.
+    Underflow here is no error: the bound is about the rounded multipliers.
     """
     tops = multipliers.max(axis=1)
     most = (np.frexp(tops)[1] + exponents)[tops > 0].max()
@@ -230,7 +230,7 @@ def _for_scaled_vectors(
 
 
 def _divided(norm: float, sums: Float64[np.ndarray, "n"], exponents: Int[np.ndarray, "n"]) -> float:
-    """A number not below norm / sum of sums 2^-exponents, whatever the exponents are."""
+    """An upper bound on norm / (sum of sums 2^-exponents), whatever the exponents are."""
     sizes = np.frexp(sums)[1] - exponents
     most = sizes[sums > 0].max()
     total = float(np.ldexp(sums, -exponents - most).sum())
@@ -245,7 +245,7 @@ def _is_tie(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> bool:
 
 
 def _distances(block: _Block) -> tuple[Float64[np.ndarray, "b m"], Float64[np.ndarray, "b m"]]:
-    """Numbers that are not above |u_rho - u_target|, and numbers that are not below it."""
+    """Lower and upper bounds on |u_rho - u_target|."""
     targets = block.target_outputs
     squares = (block.outputs**2).sum(axis=-1)
     sizes = (squares if squares.ndim == 2 else squares[None, :]) + (targets**2).sum(axis=1)[:, None]
@@ -256,7 +256,7 @@ def _distances(block: _Block) -> tuple[Float64[np.ndarray, "b m"], Float64[np.nd
 
 
 def _lengths(vectors: Float64[np.ndarray, "n d"]) -> tuple[Float64[np.ndarray, "n"], Float64[np.ndarray, "n"]]:
-    """Numbers that are not above the lengths of the rows, and numbers that are not below them."""
+    """Lower and upper bounds on the lengths of the rows."""
     lengths, error = np.sqrt((vectors**2).sum(axis=1)), 2 * gamma(vectors.shape[1] + 4)
     return lengths * (1 - error), lengths * (1 + error)
 

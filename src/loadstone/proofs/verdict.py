@@ -1,4 +1,4 @@
-"""What a search for a proof returns, and what its proof says in words."""
+"""What a search for a proof returns, and what the proof says in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxtyping import Float64
 
 
 class Outcome(StrEnum):
-    """What was found out about an instance. Equal to the plain words."""
+    """The verdict on an instance. Each value equals its plain string."""
 
     STORABLE = "storable"
     NOT_STORABLE = "not storable"
@@ -24,9 +24,9 @@ class Verdict:
     """Storable, with a witness; not storable, with a certificate; or undecided, with a reason.
 
     verdict: the outcome.
-    newton_steps: steps taken.
+    newton_steps: Newton steps taken.
     cg_products: products with the Hessian, over all steps.
-    dense_solves: how often the d^2 x d^2 Hessian was made and factorised.
+    dense_solves: how often the d^2 x d^2 Hessian was formed and factorised.
     seconds: time of the search.
     witness: a W of unit norm that stores the instance, if it is storable.
     margin: proven lower bound on the smallest margin of the witness.
@@ -34,7 +34,7 @@ class Verdict:
     bound: proven by the certificate: no W of unit norm has all margins above it. Zero but for rounding.
     share: the same as `margin` or `bound`, relative to |u_target - u_rho| |e_mu|, the largest that each margin can be.
     reason: why the search ended undecided.
-    last: the last W of the search, a start for a neighbouring instance.
+    last: the last W of the search, a good start for a neighbouring instance.
     """
 
     verdict: Outcome
@@ -52,7 +52,7 @@ class Verdict:
 
 
 def in_words(verdict: Verdict) -> str:
-    """What is proved, or why nothing is, in one sentence."""
+    """In one sentence, what is proved, or why nothing is."""
     if verdict.verdict == Outcome.STORABLE:
         assert verdict.margin is not None
         return what_a_witness_proves(verdict.margin)
@@ -68,7 +68,7 @@ def what_a_witness_proves(margin: float) -> str:
 
 
 def what_a_certificate_proves(bound: float, share: float) -> str:
-    """In one sentence, with what it leaves open."""
+    """In one sentence, with what it does not exclude."""
     if share == 0:
         return "A rival ties with its target under every W."
     at_unit_norm = f" (at unit norm: above {_rounded(bound, up=True)})" if math.isfinite(bound) else ""
@@ -79,6 +79,6 @@ def what_a_certificate_proves(bound: float, share: float) -> str:
 
 
 def _rounded(value: float, up: bool) -> str:
-    """Three digits, rounded so that what is said of a bound (up) or of a margin (down) stays true."""
+    """Three digits, rounded so that the statement about a bound (up) or a margin (down) stays true."""
     context = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR)
     return f"{context.create_decimal(value):g}"

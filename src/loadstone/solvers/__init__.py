@@ -1,1 +1,1 @@
-"""Ways of storing: one file each."""
+"""Solvers: ways of storing associations in a memory, one file each."""

@@ -22,11 +22,11 @@ OPTIMISERS = (
 
 
 class Optimiser(Iterative):
-    """A solver that moves as a transformation of gradients says."""
+    """A solver that steps by a transformation of gradients (optax)."""
 
     @abc.abstractmethod
     def transformation(self) -> optax.GradientTransformation:
-        """The transformation of gradients that it moves by."""
+        """The transformation that turns gradients into steps."""
 
     def start(self, parameters: PyTree) -> PyTree:
         return self.transformation().init(parameters)
@@ -42,9 +42,9 @@ class Optimiser(Iterative):
 class Paper(Optimiser):
     """The paper's protocol: Adam, linear warm-up, then cosine decay. The paper leaves the length of the warm-up open.
 
-    learning_rate: the highest.
-    steps: how many, at most; the schedule ends there.
-    warmup: how many of them the rate takes to rise.
+    learning_rate: the highest learning rate of the schedule.
+    steps: most steps; the schedule ends there.
+    warmup: how many of the steps the learning rate takes to rise.
     """
 
     learning_rate: float = 1e-2
@@ -73,7 +73,7 @@ class Paper(Optimiser):
 
 @dataclass(frozen=True)
 class Optax(Optimiser):
-    """An optimiser of optax, with all other settings as optax has them; `optimiser(name)` is its class.
+    """An optimiser of optax, with its other settings at optax's defaults; `optimiser(name)` is its class.
 
     learning_rate: the same at every step.
     """
@@ -85,7 +85,7 @@ class Optax(Optimiser):
         set_as(self, "learning_rate", positive("learning_rate", self.learning_rate))
 
     def transformation(self) -> optax.GradientTransformation:
-        # Newer optimisers wait in optax.contrib until their interface has settled.
+        # Newer optimisers are in optax.contrib until their interface is stable.
         make = getattr(optax, self.name, None) or getattr(optax.contrib, self.name)
         return make(self.learning_rate)
 
@@ -98,7 +98,10 @@ def optimiser(name: str) -> type[Optax]:
 
 @dataclass(frozen=True)
 class Given(Optimiser):
-    """Any transformation of gradients, such as optax.chain(...). It is compared by identity: make it once."""
+    """Any transformation of gradients, such as optax.chain(...). It is compared by identity, so make it only once.
+
+    chain: the transformation.
+    """
 
     chain: Any
 

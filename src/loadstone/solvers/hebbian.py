@@ -19,7 +19,7 @@ from loadstone.solvers.solver import Request, Solver
 
 
 def hebbian(problem: Problem) -> Full:
-    """W = (1/d) sum_mu u_mu e_mu^T, u_mu being the target of input e_mu; shares weigh the terms, with mean 1."""
+    """W = (1/d) sum_mu u_mu e_mu^T, u_mu being the target of input e_mu; shares, scaled to mean 1, weight the terms."""
     return Full(_sum(problem))
 
 
@@ -33,7 +33,7 @@ def _sum(problem: Problem) -> Float[Array, "d d"]:
 
 @dataclass(frozen=True)
 class Hebbian(Solver):
-    """The rule as a solver: it makes a full W in closed form, whatever memory it is given."""
+    """The rule as a solver: it returns a full W in closed form and ignores the memory that it is given."""
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         return [_unsearched(problem, hebbian, Status.CLOSED_FORM) for problem in problems]
@@ -41,7 +41,7 @@ class Hebbian(Solver):
 
 @dataclass(frozen=True)
 class Initial(Solver):
-    """No solver at all: the memory as a search would find it."""
+    """Does nothing: returns the memory from which a search would start."""
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         pairs = zip(problems, memories)

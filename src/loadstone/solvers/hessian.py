@@ -2,7 +2,7 @@
 
 Its product with V is sum_mu C_mu V e_mu e_mu^T: 6 n d^2 operations. Conjugate gradients need only that. Near the
 threshold they may stall, because the C_mu of different associations differ by orders of magnitude; then the d^2 x d^2
-matrix is made (one product over pairs of components) and factorised by the library: `dense_bytes`.
+matrix is formed (one product over pairs of components) and factorised by the library, with memory of `dense_bytes`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Vector = Float64[Numbers, "entries"]
 
 
 def dense_bytes(n: int, d: int, xp: ModuleType) -> int:
-    """What a dense solve needs: on a CPU the matrix and a packed copy of a quarter of it, on an accelerator two
-    matrices; and the covariances with what they are made of."""
+    """Memory of a dense solve: on a CPU the matrix and a packed copy of a quarter of it, on an accelerator two
+    matrices; and in either case the covariances with the arrays that they are computed from."""
     matrices = 5 * d**4 // 4 if xp is np else 2 * d**4
     return 8 * (matrices + 3 * n * d**2)
 
@@ -44,9 +44,9 @@ class Hessian:
         return (self.covariances @ queries[:, :, None])[:, :, 0].T @ self.inputs
 
     def conjugate_gradients(self, target: Matrix, tolerance: float, most: int) -> tuple[Matrix, bool]:
-        """Solve H V = target to a relative residual; whether it got there within `most` products.
+        """Solve H V = target to a relative residual of `tolerance`; also say whether `most` products were enough.
 
-        The preconditioner is the mean C times the mean e e^T: exact where all C_mu are alike.
+        The preconditioner is the mean C times the mean e e^T, which is exact if all C_mu are equal.
         """
         xp = self.xp
         precondition = self._kronecker()
@@ -90,8 +90,8 @@ class Hessian:
         return lambda matrix: left @ matrix @ right
 
     def _factorised(self) -> Callable[[Vector], Vector]:
-        # A ridge lets directions through that no association sees, or none any more; refinement takes its effect out
-        # elsewhere. It is raised until the factorisation succeeds.
+        # H vanishes in directions on which no association depends, or no longer does. A ridge makes it invertible
+        # there, and refinement removes its effect elsewhere. It is raised until the factorisation succeeds.
         d = self.inputs.shape[1]
         scale = float((self.covariances.trace(axis1=1, axis2=2) * (self.inputs**2).sum(axis=1)).sum()) / d**2
         for ridge in (1e-14 * scale, 1e-12 * scale, 1e-10 * scale):
@@ -116,7 +116,7 @@ class Hessian:
 
 
 def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
-    """Inverse on the range: with fewer inputs or outputs than dimensions, nothing happens in the other directions."""
+    """Inverse on the range: with fewer inputs or outputs than dimensions, the other directions stay zero."""
     values, vectors = xp.linalg.eigh(matrix)
     seen = values > 1e-12 * values[-1]
     return (vectors * xp.where(seen, 1 / xp.where(seen, values, 1.0), 0.0)[None, :]) @ vectors.T
@@ -125,8 +125,8 @@ def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
 def _matrix(
     inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"]
 ) -> Float64[np.ndarray, "entries entries"]:
-    """H[(i, j), (k, l)] = sum_mu C_mu[i, k] e_mu[j] e_mu[l]. Both factors are symmetric: only pairs i <= k, j <= l are
-    multiplied, a quarter of the work."""
+    """H[(i, j), (k, l)] = sum_mu C_mu[i, k] e_mu[j] e_mu[l]. Both factors are symmetric, so only pairs i <= k, j <= l
+    are multiplied, which is a quarter of the work."""
     d = inputs.shape[1]
     first, second = np.triu_indices(d)
     pair = np.zeros((d, d), int)
@@ -142,7 +142,7 @@ def _matrix(
 def _factor_on_device(
     inputs: Float64[Array, "n d"], covariances: Float64[Array, "n d d"], ridge: float
 ) -> Float64[Array, "entries entries"]:
-    """The Cholesky factor of H plus a ridge; not finite where there is none. Needs room for two such matrices."""
+    """The Cholesky factor of H plus a ridge; not finite if there is none. Needs memory for two such matrices."""
     n, d = inputs.shape
     pairs = (inputs[:, :, None] * inputs[:, None, :]).reshape(n, d * d)
     matrix = (covariances.reshape(n, d * d).T @ pairs).reshape(d, d, d, d).swapaxes(1, 2).reshape(d * d, d * d)
@@ -154,5 +154,5 @@ def _factor_on_device(
 def _solve_on_device(
     factor: Float64[Array, "entries entries"], right: Float64[Array, "entries"]
 ) -> Float64[Array, "entries"]:
-    # Not compiled as one program, this would need room for four matrices.
+    # If it were not compiled as one program, this would need memory for four matrices.
     return jax.scipy.linalg.cho_solve((factor, True), right)

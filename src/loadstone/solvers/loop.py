@@ -1,7 +1,7 @@
 """The loop of an iterative solver: pass after pass until a rule, a limit or the solver itself ends it.
 
-It is one compiled program for one problem or a batch of them, and its state stays on the device. It is left now and
-then, so that progress can be shown, the clock looked at and an interrupt heard.
+It is one compiled program for one problem or a batch of them, and its state stays on the device. Now and then it
+returns to Python, which shows progress, checks the time limit and can be interrupted.
 """
 
 from __future__ import annotations
@@ -37,13 +37,17 @@ _STATUS = {
     _OUT_OF_PASSES: Status.OUT_OF_PASSES,
     _DIVERGED: Status.DIVERGED,
 }
-#: The loop is left this often at least, and after about so many seconds: an interrupt waits no longer.
+#: The loop returns to Python at least this often, and after about this many seconds: Ctrl-C never waits longer.
 _SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
 
 
 class Plan(NamedTuple):
-    """What the compiled program depends on besides shapes. `passes` is where the search ends, `planned` whether that is
-    the solver's own end."""
+    """What the compiled program depends on besides shapes.
+
+    solver, stop, precision: the solver, the stop rule and the precision of the products.
+    passes: the search ends after this many.
+    planned: whether that is the end of the solver's schedule and not a limit of the user.
+    """
 
     solver: Iterative
     stop: str
@@ -53,7 +57,14 @@ class Plan(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The state of a search; `passes` are done, and `memory` is what the next one will measure."""
+    """The state of a search.
+
+    memory: the memory that the next pass will measure.
+    solver: the state of the solver.
+    passes: how many passes are done.
+    status: how the search ended, as a number, or that it is running.
+    loss, accuracy: mean loss and accuracy that each pass measured.
+    """
 
     memory: Any
     solver: PyTree
@@ -66,7 +77,7 @@ class Search(NamedTuple):
 def search(
     solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], request: Request
 ) -> list[Solution]:
-    """Store problems of equal shape, from memories of equal shape on, as one program; each stops by itself.
+    """Store problems of equal shape as one program, starting from memories of equal shape; each stops on its own.
 
     In every precision but the last, a search that seems to have ended goes on in the next, which has more digits.
     """
@@ -169,7 +180,7 @@ def advance_one(problem: Problem, state: Search, until: Int[Array, ""], plan: Pl
 
 @partial(compiled, static_argnames="plan")
 def advance_batch(problems: Problem, states: Search, until: Int[Array, ""], plan: Plan) -> Search:
-    """The same for stacked problems and states: they pass together, and one that has ended stands still."""
+    """The same for stacked problems and states: they pass together, and one that has ended stays unchanged."""
     return jax.vmap(lambda problem, state: _advance(problem, state, until, plan))(problems, states)
 
 
@@ -181,7 +192,7 @@ def _advance(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan)
 
 
 def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
-    """Measure the memory; end if it may, else let the solver move it."""
+    """Measure the memory; end if a rule is met, else let the solver move it."""
     parameters, rebuilt = _split(state.memory)
     loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), plan.precision)  # noqa: E731
     (loss, recall), gradient = jax.value_and_grad(loss_of, has_aux=True)(parameters)
@@ -209,7 +220,7 @@ def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
 
 
 def _split(memory: Any) -> tuple[list[Array], Any]:
-    """The arrays of real numbers of a memory, and the way back: masks and indices stay as they are."""
+    """The arrays of real numbers of a memory, and a function that rebuilds it; masks and indices stay as they are."""
     leaves, structure = jax.tree.flatten(memory)
     trained = [jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in leaves]
 
@@ -221,7 +232,7 @@ def _split(memory: Any) -> tuple[list[Array], Any]:
 
 
 def _check_trainable(memory: Any) -> None:
-    """Refuse a memory with nothing to move, or with numbers too short to be moved by small steps."""
+    """Refuse a memory with nothing to train, or with numbers of too low precision for small steps."""
     kinds = {str(array.dtype) for array in _split(memory)[0]}
     if not kinds or not kinds <= {"float32", "float64"}:
         found = " and ".join(sorted(kinds)) or "whole"
@@ -242,7 +253,7 @@ def _members(tree: Search, count: int) -> list[Search]:
 
 
 def _report(state: Search) -> tuple[int, float, float]:
-    """The passes of the search that is furthest, and the mean of what the last passes of all have measured."""
+    """The passes of the search that is furthest, and the mean loss and accuracy of the last passes of all."""
     # Indexed as NumPy arrays: JAX would compile a program for every new length or index.
     passes, *traces = (np.atleast_1d(np.asarray(part)) for part in (state.passes, state.loss, state.accuracy))
     loss, accuracy = (trace.reshape(len(passes), -1)[np.arange(len(passes)), passes - 1].mean() for trace in traces)

@@ -1,14 +1,14 @@
 """Exact verdicts: is there any W that stores the instance? A proof either way, by Newton's method on the cross-entropy.
 
-For full rank the question is a system of linear inequalities in W, and the cross-entropy settles it. If the system has
+At full rank the question is a system of linear inequalities in W, and the cross-entropy answers it. If the system has
 a solution, minimising drives W towards one, and some iterate has every margin positive: a witness. If it has none, the
 Newton step V becomes small, and with S and dS the scores of W and of V the numbers
 
     lambda_{mu rho} = P_{mu rho} (1 + dS_{mu rho} - sum_sigma P_{mu sigma} dS_{mu sigma}),   P = softmax(S),
 
 satisfy sum lambda (u_rho - u_target) e_mu^T = gradient + Hessian V = 0. Once none of them is negative they are a
-certificate (Gordan): a positive combination of the inequalities that says 0 > 0. What is claimed is checked by
-rounding.py, not by trusting the iteration.
+certificate (Gordan): a positive combination of the inequalities that says 0 > 0. Every claim is checked by rounding.py;
+the iteration is not trusted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.hessian import Hessian, Matrix, dense_bytes
 from loadstone.solvers.threads import all_threads, one_thread
 
-#: Relative residuals of the linear system: on the way, and when a certificate is in sight.
+#: Relative residuals of the linear system: for ordinary steps, and when a certificate seems close.
 _LOOSE, _TIGHT = 1e-2, 1e-12
 #: Share of multipliers below zero that may be cut off, and how often the rest is made to fit again.
 _CUT_OFF, _POLISHING_ROUNDS = 0.01, 6
@@ -52,7 +52,7 @@ class ProofLimits:
     """When to give up.
 
     steps: most Newton steps.
-    budget: memory for the dense Hessian; half of what the device has free if None.
+    budget: memory for the dense Hessian; None: half of the free memory of the device.
     """
 
     steps: int = 200
@@ -75,8 +75,8 @@ def decide(
 ) -> Verdict:
     """Decide whether any W stores the instance.
 
-    `start` is where the search begins, such as the `last` of a neighbouring instance's verdict; its scale means little.
-    `progress` sees (Newton steps, mean loss, smallest margin).
+    `start` is the W from which the search starts, such as `last` in the verdict of a neighbouring instance; its scale
+    hardly matters. `progress` is called with (Newton steps, mean loss, smallest margin).
     """
     arrays = _arrays(instance)
     if not isinstance(limits, ProofLimits):
@@ -120,18 +120,20 @@ class _Search:
         progress: Progress | None,
     ) -> None:
         self.arrays, self.xp, self.limits, self.progress = arrays, xp, limits, progress
-        # Neither the lengths of inputs nor the scale or a shift of all outputs matter for storability, but for digits.
+        # The lengths of inputs, and the scale or a common shift of the outputs, do not change storability, but they do
+        # change rounding errors.
         inputs, exponents = scaled(arrays.inputs, axis=1)
         lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
         inputs /= np.where(lengths > 0, lengths, 1.0)
-        # What multipliers of inputs of unit length are divided by, up to a common factor that keeps them within range.
+        # Divisors that turn multipliers for inputs of unit length into those of the given inputs, up to a common factor
+        # that keeps them within range.
         middle = (exponents.min() + exponents.max()) // 2
         with np.errstate(over="ignore"):
             self.lengths = np.ldexp(lengths, (exponents - middle)[:, None])
         self.exact = ExactPass(Arrays(inputs, _centred(arrays.outputs), arrays.targets), xp)
         n, d = arrays.inputs.shape
         self.weights = xp.zeros((d, d)) if start is None else self._moderate(xp.asarray(start, dtype=xp.float64))
-        # Products of conjugate gradients that cost as much as half a dense solve.
+        # So many products of conjugate gradients cost as much as half a dense solve.
         self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
         self.may_be_dense = (limits.budget or Budget()).allows(dense_bytes(n, d, xp))
         self.stalled = False
@@ -139,7 +141,7 @@ class _Search:
         self.began = time.perf_counter()
 
     def _moderate(self, weights: Matrix) -> Matrix:
-        """A start scaled down to scores of moderate size: at large ones the softmax has forgotten all but one rival."""
+        """A start scaled down to scores of moderate size: at large scores the softmax ignores all rivals but one."""
         with np.errstate(over="ignore"):
             size = float(self.xp.sqrt((self.exact.scores(weights) ** 2).mean()))
         return weights * min(1.0, _MODERATE_SCORE / size) if size > 0 else weights
@@ -177,7 +179,7 @@ class _Search:
             return verdict
         length = _line_search(scores, change, exact, xp)
         if not np.isfinite(length) or length <= 0:
-            raise _UndecidedError("no step lowers the loss any more: the numbers have run out of digits")
+            raise _UndecidedError("no step lowers the loss any more, because of rounding errors")
         self.weights = self.weights + length * step
         self.steps += 1
         return None
@@ -196,7 +198,7 @@ class _Search:
         """A certificate from multipliers of which at most a small part is negative.
 
         That part is cut off, which leaves a residual. Multipliers lambda (1 + <u_rho - u_target, Y e_mu>) have none if
-        Y solves the system of the Hessian with lambda in the place of the softmax; while these are positive, or nearly,
+        Y solves the system of the Hessian with lambda in place of the softmax; while these are positive, or nearly,
         the residual falls by orders of magnitude with each round.
         """
         xp, exact = self.xp, self.exact
@@ -233,7 +235,7 @@ class _Search:
                 return step
             self.stalled = self.may_be_dense
             if not self.may_be_dense:
-                return step  # a descent direction all the same
+                return step  # not converged, but still a descent direction
         self.dense_solves += 1
         return hessian.dense(target)
 
@@ -271,7 +273,7 @@ def _softmax(scores: Scores, exact: ExactPass, xp: ModuleType) -> tuple[Scores, 
 
 
 def _line_search(scores: Scores, change: Scores, exact: ExactPass, xp: ModuleType) -> float:
-    """The length along the step at which the loss is least, to a tenth of itself: its slope is monotone."""
+    """The step length at which the loss is least, to 10 %; the slope along the step is monotone."""
 
     def slope(length: float) -> float:
         softmax, _ = _softmax(scores + length * change, exact, xp)

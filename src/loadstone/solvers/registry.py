@@ -21,7 +21,7 @@ SOLVERS: dict[str, type[Solver]] = {
 
 
 def solver_of(text: str, parameters: Mapping[str, object] | None = None) -> Solver:
-    """The solver of a name, with its parameters given apart or after a colon, as in 'sgd:0.1'."""
+    """The solver of a name, with its parameters given separately or after a colon, as in 'sgd:0.1'."""
     if parameters:
         return made("solver", text, named("solver", text, SOLVERS), parameters)
     return made_from_text("solver", text, SOLVERS)

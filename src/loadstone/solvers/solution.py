@@ -39,13 +39,13 @@ class Status(StrEnum):
 class Solution:
     """A memory and how it was found.
 
-    memory: the memory as the last pass measured it.
+    memory: the memory that the last pass measured.
     status: why the search ended.
     passes: how many passes it took; the memory moved once between two of them.
     loss: the mean loss that each pass measured.
     accuracy: the share of associations that each pass found stored.
-    seconds: time taken; of a batch, its time divided by its size.
-    problem: what was stored, in words, with the rounding of its numbers if there was any.
+    seconds: time taken; for a batch, its time divided by its size.
+    problem: what was stored, in words, and whether its numbers were rounded.
     """
 
     memory: Any

@@ -1,4 +1,4 @@
-"""The door to all solvers: one function for one problem, one for a batch."""
+"""The entry point to all solvers: one function for one problem, one for a batch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def solve(
     """Store a problem in a memory.
 
     problem: what is to be stored.
-    memory: where the search starts, and with it the family; default: a full W of small random numbers.
+    memory: where the search starts, which also fixes the family; default: a full W of small random numbers.
     solver: a solver, its name (with parameters, as in 'sgd:0.1'), or a transformation of gradients from optax;
         'paper' is the paper's protocol.
     stop: 'exact' (every margin positive), 'paper' (an accuracy of 99.9 %) or 'none'; default: 'paper' for the paper's
@@ -44,7 +44,7 @@ def solve(
     precision: of the products. 'auto' is what passes are fastest in: float32 on a CPU, float16 (summed in float32) on
         an accelerator. L-BFGS goes on to tf32, float32 and float64 where it needs more digits; a memory that it found
         in float64 has float64 numbers.
-    progress: is called now and then with (passes, loss, accuracy).
+    progress: called now and then with (passes, loss, accuracy).
     """
     return solve_batch([problem], [memory], solver, stop, limits, precision, progress)[0]
 
@@ -62,9 +62,9 @@ def solve_batch(
     precision: str = "auto",
     progress: Progress | None = None,
 ) -> list[Solution]:
-    """Store problems of equal shape, from memories of equal shape on, as one program; each stops by itself.
+    """Store problems of equal shape as one program, starting from memories of equal shape; each stops on its own.
 
-    `progress` hears of the search that is furthest, and of the mean loss and accuracy.
+    `progress` is called with the passes of the search that is furthest, and the mean loss and accuracy.
     """
     if not problems or len(problems) != len(memories):
         raise refuse("memories", f"{len(memories)} of them", f"as many as problems ({len(problems)}), and at least one")

@@ -14,10 +14,10 @@ from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.stop import NO_LIMITS, Limits
 
-#: Hears now and then how many passes are done, and the mean loss and accuracy of the last.
+#: Called now and then with the number of passes done, and the mean loss and accuracy of the last.
 Progress = Callable[[int, float, float], None]
 
-#: Passes of a solver that sets no end of its own, unless the limits say otherwise.
+#: Passes of a solver without a schedule, unless the limits say otherwise.
 DEFAULT_PASSES = 2000
 
 
@@ -29,7 +29,7 @@ class Request:
     limits: passes and seconds that the search may take.
     precisions: of the products, from PRECISIONS (problems/products.py): the search begins with the first, and goes on
         to the next when it cannot get further, or seems to have got to its end.
-    progress: hears how far the search is.
+    progress: called now and then with how far the search is.
     """
 
     stop: str
@@ -44,12 +44,12 @@ def automatic_precision() -> str:
 
 
 class Solver(abc.ABC):
-    """A way of storing. Solvers are frozen dataclasses: values that can be compared and hashed, whose fields are their
-    parameters."""
+    """A way of storing associations. Solvers are frozen dataclasses: they can be compared and hashed, and their fields
+    are their parameters."""
 
     @abc.abstractmethod
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
-        """Store each problem, from the memory of the same index on."""
+        """Store each problem, starting from the memory of the same index."""
 
     def precisions(self) -> tuple[str, ...]:
         """What the precision 'auto' means."""
@@ -87,10 +87,10 @@ class Iterative(Solver):
         return state
 
     def schedule(self) -> int | None:
-        """How many passes the solver has planned for, if it has."""
+        """How many passes the solver's schedule has; None if it has no schedule."""
         return None
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
-        from loadstone.solvers.loop import search  # which knows this class
+        from loadstone.solvers.loop import search  # here, because loop.py imports this class
 
         return search(self, problems, memories, request)

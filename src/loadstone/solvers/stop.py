@@ -1,4 +1,4 @@
-"""When a search may stop because enough is stored, and when it must because it has taken enough."""
+"""When a search stops: because enough is stored (stop rules), or because it took too long (limits)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAPER_VIOLATIONS = 1000
 def met(
     rule: str, violations: Int[Array, ""] | int, associations: Int[Array, ""] | int
 ) -> Bool[Array, ""] | bool:
-    """Whether a memory with so many violations meets a rule. 99.9 % is counted in whole associations."""
+    """Whether a memory with so many violations meets a stop rule. 99.9 % is counted in whole associations."""
     if choice("stop", rule, STOP_RULES) == "none":
         return False
     return violations <= (associations // PAPER_VIOLATIONS if rule == "paper" else 0)
@@ -26,10 +26,10 @@ def met(
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a search may take. None: as much as the solver itself has set.
+    """Limits of a search; None: those of the solver itself.
 
-    passes: over the outputs.
-    seconds: by the clock, looked at about once a second.
+    passes: most passes over the outputs.
+    seconds: most time; the clock is checked about once a second.
     """
 
     passes: int | None = None

@@ -1,8 +1,9 @@
-"""Threads of NumPy's matrix products. Many small products run on one: waking others costs more than they save, and on a
-busy machine far more. Few large ones run on all.
+"""Threads of NumPy's matrix products. Many small products run on one thread: waking others costs more than they save,
+and on a busy machine far more. A few large ones run on all threads.
 
-The number of threads belongs to the whole process, while several searches may run at once. So those are counted: the
-number is one as long as someone asks for one and nobody for all, and as it was before when the last has left."""
+The number of threads belongs to the whole process, but several searches may run at once. So we count them: products run
+on one thread while some search asks for one and none asks for all. When the last search ends, the number is restored.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +15,28 @@ from typing import Any
 
 import numpy as np
 
-#: Dimension from which the d^2 x d^2 matrix and what goes into it count as large.
+#: From this dimension on, the d^2 x d^2 matrix and the products that form it count as large.
 _LARGE = 60
 
 
 def one_thread() -> AbstractContextManager:
-    """Products within run on one thread, except within `all_threads`."""
+    """Inside this context products run on one thread, except inside `all_threads`."""
     return _blas.used(limited=1)
 
 
 def all_threads(d: int, xp: ModuleType) -> AbstractContextManager:
-    """All threads within `one_thread`, where products of this dimension are large and NumPy (`xp`) makes them."""
+    """Inside `one_thread`, use all threads again if products of this dimension are large and `xp` is NumPy."""
     return _blas.used(unlimited=1) if xp is np and d >= _LARGE else nullcontext()
 
 
 class _Blas:
-    """The libraries behind NumPy's products, and how many users want them limited or not."""
+    """The libraries behind NumPy's products, and how many searches ask for one thread or for all."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._limited = self._unlimited = 0
         self._controller = None
-        self._limit: Any = None  # remembers the numbers of threads from before
+        self._limit: Any = None  # holds the numbers of threads to restore
 
     @contextmanager
     def used(self, limited: int = 0, unlimited: int = 0) -> Iterator[None]:
@@ -68,8 +69,8 @@ class _Blas:
 
     @staticmethod
     def _let_go() -> None:
-        """Let any thread change the number next: in recent versions of threadpoolctl only the thread that was first to
-        change it can, but the last to leave, which restores it, may be another."""
+        """Allow any thread to change the number next. In recent versions of threadpoolctl only the thread that changed
+        it first can, but the search that ends last and restores it may be in another thread."""
         import threadpoolctl
 
         clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)

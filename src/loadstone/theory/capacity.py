@@ -32,8 +32,8 @@ def capacity(kappa: ArrayLike = 1.0) -> np.ndarray | float:
 def finite_capacity(p: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
     """alpha_c(p; kappa) = 2 alpha_c(kappa) log p / D(p): the load at which p associations just fit.
 
-    For kappa = 1 this is p D(p) = d^2, sharp up to a width of order sqrt(p). Whole p >= 2, d large enough for a
-    threshold to show (d = 12 is); replica-symmetric for kappa < 1.
+    For kappa = 1 this is p D(p) = d^2, sharp up to a width of order sqrt(p). For whole p >= 2 and d large enough for a
+    threshold to be visible (d = 12 is); replica-symmetric for kappa < 1.
     """
     p = whole_numbers("p", p, 2, MOST)
     return scalar(2 * np.asarray(capacity(kappa)) * np.log(p) / mean_merged(p))
@@ -42,8 +42,8 @@ def finite_capacity(p: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
 def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
     """p_c(d; kappa) at finite size: the p with p D(p) = 2 alpha_c(kappa) d^2, linear between whole numbers.
 
-    Its whole part is the largest p for which storing is more likely than not. At least 1, because nothing competes with
-    a single association.
+    Its integer part is the largest p that is more likely storable than not. It is at least 1, because a single
+    association has no rival.
     """
     d, kappa = at_least("d", d, 1), fractions("kappa", kappa)
     if np.any(d > MOST_DIMENSION):
@@ -52,7 +52,7 @@ def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | 
 
 
 def asymptotic_capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
-    """The real p with p log p = alpha_c(kappa) d^2: what the limit alone says; finite sizes hold more."""
+    """The real p with p log p = alpha_c(kappa) d^2: the prediction of the limit alone; finite sizes hold more."""
     return associations(capacity(kappa), d)
 
 
@@ -62,7 +62,7 @@ def hebbian_associations(d: ArrayLike) -> np.ndarray | float:
 
 
 def parameters(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
-    """Free numbers of a d x d matrix of rank m = round(kappa d): d^2 for full rank, 2 d m - m^2 in general."""
+    """Free parameters of a d x d matrix of rank m = round(kappa d): d^2 at full rank, 2 d m - m^2 in general."""
     d, kappa = at_least("d", d, 1), fractions("kappa", kappa)
     m = np.maximum(1, np.round(kappa * d))
     return scalar(2 * d * m - m**2)
@@ -71,10 +71,10 @@ def parameters(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
 def bits_per_parameter(
     p: ArrayLike, d: ArrayLike, kappa: ArrayLike = 1.0, content: str = "pairing"
 ) -> np.ndarray | float:
-    """Bits that p stored associations are worth, for each of the d^2 (or 2 d m - m^2) free numbers.
+    """Bits of information in p stored associations, per free parameter (d^2 or 2 d m - m^2 of them).
 
     'pairing' counts log2(p!) bits: which output belongs to which input, every output once. 'choice' counts p log2 p
-    bits: every input could have had any of the p outputs. Both tend to alpha / (log 2 (2 kappa - kappa^2)), which is
+    bits: every input could have any of the p outputs. Both tend to alpha / (log 2 (2 kappa - kappa^2)), which is
     0.72 bits at capacity for kappa = 1.
     """
     p = at_least("p", p, 1)

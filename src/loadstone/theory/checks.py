@@ -1,4 +1,4 @@
-"""Arguments of formulas: numbers or arrays of them, refused by name, value and allowed range."""
+"""Checks of the arguments of formulas, numbers or arrays: a refusal states name, value and allowed range."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
 
-#: Sizes and loads between these: no product, square or quotient of two of them leaves the range of float64.
+#: Sizes and loads lie between these, so that no product, square or quotient of two of them leaves float64's range.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
@@ -60,7 +60,7 @@ def fractions(name: str, value: ArrayLike) -> np.ndarray:
 
 
 def single(name: str, value: Any) -> Any:
-    """`value` if it is one thing and not an array or a list of them, or a refusal."""
+    """`value` if it is a single number and not an array or a list, or a refusal."""
     if isinstance(value, list | tuple) or np.ndim(value):
         raise refuse(name, value, "one number, not an array")
     return value
@@ -77,7 +77,7 @@ def scalar(array: np.ndarray | float) -> np.ndarray | float:
 
 
 def plain(array: np.ndarray) -> object:
-    """What an array holds, as Python's own numbers and lists: how a message shows it."""
+    """The contents of an array as Python numbers and lists, to be shown in a message."""
     return array.item() if array.ndim == 0 else array.tolist()
 
 
@@ -90,7 +90,7 @@ def _within(name: str, value: ArrayLike, least: float, most: float) -> np.ndarra
 
 
 def numbers(name: str, value: ArrayLike, allowed: str) -> np.ndarray:
-    """`value` as an array of floats, whatever they are, or a refusal."""
+    """`value` as an array of floats of any size, or a refusal."""
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths

@@ -116,7 +116,7 @@ def _merge_law(p: int) -> MergeLaw:
 
 
 def _enough(p: int) -> int:
-    """A number of k's beyond which v_k(p) is below 1e-20: k has mean and variance below 2 log p, and a thin tail."""
+    """A k beyond which v_k(p) is below 1e-20: k has mean and variance below 2 log p, and a thin tail."""
     return int(30 + 4.5 * np.log(p))
 
 

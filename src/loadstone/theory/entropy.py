@@ -21,7 +21,7 @@ from scipy.special import log_ndtr, logsumexp, ndtri
 from loadstone.theory.checks import in_half_open, positives, scalar, whole_number, whole_numbers
 from loadstone.theory.cone import mean_merged
 
-#: Largest p for the sampled energetic term: a sample of eta has p numbers.
+#: Largest p for the sampled energetic term, because a sample of eta has p numbers.
 MOST_SAMPLED = 10**6
 
 
@@ -67,8 +67,8 @@ def energetic(q: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> Estima
     """G_p(q) = E log f_p(q; eta) / log p, its mean over samples of eta and its standard error.
 
     f_p itself is an integral over x_1 of a product of Phi's, taken on a grid. Samples are stratified in eta_1, whose
-    square dominates the variance, and the same for every q: curves in q are smooth. Whole p in 2..10^6; exactly -1 at
-    q = 0 (every output is as likely to win) and a plain quadrature at p = 2.
+    square dominates the variance, and are the same for every q, so that curves in q are smooth. Whole p in 2..10^6;
+    exactly -1 at q = 0 (every output is equally likely to win) and a plain quadrature at p = 2.
     """
     q, p = in_half_open("q", q, 0, 1), whole_number("p", p, 2, MOST_SAMPLED)
     samples, seed = whole_number("samples", samples, 2, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
@@ -134,10 +134,10 @@ class EntropyCurve:
 
 
 def free_entropy_curve(load: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> EntropyCurve:
-    """`finite_free_entropy` at many loads for the price of one: G_p is sampled on a grid of q and interpolated.
+    """`finite_free_entropy` at many loads for the cost of one: G_p is sampled on a grid of q and interpolated.
 
-    What is interpolated is (1-q) G_p(q) in y = -log(1-q): it runs from -1 to -D(p) / (2 log p), smoothly. Beyond the
-    last node, q = 0.9997, it is taken to be that limit.
+    The interpolated function is (1-q) G_p(q) in y = -log(1-q), which goes smoothly from -1 to -D(p) / (2 log p). Beyond
+    the last node, q = 0.9997, it is set to that limit.
     """
     load, p = np.atleast_1d(positives("load", load)), whole_number("p", p, 2, MOST_SAMPLED)
     nodes = -np.expm1(-np.linspace(0, 8, 25))
@@ -171,7 +171,7 @@ def _finite_free_entropy(load: float, p: int, samples: int, seed: int) -> tuple[
 
 
 def _of_two(q: float) -> float:
-    """E log Phi(beta xi), xi ~ N(0, 1): what p = 2 comes to, since x_1 - x_2 has variance 2."""
+    """E log Phi(beta xi), xi ~ N(0, 1): the case p = 2, where x_1 - x_2 has variance 2."""
     xi = np.arange(-40.0, 40.0, 0.005)
     weight = 0.005 * np.exp(-(xi**2) / 2) / np.sqrt(2 * np.pi)
     return float(weight @ log_ndtr(np.sqrt(q / (1 - q)) * xi))

@@ -7,8 +7,8 @@ which is d / sqrt(p) at alpha = p log p / d^2. One association fails with probab
 
 and all p succeed with probability (1 - epsilon)^p.
 
-At finite size lengths matter: a long output is recalled more easily, and so is a long input. `finite_failure` takes
-them into account and has no free parameter either.
+At finite size lengths matter: a long output is recalled more easily, and so is the output of a long input.
+`finite_failure` takes the lengths into account and has no free parameter either.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def score_moments(p: int, d: int) -> tuple[float, float, float]:
     off the diagonal; mean and deviation on the diagonal, in units of the deviation off it.
 
     Off the diagonal the terms of mu and rho contribute (d+2)/d^2 each and the other p - 2 terms 1/d^2 each; on it the
-    own term |u|^2 |e|^2 / d^2 has mean 1 and variance 4 (d+1) / d^2. The paper's p / d^2 is the limit p >> d.
+    association's own term |u|^2 |e|^2 / d^2 has mean 1 and variance 4 (d+1) / d^2. The paper's p / d^2 is the limit
+    p >> d.
     """
     p, d = _size(p, d)
     off, own = (p + 2 * d + 2) / d**2, (p + 4 * d + 3) / d**2
@@ -73,8 +74,9 @@ def finite_failure(p: int, d: int) -> float:
     Of association mu let a = |e_mu|^2 and b = |u_mu|^2. Its query is sqrt(a) (sqrt(a) u_mu + G), where G is the sum of
     the other outputs with weights g ~ N(0, 1); with S the sum of the g^2, G has the component sqrt(S) z along u_mu and
     the length sqrt(S c) across it, c of d - 1 degrees of freedom. So the target's score is sqrt(a b) r with
-    r = sqrt(a b) + sqrt(S) z, and the query's length is sqrt(a (r^2 + S c)). A rival is part of G, by its own g: given
-    G its output has the mean g G / S, and its score is normal with the variance below. Rivals count as independent.
+    r = sqrt(a b) + sqrt(S) z, and the query's length is sqrt(a (r^2 + S c)). A rival is part of G, with weight g:
+    given G its output has the mean g G / S, and its score is normal with the variance below. Rivals are taken as
+    independent.
     """
     return _finite_failure(*_size(p, d))
 
@@ -95,8 +97,8 @@ def _finite_failure(p: int, d: int) -> float:
 
 
 def finite_accuracy(p: int, d: int) -> float:
-    """Expected share of p associations that the Hebbian rule recalls in dimension d, from d = 20 on to 0.005, below
-    p = d to 0.01: there few rivals share the query, and failures are rarer than this says, up to three times."""
+    """Expected share of p associations that the Hebbian rule recalls in dimension d >= 20, to 0.005; for p < d to 0.01:
+    there few rivals contribute to the query, and failures are up to three times rarer than this says."""
     return 1 - finite_failure(p, d)
 
 
@@ -106,8 +108,8 @@ def finite_probability_all_stored(p: int, d: int) -> float:
 
 
 def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss's nodes and weights for a mean over the chi-square law, by the eigenvalues of its Jacobi matrix (Golub and
-    Welsch); with no degree of freedom it is 0."""
+    """Nodes and weights of Gauss quadrature for a mean over the chi-square law, by the eigenvalues of its Jacobi matrix
+    (Golub and Welsch); without a degree of freedom the law is all at 0."""
     if freedom == 0:
         return np.zeros(1), np.ones(1)
     shape, k = freedom / 2 - 1, np.arange(1, count)
@@ -118,8 +120,8 @@ def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 def rate(x: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     """J_alpha(x): p^-J is the density of failures at target score x, in units in which the target's mean is 1.
 
-    (x-1)^2 / (2 alpha) for x <= sqrt(2 alpha), where some rival surely lies above x, and more by x^2 / (2 alpha) - 1
-    beyond. All are stored in the limit when its least value exceeds 1.
+    (x-1)^2 / (2 alpha) for x <= sqrt(2 alpha), where some rival surely lies above x; beyond, x^2 / (2 alpha) - 1 is
+    added. In the limit all are stored if the least value of J exceeds 1.
     """
     x, load = finite("x", x), positives("load", load)
     return scalar((x - 1) ** 2 / (2 * load) + np.where(x > np.sqrt(2 * load), x**2 / (2 * load) - 1, 0.0))

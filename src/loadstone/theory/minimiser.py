@@ -5,8 +5,9 @@ distance from h, s = argmin [logsumexp(s) - s_1 + |s - h|^2 / (2 chi)], and
 
     p E|s - h|^2 = d^2 Q,    p E sum_rho (1 - ds_rho / dh_rho) = d^2                                  (F1, F2)
 
-fix chi and Q = |W|_F^2. Full rank, decoupled, inputs and outputs N(0, I_d), Gaussian equivalence, large d. A solution
-exists exactly when p D(p) > d^2 (cone.py); else all is stored, and the loss vanishes only in the limit of large W.
+fix chi and Q = |W|_F^2. This holds for full rank, the decoupled problem, inputs and outputs N(0, I_d), under Gaussian
+equivalence and for large d. A solution exists exactly when p D(p) > d^2 (cone.py); otherwise everything is stored, and
+the loss vanishes only in the limit of large W.
 
 With pi = softmax(s), s = h + chi (e_1 - pi). Three exact consequences are used:
 - the target wins exactly when h_1 + chi exceeds the rivals' h. So accuracy = E Phi(eta_1 + r)^(p-1), r = chi / sqrt(Q),
@@ -37,17 +38,17 @@ _GROUP = 128
 #: Up to this p a sample holds every rival; beyond it, the _TOP best and quadrature nodes for the others.
 _WHOLE, _TOP = 256, 128
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(24)
-#: Residual of F1 and F2 at which a root is found, far below their noise; step in log norm and log r for derivatives.
+#: Residual of F1 and F2 that counts as a root, far below their noise; step in log norm and log r for derivatives.
 _TOLERANCE, _STEP = 1e-8, 1e-3
-#: Up to this p D(p) / d^2 - 1 all is stored. It is rounding of D(p): p = 2, d = 1 should give 0.
+#: Everything is stored if p D(p) / d^2 - 1 is at most this. It covers the rounding of D(p): p = 2, d = 1 should give 0.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Minimiser:
-    """What theory says of the cross-entropy minimiser. Every `_error` is the standard error of a Monte Carlo mean.
+    """What theory says about the minimiser of the cross-entropy. Every `_error` is that of a Monte Carlo mean.
 
-    Where no root was found (status 'not converged') the results are NaN.
+    If no root was found (status 'not converged'), the results are NaN.
     """
 
     #: Number of associations.
@@ -60,7 +61,7 @@ class Minimiser:
     loss: float
     #: Share of the associations whose target has the highest score.
     accuracy: float
-    #: |W|_F = sqrt(Q); infinite if everything is stored, for the loss then falls as W grows.
+    #: |W|_F = sqrt(Q); infinite if everything is stored, because the loss then falls as W grows.
     norm: float
     #: How far a score can be pulled by the loss: s = h + chi (e_1 - pi).
     chi: float
@@ -71,17 +72,17 @@ class Minimiser:
     chi_error: float
     #: 'above capacity', 'storable: no finite minimiser' or 'not converged'.
     status: str
-    #: Left over right side of F1 and of F2 on the sample, less 1. A storable p has no equations to solve: there they
-    #: are the limit p D(p) / d^2 - 1 <= 0 for large W.
+    #: Left side over right side, minus 1, of F1 and of F2 on the sample. A storable p has no equations to solve; there
+    #: the residuals are the limit for large W, p D(p) / d^2 - 1 <= 0.
     residuals: tuple[float, float]
 
 
 def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     """The minimiser at whole p in 2..10^15 and whole d >= 1, from `samples` (rounded up to groups of 128) of eta.
 
-    With the default the loss has an error of 0.2 % or less, in some 3 s for any p, 8 s close to capacity. Where p D(p)
-    is within 0.1 % of d^2, rare samples decide: take more of them. There the theory ends anyway, since instances
-    within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
+    With the default the loss has an error of 0.2 % or less and takes about 3 s for any p, 8 s close to capacity. If
+    p D(p) is within 0.1 % of d^2, rare samples dominate: take more of them. The theory ends there anyway, since
+    instances within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
     """
     p, d = whole_number("p", p, 2, MOST), whole_number("d", d, 1, 10**9)
     groups = -(-whole_number("samples", samples, 8 * _GROUP, 10**7) // _GROUP)
@@ -98,7 +99,7 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     loss, norm, chi = float(rows[2] @ sample.weights), float(np.exp(point[0])), float(np.exp(point.sum()))
     low, accuracy, high = (_accuracy(p, np.exp(point[1] + step)) for step in (-_STEP, 0, _STEP))
 
-    # A group whose means of F1 and F2 are off by F_g would alone have had its root elsewhere, by -J^-1 F_g.
+    # If the means of F1 and F2 over a group are off by F_g, the root of that group alone is shifted by -J^-1 F_g.
     off = sample.group_residuals(rows[:3])
     moved = -np.linalg.solve(slopes[:2], off[:2])
     recall = (high - low) / (2 * _STEP) * moved[1]
@@ -109,18 +110,18 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
 
 
 class _Sample:
-    """Groups of samples of eta, made anew from their seeds at each evaluation, so that memory holds one group.
+    """Groups of samples of eta, drawn again from their seeds at each evaluation, so that only one group is in memory.
 
-    The same eta serve every (Q, chi): the root is smooth. They are weighted so that the means of dist^2(eta, K_p), of
-    the number k of merged rivals, of eta_1 and of its square are exactly D(p), D(p), 0 and 1 (control variates with
-    coefficients by regression). So F1 and F2 have the right limits on the sample too: there is a root on it when
-    there is one at all, and near capacity, where |s - h|^2 / Q is nearly dist^2, hardly any noise is left.
+    The same eta are used for every (Q, chi), so that F1 and F2 are smooth. They are weighted so that the means of
+    dist^2(eta, K_p), of the number k of merged rivals, of eta_1 and of its square are exactly D(p), D(p), 0 and 1
+    (control variates with coefficients by regression). So F1 and F2 have the right limits on the sample too: it has a
+    root whenever there is one, and near capacity, where |s - h|^2 / Q is nearly dist^2, hardly any noise is left.
     """
 
     def __init__(self, p: int, d: int, groups: int, seed: int):
         self.p, self.d, self.groups = p, d, groups
         self.draw = lambda group: _draw(p, np.random.default_rng([seed, group]))
-        self.by_parts = p * mean_merged(p) < 2 * d**2  # there Stein's form of F2 has less noise than the derivatives
+        self.by_parts = p * mean_merged(p) < 2 * d**2  # there F2 by Stein's lemma has less noise than by derivatives
         controls = np.concatenate([_controls(self.draw(group)[0]) for group in range(groups)], axis=1)
         centre, count = controls.mean(axis=1), controls.shape[1]
         self.controls = controls - centre[:, None]
@@ -139,7 +140,7 @@ class _Sample:
         return np.concatenate(made, axis=1)
 
     def group_residuals(self, rows: Array) -> Array:
-        """Means of each group, less the overall mean and what the controls explain."""
+        """Means of each group, minus the overall mean and the part that the control variates explain."""
         explained = (rows @ self.controls.T / rows.shape[1]) @ self.inverse @ self.controls
         left = rows - rows.mean(axis=1, keepdims=True) - explained
         return left.reshape(len(rows), self.groups, _GROUP).mean(axis=2)
@@ -148,18 +149,19 @@ class _Sample:
 def _draw(p: int, random: np.random.Generator) -> tuple[Array, Array]:
     """A group of eta, target first, and how many rivals each column stands for.
 
-    Of more than _WHOLE, the best _TOP are exact order statistics (of uniform numbers, through exponential spacings).
-    Given the last of these, the others are independent normal numbers below it, and enter through sums over all of
-    them. None is pulled much: the sum of chi pi / (1 + chi pi) is about d^2 / p < D(p), far below _TOP. So these sums
-    are of smooth functions, and their means, by quadrature, can stand for them: results change in second order of their
-    fluctuations, by 1e-4 or less (on the same samples: against all rivals at p = 300..4000, 4096 of them up to 10^12).
+    If there are more than _WHOLE rivals, the best _TOP are exact order statistics (of uniform numbers, through
+    exponential spacings). Given the last of these, the others are independent normal numbers below it, and enter only
+    through sums over all of them. None of them is pulled much: the sum of chi pi / (1 + chi pi) is about d^2 / p, below
+    D(p) and far below _TOP. So these are sums of smooth functions, and can be replaced by their means, taken by
+    quadrature: the results change in second order of their fluctuations, by 1e-4 or less (tested on the same samples:
+    against all rivals at p = 300..4000, against 4096 of them up to 10^12).
     """
     target = ndtri((np.arange(_GROUP) + random.random(_GROUP)) / _GROUP)[:, None]
     if p <= _WHOLE:
         return np.concatenate([target, random.standard_normal((_GROUP, p - 1))], axis=1), np.ones((1, p))
     spacings = random.standard_exponential((_GROUP, _TOP)) / (p - 1 - np.arange(_TOP))
     best = -ndtri(-np.expm1(-np.cumsum(spacings, axis=1)))
-    others = best[:, -1:] - (best[:, -1:] + 8) * (1 + _NODES) / 2  # between -8 and the last of the best
+    others = best[:, -1:] - (best[:, -1:] + 8) * (1 + _NODES) / 2  # between -8 and the lowest of the best
     counts = np.exp(-(others**2) / 2) * _NODE_WEIGHTS
     counts *= (p - 1 - _TOP) / counts.sum(axis=1, keepdims=True)
     return np.concatenate([target, best, others], axis=1), np.concatenate([np.ones((_GROUP, 1 + _TOP)), counts], axis=1)
@@ -195,7 +197,7 @@ def _prox(eta: Array, counts: Array, norm: float, chi: float, level: Array | Non
 
 
 def _observe(eta: Array, counts: Array, norm: float, chi: float, level: Array | None = None) -> tuple[Array, ...]:
-    """Of every sample |s - h|^2, the sum in F2 by derivatives and by parts, the loss, and logsumexp(s)."""
+    """For every sample |s - h|^2, the sum in F2 by derivatives and by parts, the loss, and logsumexp(s)."""
     pull, level = _prox(eta, counts, norm, chi, level)
     counted = counts * pull
     rivals = counted[:, 1:].sum(axis=1)  # chi (1 - pi_1), without cancellation
@@ -249,4 +251,4 @@ def _newton(sample: _Sample, point: Array) -> tuple[Array, Array, Array]:
             rows = sample.rows(point, rows[3])
             means = rows[:2] @ sample.weights
             if np.abs(means).max() < _TOLERANCE:
-                break  # the slopes, which error bars need, are still those of where it began
+                break  # the slopes, which the error bars need, are those of the starting point

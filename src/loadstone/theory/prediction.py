@@ -1,4 +1,4 @@
-"""Everything that the theory says about one size, in one record: the answer behind `loadstone predict`."""
+"""Everything that the theory says about one size, in one object: the answer of `loadstone predict`."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Prediction:
     kappa: float
     #: 'd' or 'p' if that one was not given but set to the capacity, else None.
     filled_in: str | None
-    #: Free numbers of the memory: d^2 at full rank, 2 d m - m^2 in general.
+    #: Free parameters of the memory: d^2 at full rank, 2 d m - m^2 in general.
     parameters: int
     #: Load p log p / d^2.
     alpha: float
     #: Load at capacity in the limit of large sizes.
     alpha_c: float
-    #: Load at capacity for this very p.
+    #: Load at capacity for this p.
     alpha_c_finite: float
-    #: Capacity of this d at finite size; its whole part is the largest p that is more likely storable than not.
+    #: Capacity of this d at finite size; its integer part is the largest p that is more likely storable than not.
     p_c: float
     #: Capacity of this d by the limit alone.
     p_c_asymptotic: float
-    #: What the Hebbian rule stores at this d, in the limit.
+    #: Number of associations that the Hebbian rule stores at this d, in the limit.
     p_hebbian: float
     #: Least dimension whose capacity is at least p.
     d_c: int
@@ -102,15 +102,15 @@ def predict(d: int | None = None, p: int | None = None, load: float | None = Non
 
 def least_dimension(p: int, kappa: float = 1.0) -> int:
     """The least whole d whose capacity is at least p: 2 alpha_c(kappa) d^2 >= p D(p)."""
-    # The margin of 1e-9 lets d through where p D(p) = d^2 holds exactly but for rounding (p = 2, d = 1).
+    # Subtracting 1e-9 accepts a d for which p D(p) = d^2 holds exactly but for rounding (p = 2, d = 1).
     kappa = rank_fraction("kappa", kappa)
     needed, room = p * merge_law(p).mean, 2 * float(capacity(kappa))
-    return max(1, math.ceil(math.sqrt(needed) / math.sqrt(room) - 1e-9))  # their quotient may be too large for a float
+    return max(1, math.ceil(math.sqrt(needed) / math.sqrt(room) - 1e-9))  # needed / room may overflow
 
 
 def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tuple[int, int, str | None]:
     if d is not None and p is not None and load is not None:
-        raise ValueError("The size is settled twice: give at most two of d, p and load.")
+        raise ValueError("The size is overdetermined: give at most two of d, p and load.")
     d = None if d is None else whole("d", d, 1, MOST_DIMENSION)
     p = None if p is None else whole("p", p, 2, MOST)
     if d is not None and p is not None:
@@ -124,7 +124,7 @@ def _size(d: int | None, p: int | None, load: float | None, kappa: float) -> tup
         if least > MOST_DIMENSION:
             raise refuse("p", p, f"small enough to fit at kappa = {kappa:g} in d = {MOST_DIMENSION:g}")
         return least, p, "d"
-    raise ValueError("The size is not settled: give a dimension d, a number of associations p, or both.")
+    raise ValueError("The size is not determined: give a dimension d, a number of associations p, or both.")
 
 
 def _size_of_load(d: int | None, p: int | None, load: float) -> tuple[int, int]:
@@ -135,7 +135,7 @@ def _size_of_load(d: int | None, p: int | None, load: float) -> tuple[int, int]:
             raise refuse("load", load, f"large enough for p = {p} to have it at d = {MOST_DIMENSION:g} or below")
         return d, p
     if d is None:
-        raise ValueError("The size is not settled: give a dimension d or a number of associations p beside the load.")
+        raise ValueError("The size is not determined: give a dimension d or a number of associations p with the load.")
     p = nearest_associations(load, d)
     if p < 2:
         raise refuse("load", load, f"large enough for two associations at d = {d}")

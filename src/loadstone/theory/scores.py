@@ -24,7 +24,7 @@ def target_density(score: ArrayLike, p: int) -> np.ndarray | float:
 
 
 def target_mean(p: ArrayLike) -> np.ndarray | float:
-    """E tau: 1.733, 2.447, 3.082 at p = 100, 1000, 10000; sqrt(2 log p) only for p beyond all reach."""
+    """E tau: 1.733, 2.446, 3.069 at p = 100, 1000, 10000; close to sqrt(2 log p) only for astronomically large p."""
     return each(lambda n: _moments(n)[0], whole_numbers("p", p, 2, MOST))
 
 
@@ -36,7 +36,7 @@ def target_deviation(p: ArrayLike) -> np.ndarray | float:
 def rival_density(score: ArrayLike, p: int) -> np.ndarray | float:
     """Density of the score of one of the p-1 rivals, drawn at random, merged ones included.
 
-    A rival is left alone with probability (p-1-k)/(p-1), then it is a normal number below tau; else it scores tau.
+    With probability (p-1-k)/(p-1) a rival is not merged and is a normal number below tau; otherwise it scores tau.
     """
     p, score = _associations(p), finite("score", score)
     here = np.exp(joint_log_density(p, score))
@@ -50,7 +50,7 @@ def rival_density(score: ArrayLike, p: int) -> np.ndarray | float:
 
 
 def rival_mean(p: ArrayLike) -> np.ndarray | float:
-    """Mean score of a rival: E sum of all scores is 0 before the projection, which keeps the sum, so -E tau / (p-1)."""
+    """Mean score of a rival, -E tau / (p-1): the sum of all scores has mean 0, and the projection keeps the sum."""
     return each(lambda n: -_moments(n)[0] / (n - 1), whole_numbers("p", p, 2, MOST))
 
 
@@ -91,7 +91,7 @@ def sample_scores(p: int, count: int, random: np.random.Generator) -> tuple[np.n
 
 
 def _increasing(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The points at which x has risen: rounding leaves plateaus in the tails of a cumulative law."""
+    """Only the points at which x has increased: rounding leaves plateaus in the tails of a cumulative law."""
     risen = np.concatenate([[True], x[1:] > np.maximum.accumulate(x)[:-1]])
     return x[risen], y[risen]
 

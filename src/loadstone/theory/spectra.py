@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from loadstone.arguments import rank_fraction, refuse, whole
 from loadstone.theory.checks import at_least, numbers, plain, scalar
 
-#: NumPy makes a number of an array without axes as soon as it computes with it.
+#: NumPy turns an array without axes into a number as soon as it computes with it.
 Numbers = np.ndarray | float
 ComplexNumbers = np.ndarray | complex
 
@@ -175,12 +175,12 @@ def quarter_circle() -> Spectrum:
 def at_capacity(kappa: float = 1.0) -> Spectrum:
     """(1-kappa) delta_0 + rho(s) 1[X(1-kappa) <= s <= 2], X the quantile function of the quarter circle rho.
 
-    W of rank kappa d that stores as much as it can. Paper, claim 2, less the factor kappa before rho, which is a
+    The law of a W of rank kappa d at capacity. Paper, claim 2, without the factor kappa before rho, which is a
     misprint: the mass must be 1. Replica-symmetric for kappa < 1. Ten digits for kappa above 1e-6.
     """
     kappa = rank_fraction("kappa", kappa)
     lower = float(QuarterCircle().quantile(np.asarray(1 - kappa)))
-    return Spectrum(kappa, lower, QuarterCircle(), kept=max(kappa, 1e-100))  # one over it stays finite
+    return Spectrum(kappa, lower, QuarterCircle(), kept=max(kappa, 1e-100))  # so that 1 / kept stays finite
 
 
 def initial_full() -> Spectrum:

@@ -6,9 +6,9 @@ law v_k(p) of the projection onto K_p (cone.py), that happens with probability
 
     P(storable) = 2 [ P(N = d^2 - 1) + P(N = d^2 - 3) + ... ].
 
-The formula is exact for a uniformly random subspace; that scores of Gaussian embeddings behave like one is the
-assumption (measured: it holds already at d = 12). The original problem, whose outputs are shared, is a little more
-storable at small d.
+The formula is exact for a uniformly random subspace. The assumption is that scores of Gaussian embeddings behave like
+one (measured: this holds already at d = 12). The original problem, whose outputs are shared, can store a little more at
+small d.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from loadstone.arguments import refuse
 from loadstone.theory.checks import each, whole_number, whole_numbers
 from loadstone.theory.cone import MOST, merge_law
 
-#: Longest Fourier transform for the law of N; beyond it N is Gaussian far more closely than anyone can measure.
+#: Longest Fourier transform for the law of N; beyond it N is closer to a Gaussian than any measurement could tell.
 _LONGEST = 2**22
-#: The law of N is made on a window of this many deviations, in which its tails have died out.
+#: The law of N is computed on a window of this many deviations; beyond it the tails are negligible.
 _WINDOW = 40
 
 
@@ -37,13 +37,13 @@ def probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
 
 
 def gaussian_probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
-    """Phi((d^2 - p D) / sqrt(p Var k)): the same in the Gaussian form, within O(1/sqrt(p))."""
+    """Phi((d^2 - p D) / sqrt(p Var k)): the same in the Gaussian approximation, to O(1/sqrt(p))."""
     p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
     return each(lambda p, d: _gaussian(int(p), int(d)), p, d)
 
 
 def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
-    """The p between which the exact capacity of a stream falls with at least this probability.
+    """Least and largest p of an interval that holds a stream's exact capacity with at least this probability.
 
     A stream's capacity is at least p exactly when its first p associations are storable, so its law has the tail
     probability_storable(p, d).

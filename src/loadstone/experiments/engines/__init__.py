@@ -1,1 +1,1 @@
-"""Ways to carry out a sweep: in this process, or by Dask. An engine only ever adds records to a store."""
+"""Ways to carry out a sweep: in this process, or with Dask. All that an engine does to a store is add records."""

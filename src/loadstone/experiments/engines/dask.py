@@ -1,8 +1,8 @@
 """The Dask engine: the workers of a scheduler, on this machine or elsewhere. They must see the store's folder.
 
-A worker has one job at a time, and it is we who say which worker gets it: so it is known what a worker was at when it
-died. Dask is not believed: a run is done when its record is in the store. What Dask leaves silent (no worker, none with
-the resource, a dead scheduler) ends the sweep with a sentence.
+We choose the worker of each job, and a worker has one job at a time. So when a worker dies, we know which runs it had.
+Whatever Dask reports, a run is done only when its record is in the store. Where Dask would wait silently (no worker,
+none with the resource, a dead scheduler), the sweep ends with one sentence that says why.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError, recorded
 
 try:
-    import cryptography  # noqa: F401  with which Dask makes certificates
+    import cryptography  # noqa: F401  Dask makes certificates with it
     from distributed import Client, Future, KilledWorker
 
     from loadstone.experiments.engines.elsewhere import Elsewhere
@@ -32,18 +32,24 @@ try:
 except ImportError as error:
     raise ValueError(f"several workers need Dask: pip install 'loadstone[cluster]' ({error}).") from error
 
-#: A run whose worker died this often, with no other run beside it, counts as failed.
+#: A run counts as failed after this many workers died while it was their only run.
 _ATTEMPTS = 3
-#: How long to wait for a job to end before looking after the workers, and for an answer of the scheduler.
+#: How long to wait for a job to end before the workers are checked, and for an answer of the scheduler.
 _LOOK_SECONDS, _ANSWER_SECONDS = 0.5, 2.0
-#: A scheduler that does not answer for so long is gone. So long a record may take to be seen through a network.
+#: A scheduler that has not answered for this long counts as gone; a record may take this long to appear in a network
+#: file system.
 _GONE_SECONDS = _NETWORK_SECONDS = 10.0
 
 
 @dataclass
 class DaskEngine:
-    """Run specs on the workers of a scheduler, each run taking one of `resource` (such as 'GPU') if given. The sweep
-    ends if there is no such worker for `patience` seconds."""
+    """Run specs on the workers of a scheduler.
+
+    scheduler: one that we start on this machine, or one that somebody else started.
+    resource: what each run needs one of from its worker, such as 'GPU'; None: nothing.
+    patience: the sweep ends after so many seconds without a worker that has it.
+    budget: bytes that each problem may take; None: half of the free memory.
+    """
 
     scheduler: ThisMachine | Elsewhere
     resource: str | None = None
@@ -51,7 +57,7 @@ class DaskEngine:
     budget: int | None = None
 
     def __call__(self, specs: Sequence[Spec], store: Store, progress: Progress) -> None:
-        # What there is to say we say ourselves, in a sentence.
+        # Silence Dask's own messages: we report every problem ourselves, in one sentence.
         for name in ("distributed", "distributed.client", "distributed.gc", "tornado.application", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         client = self.scheduler.connect(len(specs))
@@ -68,7 +74,7 @@ class _Sweep:
         self.deaths: Counter[str] = Counter()
         #: The job of each worker, by its address.
         self.given: dict[str, tuple[list[Spec], Future]] = {}
-        #: Who is there, and who of them has the resource.
+        #: Addresses of all workers, and of those that have the resource.
         self.known: set[str] = set()
         self.usable: list[str] = []
         #: Where the scheduler is, or was.
@@ -80,7 +86,7 @@ class _Sweep:
         self._wait_for_workers()
         self.jobs.extend(jobs(specs, len(self.usable)))
         while self.jobs or self.given:
-            # Whoever is free gets a job before we look at what came of the last one.
+            # Free workers get their next job before we look at the results of the last one.
             ended = [one for one, (_, future) in self.given.items() if future.done() or one not in self.known]
             settled = [self.given.pop(address) for address in ended]
             for address in self.usable:
@@ -88,7 +94,7 @@ class _Sweep:
                     self._give(address, self.jobs.popleft())
             for specs, future in settled:
                 self._settle(specs, future)
-            # After a scheduler is lost all jobs seem done: here the sweep ends then.
+            # When the scheduler is lost, all jobs look done. This call then ends the sweep.
             self._wait_for_workers()
             if not settled:
                 self.something_ended.wait(_LOOK_SECONDS)
@@ -105,18 +111,18 @@ class _Sweep:
         self.progress.at(address, specs)
 
     def _settle(self, specs: list[Spec], future: Future) -> None:
-        """See what came of a job that ended, or whose worker did."""
+        """Take in the results of a job that ended, or whose worker died."""
         reports = {}
-        with contextlib.suppress(OSError, TimeoutError, CancelledError):  # its worker may have died with the answer
+        with contextlib.suppress(OSError, TimeoutError, CancelledError):  # the worker may have died before it answered
             if future.status == "finished":
                 reports = {key: report for key, *report in future.result(timeout=_GONE_SECONDS)}
         error = future.exception() if future.status == "error" else None
         if reports:
             done = [spec for spec in specs if reports[spec.key][0] is not None]
-            self._see(done[-1:])  # all are read at the end of the sweep
+            self._see(done[-1:])  # one is enough: all are read at the end of the sweep
             for spec in specs:
                 self.progress.tell(spec, *reports[spec.key])
-        elif future.cancelled():  # by a scheduler that was started anew
+        elif future.cancelled():  # by a scheduler that was restarted
             self.jobs.appendleft(specs)
         elif isinstance(error, OSError):
             raise SweepError(f"the store {self.store.folder} cannot be written by a worker: {sentence(error)}.")
@@ -126,19 +132,19 @@ class _Sweep:
         future.release()
 
     def _see(self, specs: list[Spec]) -> None:
-        """Refuse to go on if records that were made are not seen from here."""
+        """End the sweep if records that workers wrote do not appear in our folder."""
         end = time.monotonic() + _NETWORK_SECONDS
         for spec in specs:
             while recorded(spec, self.store) is None:
                 if time.monotonic() > end:
                     folder = self.store.folder.absolute()
                     raise SweepError(f"the record of {spec} is not in {folder}: the workers must see the same folder.")
-                # Network file systems remember for a while that a file was not there; listing its folder helps.
+                # Network file systems cache for a while that a file was missing; listing its folder helps.
                 time.sleep(1)
                 self.store.missing([spec.key])
 
     def _again(self, specs: list[Spec], why: str) -> None:
-        """What a job left undone is to be done, each run by itself. One that was by itself already may be to blame."""
+        """Queue each unfinished run of a job again, alone. If a run was alone already, count the death against it."""
         for spec in specs:
             if record := recorded(spec, self.store):
                 self.progress.tell(spec, str(record.result.get("status")))
@@ -150,7 +156,7 @@ class _Sweep:
                 self.progress.tell(spec, None, why)
 
     def _wait_for_workers(self) -> None:
-        """Return when there is a usable worker; give up when there was none for long, or the scheduler is gone."""
+        """Return when there is a usable worker. Give up if there has been none for long, or the scheduler is gone."""
         while not self._look():
             now = time.monotonic()
             if now - self.answered > _GONE_SECONDS:
@@ -161,7 +167,7 @@ class _Sweep:
             time.sleep(_LOOK_SECONDS)
 
     def _look(self) -> bool:
-        """Ask the scheduler who is there. It may hang, so it is not waited for."""
+        """Ask the scheduler for its workers; whether one is usable. We do not wait for a scheduler that hangs."""
         scheduler = self.client.scheduler
         if scheduler is None:  # the client could not reach it again and has given up
             return False

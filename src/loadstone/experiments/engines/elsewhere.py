@@ -22,7 +22,13 @@ _CONNECT_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """How to reach a scheduler: by the file that it wrote, or by its address; with TLS if all three files are given."""
+    """How to reach a scheduler: by the file that it wrote, or by its address; with TLS if all three files are given.
+
+    scheduler_file: the file that `dask scheduler --scheduler-file` wrote.
+    address: instead of the file, such as 'tcp://127.0.0.1:8786'.
+    tls_ca, tls_cert, tls_key: certificate authority, our certificate and our key (.pem).
+    trust_network: allow tcp:// without TLS to another machine.
+    """
 
     scheduler_file: str | None = None
     address: str | None = None
@@ -56,7 +62,7 @@ class Elsewhere:
 
     @cached_property
     def resolved(self) -> str:
-        """Read once: a scheduler that ends may take its file along."""
+        """The address of the scheduler. Its file is read only once, because the scheduler removes it when it ends."""
         if self.address is not None:
             return self.address
         assert self.scheduler_file is not None
@@ -78,10 +84,10 @@ class Elsewhere:
             raise SweepError(f"no scheduler answers at {self.resolved} ({' '.join(str(error).split())}).") from error
 
     def look_after(self, anyone_there: bool) -> None:
-        """Its workers are looked after by whoever started them."""
+        """Nothing to do: whoever started these workers restarts them."""
 
     def close(self, client: Client) -> None:
-        # A client that lost its scheduler would wait for it; nothing of it is needed any more.
+        # A client that lost its scheduler would wait for it, and we need nothing more from it.
         client.close(timeout=2)
 
 

@@ -1,5 +1,5 @@
-"""The engine of one worker: runs go one after another in this very process. It needs no other package, and it is the
-one for a GPU."""
+"""The engine for one worker: runs are done one after another in this process. It needs no other package, and it is the
+engine for a GPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _log = logging.getLogger("loadstone")
 
 @dataclass
 class InProcess:
-    """Run specs here, each problem within `budget` bytes if given."""
+    """Run specs in this process.
+
+    budget: bytes that each problem may take; None: half of the free memory.
+    """
 
     budget: int | None = None
 
@@ -32,10 +35,10 @@ class InProcess:
         platform = jax.default_backend()
         progress.runs_on(platform)
         programs = by_program(specs, platform)
-        # Beside a GPU several records are finished at a time, each by one thread.
+        # With a GPU, several records are finished at a time on the CPU, each by one thread.
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
         compiler = ThreadPoolExecutor(1)
-        # A CPU compiles as it goes: its cores are busy.
+        # On a CPU nothing is compiled ahead: its cores are busy with the runs.
         later = programs[1:] if platform != "cpu" else []
         ahead = [None, *(compiler.submit(compile_ahead, alike, platform, self.budget) for alike in later)]
         try:
@@ -43,7 +46,7 @@ class InProcess:
                 for number, alike in enumerate(programs):
                     progress.at("this process", alike)
                     if ahead[number:] and (early := ahead[number]) and (error := early.exception()):
-                        _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run itself will tell
+                        _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
                     runner.run(alike)
         except OSError as error:
             raise SweepError(f"the store {store.folder} cannot be written: {error}.") from error

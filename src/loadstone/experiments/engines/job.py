@@ -1,6 +1,6 @@
-"""What every worker does: run specs and write each record durably before saying so.
+"""What every worker does: run specs, and write each record durably before reporting it.
 
-Specs may be given twice, to the same worker or to another: what has its record is not run again.
+A spec may be given out twice, to the same worker or to another: if it has a record, it is not run again.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import recorded
 from loadstone.problems.budget import Budget
 
-#: Hears of a run that its record is there, with its status, or why there is none.
+#: Is told that a run has its record, with its status, or (status None) why there is none.
 Tell = Callable[[Spec, str | None, str], None]
 
 
 def run_job(identities: str, folder: str, budget: int | None = None) -> list[tuple[str, str | None, str]]:
-    """A job of a Dask worker: specs of one program, as JSON of their identities. For each its key, the status of its
-    record or None, and why it failed."""
+    """A job of a Dask worker: run specs of one program, given as JSON of their identities. Return for each its key, the
+    status of its record (None if it failed), and why it failed."""
     specs = [Spec.from_identity(identity) for identity in json.loads(identities)]
     reports = []
     with Runner(Store(folder), budget, lambda spec, *report: reports.append((spec.key, *report))) as runner:
@@ -39,15 +39,15 @@ def run_job(identities: str, folder: str, budget: int | None = None) -> list[tup
 
 
 class Runner:
-    """Runs specs. Records are finished and written, and their disk waited for, while the next batch computes.
+    """Runs specs. While the next batch computes, threads finish the records and write them to the disk.
 
-    An error of a run is told. An error of writing is raised: no later record could be kept either.
+    If a run fails, that is reported. If writing fails, the error is raised: no later record could be written either.
     """
 
     def __init__(self, store: Store, budget: int | None, tell: Tell) -> None:
         self._store, self._limit, self._tell = store, Budget(budget) if budget else None, tell
         self._platform = jax.default_backend()
-        # A CPU that computes has one core to spare at most.
+        # While a CPU computes, it has at most one core to spare.
         self._writers = 1 if self._platform == "cpu" else 4
         self._pool, self._unwritten = ThreadPoolExecutor(self._writers), deque[Future]()
         self._one_at_a_time = Lock()
@@ -71,19 +71,19 @@ class Runner:
                     self._say(spec, str(record.result.get("status")))
                 else:
                     missing.append(spec)
-            # Attempts are made as the loop asks for them: a batch computes before those before it are waited for.
+            # `_attempt` is a generator: a batch computes first, and only then do we wait for earlier records.
             for tasks in self._attempt(missing, together) if missing else ():
                 self._wait(self._writers - 1)
                 self._unwritten.extend(self._pool.submit(task) for task in tasks)
 
     def _attempt(self, batch: Sequence[Spec], together: int) -> Iterator[list[Callable[[], None]]]:
-        """Run a batch, filled up to `together`; what is to be done with what came of it. If it fails as one, each run
-        is tried alone."""
+        """Run a batch, filled up to `together`, and yield the tasks that finish and write its records. If the batch
+        fails, each of its runs is tried alone."""
         try:
             begun, why = begin(batch, self._limit, together), ""
-        except Exception as error:  # whatever a run fails with is told of that run; the others go on
+        except Exception as error:  # any error is reported for this run; the others go on
             begun, why = [], sentence(error)
-        # Out here nothing holds on to what the failed batch had on the device.
+        # Outside of the `except` block nothing keeps the arrays of a failed batch on the device.
         if begun:
             yield [partial(self._keep, spec, finish) for spec, finish in zip(batch, begun)]
         elif len(batch) == together == 1:
@@ -95,7 +95,7 @@ class Runner:
     def _keep(self, spec: Spec, finish: Callable[[], Record]) -> None:
         try:
             record = finish()
-        except Exception as error:  # as above; an error of writing comes after this, and ends the sweep
+        except Exception as error:  # as above; an error of `put` below ends the sweep
             return self._say(spec, None, sentence(error))
         self._store.put(record)
         self._say(spec, str(record.result.get("status")))
@@ -105,8 +105,8 @@ class Runner:
             self._tell(spec, status, why)
 
     def _wait(self, left: int = 0) -> None:
-        """Until no more than `left` records are to be written. An error of writing comes before others, because it
-        concerns all records."""
+        """Wait until at most `left` records are still to be written. If there are several errors, one of writing is
+        raised first, because it concerns all records."""
         tasks = self._unwritten
         while tasks and (len(tasks) > left or tasks[0].done()):
             if tasks[0].exception():
@@ -120,7 +120,7 @@ def sentence(error: BaseException) -> str:
 
 
 def dask_setup(worker: object) -> None:
-    """A worker process of this machine is ready when all is imported. From then on it speaks through its reports alone,
-    and can be ended by others too; Ctrl-C is for whoever started it."""
+    """Dask calls this in a worker process of this machine once everything is imported. From then on the worker prints
+    nothing and can be ended by SIGTERM and SIGHUP. Ctrl-C stays blocked: the command that started it handles that."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGHUP})

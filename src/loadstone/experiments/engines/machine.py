@@ -1,5 +1,7 @@
-"""What this machine has, found without importing JAX or Dask: that takes seconds, and JAX takes most of a GPU's memory
-for whoever asks. And its signals."""
+"""What this machine offers (a GPU, Dask), and the signals that end a command.
+
+JAX and Dask are not imported to find out: that takes seconds, and JAX would reserve most of a GPU's memory.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: What asks a command to end.
+#: Signals that ask a command to end.
 ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _GPU_PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin")
 
@@ -22,14 +24,14 @@ def gpu_expected() -> bool:
 
 
 def has_dask() -> bool:
-    """Whether several workers can be had: Dask, and what makes the certificates that they show each other."""
+    """Whether several workers are possible: they need Dask, and cryptography for their certificates."""
     return all(importlib.util.find_spec(name) for name in ("distributed", "cryptography"))
 
 
 @contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """What asks us to end is heard afterwards: a client of Dask that is half made could not be closed. Threads that
-    start now, and the processes that they start, do not hear it at all: they are ended by us."""
+    """Hold back signals that ask us to end until the block is left: a Dask client cannot be closed while it is being
+    made. Threads that start in the block, and their processes, never see these signals: we end them ourselves."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     try:
         yield

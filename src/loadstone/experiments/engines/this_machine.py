@@ -1,4 +1,4 @@
-"""Dask on this machine: a scheduler of our own, and worker processes that end when we do."""
+"""Dask on this machine: we start the scheduler and the worker processes, and they end when we do."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from distributed import Client, LocalCluster, Status
 from loadstone.experiments.engines.machine import deaf_to_interrupts, gpu_expected
 from loadstone.experiments.sweep import SweepError
 
-#: By itself a LocalCluster gives up on a worker that was away for 15 s, looks at every running function a hundred times
-#: and at every process fifty times a second, and has the memory allocator give back every free page.
+#: These settings switch off four habits of a LocalCluster: it gives up on a worker that was away for 15 s, profiles
+#: every running function a hundred times a second, looks at every process fifty times a second, and makes the memory
+#: allocator return every free page.
 _SETTINGS = {
     "distributed.deploy.lost-worker-timeout": "520 weeks",
     "distributed.worker.profile.enabled": False,
@@ -24,23 +25,25 @@ _SETTINGS = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.nanny.pre-spawn-environ": {},
 }
-#: So many workers that never got ready end the sweep.
+#: The sweep ends if this many workers fail to start.
 _ATTEMPTS = 3
 
 
 @dataclass
 class ThisMachine:
-    """Worker processes, each with its share of the cores. One that dies is started anew, and all end with this process,
-    however that ends.
+    """Worker processes, each with its share of the cores. One that dies is restarted, and all end with this process,
+    however it ends.
 
-    They talk over the loopback, with a certificate that is made for this one sweep: whoever can talk to a scheduler can
-    run code on its workers, and there may be other people on this machine.
+    They talk over the loopback, with a certificate made for this one sweep: anyone who can talk to a scheduler can run
+    code on its workers, and this machine may have other users.
+
+    workers: how many.
     """
 
     workers: int
 
     def connect(self, most: int) -> Client:
-        """Start the scheduler, and no more than `most` workers, which will be there a little later."""
+        """Start the scheduler and at most `most` workers, which will be ready a little later."""
         with ExitStack() as started:
             outer = dict(os.environ)
             started.callback(os.environ.update, outer)
@@ -49,13 +52,13 @@ class ThisMachine:
             os.environ |= environment(self.workers, folder, outer)
             started.enter_context(dask.config.set(_SETTINGS))
             self._others = {child.pid for child in active_children()}
-            # Python starts this helper with the first worker otherwise, and unblocks Ctrl-C in that thread as it does.
+            # Otherwise Python starts this helper with the first worker, which unblocks Ctrl-C in that thread.
             resource_tracker.ensure_running()
             with deaf_to_interrupts():
                 self._cluster = LocalCluster(
                     n_workers=0, threads_per_worker=1, memory_limit=0, security=True, dashboard_address=None,
                     local_directory=folder, preload="loadstone.experiments.engines.job",
-                    # Any free port: another sweep may have the one that Dask would take.
+                    # Any free port: another sweep may already use Dask's default one.
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 )  # fmt: skip
                 started.callback(self._end)
@@ -66,7 +69,7 @@ class ThisMachine:
         return client
 
     def look_after(self, anyone_there: bool) -> None:
-        """Dask starts a worker anew that had been there, but not one that never got ready."""
+        """Replace workers that failed to start; Dask itself restarts only those that had been ready."""
         workers, ended = self._cluster.workers, (Status.closed, Status.failed)
         gone = [name for name, nanny in list(workers.items()) if nanny.status in ended]
         self._failed = 0 if anyone_there else self._failed + len(gone)
@@ -81,29 +84,29 @@ class ThisMachine:
         self._started.close()
 
     def _end(self) -> None:
-        """End the workers at once, in the middle of a run if need be: the store is safe against that."""
+        """End the workers at once, even in the middle of a run: the store stays intact."""
         for nanny in list(self._cluster.workers.values()):
-            nanny.close_gracefully()  # which only says that its worker is not to be started anew
+            nanny.close_gracefully()  # this only tells the nanny not to restart its worker
         for child in active_children():
             if child.pid not in self._others:
                 child.kill()
-        with suppress(Exception):  # nothing of it is needed any more
+        with suppress(Exception):  # we need nothing more from it
             self._cluster.close(timeout=5)
 
 
 def environment(workers: int, folder: str, outer: Mapping[str, str]) -> dict[str, str]:
-    """What worker processes are told: their share of the machine, and where they share their compiled programs."""
+    """Environment of the worker processes: their share of the machine, and the folder of their compiled programs."""
     cores = max(1, len(os.sched_getaffinity(0)) // workers)
     told = {"JAX_COMPILATION_CACHE_DIR": f"{folder}/programs", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     if workers > 1 and "XLA_CLIENT_MEM_FRACTION" not in outer:
-        # Each would take three quarters of a GPU's memory. JAX knows the setting by two names and wants only one.
+        # Each would take three quarters of a GPU's memory. JAX has two names for the setting and accepts only one.
         told["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / workers:.4f}"
-    # What the user has set for these comes first.
+    # Values that the user has set take precedence.
     told = {name: outer.get(name, value) for name, value in told.items()}
     return told | {
         "NPROC": str(cores),  # how XLA learns the size of its pool of threads
-        # Beside a GPU several records are finished at a time: a core each, and one is left for whoever launches.
+        # With a GPU, several records are finished at a time, each on one core; one core stays free to launch kernels.
         "OPENBLAS_NUM_THREADS": "1" if gpu_expected() else str(cores),
-        "PYTHONSAFEPATH": "1",  # files in the current folder must not pass for modules
+        "PYTHONSAFEPATH": "1",  # files in the current folder must not be imported as modules
         "DASK_LOGGING__DISTRIBUTED": "critical",
     }

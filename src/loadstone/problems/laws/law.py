@@ -12,7 +12,7 @@ class Law(abc.ABC):
     """How random words become vectors. Laws are frozen dataclasses whose fields are their parameters.
 
     Every law should have E|x|^2 = d, so that one learning rate fits them all, and must give the same bits on every
-    device: use `normals` (problems/normals.py) and operations whose rounding leaves no choice.
+    device: use `normals` (problems/normals.py) and operations that round the same way everywhere.
     """
 
     #: Whether no direction is special: then no coordinates are better than these for a solver.

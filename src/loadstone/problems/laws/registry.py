@@ -16,11 +16,11 @@ LAWS: dict[str, type[Law]] = {
 
 
 def law_of(text: str) -> Law:
-    """The law that a word names, with its parameters after a colon, as in 'student:3'."""
+    """The law of a name, with its parameters after a colon, as in 'student:3'."""
     return made_from_text("law", text, LAWS)
 
 
 def check_law(text: str) -> str:
-    """The one way of writing this law: the same law always has the same name in a spec."""
+    """The law's text in standard spelling, so that the same law always has the same name in a spec."""
     law = law_of(text)
     return text_of(text.partition(":")[0], law)

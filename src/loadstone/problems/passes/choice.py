@@ -1,6 +1,6 @@
-"""Which way of passing is taken: one table, read from top to bottom.
+"""Which implementation of the pass is used: one table, read from top to bottom.
 
-Every way over the same kind of outputs is a function of the same arguments with the same results, to rounding. A new
+All implementations for the same kind of outputs take the same arguments and give the same results, to rounding. A new
 one is a file and a line here.
 """
 
@@ -19,14 +19,14 @@ from loadstone.problems.passes import devices, shared_cpu
 
 @dataclass(frozen=True)
 class Case:
-    """What a pass is to be made over.
+    """What a pass has to do.
 
-    outputs: 'shared' by all inputs, 'stored' for each input, or 'made' for each input in every pass.
+    outputs: 'shared' by all inputs, 'stored' for each input, or 'made' (regenerated) for each input in every pass.
     precision: of the products.
     queries, competitors, d: how many queries, against how many outputs each, of how many components.
     dtype: of the queries (and of shared outputs).
     padded: whether some rows are padding.
-    law: of outputs that are made.
+    law: of outputs that are regenerated.
     """
 
     outputs: str
@@ -57,7 +57,7 @@ def _always(case: Case) -> bool:
     return True
 
 
-#: Outputs, file of the way, when it is taken.
+#: Kind of outputs, file of the implementation, and when it is used.
 WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
     ("shared", "shared_hopper", _fits_hopper),
     ("shared", "shared_cpu", _fits_cpu),
@@ -72,7 +72,7 @@ _FUNCTIONS = {"shared": "shared_pass", "stored": "stored_pass", "made": "made_pa
 
 
 def chosen(case: Case) -> Callable:
-    """The first way in the table that serves the case."""
+    """The first implementation in the table that can do this pass."""
     way = found(case)
     if way is None:
         raise refuse("outputs", case.outputs, "of a kind that the table of passes has")
@@ -83,6 +83,6 @@ def found(case: Case) -> Callable | None:
     """The same, or None if there is none."""
     for outputs, file, fits in WAYS:
         if outputs == case.outputs and fits(case):
-            # Kernels are imported when they are needed: each takes a while, and some work on one kind of device only.
+            # Kernels are imported only when needed: each takes a while, and some work only on one kind of device.
             return getattr(import_module(f"loadstone.problems.passes.{file}"), _FUNCTIONS[outputs])
     return None

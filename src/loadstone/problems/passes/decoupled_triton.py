@@ -1,10 +1,11 @@
-"""The pass over decoupled outputs as one fused kernel on a GPU, in Pallas (Triton): each is read, or made, once.
+"""The pass over decoupled outputs as one fused kernel on a GPU, in Pallas (Triton). Each output is read, or
+regenerated, once.
 
 One program does one association. It goes through its outputs a tile at a time, keeps the largest score so far, and
-rescales what it has summed whenever that changes. Made outputs come from the same counters and the same table of
-normal numbers as everywhere else; they never leave the registers.
+rescales its sums whenever that changes. Regenerated outputs come from the same counters and the same table of normal
+numbers as everywhere else; they never leave the registers.
 
-Triton holds arrays whose sides are powers of two, so the components of a vector come in parts that are.
+In Triton the sides of arrays are powers of two, so the components of a vector are split into parts of such sizes.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from loadstone.problems.normals import normal_table, table_cell
 from loadstone.problems.passes.shapes import check_decoupled
 from loadstone.problems.recall import Recall, Slope
 
-#: Warps of a program, and outputs in a tile that is made; measured on an H200.
+#: Warps of a program, and regenerated outputs in a tile; chosen by measurements on an H200.
 _WARPS, _MADE = 4, 16
-#: Bytes that a thread reads at once, and that the memory delivers at once.
+#: How many bytes a thread reads at once, and how many the memory delivers at once.
 _READ, _LINE = 16, 128
-#: So many components in a tile fit into the registers.
+#: This many components of a tile fit into the registers.
 _MOST_IN_TILE = 160 * 32 * _WARPS
 #: The smallest part.
 _LEAST = 16
@@ -43,8 +44,8 @@ def stored_pass(
     precision: str,
     count: Int32[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
-    """Each query against its own outputs; row r belongs to association first + r, whose target has the same index. All
-    is computed in float32, whatever the precision: reading the outputs takes longer."""
+    """Each query against the outputs of its association; row r belongs to association first + r, whose target has that
+    index. Everything is computed in float32, whatever the precision: reading the outputs takes longer."""
     check_decoupled(queries, outputs, first + jnp.arange(queries.shape[0], dtype=jnp.int32))
     limit = jnp.asarray(outputs.shape[2] if count is None else count, jnp.int32)
     recall = stored_recall(limit, jnp.int32(first), queries, outputs)
@@ -59,9 +60,9 @@ def made_pass(
     precision: str,
     count: Int32[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
-    """Each query against the n outputs of its own stream, which must be Gaussian."""
+    """Each query against the n outputs of its association's stream, which must be Gaussian."""
     if law != "gaussian":
-        raise refuse("law", law, "gaussian for the fused kernel that makes its outputs")
+        raise refuse("law", law, "gaussian for the fused kernel that regenerates outputs")
     recall = made_recall(jnp.asarray(queries.shape[0] if count is None else count, jnp.int32), key, queries)
     return recall, recall.pull - target_outputs
 
@@ -73,13 +74,14 @@ def stored_recall(
     outputs: Float[Array, "rows d m"],
     interpret: bool = False,
 ) -> Recall:
-    """Recall of each query against its own first `count` outputs; association `first + row` has its target there.
+    """Recall of each query against the first `count` outputs of its association; `first + row` is the index of the
+    association and of its target.
 
-    All is computed in float32, whatever the outputs are stored in. Outputs from `count` on must be finite.
+    Everything is computed in float32, whatever type the outputs are stored in. Outputs from `count` on must be finite.
     """
     check_decoupled(queries, outputs, jnp.arange(queries.shape[0]))
     rows, d, m = outputs.shape
-    # The kernel reads outputs up to `count`, and never beyond what is there.
+    # The kernel reads outputs up to `count`, and never beyond the end of the array.
     count = jnp.clip(count, 0, m)
     widths, size = _widths(d), outputs.dtype.itemsize
     tile = _stored_tile(sum(widths), m * size)
@@ -94,7 +96,7 @@ def stored_recall(
 def made_recall(
     count: Int32[Array, ""], key: Key, queries: Float32[Array, "rows d"], interpret: bool = False
 ) -> Recall:
-    """Recall of each query against the first `count` outputs of its own stream, Gaussian ones."""
+    """Recall of each query against the first `count` outputs of its association's stream, which are Gaussian."""
     if queries.ndim != 2 or 0 in queries.shape or queries.dtype != jnp.float32 or key.shape != (2,):
         raise refuse("queries", f"{queries.dtype}{queries.shape}", "float32 of two sizes of at least 1")
     rows, d = queries.shape
@@ -123,7 +125,7 @@ def _widths(components: int) -> tuple[int, ...]:
 
 
 def _stored_tile(components: int, row_bytes: int) -> int:
-    """Outputs in a tile. Rows that begin within a line of memory are read in longer pieces, which have fewer ends."""
+    """Outputs in a tile. Rows that do not begin at a line of memory are read in longer pieces, to waste fewer ends."""
     return 64 if row_bytes % _LINE == 0 or 128 * components > _MOST_IN_TILE else 128
 
 
@@ -152,8 +154,8 @@ def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths
     def tile_of(start, column):
         parts = []
         for first, width in zip(starts, widths):
-            # Outputs from `count` on are read too, and get no weight: a limit known only at run time would have each
-            # number read by itself.
+            # Outputs from `count` on are read too, and get no weight: with a limit known only at run time, each number
+            # would be read separately.
             mask = ((first + jnp.arange(width)) < d)[:, None] & (column < m)[None, :]
             # A start that is known only at run time lets the slice reach beyond d, where it is masked.
             where = output_ref.at[pl.ds(first + row * 0, width), pl.ds(start, tile)]
@@ -188,9 +190,9 @@ def _made_kernel(count_ref, key_ref, centre_ref, slope_ref, query_ref, *results,
 
 
 def _stream(tile_of, queries, count, own_index, tile, group):
-    """All tiles past one query, which comes in parts: target, rival, logsumexp, and the pull in the same parts.
+    """Go through all tiles for one query, given in parts: target, rival, logsumexp, and the pull in the same parts.
 
-    Weighted outputs are summed `group` at a time, those of one thread; the sum over threads waits until the end.
+    Weighted outputs are summed `group` at a time, those of one thread; the sum over threads is left to the end.
     """
 
     def consume(step, carry):
@@ -209,7 +211,7 @@ def _stream(tile_of, queries, count, own_index, tile, group):
         return target, rival, total * shrink + weights.sum(), pulls
 
     lowest, tiles = jnp.float32(-jnp.inf), lax.div(count + (tile - 1), tile)
-    # An association from `count` on is padding: it has no target and passes no tile.
+    # An association from `count` on is padding: it has no target and goes through no tile.
     tiles = jnp.where(own_index < count, tiles, 0)
     nothing = tuple(jnp.zeros((query.shape[0], tile // group), jnp.float32) for query in queries)
     start = lowest, lowest, jnp.float32(0), nothing
@@ -218,7 +220,8 @@ def _stream(tile_of, queries, count, own_index, tile, group):
 
 
 def _leading_zeros(words: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
-    """As the exponent of a float, for words other than 0: without the bit below a set one, none is rounded up."""
+    """Leading zeros of words other than 0, read from the exponent of a float. The bit below each set bit is cleared
+    first, so that the float is not rounded up."""
     exponent = lax.bitcast_convert_type((words & ~(words >> 1)).astype(jnp.float32), jnp.uint32) >> 23
     return jnp.uint32(158) - exponent
 

@@ -1,7 +1,7 @@
-"""The pass in XLA when each association has outputs of its own: one matrix-vector product each way.
+"""The pass over decoupled outputs in XLA: one matrix-vector product each way for each association.
 
-Outputs of association mu lie as (d, m), competitors along the minor axis: this order reads fastest on a CPU, where
-the pass is bound by memory, and lets a block be made from its counters without a transposition.
+Outputs of association mu are stored as (d, m), competitors along the minor axis: this order reads fastest on a CPU,
+where the pass is bound by memory, and a block can be made from its counters without a transposition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from loadstone.problems.recall import Recall, Slope, target_and_rival
 
 _QUERY_WITH_OUTPUTS = (((1,), (1,)), ((0,), (0,)))
 _OUTPUTS_WITH_WEIGHTS = (((2,), (1,)), ((0,), (0,)))
-#: Associations whose outputs are made, or converted to float32, at a time.
+#: For how many associations outputs are regenerated, or converted to float32, at a time.
 ROWS_AT_A_TIME = 4
 
 
@@ -31,11 +31,11 @@ def stored_pass(
     precision: str,
     count: Int[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
-    """Each query against its own outputs; row r belongs to association first + r, whose target has the same index."""
+    """Each query against its outputs; row r belongs to association first + r, whose target has that index."""
     rows, d = queries.shape
     check_decoupled(queries, outputs, first + jnp.arange(rows, dtype=jnp.int32))
-    # A float32 part is read in place. A float16 part that is to be converted is converted in small pieces, because
-    # the float32 copy would otherwise be as large as what float16 saves.
+    # A float32 part is read in place. A float16 part is converted in small pieces, if at all: a float32 copy of the
+    # whole part would take the memory that float16 saves.
     in_place = outputs.dtype == queries.dtype or precision in ("float16", "bfloat16")
 
     def recall_rows(start: int, size: int) -> Recall:
@@ -57,7 +57,7 @@ def made_pass(
     precision: str,
     count: Int[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
-    """Each query against the n outputs of its own stream, made from their counters a few associations at a time."""
+    """Each query against the n outputs of its stream, made from their counters for a few associations at a time."""
     n, d = queries.shape
 
     def recall_rows(start: int, rows: int) -> Recall:
@@ -77,7 +77,7 @@ def decoupled_recall(
     precision: str,
     count: Int[Array, ""] | None = None,
 ) -> Recall:
-    """Recall of each query against its own outputs, or the first `count` of them."""
+    """Recall of each query against the outputs of its association, or the first `count` of them."""
     if outputs.dtype != queries.dtype and precision not in ("float16", "bfloat16"):
         outputs = outputs.astype(queries.dtype)
     scores = decoupled_scores(queries, outputs, precision)
@@ -94,5 +94,5 @@ def decoupled_recall(
 def decoupled_scores(
     queries: Float[Array, "b d"], outputs: Float[Array, "b d m"], precision: str
 ) -> Float[Array, "b m"]:
-    """Scores of each query against its own outputs."""
+    """Scores of each query against the outputs of its association."""
     return product(queries, outputs, _QUERY_WITH_OUTPUTS, precision)

@@ -1,4 +1,4 @@
-"""Which fused kernels the present device can run. Where one cannot, the pass runs in XLA and a sentence is logged."""
+"""Which fused kernels the present device can run. Without a kernel the pass runs in XLA, and a sentence is logged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax
 #: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups. Beyond
 #: it plain large products are as fast.
 MOST_SHARED = 512
-#: With more scores its workers could not number their tiles.
+#: With more scores it would have more tiles than its workers can number.
 MOST_SCORES = 2**42
 #: Set to 0 to run every pass in XLA.
 _SWITCH = "LOADSTONE_GPU_KERNELS"
@@ -35,7 +35,7 @@ def has_hopper_kernel() -> bool:
 
 @cache
 def _capability() -> tuple[int, int]:
-    """Of an NVIDIA GPU, or (0, 0) where there is none, or where the user has switched the kernels off."""
+    """Compute capability of the NVIDIA GPU; (0, 0) if there is none or the user has switched the kernels off."""
     if jax.default_backend() != "gpu" or os.environ.get(_SWITCH) == "0":
         return 0, 0
     try:

@@ -30,7 +30,7 @@ def check_decoupled(queries: jax.Array, outputs: jax.Array, targets: jax.Array) 
 
 
 def check_queries(queries: jax.Array, inputs: jax.Array) -> None:
-    """One query for each input, of as many components."""
+    """One query for each input, with the same number of components."""
     _check_matrix("queries", queries)
     if queries.shape != inputs.shape:
         raise refuse("queries.shape", queries.shape, f"{inputs.shape}, one query for each input")

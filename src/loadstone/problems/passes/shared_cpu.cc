@@ -281,8 +281,8 @@ using In = ffi::Buffer<ffi::F32>;
 using Places = ffi::Buffer<ffi::S32>;
 using Out = ffi::ResultBuffer<ffi::F32>;
 
-// Operands may have leading dimensions, the same for all: problems of equal shape that are passed together. Whoever
-// calls this is not trusted: every size is checked against every other, and every target against the outputs.
+// Operands may have leading dimensions, the same for all: problems of equal shape that are passed together. The caller
+// is not trusted: every size is checked against every other, and every target against the outputs.
 static ffi::Error check(const In& inputs, const In* weights, const In& outputs, const Places& targets,
                         const std::vector<Out*>& rows, Out& slope, Out* gradient) {
   const auto shape = inputs.dimensions(), others = outputs.dimensions(), places = targets.dimensions();

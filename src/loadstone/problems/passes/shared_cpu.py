@@ -1,8 +1,8 @@
-"""The pass over shared outputs as one fused kernel on a CPU, built on first use where a C++ compiler is at hand.
+"""The pass over shared outputs as one fused kernel on a CPU, built on first use if there is a C++ compiler.
 
-XLA's CPU products lose about half of the machine on the narrow matrices of a pass (their inner size is d), and its
-softmax goes to memory and back. The kernel in shared_cpu.cc keeps both in the cache. Where it cannot be built the
-pass runs in XLA: same results to rounding, one logged sentence.
+XLA's CPU products reach only about half of the machine's speed on the narrow matrices of a pass (their inner size is
+d), and its softmax goes to memory and back. The kernel in shared_cpu.cc keeps both in the cache. If it cannot be built,
+the pass runs in XLA, with the same results to rounding, and a sentence is logged.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def shared_pass(
 ) -> tuple[Recall, Slope]:
     """Every query against the same outputs, in float32. Memory O(n d + m d)."""
     if count is not None:
-        raise refuse("count", count, "None: the fused CPU pass knows no padding")
+        raise refuse("count", count, "None: the fused CPU pass has no padding")
     _check(queries, outputs, targets)
     row, rows = _shapes(queries)
     call = jax.ffi.ffi_call(_RECALL, (row, row, row, rows), vmap_method="broadcast_all")
@@ -87,7 +87,7 @@ def linear_step(
     square = jax.ShapeDtypeStruct(weights.shape, weights.dtype)
     call = jax.ffi.ffi_call(_STEP, (row, row, row, rows, square), vmap_method="broadcast_all")
     target, rival, logsumexp, slope, gradient = call(weights, inputs, outputs, targets)
-    # In training nobody asks for the pull, and XLA then leaves its sum out.
+    # Training does not use the pull, and XLA then omits its sum.
     return Recall(target, rival, logsumexp, slope + outputs[targets]), gradient
 
 
@@ -104,7 +104,7 @@ def _shapes(vectors: Float32[Array, "n d"]) -> tuple[jax.ShapeDtypeStruct, jax.S
 
 
 def _built() -> Path:
-    """The kernel's library, from the cache of the user or freshly compiled for this very kind of machine."""
+    """The kernel's library, from the user's cache or newly compiled for this kind of machine."""
     compiler = next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
     if compiler is None:
         raise FileNotFoundError("no C++ compiler is installed")
@@ -116,7 +116,7 @@ def _built() -> Path:
     folder = _cache_folder()
     library = folder / name
     if not library.exists():
-        # Two processes may build at once: each renames its own complete file into place.
+        # Two processes may build at once: each writes a separate file and renames it when it is complete.
         with tempfile.TemporaryDirectory(dir=folder) as workshop:
             fresh = Path(workshop) / name
             command = [compiler, *flags, f"-I{jax.ffi.include_dir()}", str(_SOURCE), "-o", str(fresh)]
@@ -132,7 +132,7 @@ def _cache_folder() -> Path:
 
 
 def _processor() -> str:
-    """What `-march=native` depends on: home folders may be shared by machines of several kinds."""
+    """What `-march=native` depends on: machines of several kinds may share a home folder."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,18 +1,18 @@
 """The pass over shared outputs as one fused kernel on a Hopper GPU, in Pallas (Mosaic).
 
-A block holds 64 queries in shared memory and streams all outputs past them in tiles. A tile serves twice: for the
-scores, and for the pull. Scores live in registers only. Two warpgroups compute, so that one uses the tensor cores while
-the other is at its exponentials; a third one fetches tiles. The pull of 64 queries fits into the registers of one
-warpgroup for up to 256 components; beyond that both warpgroups work on the same queries and each keeps half of the
-components. They then make the same scores twice, which costs less than to exchange them.
+A block holds 64 queries in shared memory and streams all outputs past them in tiles. Each tile is used twice: for the
+scores, and for the pull. Scores stay in registers. Two warpgroups compute, so that one uses the tensor cores while the
+other does its exponentials; a third one fetches tiles. The pull of 64 queries fits into the registers of one warpgroup
+for up to 256 components. Beyond that both warpgroups work on the same queries and each keeps half of the components:
+they compute the same scores twice, which costs less than exchanging them.
 
 Many queries make more blocks than the chip runs at a time, and the last round of them would leave most of it idle. So
 there is one worker for each processor of the chip instead, and each takes an equal share of all tiles of all blocks,
-one after another. Where a share ends within a block, its worker and the next have a part of that block each, and the
-parts are put together afterwards.
+one after another. Where a share ends within a block, two workers each do a part of that block, and the parts are
+combined afterwards.
 
-Operands are float16, sums float32. How many rows count is read when the kernel runs: arrays may be longer, and sizes
-that differ only in that share one compiled program.
+Operands are float16, sums float32. The number of true rows is read when the kernel runs: arrays may be longer, and
+problems that differ only in this number share one compiled program.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from loadstone.problems.products import rounded
 from loadstone.problems.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
-#: Arrays are filled up to multiples of these.
+#: Arrays are padded to multiples of these.
 _ROWS, _WIDTH = 2 * _QUERIES, 64
-#: JAX 0.10 wants an index beside a reference, later versions warn of one.
+#: JAX 0.10 needs an index with a reference, later versions warn about one.
 _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
 
@@ -61,7 +61,7 @@ def fused_recall(
     targets: Int[Array, "n"],
     count: tuple[Int[Array, ""] | int, Int[Array, ""] | int],
 ) -> Recall:
-    """Recall of the first count[0] queries against the first count[1] outputs; other rows come out as anything."""
+    """Recall of the first count[0] queries against the first count[1] outputs; other rows are arbitrary."""
     check_shared(queries, outputs, targets)
     n, d = queries.shape
     if d > MOST_SHARED or n * outputs.shape[0] > MOST_SCORES:
@@ -70,7 +70,7 @@ def fused_recall(
     width = -(-d // _WIDTH) * _WIDTH
     half = [_filled(part.astype(jnp.float16), -(-part.shape[0] // _ROWS) * _ROWS, width) for part in (queries, outputs)]
     indices = jnp.pad(targets.astype(jnp.int32), (0, half[0].shape[0] - n))
-    # No count reaches beyond its array.
+    # No count may exceed the length of its array.
     limits = [jnp.clip(jnp.asarray(one, jnp.int32), 0, most) for one, most in zip(count, (n, outputs.shape[0]))]
     found = _one(jnp.stack(limits), *half, indices)
     return Recall(found[0][:n], found[1][:n], found[2][:n], found[3][:n, :d])
@@ -87,7 +87,7 @@ def _one(counts, queries, outputs, targets):
 
 @_one.def_vmap
 def _several(size, batched, *operands):
-    """A batch is one launch: small problems alone would leave most of the chip idle."""
+    """A batch is done in one launch: one small problem alone would leave most of the chip idle."""
     whole = [part if has else jnp.broadcast_to(part[None], (size, *part.shape)) for part, has in zip(operands, batched)]
     return tuple(batch_recall(*whole)), (True,) * 4
 
@@ -102,10 +102,10 @@ def batch_recall(
     batch, n, width = queries.shape
     whole = n % _ROWS == outputs.shape[1] % _ROWS == width % _WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
     if not whole or outputs.shape[::2] != (batch, width) or targets.shape != (batch, n) or counts.shape != (batch, 2):
-        raise refuse("shapes", (queries.shape, outputs.shape, targets.shape, counts.shape), "those that are filled up")
+        raise refuse("shapes", (queries.shape, outputs.shape, targets.shape, counts.shape), "those of padded arrays")
     split = width > MOST_SHARED // 2
     size = _QUERIES if split else 2 * _QUERIES
-    # A batch has too few blocks of each problem for that.
+    # In a batch each problem has too few blocks to be shared among workers.
     shares = batch == 1 and n // size > processors()
     workers = processors() if shares else n // size
     call = plgpu.kernel(
@@ -122,7 +122,8 @@ def batch_recall(
 
 
 def processors() -> int:
-    """Of the chip; each has the memory for one block. Where the kernel is only compiled, those of an H200."""
+    """How many processors the chip has; each has memory for one block. Without a GPU (compiling only), those of an
+    H200."""
     return getattr(jax.devices()[0], "core_count", None) or 132
 
 
@@ -132,8 +133,8 @@ def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, ...]:
 
 
 def share(worker, asked, count, size, workers):
-    """Where the share of a worker begins and ends, in tiles of all blocks one after another, how many tiles a block
-    has, and how many workers have a share. No share is less than a block, so no block has more than two workers."""
+    """Where the share of a worker begins and ends (counting the tiles of all blocks), how many tiles a block has, and
+    how many workers have a share. No share is smaller than a block, so no block has more than two workers."""
     tiles, blocks = lax.div(count + (_TILE - 1), _TILE), lax.div(asked + (size - 1), size)
     busy = jnp.minimum(blocks, workers)
     least, more = lax.div(tiles * blocks, busy), lax.rem(tiles * blocks, busy)
@@ -141,8 +142,8 @@ def share(worker, asked, count, size, workers):
 
 
 def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
-    """`whole` with the blocks put in that two workers share: the one has its beginning as its second part, the next its
-    end as its first."""
+    """`whole` with the blocks added that two workers share: the first worker has the beginning of the block as its
+    second part, the next worker has its end as its first part."""
     workers, _, size = parts.target.shape
     worker = jnp.arange(workers - 1, dtype=jnp.int32)
     _, end, tiles, busy = share(worker, counts[0], counts[1], size, workers)
@@ -152,7 +153,7 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     pull = begun + ended
     target, rival = jnp.maximum(beginning.target, rest.target), jnp.maximum(beginning.rival, rest.rival)
     shared = (worker + 1 < busy) & (lax.rem(end, tiles) > 0)
-    # Blocks beyond the last are dropped.
+    # Blocks after the last one are dropped.
     block_index = jnp.where(shared, lax.div(end, tiles), whole.target.shape[1] // size)
     return Recall(*(
         all_of_them.reshape(-1, *block.shape[1:]).at[block_index].set(block, mode="drop").reshape(all_of_them.shape)
@@ -161,7 +162,7 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
 
 
 def _block(count_ref, query_ref, output_ref, target_ref, *results, width, split, shares):
-    """One worker: it takes its shared memory, then its three warpgroups take their parts."""
+    """One worker: it allocates its shared memory, then its three warpgroups start."""
     # Half of the components must be whole swizzled columns.
     columns = width // 2 if split else width
     swizzle = 128 if columns % 64 == 0 else 64
@@ -216,7 +217,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
             plgpu.commit_smem()
 
             def send(source, kind, *component):
-                """To where the block belongs among all, or to where a part of it does."""
+                """Write a whole block to its rows, or a part of a block to the array of parts."""
                 whole = results[kind].at[problem, pl.ds(mine, _QUERIES), *component]
                 if not shares:
                     plgpu.copy_smem_to_gmem(source, whole)
@@ -261,7 +262,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
 
 
 def _stream(queries, tiles, filled, consumed, steps, count, own_column, columns, part):
-    """Tiles past the queries of one warpgroup: target, rival, sum of the weights, and the weighted outputs."""
+    """Go through the tiles for the queries of one warpgroup: target, rival, sum of weights, and weighted outputs."""
     low, high, before = steps
 
     def consume(step, carry):

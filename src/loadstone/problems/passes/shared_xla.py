@@ -1,8 +1,8 @@
-"""The pass when all inputs compete for the same outputs: row blocks through two matrix products in XLA.
+"""The pass over shared outputs in XLA: two matrix products for each block of rows.
 
 Scores are kept as (outputs, associations of the block): maxima then run over the major axis, and the products read
-their operands in the order in which they lie. A column of ones beside the outputs makes the partition sum come out of
-the second product. Only one block of scores is alive at a time: memory O(n d + block m).
+their operands in the order in memory. The second product also gives the partition sum, from a column of ones added to
+the outputs. Only one block of scores exists at a time: memory O(n d + block m).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def over_blocks(
     count: Int[Array, ""] | None = None,
 ) -> Recall:
     """Fill a Recall of n associations, or the first `count`, by `recall_rows(start, rows)`, one block of rows after
-    another. Blocks have equal size; the last one is moved back to end at n, so a few rows may be made twice.
+    another. Blocks have equal size; the last one is moved back to end at n, so a few rows may be computed twice.
     """
     blocks = -(-n // block)
     rows = -(-n // blocks)
