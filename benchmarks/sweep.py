@@ -57,7 +57,8 @@ def ideal(d: int, runs: int) -> float:
 
 def sweep(d: int, runs: int) -> tuple[float, float]:
     """Seconds of a sweep: in all, and estimated from its pace between a tenth and nine tenths of its runs, when all
-    workers have started and none has ended. Workers report whole jobs, so the time of a run is that of its record's file."""
+    workers have started and none has ended. A run is done when its
+    record's file is written: workers report whole jobs."""
     with tempfile.TemporaryDirectory(dir=".") as folder:
         began = time.perf_counter()
         outcome = run_sweep(specs_of(d, runs), Store(folder), DaskEngine(ThisMachine(WORKERS)))

@@ -65,7 +65,7 @@ def test_a_solver(tmp_path, monkeypatch, command):
     monkeypatch.setitem(SOLVERS, "heavy ball", skeleton("A solver", tmp_path).HeavyBall)
     problem = original(Stream(0, 14), 20)
     solution = solve(problem, solver="heavy ball:momentum=0.8", stop="exact")
-    assert solution.status == "stop rule met" and measure(problem, solution.memory).violations == 0
+    assert solution.status == "stored" and measure(problem, solution.memory).violations == 0
     spec = Spec("original", 14, 20, solver="heavy ball", parameters={"momentum": 0.8}, stop="exact")
     (record,) = perform([spec])
     assert record.spec["solver"] == {"name": "heavy ball", "momentum": 0.8}

@@ -85,7 +85,7 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
 @pytest.mark.parametrize("change, sentence", [
     ({"solver": "capacity", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
     ({"solver": "hebbian", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
-    ({"solver": "adm"}, "solver is 'adm', but must be one of paper"),
+    ({"solver": "adm"}, "solver is 'adm', but must be one of lbfgs"),
     ({"parameters": {"momentum": 1}}, "solver parameter is 'momentum', but must be a parameter of paper"),
     ({"parameters": {"steps": 0}}, "steps is 0"),
     ({"family": "round"}, "family is 'round', but must be one of full"),

@@ -14,8 +14,16 @@ from loadstone.problems.stream import Stream
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_one
 from loadstone.solvers.solution import Status
-from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.solve import solve as solve_with
+from loadstone.solvers.solve import solve_batch
 from loadstone.theory.load import nearest_associations
+
+PAPER = Paper()
+
+
+def solve(problem, memory=None, solver=PAPER, *arguments, **options):
+    return solve_with(problem, memory, solver, *arguments, **options)
+
 
 
 def numpy_rate(step, protocol):
@@ -98,7 +106,7 @@ def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
     p = nearest_associations(load, 50)
     problems = [make(Stream(seed, 50), p) for seed in range(seeds)]
     memories = [initial_memory(50, 1.0, seed) for seed in range(seeds)]
-    solutions = solve_batch(problems, memories)
+    solutions = solve_batch(problems, memories, PAPER)
     accuracies = [measure(problem, solution.memory).accuracy for problem, solution in zip(problems, solutions)]
     if all_stored:
         assert accuracies == [1.0] * seeds
@@ -120,7 +128,7 @@ def test_half_rank_trains():
 def test_a_batch_trains_as_its_members_do_alone():
     problems = [original(Stream(seed, 20), 60) for seed in range(3)]
     memories = [initial_memory(20, 1.0, seed) for seed in range(3)]
-    together = solve_batch(problems, memories)
+    together = solve_batch(problems, memories, PAPER)
     for problem, memory, solution in zip(problems, memories, together):
         alone = solve(problem, memory)
         assert (alone.steps, alone.status) == (solution.steps, solution.status)
@@ -133,7 +141,7 @@ def test_stop_rules():
     solutions = {stop: solve(problem, memory, stop=stop) for stop in ("paper", "exact", "none")}
     assert solutions["none"].steps == 512 and solutions["none"].status == Status.SCHEDULE_ENDED
     exact = solutions["exact"]
-    assert exact.status == Status.STOPPED and exact.accuracy[-1] == 1 and (exact.accuracy[:-1] < 1).all()
+    assert exact.status == Status.STORED and exact.accuracy[-1] == 1 and (exact.accuracy[:-1] < 1).all()
     paper = solutions["paper"]
     assert paper.accuracy[-1] >= 0.999 and (paper.accuracy[:-1] < 0.999).all()
     assert len(paper.loss) == len(paper.accuracy) == paper.steps + 1
@@ -162,7 +170,7 @@ def test_a_run_that_meets_infinities_is_diverged_and_nothing_else():
 def test_a_diverged_member_does_not_stop_its_batch():
     problem = original(Stream(0, 10), 15)
     broken = Full(jnp.full((10, 10), jnp.nan))
-    first, second = solve_batch([problem, problem], [broken, initial_memory(10, 1.0, 0)])
+    first, second = solve_batch([problem, problem], [broken, initial_memory(10, 1.0, 0)], PAPER)
     assert (first.status, first.steps) == (Status.DIVERGED, 0)
     assert second.status == Status.STOPPED
 
@@ -229,7 +237,7 @@ def test_facts_of_a_user_train():
     random = np.random.default_rng(0)
     problem = facts(random.standard_normal((20, 12)), random.standard_normal((8, 12)), np.arange(20) % 8)
     solution = solve(problem, initial_memory(12, 1.0, 0), stop="exact")
-    assert solution.status == Status.STOPPED and measure(problem, solution.memory).violations == 0
+    assert solution.status == Status.STORED and measure(problem, solution.memory).violations == 0
     assert jax.numpy.isfinite(solution.memory.weights).all()
 
 

@@ -78,7 +78,7 @@ def recall_index(
         for name, array in (("inputs", inputs), ("outputs", outputs)):
             if array.ndim != 2 or 0 in array.shape:
                 raise refuse(f"{name}.shape", array.shape, "two sizes of at least 1, one embedding a row")
-        queries = queries_of(memory, inputs)
+        queries = queries_of(jax.tree.map(jnp.asarray, memory), inputs)
         if queries.shape[1] != outputs.shape[1]:
             raise refuse("outputs.shape", outputs.shape, f"(m, {queries.shape[1]}), to go with the memory's queries")
         return jnp.argmax(exact(queries, outputs.astype(queries.dtype).T), axis=-1).astype(jnp.int32)

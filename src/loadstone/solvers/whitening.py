@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float64
 
@@ -96,8 +94,7 @@ def _root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
 
 def _moderate(memory: Any, inputs: Vectors, outputs: Float64[np.ndarray, "m d"]) -> Any:
     """A start with scores of moderate size. Recall does not depend on the scale of W."""
-    with jax.enable_x64(True):
-        queries = np.asarray(memory.queries(jnp.asarray(inputs)), np.float64)
+    queries = inputs @ np.asarray(memory.matrix(), np.float64).T
     # The mean square of u^T q over outputs with second moment one is that of the queries.
     size = float(np.sqrt(np.mean(queries**2) * queries.shape[1]))
     d = inputs.shape[1]
