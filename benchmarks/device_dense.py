@@ -31,7 +31,7 @@ def main() -> None:
         softmax, _ = _softmax(exact.scores(weights), exact, jnp)
         pull = exact.mean(softmax)
         gradient = (pull - exact.target_outputs).T @ exact.inputs
-        hessian = Hessian(exact.inputs, exact.covariances(softmax, pull), jnp)
+        hessian = Hessian(exact.inputs, exact.spreads(softmax, pull, pull), jnp)
         del softmax, exact
         gradient.block_until_ready()
         began = time.perf_counter()

@@ -12,7 +12,7 @@ import jax
 
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.stream import Stream
-from loadstone.solvers.newton import ProofLimits, decide
+from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 

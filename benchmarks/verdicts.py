@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.stream import Stream
-from loadstone.solvers.newton import decide
+from loadstone.solvers.decide import decide
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import nearest_associations
 

@@ -17,7 +17,7 @@ _HOMES = {
     "memories.full": ("Full",),
     "memories.low_rank": ("LowRank",),
     "memories.memory": ("Memory", "recall_index"),
-    "solvers.newton": ("ProofLimits", "decide"),
+    "solvers.decide": ("ProofLimits", "decide"),
     "solvers.solution": ("Solution", "Status"),
     "solvers.gradient": ("Paper",),
     "solvers.solve": ("solve", "solve_batch", "train"),

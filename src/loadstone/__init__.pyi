@@ -32,10 +32,10 @@ from loadstone.proofs.certificate import check_proof as check_proof
 from loadstone.proofs.certificate import write_proof as write_proof
 from loadstone.proofs.verdict import Outcome as Outcome
 from loadstone.proofs.verdict import Verdict as Verdict
+from loadstone.solvers.decide import ProofLimits as ProofLimits
+from loadstone.solvers.decide import decide as decide
 from loadstone.solvers.gradient import Paper as Paper
 from loadstone.solvers.hebbian import hebbian as hebbian
-from loadstone.solvers.newton import ProofLimits as ProofLimits
-from loadstone.solvers.newton import decide as decide
 from loadstone.solvers.solution import Solution as Solution
 from loadstone.solvers.solution import Status as Status
 from loadstone.solvers.solve import solve as solve

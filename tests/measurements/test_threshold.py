@@ -6,7 +6,7 @@ import pytest
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.stream import Stream
 from loadstone.proofs.rounding import least_margin, stores
-from loadstone.solvers.newton import ProofLimits
+from loadstone.solvers.decide import ProofLimits
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
 from tests.solvers.linear_program import largest_margin

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.full import Full
 from loadstone.problems.facts import facts
-from loadstone.solvers.newton import decide
+from loadstone.solvers.decide import decide
 
 GOOD = np.random.default_rng(0).standard_normal((6, 3))
 

@@ -17,8 +17,8 @@ from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.solvers.decide import decide
 from loadstone.solvers.gradient import Paper
-from loadstone.solvers.newton import decide
 from loadstone.solvers.solve import solve, solve_batch
 
 D, P, ROWS = 12, 30, 48

@@ -14,7 +14,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.rounding import certifies, least_margin, margin_bound, scaled, stores
 from loadstone.proofs.verdict import Outcome, Verdict
-from loadstone.solvers.newton import ProofLimits, decide
+from loadstone.solvers.decide import ProofLimits, decide
 
 #: Just below it a square underflows to zero, just above to the smallest number there is.
 _EDGE = 1.5717277847026287e-162

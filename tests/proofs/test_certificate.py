@@ -19,7 +19,7 @@ from loadstone.proofs import certificate, rounding, verdict
 from loadstone.proofs.certificate import _CONTENTS, _checksum, check_proof, write_proof
 from loadstone.proofs.rounding import least_margin
 from loadstone.proofs.verdict import Outcome, Verdict
-from loadstone.solvers.newton import ProofLimits, decide
+from loadstone.solvers.decide import ProofLimits, decide
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
-from loadstone.solvers.hessian import Hessian, dense_bytes
+from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes
 from loadstone.solvers.newton import _softmax
 
 
@@ -18,7 +18,7 @@ def at(weights, exact):
     return (
         losses.sum(),
         (pull - exact.target_outputs).T @ exact.inputs,
-        Hessian(exact.inputs, exact.covariances(softmax, pull), np),
+        Hessian(exact.inputs, exact.spreads(softmax, pull, pull), np),
     )
 
 
@@ -98,9 +98,27 @@ def test_a_singular_system_with_a_solution_is_solved():
 
 def test_second_moments_by_hand(exact):
     random = np.random.default_rng(2)
-    weights = random.random((30, 30))
+    weights, centres = random.random((30, 30)), random.standard_normal((30, 5))
     sums = exact.mean(weights)
-    for mu in (0, 17):
+    found, total = exact.spreads(weights, sums, centres), exact.summed_squares(weights)
+    squares = np.zeros((5, 5))
+    for mu in range(30):
         outputs = exact.outputs[mu] if exact.decoupled else exact.outputs
-        away = outputs - exact.target_outputs[mu]
-        np.testing.assert_allclose(exact.spreads(weights, sums)[mu], (away.T * weights[mu]) @ away, atol=1e-9)
+        away = outputs - centres[mu]
+        np.testing.assert_allclose(found[mu], (away.T * weights[mu]) @ away, atol=1e-9)
+        squares += (outputs.T * weights[mu]) @ outputs
+    np.testing.assert_allclose(total, squares, atol=1e-9)
+
+
+def test_without_the_matrices_products_and_solutions_are_the_same(exact):
+    random = np.random.default_rng(4)
+    weights, centres, v = random.random((30, 30)), random.standard_normal((30, 5)), random.standard_normal((5, 5))
+    sums = exact.mean(weights)
+    held = Hessian(exact.inputs, exact.spreads(weights, sums, centres), np)
+    streamed = StreamedHessian(exact, weights, sums, centres)
+    np.testing.assert_allclose(streamed.product(v), held.product(v), rtol=1e-10)
+    solutions = [one.conjugate_gradients(v, 1e-10, 200) for one in (held, streamed)]
+    assert all(reached for _, reached in solutions) and streamed.products <= held.products + 2
+    np.testing.assert_allclose(solutions[0][0], solutions[1][0], rtol=1e-6, atol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError):
+        streamed.dense(v)

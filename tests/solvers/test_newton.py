@@ -14,9 +14,10 @@ from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers import newton
-from loadstone.solvers.newton import ProofLimits, decide
+from loadstone.solvers.decide import ProofLimits, decide
 from tests.solvers.linear_program import largest_margin
 
 
@@ -205,8 +206,8 @@ def test_arrays_on_an_accelerator_take_the_same_way():
     for p in (10, 24):
         arrays = Prefixes("decoupled" if p == 10 else "original", Stream(7, 6)).of(p)
         with jax.enable_x64(True):
-            found = newton._Search(arrays, jnp, ProofLimits(), None, None).run()
-        assert found.verdict == decide(arrays).verdict
+            found = newton.NewtonSearch(Conditioned(arrays), jnp, np.zeros((6, 6))).run()
+        assert found.outcome == decide(arrays).verdict
 
 
 def test_all_products_are_counted():

@@ -22,7 +22,7 @@ def capacity(
     seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
     law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
     steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
-    budget: Annotated[Optional[str], typer.Option(help="Memory for the dense Hessian, such as 8GiB.")] = None,
+    budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Find for each stream the largest p whose first p associations are storable; every verdict is proved."""
@@ -34,7 +34,7 @@ def capacity(
     from loadstone.problems.budget import Budget
     from loadstone.problems.stream import Stream
     from loadstone.proofs.verdict import Outcome
-    from loadstone.solvers.newton import ProofLimits
+    from loadstone.solvers.decide import ProofLimits
 
     predicted = float(capacity_associations(d))
     interval = [int(p) for p in storable_interval(d)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Optional
 
 import typer
@@ -15,7 +16,8 @@ from loadstone.files import check_writable
 UNDECIDED_CODE = 3
 _SENTENCE = (
     "{verdict}: {reason} "
-    "({newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, {seconds:.2f} s)"
+    "({passes} passes of L-BFGS, {newton_steps} Newton steps, {cg_products} products, {dense_solves} dense solves, "
+    "{seconds:.2f} s)"
 )
 
 
@@ -28,7 +30,8 @@ def certify(
     law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
     instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets) instead.")] = None,
     steps: Annotated[int, typer.Option(help="Most Newton steps.")] = 200,
-    budget: Annotated[Optional[str], typer.Option(help="Memory for the dense Hessian, such as 8GiB.")] = None,
+    seconds: Annotated[Optional[float], typer.Option(help="Most seconds; undecided after that.")] = None,
+    budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     out: Annotated[Optional[str], typer.Option(help="File for the proof (.npz).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
@@ -52,9 +55,9 @@ def certify(
     from loadstone.problems.stream import Stream
     from loadstone.proofs.certificate import write_proof
     from loadstone.proofs.verdict import Outcome, in_words
-    from loadstone.solvers.newton import ProofLimits, decide
+    from loadstone.solvers.decide import ProofLimits, decide
 
-    limits = ProofLimits(steps, Budget.parse(budget) if budget is not None else None)
+    limits = ProofLimits(steps, Budget.parse(budget) if budget is not None else None, seconds)
     about: dict[str, object]
     if instance is None:
         assert d is not None and p is not None
@@ -65,7 +68,7 @@ def certify(
         about = {"problem": "decoupled" if arrays.decoupled else "original", "instance": instance}
         about |= {"d": arrays.inputs.shape[1], "p": len(arrays.targets)}
     with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as advance:
-        tell = lambda step, loss, margin: advance(step, f"loss {loss:.4g}, smallest margin {margin:.3g}")  # noqa: E731
+        tell = lambda step, loss, margin: advance(step, _progress(loss, margin))  # noqa: E731
         verdict = decide(arrays, limits, progress=tell)
     if out is not None and verdict.verdict != Outcome.UNDECIDED:
         with ends_like_an_interrupt():
@@ -76,6 +79,7 @@ def certify(
         "margin": verdict.margin,
         "bound": verdict.bound,
         "share": verdict.share,
+        "passes": verdict.passes,
         "newton_steps": verdict.newton_steps,
         "cg_products": verdict.cg_products,
         "dense_solves": verdict.dense_solves,
@@ -88,3 +92,8 @@ def certify(
         print(_SENTENCE.format(**record))
     if verdict.verdict == Outcome.UNDECIDED:
         raise typer.Exit(UNDECIDED_CODE)
+
+
+def _progress(loss: float, margin: float) -> str:
+    """L-BFGS knows no smallest margin."""
+    return f"loss {loss:.4g}" + ("" if math.isnan(margin) else f", smallest margin {margin:.3g}")

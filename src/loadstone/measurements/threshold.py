@@ -17,7 +17,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.stream import Stream
 from loadstone.proofs.verdict import Outcome, Verdict
-from loadstone.solvers.newton import DEFAULT_LIMITS, ProofLimits, decide
+from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 
 KINDS = ("original", "decoupled")
 #: Stands for the smallest p that is not storable if none was found.

@@ -6,6 +6,7 @@ It is written for NumPy's interface: `xp` is NumPy on a CPU, where nothing has t
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -33,9 +34,6 @@ class ExactPass:
         n, m = len(arrays.targets), arrays.outputs.shape[-2]
         self.is_target = xp.arange(m)[None, :] == self.targets[:, None]
         self._pairs = np.triu_indices(self.inputs.shape[1])
-        # Products of all pairs of components, for shared outputs only.
-        first, second = self._pairs
-        self._products: Any = None if self.decoupled else self.outputs[:, first] * self.outputs[:, second]
         self._rows = max(1, _NUMBERS_AT_A_TIME // (m * self.inputs.shape[1])) if self.decoupled else n
 
     def scores(self, weights: Float64[Numbers, "d d"]) -> Float64[Numbers, "n m"]:
@@ -53,21 +51,25 @@ class ExactPass:
         """The pull: outputs averaged with these weights."""
         return (softmax[:, None, :] @ self.outputs)[:, 0, :] if self.decoupled else softmax @ self.outputs
 
-    def covariances(self, softmax: Float64[Numbers, "n m"], mean: Float64[Numbers, "n d"]) -> Float64[Numbers, "n d d"]:
-        """C_mu, the covariance of the outputs of mu under its weights."""
-        return self._second_moments(softmax) - mean[:, :, None] * mean[:, None, :]
-
-    def spreads(self, weights: Float64[Numbers, "n m"], sums: Float64[Numbers, "n d"]) -> Float64[Numbers, "n d d"]:
-        """Sum over rho of weight (u_rho - u_target) (u_rho - u_target)^T, for weights with weighted sums `sums`."""
-        target = self.target_outputs
-        cross = sums[:, :, None] * target[:, None, :]
+    def spreads(
+        self, weights: Float64[Numbers, "n m"], sums: Float64[Numbers, "n d"], centres: Float64[Numbers, "n d"]
+    ) -> Float64[Numbers, "n d d"]:
+        """Sum over rho of weight (u_rho - c_mu) (u_rho - c_mu)^T, for weights with weighted sums `sums`. With the
+        softmax and its mean as the centre, this is the covariance of the outputs of mu."""
+        cross = sums[:, :, None] * centres[:, None, :]
         total = weights.sum(axis=1)[:, None, None]
         return (
             self._second_moments(weights)
             - cross
             - self.xp.swapaxes(cross, 1, 2)
-            + total * target[:, :, None] * target[:, None, :]
+            + total * centres[:, :, None] * centres[:, None, :]
         )
+
+    def summed_squares(self, weights: Float64[Numbers, "n m"]) -> Float64[Numbers, "d d"]:
+        """Sum over all associations and their outputs of weight u u^T."""
+        if self.decoupled:
+            return self._second_moments(weights).sum(axis=0)
+        return (self.outputs.T * weights.sum(axis=0)) @ self.outputs
 
     def _second_moments(self, weights: Float64[Numbers, "n m"]) -> Float64[Numbers, "n d d"]:
         xp = self.xp
@@ -82,3 +84,9 @@ class ExactPass:
         index = np.zeros((d, d), int)
         index[self._pairs] = index[self._pairs[::-1]] = np.arange(len(self._pairs[0]))
         return (weights @ self._products)[:, index]
+
+    @cached_property
+    def _products(self) -> Any:
+        """Products of all pairs of components of shared outputs."""
+        first, second = self._pairs
+        return self.outputs[:, first] * self.outputs[:, second]

@@ -145,6 +145,11 @@ def facts(
     return problem if shares is None else problem.weighted(shares)
 
 
+def facts_of(arrays: Arrays) -> Facts:
+    """The problem of an instance with shared outputs."""
+    return facts(arrays.inputs, arrays.outputs, arrays.targets)
+
+
 def _double(array: Array | np.ndarray) -> Float[Array, "..."]:
     return jnp.asarray(array, jnp.float64)
 

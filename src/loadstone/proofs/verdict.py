@@ -6,6 +6,7 @@ import decimal
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
@@ -35,6 +36,8 @@ class Verdict:
     share: the same as `margin` or `bound`, relative to |u_target - u_rho| |e_mu|, the largest that each margin can be.
     reason: why the search ended undecided.
     last: the last W of the search, a good start for a neighbouring instance.
+    passes: passes of L-BFGS before Newton's method.
+    memory: the witness as a memory, which can be measured, saved and asked.
     """
 
     verdict: Outcome
@@ -49,6 +52,8 @@ class Verdict:
     share: float | None = None
     reason: str = ""
     last: Float64[np.ndarray, "d d"] | None = None
+    passes: int = 0
+    memory: Any = None
 
 
 def in_words(verdict: Verdict) -> str:

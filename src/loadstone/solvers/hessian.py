@@ -16,7 +16,7 @@ import scipy.linalg
 from jaxtyping import Array, Float64
 
 from loadstone.compiling import compiled
-from loadstone.problems.exact import Numbers
+from loadstone.problems.exact import ExactPass, Numbers
 from loadstone.solvers.threads import all_threads
 
 Matrix = Float64[Numbers, "d d"]
@@ -28,6 +28,16 @@ def dense_bytes(n: int, d: int, xp: ModuleType) -> int:
     matrices; and in either case the covariances with the arrays that they are computed from."""
     matrices = 5 * d**4 // 4 if xp is np else 2 * d**4
     return 8 * (matrices + 3 * n * d**2)
+
+
+def matrices_bytes(n: int, m: int, d: int) -> int:
+    """What the covariances need, with the arrays that they are computed from, and a few arrays of scores."""
+    return 8 * (3 * n * d**2 + m * d**2 // 2 + scores_bytes(n, m) // 8)
+
+
+def scores_bytes(n: int, m: int) -> int:
+    """What the arrays of scores need that are there at the same time."""
+    return 8 * 8 * n * m
 
 
 class Hessian:
@@ -84,8 +94,11 @@ class Hessian:
             v = v + solve(target - self.product(v))
         return v
 
+    def _mean_covariance(self) -> Matrix:
+        return self.covariances.mean(axis=0)
+
     def _kronecker(self) -> Callable[[Matrix], Matrix]:
-        left = _inverse(self.covariances.mean(axis=0), self.xp)
+        left = _inverse(self._mean_covariance(), self.xp)
         right = _inverse(self.inputs.T @ self.inputs, self.xp)
         return lambda matrix: left @ matrix @ right
 
@@ -113,6 +126,42 @@ class Hessian:
         except np.linalg.LinAlgError:
             return None
         return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
+
+
+class StreamedHessian(Hessian):
+    """The same without the matrices C_mu, which need n d^2 numbers: a product takes two products with all outputs.
+
+    C_mu is the spread of the outputs of mu about a centre c_mu: sum over rho of weight (u_rho - c_mu) (u_rho - c_mu)^T.
+    """
+
+    def __init__(
+        self,
+        exact: ExactPass,
+        weights: Float64[Numbers, "n m"],
+        sums: Float64[Numbers, "n d"],
+        centres: Float64[Numbers, "n d"],
+    ) -> None:
+        self.inputs, self.xp, self.exact = exact.inputs, exact.xp, exact
+        self.weights, self.sums, self.centres, self.totals = weights, sums, centres, weights.sum(axis=1)[:, None]
+        self.products = 0
+
+    def product(self, v: Matrix) -> Matrix:
+        self.products += 1
+        queries = self.inputs @ v.T
+        image = self.exact.mean(self.weights * self.exact.scores(v))
+        along_centre = (self.centres * queries).sum(axis=1, keepdims=True)
+        along_sum = (self.sums * queries).sum(axis=1, keepdims=True)
+        image = image - self.sums * along_centre + self.centres * (self.totals * along_centre - along_sum)
+        return image.T @ self.inputs
+
+    def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
+        raise np.linalg.LinAlgError("without the matrices there is no dense solve")
+
+    def _mean_covariance(self) -> Matrix:
+        of_squares = self.exact.summed_squares(self.weights)
+        mixed = self.sums.T @ self.centres
+        about = of_squares - mixed - mixed.T + (self.totals * self.centres).T @ self.centres
+        return about / self.inputs.shape[0]
 
 
 def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:

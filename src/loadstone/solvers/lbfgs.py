@@ -24,8 +24,9 @@ from loadstone.solvers.whitening import whitened
 
 #: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
 _DECREASE, _FLATTER = 1e-4, 0.9
-#: After so many steps along one direction the numbers have run out of digits.
-_MOST_TRIALS = 15
+#: The numbers have run out of digits after so many steps along one direction, or after so many directions of which
+#: neither the loss nor the length of the gradient got smaller.
+_MOST_TRIALS, _MOST_IDLE = 15, 10
 
 
 class Pairs(NamedTuple):
@@ -52,6 +53,8 @@ class State(NamedTuple):
     step: what the next pass tries.
     low, high: a step that is too short, and one that is too long.
     trials: how many steps were tried along this direction.
+    shortest: the smallest length of a gradient.
+    idle: how many directions in a row gained nothing.
     flat: whether the gradient says that nothing more can be gained.
     """
 
@@ -65,6 +68,8 @@ class State(NamedTuple):
     low: Float[Array, ""]
     high: Float[Array, ""]
     trials: Int[Array, ""]
+    shortest: Float[Array, ""]
+    idle: Int[Array, ""]
     flat: Bool[Array, ""]
 
 
@@ -99,7 +104,7 @@ class LBFGS(Iterative):
         pairs = Pairs(none, none, jnp.zeros(self.pairs, point.dtype), zero, jnp.int32(0))
         still = jnp.zeros_like(point)
         line = (point, jnp.inf * one, still, still, zero, zero, zero, jnp.inf * one)
-        return State(pairs, *line, jnp.int32(0), jnp.asarray(False))
+        return State(pairs, *line, jnp.int32(0), jnp.inf * one, jnp.int32(0), jnp.asarray(False))
 
     def resume(self, parameters: PyTree, state: State) -> State:
         fresh = self.start(parameters)
@@ -113,8 +118,7 @@ class LBFGS(Iterative):
         slope = slopes @ state.direction
         low_enough = loss <= state.loss + _DECREASE * state.step * state.slope
         # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
-        noise = 8 * jnp.finfo(loss.dtype).eps * jnp.abs(state.loss)
-        low_enough |= (loss <= state.loss + noise) & (slope <= -(1 - 2 * _DECREASE) * state.slope)
+        low_enough |= (loss <= state.loss + _noise(state)) & (slope <= -(1 - 2 * _DECREASE) * state.slope)
         accepted = low_enough & (slope >= _FLATTER * state.slope)
         accepted |= jnp.isinf(state.loss)
 
@@ -139,7 +143,9 @@ class LBFGS(Iterative):
         zero, one = jnp.zeros_like(loss), jnp.ones_like(loss)
         flat = (length == 0) | ((pairs.kept > 0) & (length * jnp.linalg.norm(point) <= self.tolerance * loss))
         line = (direction, gradient @ direction, one, zero, jnp.inf * one, jnp.int32(0))
-        return State(pairs, point, loss, gradient, *line, flat)
+        gained = (loss < state.loss - _noise(state)) | (length < state.shortest)
+        idle = jnp.where(gained, 0, state.idle + 1)
+        return State(pairs, point, loss, gradient, *line, jnp.minimum(length, state.shortest), idle, flat)
 
     def precisions(self) -> tuple[str, ...]:
         on_cpu = jax.default_backend() == "cpu"
@@ -149,7 +155,12 @@ class LBFGS(Iterative):
         return state.flat
 
     def out_of_digits(self, state: State) -> Bool[Array, ""]:
-        return state.trials >= _MOST_TRIALS
+        return (state.trials >= _MOST_TRIALS) | (state.idle >= _MOST_IDLE)
+
+
+def _noise(state: State) -> Float[Array, ""]:
+    """How much the loss may change by rounding alone; not a number before anything was measured."""
+    return 8 * jnp.finfo(state.loss.dtype).eps * jnp.abs(state.loss)
 
 
 def _with_pair(

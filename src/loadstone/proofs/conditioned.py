@@ -1,0 +1,80 @@
+"""An instance in numbers of moderate size, and the way back from what is found there to a proof about the instance.
+
+Neither the lengths of inputs nor the scale or a common shift of the outputs change what is storable, but they do change
+rounding errors. A proof is always about the numbers that were given, and is checked on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.rounding import certain_tie, certifies, least_margin, margin_bound, scaled, stores
+from loadstone.proofs.verdict import Outcome
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proved.
+
+    outcome: storable or not storable.
+    witness, certificate: the one or the other, for the instance as it was given.
+    margin: what the witness guarantees, or what the certificate excludes (`bound` of a Verdict).
+    share: the same relative to the largest that each margin can be.
+    """
+
+    outcome: Outcome
+    margin: float
+    share: float
+    witness: Float64[np.ndarray, "d d"] | None = None
+    certificate: Float64[np.ndarray, "n m"] | None = None
+
+
+class Conditioned:
+    """given: the instance. arrays: the same with inputs of unit length and outputs about their mean, in float64."""
+
+    def __init__(self, given: Arrays) -> None:
+        self.given = given
+        inputs, exponents = scaled(given.inputs, axis=1)
+        lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
+        inputs /= np.where(lengths > 0, lengths, 1.0)
+        # Divisors that turn multipliers for inputs of unit length into those of the given inputs, up to a common factor
+        # that keeps them within range.
+        middle = (exponents.min() + exponents.max()) // 2
+        with np.errstate(over="ignore"):
+            self._lengths = np.ldexp(lengths, (exponents - middle)[:, None])
+        outputs, _ = scaled(given.outputs)
+        outputs -= outputs.mean(axis=-2, keepdims=True)
+        self.arrays = Arrays(inputs, outputs, given.targets)
+
+    def tie(self) -> Proof | None:
+        """A certificate that needs no search: a rival that ties with its target under every W."""
+        if (tie := certain_tie(self.given)) is None:
+            return None
+        certificate = np.zeros((len(self.given.targets), self.given.outputs.shape[-2]))
+        certificate[tie] = 1.0
+        return Proof(Outcome.NOT_STORABLE, 0.0, 0.0, certificate=certificate)
+
+    def witness(self, weights: Float64[np.ndarray, "d d"]) -> Proof | None:
+        """W as a witness, if it is one beyond doubt."""
+        size = np.abs(weights).max()
+        if not (np.isfinite(size) and size > 0):
+            return None
+        witness = weights / size
+        witness = witness / np.linalg.norm(witness)
+        bound = least_margin(self.given, witness)
+        if not stores(bound, self.given):
+            return None
+        return Proof(Outcome.STORABLE, bound.margin, bound.share, witness=witness)
+
+    def certificate(self, multipliers: Float64[np.ndarray, "n m"]) -> Proof | None:
+        """Multipliers of the conditioned instance as a certificate, if they are one beyond doubt."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            certificate = multipliers / self._lengths
+        bound = margin_bound(self.given, certificate)
+        if not certifies(bound, self.given):
+            return None
+        return Proof(Outcome.NOT_STORABLE, bound.margin, bound.share, certificate=certificate)

@@ -1,0 +1,195 @@
+"""Exact verdicts: is there any W that stores the instance? First L-BFGS, then Newton's method; a proof either way.
+
+L-BFGS stores most instances that can be stored, and its W is then the witness. Of the others it finds the minimum of
+the loss, where Newton's method (solvers/newton.py) needs a step or two for a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float64
+from numpy.typing import ArrayLike
+
+from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.memories.full import Full
+from loadstone.problems.arrays import Arrays, exact_floats
+from loadstone.problems.budget import Budget
+from loadstone.problems.facts import facts_of
+from loadstone.problems.problem import Problem
+from loadstone.problems.separate import separate
+from loadstone.proofs.conditioned import Conditioned, Proof
+from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers.hessian import scores_bytes
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.newton import OUT_OF_TIME, NewtonSearch, Undecided
+from loadstone.solvers.solution import Solution, Status
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
+from loadstone.solvers.threads import one_thread
+
+#: Below this dimension Newton's method takes less time than it takes to compile L-BFGS.
+_WORTH_COMPILING = 60
+_MOST_PASSES = 2000
+#: Root mean square score of a start: at larger scores the softmax ignores all rivals but one.
+_MODERATE_SCORE = 3.0
+_SAMPLED_INPUTS = 64
+
+Progress = Callable[[int, float, float], None]
+
+
+@dataclass(frozen=True)
+class ProofLimits:
+    """When to give up.
+
+    steps: most Newton steps.
+    budget: memory for the Hessian; None: half of the free memory of the device.
+    seconds: most time, looked at between passes and between Newton steps; None: no limit.
+    """
+
+    steps: int = 200
+    budget: Budget | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        set_as(self, "steps", whole("steps", self.steps, 1))
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise refuse("budget", self.budget, "None or a Budget, such as Budget.parse('8GiB')")
+        if self.seconds is not None:
+            set_as(self, "seconds", positive("seconds", self.seconds))
+
+
+DEFAULT_LIMITS = ProofLimits()
+
+
+def decide(
+    instance: Problem | Arrays,
+    limits: ProofLimits = DEFAULT_LIMITS,
+    start: Float64[np.ndarray, "d d"] | None = None,
+    progress: Progress | None = None,
+    seconds: float | None = None,
+) -> Verdict:
+    """Decide whether any W stores the instance.
+
+    `start` is the W from which the search starts, such as `last` in the verdict of a neighbouring instance; its scale
+    hardly matters. `progress` is called with (Newton steps, mean loss, smallest margin or NaN). `seconds` is short for
+    a limit of that name.
+    """
+    arrays = _arrays(instance)
+    if not isinstance(limits, ProofLimits):
+        raise refuse("limits", limits, "a ProofLimits, such as ProofLimits(steps=200)")
+    if seconds is not None:
+        limits = replace(limits, seconds=seconds)
+    start = None if start is None else _start(start, arrays.inputs.shape[1])
+    return _Decision(Conditioned(arrays), limits, progress).made(start)
+
+
+class _Decision:
+    """One instance on its way to a verdict; `last` is the W that the search has got to."""
+
+    def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress | None) -> None:
+        self.instance, self.limits, self.progress = instance, limits, progress
+        self.began = time.perf_counter()
+        self.end = math.inf if limits.seconds is None else self.began + limits.seconds
+        self.passes, self.newton, self.last = 0, (0, 0, 0), np.zeros((instance.arrays.inputs.shape[1],) * 2)
+
+    def made(self, start: Float64[np.ndarray, "d d"] | None) -> Verdict:
+        if start is not None:
+            self.last = _moderate(start, self.instance.arrays)
+        try:
+            proof = self.instance.tie() or self._by_lbfgs() or self._by_newton()
+        except Undecided as why:
+            return self._verdict(Outcome.UNDECIDED, reason=f"{why}.")
+        kind = {"margin": proof.margin} if proof.outcome == Outcome.STORABLE else {"bound": proof.margin}
+        return self._verdict(
+            proof.outcome, witness=proof.witness, certificate=proof.certificate, share=proof.share,
+            memory=None if proof.witness is None else Full(proof.witness), **kind,
+        )  # fmt: skip
+
+    def _by_lbfgs(self) -> Proof | None:
+        if len(self.last) < _WORTH_COMPILING:
+            return None
+        solution = self._lbfgs()
+        self.passes, self.last = solution.passes, np.asarray(solution.memory.weights, np.float64)
+        if solution.status == Status.STORED and (proof := self.instance.witness(self.last)) is not None:
+            return proof
+        if solution.status == Status.OUT_OF_TIME:
+            raise Undecided(OUT_OF_TIME)
+        if not np.isfinite(self.last).all():
+            self.last = np.zeros_like(self.last)
+        elif solution.status != Status.MINIMUM:
+            self.last = _moderate(self.last, self.instance.arrays)
+        return None
+
+    def _lbfgs(self) -> Solution:
+        arrays = self.instance.arrays
+        d = arrays.inputs.shape[1]
+        # Scores of order one for a W of order one, as in the streams. W itself is then another one.
+        scale = math.sqrt(d) / (float(arrays.outputs.std()) or 1.0)
+        made: Callable[[Arrays], Problem] = separate if arrays.decoupled else facts_of
+        problem = made(Arrays(arrays.inputs * scale, arrays.outputs, arrays.targets))
+        limits = Limits(_MOST_PASSES, None if math.isinf(self.end) else max(1e-3, self.end - time.perf_counter()))
+        progress = self.progress
+        tell = progress and (lambda passes, loss, accuracy: progress(0, loss, math.nan))
+        start = Full(jnp.asarray(self.last / scale, jnp.float32))
+        found = solve(problem, start, LBFGS(), "exact", limits, progress=tell)
+        return replace(found, memory=Full(np.asarray(found.memory.weights, np.float64) * scale))
+
+    def _by_newton(self) -> Proof:
+        n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
+        if not Budget().allows(scores_bytes(n, m)):
+            gib = scores_bytes(n, m) / 2**30
+            raise Undecided(f"no W was found, and a certificate needs {gib:.3g} GiB of memory, more than is free")
+        if jax.default_backend() == "cpu":
+            with one_thread():
+                return self._newton(np)
+        with jax.enable_x64(True):
+            return self._newton(jnp)
+
+    def _newton(self, xp: ModuleType) -> Proof:
+        limits = self.limits
+        search = NewtonSearch(self.instance, xp, self.last, limits.steps, limits.budget, self.end, self.progress)
+        try:
+            return search.run()
+        finally:
+            self.newton, self.last = (search.steps, search.products, search.dense_solves), np.asarray(search.weights)
+
+    def _verdict(self, verdict: Outcome, **proof: Any) -> Verdict:
+        seconds = time.perf_counter() - self.began
+        return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes)
+
+
+def _arrays(instance: Problem | Arrays) -> Arrays:
+    if isinstance(instance, Arrays):
+        return instance
+    make = None if isinstance(instance, type) else getattr(instance, "arrays", None)
+    arrays = make() if callable(make) else None
+    if not isinstance(arrays, Arrays):
+        raise refuse("instance", f"a {type(instance).__name__}", "a problem, such as facts(...), or Arrays")
+    return arrays
+
+
+def _start(start: ArrayLike, d: int) -> Float64[np.ndarray, "d d"]:
+    floats = exact_floats("start", start)
+    if floats.shape != (d, d):
+        raise refuse("start.shape", floats.shape, f"({d}, {d}), the shape of W")
+    return floats.astype(np.float64)
+
+
+def _moderate(weights: Float64[np.ndarray, "d d"], arrays: Arrays) -> Float64[np.ndarray, "d d"]:
+    """W scaled down to scores of moderate size, as far as a sample of the inputs tells."""
+    rows = np.unique(np.linspace(0, len(arrays.targets) - 1, _SAMPLED_INPUTS).astype(int))
+    with np.errstate(over="ignore", invalid="ignore"):
+        queries = arrays.inputs[rows] @ weights.T
+        outputs = arrays.outputs[rows] if arrays.decoupled else arrays.outputs[None]
+        scores = (outputs @ queries[:, :, None])[:, :, 0]
+        size = float(np.sqrt((scores**2).mean()))
+    return weights * min(1.0, _MODERATE_SCORE / size) if size > 0 else weights

@@ -1,0 +1,102 @@
+"""Verdicts that start from L-BFGS: the same as by Newton's method alone, within limits, and honest beyond them."""
+
+import time
+
+import numpy as np
+import pytest
+
+import loadstone
+from loadstone.measurements.threshold import Prefixes
+from loadstone.problems.original import original
+from loadstone.problems.separate import separate
+from loadstone.problems.stream import Stream
+from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.solvers import decide as deciding
+from loadstone.solvers.decide import ProofLimits, decide
+
+
+@pytest.fixture
+def always_lbfgs(monkeypatch):
+    monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
+
+
+#: Streams of d = 16 below and above their capacity.
+@pytest.mark.parametrize("kind, p", [("original", 50), ("original", 62), ("decoupled", 40), ("decoupled", 62)])
+def test_the_verdict_is_that_of_newton_alone_and_its_proof_is_accepted(kind, p, tmp_path, monkeypatch):
+    arrays = Prefixes(kind, Stream(3, 16)).of(p)
+    alone = decide(arrays)
+    assert alone.passes == 0 and alone.cg_products > 0
+    monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
+    found = decide(arrays)
+    assert found.verdict == alone.verdict != "undecided" and found.passes > 0
+    # L-BFGS has done the search: what is left for Newton's method is at most a certificate.
+    assert found.newton_steps <= 1
+    write_proof(tmp_path / "proof.npz", arrays, found)
+    assert check_proof(tmp_path / "proof.npz").verdict == found.verdict
+
+
+def test_a_witness_is_a_memory(tmp_path):
+    problem = original(Stream(0, 12), 20)
+    verdict = decide(problem)
+    assert loadstone.measure(problem, verdict.memory).violations == 0
+    loadstone.save_memory(tmp_path / "witness.safetensors", verdict.memory)
+    again = loadstone.load_memory(tmp_path / "witness.safetensors")
+    np.testing.assert_array_equal(again.weights, verdict.witness)
+    assert decide(original(Stream(0, 12), 60)).memory is None
+
+
+def test_a_start_is_used(always_lbfgs):
+    arrays = Prefixes("original", Stream(1, 16)).of(50)
+    found = decide(arrays)
+    # The witness of a stream stores its shorter prefixes: one pass sees it.
+    again = decide(Prefixes("original", Stream(1, 16)).of(45), start=found.witness)
+    assert again.verdict == "storable" and again.passes == 1
+
+
+@pytest.mark.parametrize("d, p", [(70, 650), (40, 265)])
+def test_time_is_kept_and_running_out_of_it_is_no_verdict(d, p):
+    """Both sizes take longer: the larger in L-BFGS (it is compiled first), the smaller in Newton's method."""
+    began = time.perf_counter()
+    verdict = decide(original(Stream(0, d), p), seconds=0.05)
+    assert verdict.verdict == "undecided" and "time is up" in verdict.reason
+    assert verdict.witness is None and verdict.certificate is None and verdict.last is not None
+    assert time.perf_counter() - began < 20  # a compilation, a pass, a step
+
+
+def test_memory_is_checked_before(monkeypatch):
+    """A certificate needs all scores at once. Where they do not fit, nothing is allocated and nothing is claimed."""
+    arrays = Prefixes("original", Stream(3, 16)).of(62)
+    monkeypatch.setattr(deciding, "scores_bytes", lambda n, m: 10**18)
+    verdict = decide(arrays)
+    assert verdict.verdict == "undecided" and verdict.newton_steps == 0 == verdict.cg_products
+    assert verdict.reason == "no W was found, and a certificate needs 9.31e+08 GiB of memory, more than is free."
+
+
+@pytest.mark.parametrize("p", [50, 62])
+def test_without_memory_for_the_matrices_products_are_streamed(p):
+    arrays = Prefixes("original", Stream(3, 16)).of(p)
+    small = decide(arrays, ProofLimits(budget=loadstone.Budget(1000)))
+    assert small.verdict == decide(arrays).verdict and small.dense_solves == 0
+
+
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), "soon"])
+def test_bad_seconds(bad):
+    with pytest.raises(ValueError, match="seconds is .* but must be"):
+        decide(original(Stream(0, 4), 3), seconds=bad)
+
+
+def test_separate_outputs_are_a_problem():
+    """The pass over given arrays of a decoupled instance against plain formulas, and its way back to the arrays."""
+    arrays = Prefixes("decoupled", Stream(2, 6)).of(9)
+    problem = separate(arrays)
+    weights = np.random.default_rng(0).standard_normal((6, 6)).astype(np.float32)
+    scores = np.einsum("nmi,ij,nj->nm", arrays.outputs, weights, arrays.inputs)
+    recall = problem.recall(problem.inputs @ weights.T)
+    np.testing.assert_allclose(recall.target, scores[np.arange(9), np.arange(9)], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(problem.scores(problem.inputs @ weights.T, np.arange(9)), scores, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(problem.target_outputs, arrays.target_outputs)
+    back = problem.arrays()
+    for name in ("inputs", "outputs", "targets"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(arrays, name))
+    solution = loadstone.train(problem)
+    assert solution.status == "stored" and loadstone.measure(problem, solution.memory).violations == 0

@@ -1,0 +1,191 @@
+"""L-BFGS against SciPy's, against proved capacities, and to each of its ends."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+
+import loadstone
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import initial_memory
+from loadstone.memories.full import Full
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.facts import facts
+from loadstone.problems.original import original
+from loadstone.problems.padded import padded
+from loadstone.problems.stream import Stream
+from loadstone.solvers import lbfgs, loop
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.stop import Limits
+
+
+def float64_loss(problem, weights):
+    """Mean cross-entropy and its gradient from plain formulas, all scores at hand."""
+    arrays = problem.arrays()
+    inputs, outputs = arrays.inputs.astype(float), arrays.outputs.astype(float)
+    scores = inputs @ weights.T @ outputs.T
+    rows = np.arange(len(inputs))
+    slope = softmax(scores, axis=1) @ outputs - outputs[arrays.targets]
+    return np.mean(logsumexp(scores, axis=1) - scores[rows, arrays.targets]), slope.T @ inputs / len(inputs)
+
+
+@pytest.mark.parametrize("d, p", [(6, 40), (10, 60)])
+def test_it_finds_the_minimum_that_scipy_finds(d, p):
+    """Above capacity the loss has one minimum. SciPy gets to a gradient of 1e-9, where the loss is known to 1e-15."""
+    problem = original(Stream(3, d), p)
+
+    def flat_loss(flat):
+        loss, gradient = float64_loss(problem, flat.reshape(d, d))
+        return loss, gradient.ravel()
+
+    theirs = minimize(flat_loss, np.zeros(d * d), jac=True, method="L-BFGS-B",
+                      options={"maxiter": 5000, "ftol": 1e-16, "gtol": 1e-9})  # fmt: skip
+    ours = solve(problem, precision="float64")
+    assert ours.status == Status.MINIMUM and ours.memory.weights.dtype == np.float64
+    loss, gradient = float64_loss(problem, ours.memory.weights)
+    size = np.linalg.norm(ours.memory.weights)
+    assert np.linalg.norm(gradient) * size <= 1e-5 * loss
+    # By convexity no W within a distance of |W| has a loss that is lower by more than |gradient| |W|.
+    assert loss - theirs.fun <= 1e-5 * loss and loss >= theirs.fun - 1e-12
+    # The status is honest: it is not reached any earlier than the tolerance says.
+    loose = solve(problem, solver=LBFGS(tolerance=1e-2), precision="float64")
+    assert loose.passes < ours.passes and loose.status == Status.MINIMUM
+    np.testing.assert_allclose(loose.loss, ours.loss[: loose.passes], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["original", "decoupled", "regenerated", "padded"])
+def test_float64_passes_are_those_of_plain_formulas(kind):
+    stream, weights = Stream(1, 8), np.random.default_rng(0).standard_normal((8, 8))
+    problem = {
+        "original": lambda: original(stream, 20),
+        "padded": lambda: padded(original(stream, 32), 20),
+        "decoupled": lambda: decoupled(stream, 20, hold="stored"),
+        "regenerated": lambda: decoupled(stream, 20, hold="regenerated"),
+    }[kind]()
+    arrays = problem.arrays()
+    outputs = arrays.outputs if arrays.decoupled else np.broadcast_to(arrays.outputs, (20, 20, 8))
+    scores = np.einsum("nmi,ij,nj->nm", outputs.astype(float), weights, arrays.inputs.astype(float))
+    rows = np.arange(20)
+    margins = scores[rows, rows] - np.where(np.eye(20, dtype=bool), -np.inf, scores).max(axis=1)
+    measured = measure(problem, Full(weights))
+    assert measured.margin == pytest.approx(margins.min(), rel=1e-12)
+    assert measured.loss == pytest.approx(np.mean(logsumexp(scores, axis=1) - scores[rows, rows]), rel=1e-12)
+
+
+def test_it_stores_up_to_the_proved_capacity():
+    """These streams hold 73 and 77 associations, proved; the paper's protocol gives up well before."""
+    for seed in (0, 1):
+        found = loadstone.instance_capacity("original", Stream(seed, 20), 75)
+        last, beyond = (original(Stream(seed, 20), found.p_c + more) for more in (0, 1))
+        solution = solve(last)
+        assert solution.status == Status.STORED and measure(last, solution.memory).violations == 0
+        assert solve(last, solver="paper").accuracy[-1] < 0.999
+        assert solve(beyond, limits=Limits(passes=300)).status in (Status.OUT_OF_PASSES, Status.MINIMUM)
+
+
+@pytest.mark.parametrize("kappa", [0.25, 0.5])
+def test_factors_of_low_rank(kappa):
+    problem = original(Stream(0, 24), {0.25: 50, 0.5: 85}[kappa])
+    solution = solve(problem, initial_memory(24, kappa, 0))
+    assert solution.status == Status.STORED and measure(problem, solution.memory).violations == 0
+    assert np.linalg.matrix_rank(np.asarray(solution.memory.matrix())) == round(kappa * 24)
+
+
+def test_most_iterations_take_one_pass():
+    """A direction is tried with step 1 first: the loss falls with nearly every pass."""
+    losses = solve(original(Stream(0, 40), 240)).loss
+    assert np.mean(np.diff(losses) < 0) > 0.9
+
+
+def test_each_end_is_reached():
+    easy, hard = original(Stream(0, 12), 14), original(Stream(0, 6), 40)
+    assert solve(easy).status == Status.STORED
+    assert solve(original(Stream(0, 20), 2000), stop="paper", limits=Limits(passes=3)).status == Status.OUT_OF_PASSES
+    assert solve(easy, stop="paper").status == Status.STOPPED
+    assert solve(hard).status == Status.MINIMUM
+    assert solve(hard, limits=Limits(passes=4)).status == Status.OUT_OF_PASSES
+    slow = solve(original(Stream(0, 60), 700), solver=LBFGS(tolerance=1e-300), limits=Limits(10**6, 0.5))
+    assert slow.status == Status.OUT_OF_TIME and 1 <= slow.passes < 10**6
+    broken = Full(jnp.full((12, 12), jnp.inf))
+    assert solve(easy, broken).status == Status.DIVERGED
+
+
+def test_the_search_goes_on_in_float64_where_float32_has_too_few_digits():
+    """With a tolerance that float32 cannot reach the line search fails there. In float64 it succeeds."""
+    problem = original(Stream(0, 6), 40)
+    short = solve(problem, solver=LBFGS(tolerance=1e-9), precision="float32")
+    assert short.status == Status.OUT_OF_DIGITS and short.memory.weights.dtype == jnp.float32
+    long = solve(problem, solver=LBFGS(tolerance=1e-9))
+    assert long.status == Status.MINIMUM and long.memory.weights.dtype == np.float64
+    loss, gradient = float64_loss(problem, long.memory.weights)
+    assert np.linalg.norm(gradient) * np.linalg.norm(long.memory.weights) <= 1.001e-9 * loss
+    # It goes on from where it was: the second precision adds few passes.
+    np.testing.assert_array_equal(long.loss[: short.passes].astype(np.float32), short.loss)
+    assert long.passes - short.passes < short.passes
+
+
+@pytest.mark.parametrize("first", ["float16", "tf32"])
+def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
+    """Passes in float16 round the outputs, so what they see stored need not be. On a CPU tf32 is float32."""
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: (first, "tf32", "float32", "float64"))
+    used = []
+    monkeypatch.setattr(loop, "plan_of", lambda *given: used.append(given[2]) or PLAN_OF(*given))
+    problem = original(Stream(0, 30), 150)
+    solution = solve(problem)
+    assert solution.status == Status.STORED and used == [first, "float32"]
+    assert measure(problem, solution.memory).violations == 0 and solution.memory.weights.dtype == jnp.float32
+
+
+PLAN_OF = loop.plan_of
+
+
+def test_a_batch_equals_its_members():
+    problems = [original(Stream(seed, 12), 30) for seed in range(3)]
+    together = solve_batch(problems, [initial_memory(12, 1.0, seed) for seed in range(3)])
+    for seed, problem in enumerate(problems):
+        alone = solve(problem, initial_memory(12, 1.0, seed))
+        assert (alone.status, alone.passes) == (together[seed].status, together[seed].passes)
+        np.testing.assert_allclose(alone.loss, together[seed].loss, rtol=2e-4)
+
+
+def test_a_batch_whose_members_need_different_digits():
+    """One is stored in float32, the other must go on in float64: each ends as it would alone."""
+    random, solver = np.random.default_rng(0), LBFGS(tolerance=1e-9)
+    outputs = random.standard_normal((40, 8))
+    outputs[0] *= 5  # one output beats all others, and all inputs lie on one side: easy to store
+    easy = facts(np.abs(random.standard_normal((40, 8))), outputs, np.zeros(40, int))
+    hard = facts(random.standard_normal((40, 8)), random.standard_normal((40, 8)))
+    found = solve_batch([easy, hard], [None, None], solver)
+    assert [one.status for one in found] == [Status.STORED, Status.MINIMUM]
+    assert [solve(member, solver=solver).status for member in (easy, hard)] == [Status.STORED, Status.MINIMUM]
+
+
+def test_the_inverse_hessian_of_a_quadratic():
+    """After as many exact pairs as dimensions, the two loops multiply with the inverse Hessian itself."""
+    random = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        root = random.standard_normal((5, 5))
+        hessian = root @ root.T + np.eye(5)
+        pairs = LBFGS(pairs=5).start([jnp.zeros(5, jnp.float64)]).pairs
+        # Conjugate moves: with these the recursion is exact.
+        _, moves = np.linalg.eigh(hessian)
+        for move in moves.T:
+            pairs = lbfgs._with_pair(pairs, jnp.asarray(move), jnp.asarray(hessian @ move), jnp.asarray(True))
+        vector = random.standard_normal(5)
+        found = lbfgs._times_inverse_hessian(pairs, jnp.asarray(vector))
+        np.testing.assert_allclose(found, np.linalg.solve(hessian, vector), rtol=1e-10)
+        # A pair along which the gradient falls is left out, and so is one that is not known.
+        worse = lbfgs._with_pair(pairs, pairs.moves[0], -pairs.changes[0], jnp.asarray(True))
+        unknown = lbfgs._with_pair(pairs, pairs.moves[0], pairs.changes[0], jnp.asarray(False))
+        for same in (worse, unknown):
+            assert all(np.array_equal(a, b) for a, b in zip(same, pairs))
+
+
+@pytest.mark.parametrize("bad", [{"pairs": 0}, {"pairs": 1.5}, {"tolerance": 0}, {"tolerance": float("nan")}])
+def test_bad_parameters(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
+        LBFGS(**bad)
