@@ -72,6 +72,40 @@ def _last_and_next(rows: list[Row]) -> tuple[int, int] | None:
     return (sizes[first - 1], sizes[first]) if first > 0 else None
 
 
+def reached_thresholds(rows: list[Row]) -> list[dict]:
+    """For each problem, dimension and rank fraction: the mean p up to which L-BFGS stored everything, its standard
+    error, and the capacity that is predicted for the rank that the memories had."""
+    reached = [row for row in rows if row["solver"] == "reach"]
+    points = []
+    for (problem, d, kappa, rank), group in grouped(reached, "problem", "d", "kappa", "rank"):
+        sizes = np.array([(row["stored"] + row["not_stored"]) / 2 for row in group])
+        widths = np.array([row["not_stored"] - row["stored"] for row in group])
+        spread = deviation(sizes) / math.sqrt(len(sizes))
+        # A threshold that is uniform within its bracket has a deviation of the width / sqrt(12).
+        resolution = math.sqrt(float((widths**2).sum()) / 12) / len(sizes)
+        points.append(
+            {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "seeds": len(sizes), "p": float(sizes.mean())}
+            | {"spread": spread, "error": math.hypot(spread, resolution)}
+            | {"predicted": float(capacity_associations(d, rank / d))}
+        )
+    return points
+
+
+def compare_reach(rows: list[Row]) -> list[Comparison]:
+    """How far L-BFGS stores, beside the predicted capacity."""
+    comparisons = []
+    for point in reached_thresholds(rows):
+        if point["seeds"] < FEWEST:
+            continue
+        what = f"associations that L-BFGS stores, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
+        note = "the original problem can store a little more at small d" if point["problem"] == "original" else ""
+        if point["rank"] < point["d"]:
+            note = "below full rank the prediction is an upper bound in the limit of large d"
+        freedom = (point["seeds"] - 1) * (point["error"] / point["spread"]) ** 4 if point["spread"] > 0 else math.inf
+        comparisons.append(Comparison(what, point["predicted"], point["p"], point["error"], freedom, note))
+    return comparisons
+
+
 def compare_capacity(rows: list[Row]) -> list[Comparison]:
     """Mean and deviation of the proved capacities; the prediction is for the decoupled problem."""
     comparisons = []

@@ -40,7 +40,7 @@ def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = Non
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
     """The compiled functions that runs call, in their order."""
     spec = specs[0]
-    if spec.solver == "capacity":
+    if spec.solver in ("capacity", "reach"):
         return
     size, together = (1, 1) if budget else batch_sizes(specs, platform)
     problem = jax.eval_shape(lambda: problem_of(spec, Budget(budget) if budget else None))

@@ -16,6 +16,7 @@ import numpy as np
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
 from loadstone.experiments.spec import Spec
+from loadstone.memories.low_rank import rank_of
 from loadstone.theory.capacity import capacity_associations
 
 SCALES = ("quick", "paper")
@@ -164,6 +165,21 @@ def beyond(scale: str) -> list[Spec]:
     ]
 
 
+def law(scale: str) -> list[Spec]:
+    """How many associations L-BFGS stores without a violation, beside the capacity predicted for that size and rank."""
+    dimensions = {
+        "quick": {"original": (20, 30, 40), "decoupled": (20, 30)},
+        "paper": {"original": (50, 100, 150, 300, 400, 500, 1024), "decoupled": (50, 100, 150, 300)},
+    }[scale]
+    return [
+        Spec(problem, d, round(float(capacity_associations(d, rank_of(kappa, d) / d))), seed, kappa, solver="reach")
+        for problem, sizes in dimensions.items()
+        for d in sizes
+        for kappa in {"quick": _KAPPAS[1:], "paper": _KAPPAS}[scale]
+        for seed in range(_SEEDS[scale])
+    ]
+
+
 #: The sweeps that `loadstone run` and `loadstone status` know by name. A figure that shows the runs of another figure's
 #: sweep has an entry under its own name too.
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
@@ -180,6 +196,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "curves": curves,
     "phase": accuracy,
     "beyond": beyond,
+    "law": law,
 }
 
 #: Groups of sweeps: all of them, and those of the paper itself ('accuracy' includes the runs of 'equivalence', 'loss'

@@ -16,6 +16,8 @@ _NUMBER = {
     ("cpu", "original"): 6e-11, ("cpu", "decoupled"): 2.5e-10,
     ("gpu", "original"): 1.2e-14, ("gpu", "decoupled"): 1.3e-12,
 }  # fmt: skip
+#: Passes of a whole bisection with L-BFGS.
+_REACH_PASSES = 1000
 #: Seconds to compile a program.
 _COMPILATION = 1.0
 #: A job has at most this many runs, and takes about this many seconds on a CPU.
@@ -26,6 +28,8 @@ def cost(spec: Spec, platform: str) -> float:
     """Rough seconds of a run on a 'cpu' or an accelerator, to put long runs first and to estimate the time left."""
     if spec.solver == "capacity":
         return 0.05 + 0.3 * (spec.d / 20) ** 5
+    if spec.solver == "reach":
+        return _REACH_PASSES * cost(replace(spec, solver="paper", parameters={"steps": 1, "warmup": 0}), platform)
     where = "cpu" if platform == "cpu" else "gpu"
     passes = spec.passes + (0 if spec.is_iterative else 1)
     return _RUN + passes * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p**2 * spec.d)

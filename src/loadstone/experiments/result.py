@@ -13,9 +13,11 @@ import loadstone
 from loadstone.experiments.record import Record
 from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import Spec
+from loadstone.measurements.reach import largest_stored
 from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
+from loadstone.memories.low_rank import rank_of
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
@@ -34,8 +36,9 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
 def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1) -> list[Callable[[], Record]]:
     """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
     on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
-    if specs[0].solver == "capacity":
-        return [partial(_same, _capacity(spec)) for spec in specs]
+    if specs[0].solver in ("capacity", "reach"):
+        found = _capacity if specs[0].solver == "capacity" else partial(_reach, budget=budget)
+        return [partial(_same, found(spec)) for spec in specs]
     return [
         partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
         for problem, run in run_batch(specs, budget, together=together)
@@ -73,6 +76,15 @@ def _capacity(spec: Spec) -> Record:
         by_length = targets_by_length(Prefixes(spec.problem, stream).of(found.p_c), found.witness)
         values = matrix_singular_values(found.witness, spec.d)
         result |= {"singular_values": _numbers(values), "own_target": _moments(by_length)}
+    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
+
+
+def _reach(spec: Spec, budget: Budget | None = None) -> Record:
+    stream = Stream(spec.seed, spec.d, spec.law)
+    found = largest_stored(spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family)
+    attempts = [[one.p, one.stored, one.status.value, one.passes] for one in found.attempts]
+    result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d), "attempts": attempts}
+    result |= {"stored": found.stored, "not_stored": found.not_stored}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 

@@ -22,6 +22,8 @@ from loadstone.solvers.stop import STOP_RULES
 PROBLEMS = ("original", "decoupled")
 #: Instead of a solver: prove how many associations of the stream fit, looking around p first.
 CAPACITY = "capacity"
+#: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first.
+REACH = "reach"
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
@@ -39,7 +41,7 @@ class Spec:
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name in solvers/registry.py, or 'capacity'.
+    solver: a name in solvers/registry.py, 'capacity' or 'reach'.
     parameters: those parameters of the solver that differ from their defaults; given as a mapping.
     stop, precision: the stop rule, and the precision of the products.
     family: a name in memories/families.py.
@@ -72,19 +74,20 @@ class Spec:
         choice("precision", self.precision, ("auto", *PRECISIONS))
         choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
-        choice("solver", self.solver, (*SOLVERS, CAPACITY))
+        choice("solver", self.solver, (*SOLVERS, CAPACITY, REACH))
         family_of(self.family, self.kappa)
         if self.solver in ("hebbian", CAPACITY) and (self.kappa != 1 or self.family != "full"):
             what = "the Hebbian rule, whose matrix" if self.solver == "hebbian" else "an exact capacity, whose matrix"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what} is.")
 
         # Runs that differ only in settings that they do not use are the same run.
-        parameters = () if self.solver == CAPACITY else tuple(sorted(changed_parameters(self.made_solver).items()))
+        searched = self.solver in SOLVERS
+        parameters = tuple(sorted(changed_parameters(self.made_solver).items())) if searched else ()
         set_as(self, "parameters", parameters)
         if not self.is_iterative:
             set_as(self, "stop", "paper")
             set_as(self, "precision", "auto")
-        if self.problem == "original" or self.solver == CAPACITY:
+        if self.problem == "original" or not searched:
             set_as(self, "hold", "auto")
             set_as(self, "stored_dtype", "float32")
 
@@ -96,7 +99,7 @@ class Spec:
     @cached_property
     def is_iterative(self) -> bool:
         """Whether the run is a search, pass after pass."""
-        return self.solver != CAPACITY and issubclass(SOLVERS[self.solver], Iterative)
+        return self.solver in SOLVERS and issubclass(SOLVERS[self.solver], Iterative)
 
     @cached_property
     def passes(self) -> int:

@@ -36,6 +36,8 @@ def check_parts(spec: Mapping, result: Mapping, circumstances: Mapping) -> None:
         _check_traces(result, spec.get("solver"))
     if "p_c" in result:
         _check_capacity(result)
+    if "stored" in result and "not_stored" in result and not result["stored"] < result["not_stored"]:
+        raise DamagedError(f"it has {result['stored']} associations stored and {result['not_stored']} not")
 
 
 def _check(part: str, values: Mapping, known: Mapping[str, Holds]) -> None:
@@ -101,6 +103,13 @@ def _verdict(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and _whole(1)(value[0]) and _word(value[1])
 
 
+def _attempt(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 4:
+        return False
+    p, stored, status, passes = value
+    return _whole(2)(p) and isinstance(stored, bool) and _word(status) and _whole(1)(passes)
+
+
 def _scores(value: object) -> bool:
     """Histograms on one set of bins."""
     if not isinstance(value, dict) or not _HISTOGRAM_FIELDS(value):
@@ -150,4 +159,8 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "storable": _whole(1),
         "not_storable": _whole(2),
         "verdicts": _list(_verdict),
+        "stored": _whole(1),
+        "not_stored": _whole(2),
+        "attempts": _list(_attempt),
+        "rank": _whole(1, d),
     }

@@ -22,6 +22,7 @@ GALLERY: dict[str, str] = {
     "initial-spectra": "loadstone.figures.spectra:INITIAL_SPECTRA",
     "hebbian": "loadstone.figures.scores:HEBBIAN",
     "capacity": "loadstone.figures.capacity:CAPACITY",
+    "law": "loadstone.figures.law:LAW",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

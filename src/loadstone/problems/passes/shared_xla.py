@@ -51,8 +51,8 @@ def shared_recall(
     with_ones = jnp.concatenate([outputs.T, jnp.ones((1, outputs.shape[0]), queries.dtype)])
 
     def recall_rows(start: int, rows: int) -> Recall:
-        target = lax.dynamic_slice(targets, (start,), (rows,))
-        scores = shared_scores(lax.dynamic_slice(queries, (start, 0), (rows, d)), outputs, precision).T
+        target = lax.dynamic_slice_in_dim(targets, start, rows)
+        scores = shared_scores(lax.dynamic_slice_in_dim(queries, start, rows), outputs, precision).T
         if count is not None:
             scores = jnp.where(jnp.arange(scores.shape[0])[:, None] < count, scores, -jnp.inf)
         target_score, rival = target_and_rival(scores, target, axis=0)
@@ -91,5 +91,5 @@ def over_blocks(
         return Recall(*(lax.dynamic_update_slice_in_dim(w, p, start, 0) for w, p in zip(whole, part)))
 
     empty = jnp.zeros(n, dtype)
-    wanted = blocks if count is None else lax.div(count + (rows - 1), rows)
+    wanted = blocks if count is None else lax.div(count + (rows - 1), jnp.asarray(rows, count.dtype))
     return lax.fori_loop(0, wanted, fill, Recall(empty, empty, empty, jnp.zeros((n, d), dtype)))

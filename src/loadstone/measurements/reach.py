@@ -1,0 +1,133 @@
+"""How many associations of a stream a solver stores without a violation: the largest p, by bisection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from loadstone.arguments import choice, positive, whole
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import initial_memory
+from loadstone.problems.budget import Budget
+from loadstone.problems.decoupled import Regenerated, Stored, decoupled
+from loadstone.problems.facts import Facts
+from loadstone.problems.original import original
+from loadstone.problems.padded import padded
+from loadstone.problems.problem import Problem
+from loadstone.problems.stream import Stream
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve
+from loadstone.solvers.solver import Solver
+from loadstone.solvers.stop import Limits
+
+#: Problems are padded to this factor times the first guess, so that one compiled program serves the whole bisection.
+_ROOM = 1.15
+_LBFGS = LBFGS()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One p that was tried.
+
+    p: how many associations.
+    stored: whether every one of them was stored, as measured afterwards.
+    status: how the search ended.
+    passes: how many it took.
+    """
+
+    p: int
+    stored: bool
+    status: Status
+    passes: int
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a solver stops storing everything. It says what was stored, not what could be.
+
+    stored: the largest p that was stored.
+    not_stored: the smallest p that was not.
+    attempts: everything that was tried, in order.
+    seconds: time taken.
+    """
+
+    stored: int
+    not_stored: int
+    attempts: tuple[Attempt, ...]
+    seconds: float
+
+
+def largest_stored(
+    kind: str,
+    stream: Stream,
+    around: int,
+    kappa: float = 1.0,
+    solver: Solver = _LBFGS,
+    width: float = 0.005,
+    passes: int = 1000,
+    budget: Budget | None = None,
+    family: str = "full",
+) -> Reach:
+    """The largest p of which a solver stores the first p associations of a stream, to a share `width` of itself.
+
+    around: the first guess; the search steps away from it by 2 %, then twice as far, and then halves the bracket.
+    passes: most passes of one attempt.
+    """
+    choice("kind", kind, ("original", "decoupled"))
+    prefixes = _Prefixes(kind, stream, whole("around", around, 4), budget)
+    began, attempts = time.perf_counter(), list[Attempt]()
+
+    def attempt(p: int) -> bool:
+        problem = prefixes.of(p)
+        found = solve(problem, initial_memory(stream.d, kappa, stream.seed, family), solver, "exact", Limits(passes))
+        good = found.status == Status.STORED and measure(problem, found.memory).violations == 0
+        attempts.append(Attempt(p, good, found.status, found.passes))
+        return good
+
+    _bracket(attempt, around)
+    not_stored = min(one.p for one in attempts if not one.stored)
+    # A larger p that happens to be stored does not count.
+    stored = max((one.p for one in attempts if one.stored and one.p < not_stored), default=1)
+    while not_stored - stored > max(1, positive("width", width) * stored):
+        middle = (stored + not_stored) // 2
+        if attempt(middle):
+            stored = middle
+        else:
+            not_stored = middle
+    return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began)
+
+
+def _bracket(attempt: Callable[[int], bool], around: int) -> None:
+    """Try p around a guess until one was stored and a larger one was not."""
+    first, stride = attempt(around), max(1, around // 50)
+    p = around
+    while True:
+        p = p + stride if first else p - stride
+        if p < 2 or attempt(p) != first:
+            return
+        stride *= 2
+
+
+class _Prefixes:
+    """The first p associations of a stream, for p around a guess: all of one shape as far as they can be."""
+
+    def __init__(self, kind: str, stream: Stream, around: int, budget: Budget | None) -> None:
+        self.kind, self.stream, self.budget = kind, stream, budget
+        self.longest = int(_ROOM * around) + 1
+
+    def of(self, p: int) -> Problem:
+        if p > self.longest:
+            return self._made(p)
+        return padded(self._longer, p)
+
+    @cached_property
+    def _longer(self) -> Facts | Stored | Regenerated:
+        return self._made(self.longest)
+
+    def _made(self, p: int) -> Facts | Stored | Regenerated:
+        if self.kind == "original":
+            return original(self.stream, p, self.budget)
+        return decoupled(self.stream, p, self.budget)
