@@ -5,9 +5,11 @@ import pytest
 
 from loadstone.evidence.thresholds import (
     compare_capacity,
+    compare_reach,
     compare_thresholds,
     proved_capacities,
     proved_thresholds,
+    reached_thresholds,
     trained_thresholds,
 )
 from loadstone.theory.capacity import capacity_associations
@@ -128,3 +130,24 @@ def test_degrees_of_freedom_are_those_of_a_part_estimated_error():
     # A chi-square law with n degrees of freedom has a variance of 2 / n of its mean squared. The excess kurtosis here
     # is 12 / 4, so the variance is known to sqrt(5 / draws).
     assert one.freedom == pytest.approx(2 * total.mean() ** 2 / total.var(), rel=5 * (5 / draws) ** 0.5)
+
+
+def reached(stored, not_stored, problem="original", d=12, kappa=1.0, rank=12, solver="reach"):
+    row = {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "solver": solver}
+    return row | {"stored": stored, "not_stored": not_stored}
+
+
+def test_what_was_stored_lies_in_the_middle_of_its_bracket():
+    rows = [reached(40, 42), reached(44, 46), reached(90, 92, solver="adam"), reached(20, 21, kappa=0.5, rank=7)]
+    low, full = reached_thresholds(rows)
+    assert (full["p"], full["seeds"], full["spread"]) == (43.0, 2, pytest.approx(2.0))
+    # Each of two brackets of width 2 adds the variance 4 / 12 of a uniform law; the mean of two has half of it.
+    assert full["error"] == pytest.approx(np.hypot(2.0, (4 / 12 / 2) ** 0.5))
+    assert full["predicted"] == pytest.approx(capacity_associations(12)) and low["seeds"] == 1
+    # The prediction is for the rank that the memories had, not for the rounded fraction.
+    assert low["predicted"] == pytest.approx(capacity_associations(12, 7 / 12)) and low["spread"] == 0.0
+    (compared,) = compare_reach(rows)
+    assert (compared.measured, compared.error) == (43.0, full["error"]) and "d = 12, kappa = 1" in compared.what
+    assert compared.freedom == pytest.approx((full["error"] / 2.0) ** 4)
+    half = compare_reach([reached(20, 21, kappa=0.5, rank=6), reached(20, 21, kappa=0.5, rank=6)])
+    assert "upper bound" in half[0].note and half[0].freedom == float("inf")

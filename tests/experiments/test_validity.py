@@ -40,6 +40,12 @@ CAPACITY = Record(
     },
     {"seconds": 0.1},
 )  # fmt: skip
+REACHED = Record(
+    KEY,
+    {"problem": "original", "solver": "reach", "d": 3, "p": 4, "kappa": 0.5},
+    {"status": "bracketed", "rank": 2, "stored": 5, "not_stored": 6, "attempts": [[4, True, "stored", 9]]},
+    {"seconds": 0.1},
+)
 
 
 def changed(record, path, value):
@@ -83,6 +89,11 @@ IMPOSSIBLE = [
     (CAPACITY, "result storable", [0, 100, None]),
     (CAPACITY, "result not_storable", [1, 100, "x"]),
     (CAPACITY, "result verdicts", [[3], [[3]], [[0, "storable"]], [["3", "storable"]], [[3, 4]], [[3, "storable", 1]]]),
+    (REACHED, "result stored", [0, 6, 100, 1.5, True, None]),
+    (REACHED, "result not_stored", [1, 5, "x"]),
+    (REACHED, "result rank", [0, 4, 1.0]),
+    (REACHED, "result attempts", [[3], [[4, True, "stored"]], [[1, True, "stored", 9]], [[4, 1, "stored", 9]],
+                                  [[4, True, 3, 9]], [[4, True, "stored", 0]], 4]),
     (CAPACITY, "result own_target", [{"mean": "nan"}, {"deviation": -1}, 3]),
 ]  # fmt: skip
 
@@ -90,7 +101,7 @@ IMPOSSIBLE = [
 @pytest.mark.parametrize("record, path, values", IMPOSSIBLE, ids=[path for _, path, _ in IMPOSSIBLE])
 def test_what_no_run_can_have_is_damage(record, path, values):
     for value in values:
-        with pytest.raises(DamagedError, match="no run has|no stream has|its traces have|its capacity is"):
+        with pytest.raises(DamagedError, match="no run has|no stream has|stored and|its traces have|its capacity is"):
             check_values(changed(record, path.split(), value))
 
 

@@ -1,0 +1,65 @@
+"""The largest p that a solver stores, against proved capacities and a bisection that is known."""
+
+import numpy as np
+import pytest
+
+from loadstone.measurements import reach
+from loadstone.measurements.reach import largest_stored
+from loadstone.measurements.threshold import instance_capacity
+from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import Paper
+
+
+@pytest.mark.parametrize("kind, seed", [("original", 0), ("decoupled", 1)])
+def test_it_is_the_proved_capacity(kind, seed):
+    """L-BFGS gets to the capacity itself at this size; it cannot get beyond, or the proof would be wrong."""
+    stream = Stream(seed, 12)
+    proved = instance_capacity(kind, stream, 36)
+    found = largest_stored(kind, stream, 36)
+    assert found.not_stored == found.stored + 1 and proved.p_c - 1 <= found.stored <= proved.p_c
+    assert [one.stored for one in found.attempts] == [one.p <= found.stored for one in found.attempts]
+    assert all((one.status == "stored") == one.stored and one.passes >= 1 for one in found.attempts)
+
+
+def test_another_solver_stores_less():
+    stream = Stream(0, 20)
+    ours, theirs = (largest_stored("original", stream, 85, solver=solver) for solver in (reach._LBFGS, Paper()))
+    assert theirs.stored < 0.95 * ours.stored
+
+
+@pytest.mark.parametrize("limit", [3, 40, 97, 100, 103, 400])
+@pytest.mark.parametrize("width", [0.005, 0.05])
+def test_the_bracket_closes_on_a_known_limit(limit, width, monkeypatch):
+    """With a search that stores up to a limit, from a guess far below, close to and far above it."""
+
+    class Found:
+        def __init__(self, p):
+            self.status, self.passes, self.memory = ("stored" if p <= limit else "minimum reached"), 1, None
+
+    tried = []
+    monkeypatch.setattr(reach._Prefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: tried.append(p) or Found(p))
+    monkeypatch.setattr(reach, "measure", lambda p, memory: np.zeros(1).view(type=_NoViolations))
+    found = largest_stored("original", Stream(0, 8), 100, width=width)
+    assert found.stored <= limit < found.not_stored
+    assert found.not_stored - found.stored <= max(1, width * found.stored)
+    assert tried == [one.p for one in found.attempts] and len(set(tried)) == len(tried) <= 20
+
+
+class _NoViolations(np.ndarray):
+    violations = 0
+
+
+def test_a_stream_that_cannot_even_hold_two(monkeypatch):
+    monkeypatch.setattr(reach._Prefixes, "of", lambda self, p: p)
+    lost = type("Found", (), {"status": "out of passes", "passes": 1, "memory": 0})
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: lost)
+    found = largest_stored("original", Stream(0, 8), 10)
+    assert (found.stored, found.not_stored) == (1, 2)
+
+
+@pytest.mark.parametrize("change", [{"around": 1}, {"kind": "other"}, {"width": 0.0}, {"passes": 0}])
+def test_bad_arguments(change):
+    arguments = {"kind": "original", "stream": Stream(0, 6), "around": 12} | change
+    with pytest.raises(ValueError, match=f"{next(iter(change))} is .* but must be"):
+        largest_stored(**arguments)
