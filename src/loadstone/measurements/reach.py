@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from loadstone.arguments import choice, positive, whole
 from loadstone.measurements.accuracy import measure
@@ -23,7 +22,7 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import Limits
 
-#: Problems are padded to this factor times the first guess, so that one compiled program serves the whole bisection.
+#: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 _ROOM = 1.15
 _LBFGS = LBFGS()
 
@@ -116,18 +115,15 @@ class _Prefixes:
 
     def __init__(self, kind: str, stream: Stream, around: int, budget: Budget | None) -> None:
         self.kind, self.stream, self.budget = kind, stream, budget
-        self.longest = int(_ROOM * around) + 1
+        self.longer = self._made(around)
 
     def of(self, p: int) -> Problem:
-        if p > self.longest:
-            return self._made(p)
-        return padded(self._longer, p)
-
-    @cached_property
-    def _longer(self) -> Facts | Stored | Regenerated:
-        return self._made(self.longest)
+        if p > self.longer.inputs.shape[0]:
+            self.longer = self._made(p)
+        return padded(self.longer, p)
 
     def _made(self, p: int) -> Facts | Stored | Regenerated:
+        longest = int(_ROOM * p) + 1
         if self.kind == "original":
-            return original(self.stream, p, self.budget)
-        return decoupled(self.stream, p, self.budget)
+            return original(self.stream, longest, self.budget)
+        return decoupled(self.stream, longest, self.budget)
