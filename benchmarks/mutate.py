@@ -6,7 +6,8 @@ A seeded random sample of small changes (operators, bounds, constants, and/or, n
 statements) is made one at a time in a copy of the tree, and the tests that belong to the changed module are run there:
 those in the same room that are named after it, and those that import it or one of its public names. A failing test, a
 crash or a time-out means that the change was noticed. Changes that survive are listed with their diff. Messages,
-docstrings, annotations, decorators, `__all__` and logging are not changed.
+docstrings, annotations, decorators, `__all__` and logging are not changed, and neither are the sizes and places of what
+a figure shows: numbers given as `fontsize`, `lw`, `pad` and the like (COSMETIC), which no test can call wrong.
 """
 
 from __future__ import annotations
@@ -44,11 +45,14 @@ OPERATORS = {
 }  # fmt: skip
 EXTREMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 LOGGING = {"debug", "info", "warning", "error", "log", "warn", "say", "print"}
+COSMETIC = set("alpha capsize figsize fontsize lw ms ncols pad rect rotation y zorder".split())
 DROPPED = (ast.Expr, ast.AugAssign, ast.Raise, ast.Assert, ast.Delete, ast.Continue, ast.Break)
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "out", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
 #: Tests that exercise a module, or a folder of modules, without importing it.
 FURTHER_TESTS = {"cli": ["cli"], "files.py": ["experiments/test_pack.py"], "compiling.py": ["problems", "solvers"],
-                 "arguments.py": ["theory", "cli"]}  # fmt: skip
+                 "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
+                 "cli/status.py": ["experiments/test_one_machine.py"],
+                 "experiments/run.py": ["cli/test_commands.py"]}  # fmt: skip
 #: A mutation may fill the memory instead of failing.
 MOST_MEMORY = 12 * 2**30
 #: A test file that takes longer without any mutation, or that fails, is left out.
@@ -121,6 +125,8 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Expr(ast.Call(ast.Name(name) | ast.Attribute(_, name))) if name in LOGGING:
             return
         case ast.Assign([ast.Name("__all__")]) | ast.If(ast.Name("TYPE_CHECKING")):
+            return
+        case ast.keyword(str(name)) if name in COSMETIC:
             return
     yield node
     if not isinstance(node, ast.Raise):  # a `raise` can be dropped, but its message is not changed

@@ -40,6 +40,13 @@ def test_what_is_left_alone():
     assert changed('raise Error("1" + 1)') == {"pass"}
 
 
+def test_looks_are_left_alone_but_not_what_is_drawn():
+    assert changed("x = f(fontsize=9, lw=0.5 * a, rect=(0, 1), alpha=-1)") == set()
+    assert changed("x = f(1, lw=2)") == {"x = f(2, lw=2)", "x = f(0, lw=2)"}
+    assert changed("x = f(xlim=1, **{'lw': a})") == {"x = f(xlim=2, **{'lw': a})", "x = f(xlim=0, **{'lw': a})"}
+    assert changed("lw = 1") == {"lw = 2", "lw = 0"}  # only where it is given to a call
+
+
 SUMS = """
 def difference(a, b):
     return a - b
@@ -106,3 +113,4 @@ def test_tests_belong_to_the_modules_that_they_name_or_import():
     assert {"tests/cli/test_stores.py", "tests/experiments/test_pack.py", "tests/test_security.py"} <= set(found)
     assert "tests/theory/test_capacity.py" not in found
     assert "tests/theory/test_capacity.py" in mutate.tests_of("theory/checks.py", root, "loadstone")
+    assert "tests/solvers/test_newton.py" in mutate.tests_of("problems/exact.py", root, "loadstone")

@@ -7,12 +7,15 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import loadstone
 from loadstone.cli.output import ends_like_an_interrupt
+from loadstone.cli.train import summary
+from loadstone.experiments.spec import Spec
 from loadstone.memories.files import load_memory
 from loadstone.memories.memory import recall_index
 
@@ -55,6 +58,20 @@ def test_train_several_seeds_and_both_solvers(tmp_path):
     record = json.loads(hebbian.stdout)
     assert (record["solver"], record["status"], record["steps"]) == ("hebbian", "closed form", 0)
     assert record["accuracy"] > 0.9
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_several_seeds_are_summed_up_whatever_their_number(count):
+    names = ("accuracy", "violations", "loss", "steps", "passes", "seconds", "margin")
+    found = [dict.fromkeys(names, 4.0 - 2 * seed) | {"seed": seed, "status": "stored"} for seed in range(count)]
+    specs = [Spec("original", 5, 8, seed) for seed in range(count)]
+    runs = [
+        SimpleNamespace(spec=spec, description="words", outcome=lambda one=one: one) for spec, one in zip(specs, found)
+    ]
+    record = summary(runs)
+    assert {record[name] for name in names[:5]} == {5.0 - count} and record["seconds"] == count * (5.0 - count)
+    assert record["margin"] == 6.0 - 2 * count and record["status"] == "stored" and record["runs"] == found
+    assert (record["seeds"], record["seed"], record["description"]) == (count, 0, "words")
 
 
 FORTY = ("--solver", "paper", "--steps", 40)
@@ -232,11 +249,16 @@ def test_an_answer_that_cannot_be_given(words):
         assert done.stderr.startswith("loadstone: ") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", ["predict --d 10", "predict --d 10 --json"])
-def test_a_reader_that_has_gone_ends_the_command_quietly(words):
+def test_a_reader_that_has_gone_ends_the_command_quietly(words, unbuffered):
+    """With a buffer there is something left that Python would try to write when it exits."""
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([LOADSTONE, *words.split()], stdout=writer, stderr=subprocess.PIPE, timeout=100)
+    done = subprocess.run(
+        [LOADSTONE, *words.split()], stdout=writer, stderr=subprocess.PIPE, timeout=100, env=environment
+    )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, b"")
 

@@ -75,6 +75,7 @@ BAD = {
     "no such proof": (("check", "nowhere.npz"), "nowhere.npz is not a file"),
     "one association": (("certify", "--d", 5, "--p", 1), "p is 1"),
     "unknown problem": (("certify", "--d", 5, "--p", 4, "--problem", "both"), "problem is 'both', but must be one of"),
+    "unknown problem of a file": (("certify", "--instance", "x.npz", "--problem", "both"), "problem is 'both'"),
     "no steps": (("certify", "--d", 5, "--p", 4, "--steps", 0), "steps is 0"),
     "odd file name": (("certify", "--d", 5, "--p", 4, "--out", "proof.txt"), "must end in .npz"),
     "no such folder": (("certify", "--d", 5, "--p", 4, "--out", "nowhere/proof.npz"), "nowhere is not a folder"),

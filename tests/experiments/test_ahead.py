@@ -77,6 +77,18 @@ def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, comp
     assert not names(specs) & set(compilations), compilations
 
 
+@pytest.mark.parametrize("p, most", [(14, 30), (14, 3), (140, 500_000)])
+def test_it_holds_where_few_scores_are_drawn_and_for_long_streams(p, most, tmp_path, monkeypatch, compilations):
+    """A histogram of two associations, one of a single one, and a stream that is made in more than one block."""
+    monkeypatch.setattr("loadstone.experiments.result._HISTOGRAM_SCORES", most)
+    specs = [Spec("original", 7, p, solver="hebbian")]
+    jax.clear_caches()
+    compile_ahead(specs, "cpu")
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    assert not names(specs) & set(compilations), compilations
+
+
 def test_no_array_is_made(monkeypatch):
     """A problem that no memory could hold: 2 TB of outputs."""
     monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2**62)

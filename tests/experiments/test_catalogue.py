@@ -1,5 +1,6 @@
 """Sweeps by name: complete, at both scales, with the sizes that the paper states."""
 
+import numpy as np
 import pytest
 
 from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
@@ -41,6 +42,18 @@ def test_the_papers_own_sizes():
     assert {spec.kappa for spec in named_sweep("accuracy", "paper")} == {0.25, 0.5, 1.0}
     scores = {(spec.d, round(load(spec.p, spec.d), 2)) for spec in named_sweep("scores", "paper")}
     assert scores == {(150, 0.2), (150, 0.5), (150, 0.82), (150, 1.2)}  # the paper's, and the capacity of d = 150
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_loads_are_evenly_spaced_as_the_thresholds_need(scale):
+    """A threshold is known to half a step between loads, wherever it is."""
+    specs = named_sweep("equivalence", scale)
+    for problem, d in {(spec.problem, spec.d) for spec in specs}:
+        loads = sorted({load(spec.p, d) for spec in specs if (spec.problem, spec.d) == (problem, d)})
+        # A whole number of associations leaves a load that is off by at most half of what one of them adds.
+        off = load(10**4, d) / 10**4
+        steps = np.diff(loads)
+        assert np.ptp(steps) < 4 * off and loads[0] < 0.41 and loads[-1] > 0.99
 
 
 def test_unknown_names_get_a_suggestion(tmp_path):

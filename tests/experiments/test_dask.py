@@ -140,6 +140,35 @@ def test_a_run_is_to_blame_only_if_it_was_alone(tmp_path):
     assert list(sweep.progress.failed.values()) == [f"{SHORT[1]}: died thrice"]
 
 
+class Answering:
+    """A scheduler that says which workers it has; and the client and the engine's part that ask it."""
+
+    address = "tcp://here:1"
+    scheduler = property(lambda self: self)
+    identity = patience = resource = budget = None
+
+    def __init__(self, *workers):
+        self.workers = workers
+
+    def sync(self, *question, **options):
+        return {"workers": {one: {"resources": {}} for one in self.workers}}
+
+    def look_after(self, anyone_there):
+        pass
+
+
+def test_what_a_free_worker_did_last_is_not_shown_as_current(tmp_path):
+    progress = Progress(len(SHORT), 0, SHORT)
+    sweep = _Sweep(Answering(), Answering("one", "two"), Store(tmp_path), progress)
+    for address in ("one", "two", "three"):
+        sweep.given[address] = SHORT[:1], None
+        progress.at(address, SHORT[:1])
+    del sweep.given["one"], sweep.given["three"]  # the one has finished, and the third worker is gone
+    sweep.known = {"one", "two", "three"}
+    assert sweep._look() and sweep.usable == ["one", "two"]
+    assert list(progress.current) == ["two"] and progress.lost_workers == 1
+
+
 def test_runs_go_to_workers_with_the_resource(cluster, tmp_path):
     store, grid = Store(tmp_path / "store"), grid_file(tmp_path, seeds=1)
     code, _, err = run(*dask(grid, store, cluster, "--resource", "TPU", "--patience", "2"))

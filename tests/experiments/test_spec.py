@@ -90,8 +90,14 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
     ({"parameters": {"steps": 0}}, "steps is 0"),
     ({"family": "round"}, "family is 'round', but must be one of full"),
     ({"law": "gauss"}, "law is 'gauss', but must be one of gaussian"),
+    ({"d": 2**24 + 1}, "d is 16777217"), ({"p": 2**31}, "p is 2147483648"), ({"seed": 2**64}, "seed is 1844674"),
     ({"hold": "kept"}, "hold is 'kept'"), ({"stop": "now"}, "stop is 'now'"), ({"precision": "int8"}, "precision is"),
 ])  # fmt: skip
 def test_what_cannot_be_run_is_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         replace(SPEC, **change)
+
+
+def test_the_largest_numbers_are_taken():
+    spec = replace(SPEC, d=2**24, p=2**31 - 1, seed=2**64 - 1)
+    assert Spec.from_identity(spec.identity()) == spec

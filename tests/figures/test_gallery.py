@@ -4,8 +4,10 @@ import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -13,10 +15,11 @@ from loadstone.evidence.rows import row_of
 from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
-from loadstone.figures import entropy
+from loadstone.figures import capacity, entropy
 from loadstone.figures.figure import Figure
 from loadstone.figures.gallery import GALLERY, figure_of
-from loadstone.figures.style import COLOURS, NothingToDrawError, colour
+from loadstone.figures.style import COLOURS, NothingToDrawError, colour, counted
+from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 
 SHORT = {"steps": 60}
@@ -152,8 +155,86 @@ def test_densities_have_the_mass_that_they_should(rows, tmp_path):
                 assert np.sum(np.diff(one["edges"]) * one[part]) == pytest.approx(1)
 
 
-def test_the_papers_dimensions_have_colours_of_their_own():
-    assert sorted(colour(d) for d in (50, 100, 150, 300, 400, 500)) == sorted(COLOURS) and colour(20) != colour(40)
+@pytest.mark.parametrize("dimensions", [(50, 100, 150, 300, 400, 500), (12, 20, 24, 30, 40, 60)])
+def test_the_papers_dimensions_and_the_quick_ones_have_colours_of_their_own(dimensions):
+    assert sorted(colour(d) for d in dimensions) == sorted(COLOURS)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_no_figure_shows_two_dimensions_in_one_colour(scale):
+    for name in GALLERY.keys() - {"finite-size", "capacity", "law"}:  # their colours stand for problems
+        dimensions = {spec.d for spec in figure_of(name).sweep(scale)}
+        assert len({colour(d) for d in dimensions}) == len(dimensions), name
+
+
+def test_sample_sizes_in_words():
+    assert counted([3, 3], "seeds") == "3 seeds" and counted(iter([3, 5, 4]), "seeds") == "3 to 5 seeds"
+    assert counted([1], "seeds") == "1 seed" and counted([1, 2], "streams") == "1 to 2 streams"
+
+
+@pytest.fixture
+def drawn(rows, monkeypatch):
+    """The figure itself, and its numbers, in place of files."""
+
+    def draw(name, chosen=None):
+        found = []
+        module = sys.modules[figure_of(name).draw.__module__]
+        monkeypatch.setattr(module, "save", lambda figure, stem, numbers: found.append((figure, numbers)) or [])
+        figure_of(name).draw(rows[name] if chosen is None else chosen, Path(name))
+        return found[0]
+
+    yield draw
+    plt.close("all")
+
+
+def test_the_legend_names_a_prediction_where_one_is_drawn(drawn):
+    for name, expected in (("accuracy", True), ("loss", False)):
+        figure, _ = drawn(name)
+        labels = {text.get_text() for text in figure.legends[0].get_texts()}
+        assert ("Hebbian, predicted" in labels) == expected and "original, trained" in labels
+
+
+def test_titles_tell_how_many_seeds_there_are(drawn):
+    for name, count in (("scores", "2 seeds"), ("hebbian", "2 seeds"), ("single", "1 seed")):
+        assert drawn(name)[0].get_suptitle().endswith(f"({count})"), name
+
+
+def test_targets_at_capacity_are_in_units_of_their_querys_length(rows, drawn):
+    """There, and only there, the law is drawn too, and it is for scores in these units."""
+    for panel in drawn("scores")[1]["panels"]:
+        name = "own" if panel["p"] == SIZES[1] else "target"
+        chosen = [row for row in rows["scores"] if (row["problem"], row["p"]) == (panel["problem"], panel["p"])]
+        counts = np.sum([row["scores"][name] for row in chosen], axis=0).reshape(len(panel["target"]), -1).sum(axis=1)
+        np.testing.assert_allclose(panel["target"], counts / counts.sum() / np.diff(panel["edges"]))
+        assert chosen[0]["scores"]["own"] != chosen[0]["scores"]["target"]
+
+
+def test_predicted_curves_begin_at_capacity_with_everything_stored(drawn):
+    for name in ("curves", "beyond"):
+        figure, _ = drawn(name)
+        for panel, start in zip(figure.axes, (0, 1)):  # loss, accuracy
+            x, y = panel.lines[0].get_data()
+            assert x[0] == pytest.approx(load(float(capacity_associations(10)), 10)) and y[0] == start
+
+
+def test_marks_grow_with_the_dimension_where_points_coincide(rows, drawn):
+    other = [row | {"d": 12, "p": {6: 8, 31: 45}[row["p"]]} for row in rows["beyond"]]
+    for name, growth in (("curves", 0), ("beyond", 1.3)):
+        panel = drawn(name, rows[name] + other)[0].axes[0]
+        sizes = {bars.lines[0].get_color(): bars.lines[0].get_markersize() for bars in panel.containers}
+        assert sizes[colour(12)] - sizes[colour(10)] == pytest.approx(growth)
+
+
+@pytest.mark.parametrize("middle", [40, 120])
+def test_shares_of_streams_are_drawn_at_whole_numbers_of_associations(middle):
+    """A share at a half would be that of the next whole number, drawn in the wrong place."""
+    _, panel = plt.subplots()
+    found = np.array([middle, middle + 1, middle + 5])
+    capacity._points(panel, {"problem": "original", "p_c": found.tolist()}, middle)
+    p, shares = panel.containers[0].lines[0].get_data()
+    plt.close("all")
+    assert (p == np.round(p)).all() and shares.tolist() == [np.mean(found >= one) for one in p]
+    assert shares[0] == 1 and shares[-1] == 0
 
 
 @pytest.mark.parametrize("name", GALLERY)

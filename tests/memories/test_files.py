@@ -63,3 +63,15 @@ def test_a_device_is_not_replaced_by_a_file():
     with pytest.raises(FileExistsError, match="/dev/null is a device or a pipe, not a plain file"):
         write_whole("/dev/null", lambda file: file.write(b"x"))
     assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("arrays", [
+    {"weights": (2, 3)}, {"weights": (4,)}, {"weights": (2, 2, 2)}, {"weights": (0, 0)},
+    {"left": (5, 2), "right": (4, 2)}, {"left": (5, 2), "right": (5, 3)}, {"left": (5,), "right": (5,)},
+])  # fmt: skip
+def test_arrays_that_make_no_square_memory_are_refused(arrays, tmp_path):
+    """The names are those of a family, so only the shapes tell; any other place would fail late and obscurely."""
+    path = tmp_path / "memory.safetensors"
+    save_file({name: np.zeros(shape, np.float32) for name, shape in arrays.items()}, path)
+    with pytest.raises(ValueError, match="a file whose arrays make a d x d memory; it has"):
+        load_memory(path)

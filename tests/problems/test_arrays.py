@@ -148,6 +148,7 @@ def test_a_single_array_and_a_missing_file(tmp_path):
     (np.array([[1, None], [2, 3]], object), "'inputs' in it holds objects, not numbers"),
     (EYE + 1j, "inputs is 'complex128 of shape (2, 2)', but must be an array of real numbers"),
     (np.array([["a"]]), "inputs is '<U1 of shape (1, 1)'"), (np.array(3.0), "inputs.shape is ()"),
+    (np.ones(3), "inputs.shape is (3,), but must be (n, d)"),
     (np.ones((2, 0)), "inputs.shape is (2, 0)"),
     (np.array([[2**53 + 1, 0], [0, 1]]), f"inputs[0, 0] is {2**53 + 1}, but must be a number that float64"),
 ])  # fmt: skip

@@ -215,3 +215,27 @@ def test_stored_outputs_of_several_problems_are_one_launch():
         own = outputs[place, :count, :, :count].transpose(0, 2, 1)
         expected = reference(queries[place, :count], own, np.arange(count))
         agree([part[place, :count] for part in found], expected, 1e-6)
+
+
+def test_the_fused_kernel_makes_gaussian_outputs_only(monkeypatch):
+    """It has a generator of its own: of another law it would silently make other outputs."""
+    found = Recall(*(jnp.ones(shape) for shape in ((4,), (4,), (4,), (4, 3))))
+    monkeypatch.setattr(decoupled_triton, "made_recall", lambda count, key, queries: found)
+    queries, key = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3)
+    recall, slope = decoupled_triton.made_pass(queries, key, "gaussian", 3 * queries, "float32")
+    assert recall is found and (slope == -2).all()
+    with pytest.raises(ValueError, match="law is 'sphere', but must be gaussian for the fused kernel"):
+        decoupled_triton.made_pass(queries, key, "sphere", queries, "float32")
+
+
+@pytest.mark.parametrize("count", [None, 20])
+def test_the_hopper_pass_sees_all_outputs_or_as_many_as_it_is_told(count, monkeypatch):
+    monkeypatch.setattr(shared_hopper, "batch_recall", stand_in)
+    random, n, m, d = np.random.default_rng(1), 30, 50, 20
+    queries, outputs, targets = 0.25 * rounded(random, n, d), rounded(random, m, d), random.integers(0, count or m, n)
+    operands = jnp.asarray(queries), jnp.asarray(outputs), jnp.asarray(targets)
+    recall, slope = shared_hopper.shared_pass(*operands, "float16", 128, None if count is None else jnp.int32(count))
+    n, m = (n, m) if count is None else (count, count)
+    expected = reference(queries[:n], np.broadcast_to(outputs[:m], (n, m, d)), targets[:n])
+    agree([part[:n] for part in recall], expected, 1e-5)
+    np.testing.assert_allclose(slope[:n], expected[3] - outputs[targets[:n]], atol=1e-4)

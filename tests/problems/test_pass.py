@@ -15,7 +15,7 @@ from loadstone.problems.loss import mean_loss
 from loadstone.problems.original import original
 from loadstone.problems.passes import shared_cpu
 from loadstone.problems.passes.shared_xla import shared_recall
-from loadstone.problems.products import crossed
+from loadstone.problems.products import crossed, product
 from loadstone.problems.products import dense as product_around
 from loadstone.problems.stream import Stream
 
@@ -202,3 +202,12 @@ def test_a_perfect_memory_has_no_slope_in_any_precision(precision):
     loss = lambda memory: mean_loss(problem, memory, precision)  # noqa: E731
     (_, recall), gradient = jax.value_and_grad(loss, has_aux=True)(Full(weights))
     assert recall.stored.all() and np.abs(gradient.weights).max() < 1e-7
+
+
+@pytest.mark.parametrize("precision, digits", [("float32", "HIGHEST"), ("float64", "HIGHEST"), ("tf32", "DEFAULT")])
+def test_a_gpu_is_asked_for_the_digits_that_the_precision_has(precision, digits):
+    """On a CPU all are the same. A GPU rounds operands to 11 bits unless it is told not to."""
+    ones = jnp.ones((2, 2), "float32")
+    traced = jax.make_jaxpr(lambda a, b: product(a, b, (((1,), (0,)), ((), ())), precision))(ones, ones)
+    (found,) = [one.params["precision"] for one in traced.eqns if one.primitive.name == "dot_general"]
+    assert set(found) == {getattr(jax.lax.Precision, digits)}

@@ -369,3 +369,13 @@ def test_one_margin_that_is_not_positive_is_enough():
     arrays = Arrays(np.eye(3), np.eye(3), np.array([0, 1, 0]))
     assert least_margin(arrays, np.eye(3)) == NO_WITNESS
     assert least_margin(Arrays(np.eye(3)[:2], np.eye(3), np.array([0, 1])), np.eye(3)).margin > 0
+
+
+@pytest.mark.parametrize("size", [1.0, 1e150, 1e300])
+def test_an_input_without_multipliers_does_not_weaken_the_others(size):
+    """However long it is: multipliers are scaled by the largest that counts."""
+    # The same input with two targets cannot be stored, whatever else there is.
+    arrays = Arrays(np.array([[1.0, 2.0], [1.0, 2.0], [size, 0.0]]), EYE, np.array([0, 1, 0]))
+    multipliers = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
+    with np.errstate(all="ignore"):
+        assert certifies(margin_bound(arrays, multipliers), arrays)

@@ -117,8 +117,20 @@ def test_without_the_matrices_products_and_solutions_are_the_same(exact):
     held = Hessian(exact.inputs, exact.spreads(weights, sums, centres), np)
     streamed = StreamedHessian(exact, weights, sums, centres)
     np.testing.assert_allclose(streamed.product(v), held.product(v), rtol=1e-10)
+    np.testing.assert_allclose(streamed._mean_covariance(), held._mean_covariance(), atol=1e-10)
     solutions = [one.conjugate_gradients(v, 1e-10, 200) for one in (held, streamed)]
     assert all(reached for _, reached in solutions) and streamed.products <= held.products + 2
     np.testing.assert_allclose(solutions[0][0], solutions[1][0], rtol=1e-6, atol=1e-9)
     with pytest.raises(np.linalg.LinAlgError):
         streamed.dense(v)
+
+
+def test_the_first_ridge_is_tiny_beside_the_mean_of_the_diagonal(exact, monkeypatch):
+    """Refinement has to remove its effect, and converges the slower the larger it is."""
+    ridges = []
+    monkeypatch.setattr(Hessian, "_factorised_with", lambda self, ridge: ridges.append(ridge) or abs)
+    _, _, hessian = at(np.random.default_rng(1).standard_normal((5, 5)) / 5, exact)
+    hessian._factorised()
+    units = np.eye(25).reshape(25, 5, 5)
+    diagonal = [(unit * hessian.product(unit)).sum() for unit in units]
+    assert ridges == [pytest.approx(1e-14 * np.mean(diagonal), rel=1e-9, abs=0)]

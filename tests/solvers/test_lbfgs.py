@@ -189,3 +189,15 @@ def test_the_inverse_hessian_of_a_quadratic():
 def test_bad_parameters(bad):
     with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
         LBFGS(**bad)
+
+
+@pytest.mark.parametrize("loss, accepted", [(0.9, True), (1.0, True), (1.0 + 1e-6, True), (1.01, False), (2.0, False)])
+def test_a_step_that_raises_the_loss_beyond_rounding_is_shortened(loss, accepted):
+    """Where the slope along the direction has vanished, the loss alone decides; a change in its last digits is none."""
+    solver, point = LBFGS(), jnp.zeros(2)
+    trial, state = solver.move(point, jnp.float32(1.0), jnp.asarray([1.0, 0.0]), solver.start(point))
+    np.testing.assert_allclose(trial, [-1.0, 0.0])  # a first step of length one
+    further, after = solver.move(trial, jnp.float32(loss), jnp.asarray([0.0, 1.0]), state)
+    assert bool((after.start == trial).all()) == accepted
+    if not accepted:
+        np.testing.assert_allclose(further, [-0.5, 0.0])

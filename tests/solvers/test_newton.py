@@ -267,3 +267,23 @@ def test_margins_that_no_certificate_excludes_are_left_undecided():
     """Storable, but by margins so small that a certificate would count against them: neither is claimed."""
     found = decide(arrays_of([[1.0, 0.0], [1.0, 1e-14]], np.eye(2)), ProofLimits(steps=30))
     assert found.verdict in ("not storable", "undecided")
+
+
+def test_polishing_lets_the_residual_fall_by_orders_of_magnitude(monkeypatch):
+    """Multipliers a little off those of the minimum: a round solves for ones that leave no residual."""
+    arrays = Prefixes("original", Stream(3, 6)).of(40)
+    search = newton.NewtonSearch(Conditioned(arrays), np, np.zeros((6, 6)))
+    while (found := search._step()) is None:
+        last = search.weights
+    assert found.outcome == "not storable"
+    tried, exact = [], search.exact
+    monkeypatch.setattr(Conditioned, "certificate", lambda self, multipliers: tried.append(multipliers))
+    softmax, _ = newton._softmax(exact.scores(last), exact, np)
+    off = 1 + 1e-3 * np.random.default_rng(0).standard_normal(softmax.shape)
+    search._certificate(np.where(exact.is_target, 0.0, softmax * off))
+
+    def residual(weights):
+        pull = exact.mean(weights) - weights.sum(axis=1)[:, None] * exact.target_outputs
+        return np.linalg.norm(pull.T @ exact.inputs) / weights.sum()
+
+    assert len(tried) > 1 and residual(tried[1]) < 1e-6 * residual(tried[0])

@@ -134,3 +134,7 @@ def test_bits_per_parameter_by_hand_and_in_the_limit():
 def test_bad_numbers_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"{name} is .* but must be"):
         call()
+
+
+def test_full_rank_is_what_is_meant_if_none_is_given():
+    assert capacity() == capacity(1.0) == 0.5

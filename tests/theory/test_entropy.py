@@ -141,6 +141,8 @@ def test_a_curve_is_the_free_entropy_at_each_load():
     (lambda: energetic(0.5, 1), "p"), (lambda: energetic(0.5, 10, samples=1), "samples"),
     (lambda: energetic_upper_bound(0.5, 0), "k"), (lambda: energetic_limit([0.2, 1.0]), "q"),
     (lambda: free_entropy(0), "load"), (lambda: finite_free_entropy(-1, 5), "load"),
+    # Above capacity nothing is sampled, so only the check looks at the number of samples.
+    (lambda: finite_free_entropy(5.0, 12, samples=10**7 + 1), "samples"),
 ])  # fmt: skip
 def test_bad_numbers_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"{name} is .* but must be"):

@@ -1,5 +1,7 @@
 """Checks: simulated independent Gaussian scores, adaptive quadrature in many digits, the paper's cases."""
 
+from itertools import product
+
 import mpmath
 import numpy as np
 import pytest
@@ -63,7 +65,7 @@ def test_failures_fall_with_the_power_of_the_rate(load):
     assert slope[0] == pytest.approx(-least_rate(load), rel=0.05)
 
 
-@pytest.mark.parametrize("load", [0.03, 0.125, 0.2, 0.49, 0.6, 3.0])
+@pytest.mark.parametrize("load", [0.03, 0.12, 0.125, 0.2, 0.49, 0.6, 3.0])
 def test_least_rate_is_the_least_value_of_the_rate(load):
     x = np.linspace(-1, 3, 400_001)
     assert least_rate(load) == pytest.approx(rate(x, load).min(), abs=1e-4)
@@ -99,6 +101,20 @@ def test_score_moments_by_monte_carlo():
         (((on - 1) ** 2).mean(1), deviation**2 * off),
     ):
         assert found.mean() == pytest.approx(expected, abs=4 * found.std() / np.sqrt(draws))
+
+
+@pytest.mark.parametrize("p, d", [(2, 1), (3, 1), (2, 2)])
+def test_score_moments_are_exact_where_their_small_terms_count_most(p, d):
+    """Squared scores are of degree 4 in each component, so three nodes of Gauss and Hermite integrate them exactly."""
+    nodes, chances = np.sqrt([3.0, 0.0, 3.0]) * [-1, 0, 1], np.array([1, 4, 1]) / 6
+    vectors = np.array(list(product(nodes, repeat=2 * p * d))).reshape(-1, 2, p, d)
+    chance = np.array(list(product(chances, repeat=2 * p * d))).prod(axis=1)
+    outputs, inputs = vectors[:, 0], vectors[:, 1]
+    scores = np.einsum("npi,nri,nrj,nqj->npq", outputs, outputs, inputs, inputs, optimize=True) / d**2
+    off, mean, deviation = score_moments(p, d)
+    assert chance @ scores[:, 0, 1] ** 2 == pytest.approx(off, rel=1e-12)
+    assert chance @ scores[:, 0, 0] == pytest.approx(mean * off**0.5, rel=1e-12)
+    assert chance @ (scores[:, 0, 0] - 1) ** 2 == pytest.approx(deviation**2 * off, rel=1e-12)
 
 
 @pytest.mark.parametrize("d, p, memories", [(20, 40, 1500), (50, 30, 400), (50, 236, 100), (60, 700, 20)])

@@ -80,8 +80,9 @@ def test_beyond_the_longest_transform_the_gaussian_form_takes_over():
 
 @pytest.mark.parametrize("p, d, name", [(1, 5, "p"), (5, 0, "d"), (5, 2.5, "d"), (float("nan"), 3, "p")])
 def test_bad_sizes_are_refused_by_name(p, d, name):
-    with pytest.raises(ValueError, match=f"{name} is .* but must be whole"):
-        probability_storable(p, d)
+    for formula in (probability_storable, gaussian_probability_storable):
+        with pytest.raises(ValueError, match=f"{name} is .* but must be whole"):
+            formula(p, d)
 
 
 @pytest.mark.parametrize("d", [1, 3, 12])
