@@ -22,7 +22,7 @@ bench: $(VENV)/bench
 # exact capacities of many streams of both problems beside the prediction (about an hour on two cores).
 soak: $(VENV)/test
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -k 'killed or brings_down' \
-	  tests/experiments/test_store.py tests/experiments/test_one_machine.py tests/experiments/test_dask.py
+	  tests/records/test_store.py tests/experiments/test_one_machine.py tests/experiments/test_dask.py
 	$(RUN)/python benchmarks/sanitize.py
 	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/threshold_shift.py \
 	  --sizes 8:400 12:400 20:300 30:150

@@ -1,6 +1,6 @@
 """How many small mistakes in the package would its tests notice?
 
-    python benchmarks/mutate.py [--sample 200] [--seed 0] [--only theory --only experiments/pack.py] [--out FILE.json]
+    python benchmarks/mutate.py [--sample 200] [--seed 0] [--only theory --only records/pack.py] [--out FILE.json]
 
 A seeded random sample of small changes (operators, bounds, constants, and/or, not, min/max, True/False, slices, dropped
 statements) is made one at a time in a copy of the tree, and the tests that belong to the changed module are run there:
@@ -49,7 +49,7 @@ COSMETIC = set("alpha capsize figsize fontsize lw ms ncols pad rect rotation y z
 DROPPED = (ast.Expr, ast.AugAssign, ast.Raise, ast.Assert, ast.Delete, ast.Continue, ast.Break)
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "out", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
 #: Tests that exercise a module, or a folder of modules, without importing it.
-FURTHER_TESTS = {"cli": ["cli"], "files.py": ["experiments/test_pack.py"], "compiling.py": ["problems", "solvers"],
+FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compiling.py": ["problems", "solvers"],
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["experiments/test_one_machine.py"],
                  "experiments/run.py": ["cli/test_commands.py"]}  # fmt: skip

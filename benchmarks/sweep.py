@@ -23,8 +23,8 @@ os.environ |= {"NPROC": "1", "OPENBLAS_NUM_THREADS": "1"}
 from loadstone.experiments.engines.dask import DaskEngine, ThisMachine  # noqa: E402
 from loadstone.experiments.result import perform  # noqa: E402
 from loadstone.experiments.spec import Spec  # noqa: E402
-from loadstone.experiments.store import Store  # noqa: E402
 from loadstone.experiments.sweep import run_sweep  # noqa: E402
+from loadstone.records.store import Store  # noqa: E402
 
 WORKERS = 2
 

@@ -16,12 +16,13 @@ ALLOWED = {
     "proofs": {"problems"},
     "solvers": {"problems", "memories", "proofs"},
     "measurements": {"problems", "memories", "proofs", "solvers"},
-    "experiments": {"problems", "memories", "proofs", "solvers", "measurements", "theory"},
+    "records": set(),
+    "experiments": {"problems", "memories", "proofs", "solvers", "measurements", "theory", "records"},
     "evidence": {"theory"},
     # A sweep is named in `figures`, or made there of specs.
     "figures": {"theory", "evidence", "experiments"},
     "pages": {"theory", "evidence", "figures"},
-    "cli": {"theory", "problems", "memories", "proofs", "solvers", "measurements", "experiments"}
+    "cli": {"theory", "problems", "memories", "proofs", "solvers", "measurements", "records", "experiments"}
     | {"evidence", "figures", "pages"},
 }
 #: Inside `experiments` only these may meet the theory: they turn loads into numbers of associations.

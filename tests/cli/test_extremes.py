@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from loadstone.experiments.record import Record
-from loadstone.experiments.store import Store
+from loadstone.records.record import Record
+from loadstone.records.store import Store
 
 EXTREME = ["0", "-1", "nan", "inf", "1e308", "1e-320", "1" + 400 * "0", "", "x" * 3000, "٣"]
 

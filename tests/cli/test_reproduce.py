@@ -8,11 +8,11 @@ import pytest
 import loadstone
 from loadstone.experiments import sweep
 from loadstone.experiments.catalogue import named_sweep
-from loadstone.experiments.pack import pack
-from loadstone.experiments.record import Record
 from loadstone.experiments.result import perform
-from loadstone.experiments.store import Store
 from loadstone.figures.gallery import figure_of
+from loadstone.records.pack import pack
+from loadstone.records.record import Record
+from loadstone.records.store import Store
 
 
 @pytest.fixture

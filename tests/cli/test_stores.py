@@ -13,10 +13,10 @@ import pyarrow.parquet
 import pytest
 
 from loadstone.experiments.catalogue import named_sweep
-from loadstone.experiments.pack import check_packed, pack
-from loadstone.experiments.record import Record
 from loadstone.experiments.result import perform
-from loadstone.experiments.store import Store
+from loadstone.records.pack import check_packed, pack
+from loadstone.records.record import Record
+from loadstone.records.store import Store
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 

@@ -12,8 +12,8 @@ from loadstone.experiments.ahead import calls, compile_ahead
 from loadstone.experiments.engines import in_process, job
 from loadstone.experiments.engines.in_process import InProcess
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import run_sweep
+from loadstone.records.store import Store
 
 SHORT = {"steps": 8, "warmup": 2}
 

@@ -21,8 +21,8 @@ from loadstone.experiments.engines import elsewhere
 from loadstone.experiments.engines.dask import DaskEngine, ThisMachine, _Sweep
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError
+from loadstone.records.store import Store
 from tests.experiments.faults import (
     GRID,
     Cluster,

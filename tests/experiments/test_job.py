@@ -12,10 +12,10 @@ import pytest
 from loadstone.experiments import plan, result
 from loadstone.experiments import run as running
 from loadstone.experiments.engines import job
-from loadstone.experiments.record import Record
 from loadstone.experiments.result import begin, perform
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
+from loadstone.records.record import Record
+from loadstone.records.store import Store
 from loadstone.solvers.solve import solve_batch
 
 SHORT = {"steps": 8, "warmup": 2}

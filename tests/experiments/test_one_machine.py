@@ -20,9 +20,9 @@ from loadstone.experiments.engines import this_machine
 from loadstone.experiments.engines.dask import DaskEngine, ThisMachine
 from loadstone.experiments.engines.this_machine import environment
 from loadstone.experiments.grid import read_grid
-from loadstone.experiments.record import _header
-from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import run_sweep
+from loadstone.records.record import _header
+from loadstone.records.store import Store
 from tests.experiments.faults import (
     GRID,
     LOADSTONE,

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from loadstone.experiments.record import from_bytes, to_bytes
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.scores import targets_by_length
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.stream import Stream
+from loadstone.records.record import from_bytes, to_bytes
 
 SPECS = [
     Spec("original", 12, 20, 1),

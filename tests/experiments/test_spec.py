@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loadstone.experiments.record import from_bytes
 from loadstone.experiments.spec import Spec
+from loadstone.records.record import from_bytes
 
 SPEC = Spec("original", 20, 85, seed=3)
 

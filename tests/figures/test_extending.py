@@ -10,8 +10,8 @@ import pytest
 
 import loadstone.figures
 from loadstone.experiments.result import perform
-from loadstone.experiments.store import Store
 from loadstone.figures.gallery import GALLERY, figure_of
+from loadstone.records.store import Store
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "extending.md"
 

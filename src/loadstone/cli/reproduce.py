@@ -19,9 +19,9 @@ from loadstone.files import check_writable, write_whole
 if TYPE_CHECKING:
     from loadstone.evidence.rows import Row
     from loadstone.experiments.spec import Spec
-    from loadstone.experiments.store import Store
     from loadstone.figures.figure import Figure
     from loadstone.pages.report import Section
+    from loadstone.records.store import Store
 
 
 def reproduce(
@@ -47,7 +47,7 @@ def reproduce(
     for file in (*files, "report.html", "report.json", "explore.html"):
         check_writable(folder / file)
 
-    from loadstone.experiments.store import Store
+    from loadstone.records.store import Store
 
     chosen = [figure_of(name) for name in names]
     sweeps = {one.name: [spec for spec in dict.fromkeys(one.sweep(scale)) if spec.seed < most] for one in chosen}
@@ -99,7 +99,7 @@ def _shipped(scale: str) -> list[Path]:
 
 
 def _unpack(packed: list[Path], records: Store) -> None:
-    from loadstone.experiments.pack import unpack
+    from loadstone.records.pack import unpack
 
     for file in packed:
         found = unpack(file, records)

@@ -52,9 +52,9 @@ def run(
     whole("workers", workers, 1, 1024)
 
     from loadstone.experiments.catalogue import specs_of
-    from loadstone.experiments.store import Store
     from loadstone.experiments.sweep import run_sweep
     from loadstone.problems.budget import Budget
+    from loadstone.records.store import Store
 
     specs = specs_of(grid, scale)
     limit = Budget.parse(budget).bytes if budget is not None else None

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 
 import loadstone
-from loadstone.experiments.record import Record
 from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.reach import largest_stored
@@ -21,6 +20,7 @@ from loadstone.memories.low_rank import rank_of
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
+from loadstone.records.record import Record
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solver import automatic_precision
 

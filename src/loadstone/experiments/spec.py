@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, set_as, whole
-from loadstone.experiments.record import canonical
 from loadstone.memories.families import family_of
 from loadstone.memories.low_rank import rank_of
 from loadstone.parameters import changed_parameters
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
+from loadstone.records.record import canonical
 from loadstone.solvers.registry import SOLVERS, solver_of
 from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Solver
 from loadstone.solvers.stop import STOP_RULES

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from loadstone.experiments.plan import expected_costs
-from loadstone.experiments.record import Record
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
+from loadstone.records.record import Record
+from loadstone.records.store import Store
 
 
 class SweepError(RuntimeError):

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from loadstone.experiments.engines.job import run_job, sentence
 from loadstone.experiments.plan import jobs
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError, recorded
+from loadstone.records.store import Store
 
 try:
     import cryptography  # noqa: F401  Dask makes certificates with it

@@ -16,8 +16,8 @@ from loadstone.experiments.ahead import compile_ahead
 from loadstone.experiments.engines.job import Runner
 from loadstone.experiments.plan import by_program
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import Progress, SweepError
+from loadstone.records.store import Store
 
 _log = logging.getLogger("loadstone")
 

@@ -17,12 +17,12 @@ from threading import Lock
 import jax
 
 from loadstone.experiments.plan import batch_sizes
-from loadstone.experiments.record import Record
 from loadstone.experiments.result import begin
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import recorded
 from loadstone.problems.budget import Budget
+from loadstone.records.record import Record
+from loadstone.records.store import Store
 
 #: Is told that a run has its record, with its status, or (status None) why there is none.
 Tell = Callable[[Spec, str | None, str], None]

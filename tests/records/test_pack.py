@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.experiments.pack import MANIFEST, MOST_RECORDS, Packed, Unpacked, _records, check_packed, pack, unpack
-from loadstone.experiments.record import MOST_BYTES, Record, _header, to_bytes
-from loadstone.experiments.store import Store
+from loadstone.records.pack import MANIFEST, MOST_RECORDS, Packed, Unpacked, _records, check_packed, pack, unpack
+from loadstone.records.record import MOST_BYTES, Record, _header, to_bytes
+from loadstone.records.store import Store
 
 
 def key(number):
@@ -162,7 +162,7 @@ def test_a_pack_that_fails_leaves_the_old_file(tmp_path):
 def test_too_many_records_or_bytes_are_neither_packed_nor_unpacked(tmp_path, monkeypatch):
     three, two = filled(tmp_path / "three", [1, 2, 3]), filled(tmp_path / "two", [1, 2])
     pack(three, tmp_path / "three.zip")
-    monkeypatch.setattr("loadstone.experiments.pack.MOST_RECORDS", 2)
+    monkeypatch.setattr("loadstone.records.pack.MOST_RECORDS", 2)
     with pytest.raises(ValueError, match="store has 3 records of .* bytes, but must have at most 2 records of"):
         pack(three, tmp_path / "more.zip")
     refused(tmp_path / "three.zip", Store(tmp_path / "empty"), "it has 3 records of .* bytes, but must have at most 2")
@@ -170,9 +170,9 @@ def test_too_many_records_or_bytes_are_neither_packed_nor_unpacked(tmp_path, mon
     assert check_packed(tmp_path / "two.zip") == 2
 
     size = len(to_bytes(record(1))) + len(to_bytes(record(2)))
-    monkeypatch.setattr("loadstone.experiments.pack.MOST_TOTAL_BYTES", size)
+    monkeypatch.setattr("loadstone.records.pack.MOST_TOTAL_BYTES", size)
     assert pack(two, tmp_path / "again.zip") == Packed(2, 0) and check_packed(tmp_path / "again.zip") == 2
-    monkeypatch.setattr("loadstone.experiments.pack.MOST_TOTAL_BYTES", size - 1)
+    monkeypatch.setattr("loadstone.records.pack.MOST_TOTAL_BYTES", size - 1)
     refused(tmp_path / "two.zip", Store(tmp_path / "empty"), f"it has 2 records of {size} bytes, but must have at most")
     with pytest.raises(ValueError, match=f"store has 2 records of {size} bytes, but must have at most"):
         pack(two, tmp_path / "more.zip")
@@ -361,9 +361,9 @@ def test_a_list_of_members_is_read_up_to_its_bound(tmp_path, monkeypatch):
     pack(filled(tmp_path / "store", [1, 2]), path := tmp_path / "store.zip")
     with zipfile.ZipFile(path) as archive:
         size = path.stat().st_size - archive.start_dir - 22
-    monkeypatch.setattr("loadstone.experiments.pack._MOST_LIST_BYTES", size)
+    monkeypatch.setattr("loadstone.records.pack._MOST_LIST_BYTES", size)
     assert check_packed(path) == 2
-    monkeypatch.setattr("loadstone.experiments.pack._MOST_LIST_BYTES", size - 1)
+    monkeypatch.setattr("loadstone.records.pack._MOST_LIST_BYTES", size - 1)
     refused(path, Store(tmp_path / "empty"), f"its list of members is {size} bytes long")
 
 
@@ -404,7 +404,7 @@ def test_a_record_that_is_too_long_once_it_is_written_again(tmp_path, monkeypatc
     """In a file from elsewhere a letter may take two bytes; written again it takes six."""
     body = f'{{"key":"{key(1)}","spec":{{"a":"{"é" * 200}"}},"result":{{}},"circumstances":{{}}}}'.encode()
     path = forged(tmp_path / "long.zip", [(name_of(2), to_bytes(record(2))), (name_of(1), _header(1, body) + body)])
-    monkeypatch.setattr("loadstone.experiments.record.MOST_BYTES", 1000)
+    monkeypatch.setattr("loadstone.records.record.MOST_BYTES", 1000)
     assert len(body) < 1000
     refused(path, Store(tmp_path / "store"), f"'{name_of(1)}' in it cannot be read: record is .* must be at most 1000")
 

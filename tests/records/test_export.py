@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.experiments.export import _FIRST, export, rows
-from loadstone.experiments.record import Record, from_bytes, to_bytes
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store, _summary
+from loadstone.records.export import _FIRST, export, rows
+from loadstone.records.record import Record, from_bytes, to_bytes
+from loadstone.records.store import Store, _summary
 
 
 def key(number):
@@ -196,8 +196,8 @@ def test_without_pyarrow_one_sentence_says_what_to_install(small, tmp_path):
 def test_a_full_disk_leaves_the_old_file(small, tmp_path):
     """A limit on the size of files is what a full disk looks like to a writer."""
     (tmp_path / "t.csv").write_text("old")
-    program = "import resource, signal, sys\nfrom loadstone.experiments.store import Store\n"
-    program += "from loadstone.experiments.export import export\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+    program = "import resource, signal, sys\nfrom loadstone.records.store import Store\n"
+    program += "from loadstone.records.export import export\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
     program += "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\nexport(Store(sys.argv[1]), sys.argv[2], 'csv')"
     command = [sys.executable, "-c", program, small.folder, tmp_path / "t.csv"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from loadstone.experiments.engines.in_process import InProcess
-from loadstone.experiments.record import DamagedError, Record, from_bytes
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.store import Store
 from loadstone.experiments.sweep import run_sweep
-from loadstone.experiments.validity import check_parts, check_values
+from loadstone.records.record import DamagedError, Record, from_bytes
+from loadstone.records.store import Store
+from loadstone.records.validity import check_parts, check_values
 
 KEY = "ab" * 32
 TRAINED = Record(

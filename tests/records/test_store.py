@@ -14,8 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from loadstone.experiments.record import NewerSchemaError, Record, _header, from_bytes, to_bytes
-from loadstone.experiments.store import Store
+from loadstone.records.record import NewerSchemaError, Record, _header, from_bytes, to_bytes
+from loadstone.records.store import Store
 
 
 def key(number):
@@ -153,8 +153,8 @@ def test_a_file_in_the_place_of_the_store_is_refused(tmp_path):
 
 WRITER = """
 import hashlib, sys
-from loadstone.experiments.record import Record
-from loadstone.experiments.store import Store
+from loadstone.records.record import Record
+from loadstone.records.store import Store
 
 {functions}
 store, first = Store(sys.argv[1]), int(sys.argv[2])

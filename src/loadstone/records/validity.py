@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 
-from loadstone.experiments.record import DamagedError, Record
+from loadstone.records.record import DamagedError, Record
 
 #: Rounding in float32 may take sums and quotients out of their range by this much.
 _ROUNDING = 1e-6

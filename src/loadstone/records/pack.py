@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from loadstone.experiments.record import MOST_BYTES, NewerSchemaError, Record, canonical, from_bytes, to_bytes
-from loadstone.experiments.store import Store
 from loadstone.files import write_whole
+from loadstone.records.record import MOST_BYTES, NewerSchemaError, Record, canonical, from_bytes, to_bytes
+from loadstone.records.store import Store
 
 #: Format 1, written by version 0.1, had no manifest and can no longer be read.
 FORMAT = 2

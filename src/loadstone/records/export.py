@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, cast
 
 from loadstone.arguments import choice
-from loadstone.experiments.record import canonical
-from loadstone.experiments.store import Store
 from loadstone.files import write_whole
+from loadstone.records.record import canonical
+from loadstone.records.store import Store
 
 FORMATS = ("csv", "parquet")
 

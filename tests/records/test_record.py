@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.experiments.record import (
+from loadstone.records.record import (
     MOST_BYTES,
     DamagedError,
     NewerSchemaError,
@@ -124,9 +124,9 @@ def test_depth_and_length_have_limits_that_are_kept(monkeypatch):
     with pytest.raises(DamagedError, match="nested more than 20 deep"):
         from_bytes(signed(BODY % f"[{deep}]"))
     length = len(to_bytes(RECORD)) - len(to_bytes(RECORD).split(b"\n")[0]) - 1
-    monkeypatch.setattr("loadstone.experiments.record.MOST_BYTES", length)
+    monkeypatch.setattr("loadstone.records.record.MOST_BYTES", length)
     assert from_bytes(to_bytes(RECORD)) == RECORD
-    monkeypatch.setattr("loadstone.experiments.record.MOST_BYTES", length - 1)
+    monkeypatch.setattr("loadstone.records.record.MOST_BYTES", length - 1)
     with pytest.raises(ValueError, match=f"record is {length} bytes long, but must be at most {length - 1}"):
         to_bytes(RECORD)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import Lock
 
 from loadstone.arguments import refuse
-from loadstone.experiments.record import (
+from loadstone.records.record import (
     MOST_BYTES,
     DamagedError,
     NewerSchemaError,
@@ -31,7 +31,7 @@ from loadstone.experiments.record import (
     from_bytes,
     to_bytes,
 )
-from loadstone.experiments.validity import check_parts, check_values
+from loadstone.records.validity import check_parts, check_values
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 #: If a temporary file is older than this, its writer is taken to have died.
