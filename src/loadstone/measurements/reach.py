@@ -76,6 +76,7 @@ def largest_stored(
     passes: most passes of one attempt.
     """
     choice("kind", kind, ("original", "decoupled"))
+    positive("width", width)
     prefixes = _Prefixes(kind, stream, whole("around", around, 4), budget)
     began, attempts = time.perf_counter(), list[Attempt]()
 
@@ -90,7 +91,7 @@ def largest_stored(
     not_stored = min(one.p for one in attempts if not one.stored)
     # A larger p that happens to be stored does not count.
     stored = max((one.p for one in attempts if one.stored and one.p < not_stored), default=1)
-    while not_stored - stored > max(1, positive("width", width) * stored):
+    while not_stored - stored > max(1, width * stored):
         middle = (stored + not_stored) // 2
         if attempt(middle):
             stored = middle
