@@ -183,7 +183,10 @@ def test_the_inverse_hessian_of_a_quadratic():
             assert all(np.array_equal(a, b) for a, b in zip(same, pairs))
 
 
-@pytest.mark.parametrize("bad", [{"pairs": 0}, {"pairs": 1.5}, {"tolerance": 0}, {"tolerance": float("nan")}])
+BAD = [{"pairs": 0}, {"pairs": 1.5}, {"tolerance": 0}, {"tolerance": float("nan")}, {"whiten": "no"}]
+
+
+@pytest.mark.parametrize("bad", BAD)
 def test_bad_parameters(bad):
     with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
         LBFGS(**bad)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from loadstone.arguments import positive, set_as, whole
+from loadstone.arguments import positive, refuse, set_as, whole
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative, Request
@@ -89,6 +89,8 @@ class LBFGS(Iterative):
     def __post_init__(self) -> None:
         set_as(self, "pairs", whole("pairs", self.pairs, 1, 1000))
         set_as(self, "tolerance", positive("tolerance", self.tolerance))
+        if not isinstance(self.whiten, bool):
+            raise refuse("whiten", self.whiten, "True or False")
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         if not self.whiten:

@@ -47,8 +47,8 @@ class Whitened:
 def whitened(problem: Problem, memory: Any) -> Whitened:
     """Facts in better coordinates; every other problem, and every isotropic one, as it is.
 
-    A family that a linear map would leave keeps its coordinates: then only the shift of the outputs and the lengths of
-    the inputs change, which no memory notices.
+    A memory that does not say how a linear map changes it keeps its inputs: it need not be linear. Then only a shift of
+    all outputs is removed, which changes every score of a query alike.
     """
     if not isinstance(problem, Facts) or problem.isotropic:
         return Whitened(problem, memory, lambda found: found)
@@ -59,13 +59,13 @@ def whitened(problem: Problem, memory: Any) -> Whitened:
     (right, right_inverse), (left, left_inverse) = _root_of_inverse(inputs), _root_of_inverse(outputs)
     start = memory.carried(left_inverse, right_inverse) if hasattr(memory, "carried") else None
     if start is None:
-        return Whitened(_facts(problem, inputs, outputs), memory, lambda found: found)
+        return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda found: found)
     inputs, outputs = _of_similar_length(inputs @ right), outputs @ left
-    start = _moderate(start, inputs, outputs)
+    start = _moderate(start, inputs)
     return Whitened(_facts(problem, inputs, outputs), start, lambda found: found.carried(left, right))
 
 
-def _facts(problem: Facts, inputs: Vectors, outputs: Float64[np.ndarray, "m d"]) -> Facts:
+def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d"]) -> Facts:
     made = facts(inputs, outputs, np.asarray(problem.targets), problem.shares, problem.block)
     return replace(made, description=problem.description)
 
@@ -92,7 +92,7 @@ def _root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
     return (axes.T / sizes) @ axes, (axes.T * sizes) @ axes
 
 
-def _moderate(memory: Any, inputs: Vectors, outputs: Float64[np.ndarray, "m d"]) -> Any:
+def _moderate(memory: Any, inputs: Vectors) -> Any:
     """A start with scores of moderate size. Recall does not depend on the scale of W."""
     queries = inputs @ np.asarray(memory.matrix(), np.float64).T
     # The mean square of u^T q over outputs with second moment one is that of the queries.
