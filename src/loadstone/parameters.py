@@ -78,4 +78,4 @@ def _value(text: str) -> object:
             return kind(text)
         except ValueError:
             continue
-    return {"true": True, "false": False}.get(text, text)
+    return {"true": True, "false": False}.get(text.lower(), text)

@@ -136,6 +136,9 @@ def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
     solution = solve(problem)
     assert solution.status == Status.STORED and used == [first, "float32"]
     assert measure(problem, solution.memory).violations == 0 and solution.memory.weights.dtype == jnp.float32
+    # With no pass left to confirm it, an end is not claimed.
+    last = solve(problem, limits=Limits(passes=solution.passes - 1))
+    assert last.status == Status.OUT_OF_PASSES and last.accuracy[-1] == 1
 
 
 PLAN_OF = loop.plan_of

@@ -122,6 +122,7 @@ def test_stop_rules_count_whole_associations(rule, violations, n, expected):
 
 def test_names_with_parameters():
     assert solver_of("paper:0.1,100") == Paper(0.1, 100) == solver_of("paper:learning_rate=0.1,steps=100")
+    assert solver_of("lbfgs:whiten=False") == LBFGS(whiten=False) != solver_of("lbfgs")
     assert solver_of("paper:steps=100,warmup=0") == Paper(steps=100, warmup=0)
     assert solver_of("sgd", {"learning_rate": 0.5}).learning_rate == 0.5
     assert solver_of("sgd:0.5") == solver_of("sgd", {"learning_rate": 0.5}) != solver_of("adam:0.5")

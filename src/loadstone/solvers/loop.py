@@ -98,6 +98,8 @@ def search(
             else:
                 state = _resumed(state, going_on, plan)
             state = _advanced(joined(lifted), _in_digits(state, precision), plan, end, request.progress)
+        if precisions:
+            state = _unconfirmed_out_of_passes(state, plan)
         if not (going_on := _open(state, plan)).any():
             break
         if not (np.asarray(state.status) == _OUT_OF_DIGITS).any() and "float32" in precisions:
@@ -123,6 +125,13 @@ def _advanced(problem: Problem, state: Search, plan: Plan, end: float, progress:
             break
         length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
     return state
+
+
+def _unconfirmed_out_of_passes(state: Search, plan: Plan) -> Search:
+    """An end that was seen in few digits with the last pass that was allowed cannot be confirmed any more."""
+    seen = (state.status == _STOPPED) | (state.status == _MINIMUM)
+    unconfirmed = seen & (state.passes >= plan.passes) & (plan.precision not in ("float32", "float64"))
+    return state._replace(status=jnp.where(unconfirmed, _OUT_OF_PASSES, state.status))
 
 
 def _open(state: Search, plan: Plan) -> Bool[np.ndarray, "..."]:
