@@ -3,8 +3,8 @@
     python benchmarks/storing.py [--case NAME ...] [--out FILE]
 
 Each case is solved twice in one process, and the second time counts: the first also compiles. A case on an accelerator
-is one stream. On a CPU it is several; with `torch` the same facts, raw and whitened, are given to torch.optim.LBFGS
-(strong Wolfe, 20 pairs) in float32, and passes are calls of its closure.
+is one stream. On a CPU it is several; with `--torch` the same facts, raw and whitened, are given to us and to
+torch.optim.LBFGS (strong Wolfe, 20 pairs) in float32, and passes are calls of its closure.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ def white(problem: Facts) -> Facts:
     from loadstone.memories.families import initial_memory
     from loadstone.solvers.whitening import whitened
 
-    given = facts(np.asarray(problem.inputs), np.asarray(problem.outputs))
-    return whitened(given, initial_memory(problem.inputs.shape[1])).problem  # type: ignore[return-value]
+    return whitened(problem, initial_memory(problem.inputs.shape[1])).problem  # type: ignore[return-value]
 
 
 def measured(name: str, with_torch: bool) -> dict[str, object]:
@@ -96,13 +95,17 @@ def measured(name: str, with_torch: bool) -> dict[str, object]:
         problem = original(Stream(seed, d), p)
         row = {"seed": seed} | ours(problem)
         if with_torch:
-            row |= {"torch": theirs(problem), "torch_whitened": theirs(white(problem))}
+            raw = facts(np.asarray(problem.inputs), np.asarray(problem.outputs))
+            for kind, given in (("raw", raw), ("whitened", white(raw))):
+                row[kind] = {"ours": ours(given), "torch": theirs(given)}
         rows.append(row)
     middle = {key: statistics.median(row[key] for row in rows) for key in ("passes", "seconds", "violations")}
-    if with_torch:
-        for kind in ("torch", "torch_whitened"):
-            middle[f"{kind}_passes"] = statistics.median(row[kind]["passes"] for row in rows)
-            middle[f"{kind}_seconds"] = statistics.median(row[kind]["seconds"] for row in rows)
+    for kind in ("raw", "whitened") if with_torch else ():
+        for side in ("ours", "torch"):
+            for key in ("passes", "seconds"):
+                middle[f"{kind} facts, {side}: {key}"] = statistics.median(row[kind][side][key] for row in rows)
+        ratios = [row[kind]["torch"]["seconds"] / row[kind]["ours"]["seconds"] for row in rows]
+        middle[f"{kind} facts, ratio of seconds"] = statistics.median(ratios)
     return {"case": name, "d": d, "p": p, "device": jax.devices()[0].device_kind, "median": middle, "rows": rows}
 
 
