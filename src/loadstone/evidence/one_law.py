@@ -1,0 +1,91 @@
+"""The law N D(M) = delta beside proved capacities: few or many answers, and families of memories."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from loadstone.evidence.comparison import FEWEST, Comparison
+from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.theory.answers import facts_capacity, memories_seen
+from loadstone.theory.storable import probability_facts_storable
+
+SHARED_OUTPUTS = "the law is for decoupled outputs; shared ones deviate by a few per cent at small d"
+#: Tails of the law of a capacity that are smaller than this do not change its mean.
+_NEGLIGIBLE = 1e-9
+
+
+def proved_facts(rows: list[Row]) -> list[dict]:
+    """For each problem, dimension, family, number of answers and their frequencies: the mean proved capacity of the
+    streams, its standard error, how many streams stayed undecided, and what the law says.
+
+    `answers` is None where every fact brings its own answer.
+    """
+    said = [
+        {"family": "full", "answers": None, "frequencies": "uniform"} | row
+        for row in rows
+        if row["solver"] == "capacity"
+    ]
+    # None cannot be sorted among numbers.
+    keyed = [row | {"order": row["answers"] or 0, "words": str(row["frequencies"])} for row in said]
+    points = []
+    for (problem, d, family, _, _), group in grouped(keyed, "problem", "d", "family", "order", "words"):
+        answers, found = group[0]["answers"], [row["p_c"] for row in group if row["p_c"] is not None]
+        if not found:
+            continue
+        decoupled = problem == "decoupled"
+        points.append(
+            {"problem": problem, "d": d, "family": family, "answers": answers, "frequencies": group[0]["words"]}
+            | {"streams": len(found), "undecided": len(group) - len(found)}
+            | {"facts": float(np.mean(found)), "error": deviation(found) / math.sqrt(len(found))}
+            | {"predicted": expected_capacity(family, d, answers, decoupled)}
+            | {"delta": memories_seen(family, d, answers or 10**9, decoupled).delta}
+        )
+    return points
+
+
+@cache
+def expected_capacity(family: str, d: int, answers: int | None, decoupled: bool) -> float:
+    """The mean capacity of a stream: the sum over n of the probability that its first n facts are storable.
+
+    Where that probability is not known, the capacity itself, at which it is one half.
+    """
+
+    def storable(n: int) -> float | None:
+        competitors = n if answers is None else answers
+        if competitors < 2:
+            return 1.0
+        return probability_facts_storable(n, competitors, memories_seen(family, d, competitors, decoupled))
+
+    capacity = facts_capacity(family, d, answers, decoupled)
+    if storable(max(2, round(capacity))) is None:
+        return capacity
+    first = max(1, round(capacity))
+    while first > 1 and (storable(first) or 0) < 1 - _NEGLIGIBLE:
+        first -= 1
+    total, n = float(first), first + 1
+    while (chance := storable(n) or 0) > _NEGLIGIBLE:
+        total, n = total + chance, n + 1
+    return total
+
+
+def compare_one_law(rows: list[Row]) -> list[Comparison]:
+    """Mean proved capacities beside the law."""
+    comparisons = []
+    for point in proved_facts(rows):
+        if point["streams"] < FEWEST:
+            continue
+        answers = "one for each fact" if point["answers"] is None else point["answers"]
+        kind = "" if point["frequencies"] == "uniform" else f", {point['frequencies']} targets"
+        what = (
+            f"mean of the proved capacity, {point['problem']}, d = {point['d']}, {point['family']} memories, answers: "
+            f"{answers}{kind} ({point['streams']} streams)"
+        )
+        note = SHARED_OUTPUTS if point["problem"] == "original" else ""
+        if point["undecided"]:
+            note = "; ".join(filter(None, (note, f"{point['undecided']} streams stayed undecided")))
+        freedom = point["streams"] - 1
+        comparisons.append(Comparison(what, point["predicted"], point["facts"], point["error"], freedom, note))
+    return comparisons
