@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -107,12 +108,17 @@ def _less_sine(x: float) -> float:
 
 
 def _capacity_associations(room: float) -> float:
-    """The p >= 1 with p D(p) = room, by bisection over whole numbers; D(1) = 0."""
+    return facts_that_fit(lambda p: room)
+
+
+def facts_that_fit(room: Callable[[int], float]) -> float:
+    """The p >= 1 with p D(p) = room(p), by bisection over whole numbers, linear between them; D(1) = 0."""
     needed = lambda p: p * mean_merged(p) if p > 1 else 0.0  # noqa: E731
     low, high = 1, 2
-    while needed(high) <= room:
+    while needed(high) <= room(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if needed(middle) <= room else (low, middle)
-    return low + (room - needed(low)) / (needed(high) - needed(low))
+        low, high = (middle, high) if needed(middle) <= room(middle) else (low, middle)
+    here, there = room(max(2, low)), room(high)
+    return low + (here - needed(low)) / (needed(high) - needed(low) - (there - here))

@@ -5,6 +5,10 @@
 where q is the overlap of two such memories and G the energetic term. With beta = sqrt(q/(1-q)),
 f_p(q; eta) = P over x ~ N(0, I_p) of x_1 + beta eta_1 being the largest of all x_rho + beta eta_rho, and
 G_p(q) = E log f_p(q; eta) / log p tends to G(q) = -1/(1-q). At finite p the same functional is minimised with G_p.
+
+N facts that have M answers each, and memories from a linear subspace of delta dimensions, change only what stands in
+front: (N / delta) E log f_M instead of (p / d^2) E log f_p. So all of it holds with the number of answers in the place
+of p, at the load N log M / delta, and phi counts per dimension of the subspace.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, logsumexp, ndtri
 
-from loadstone.theory.checks import in_half_open, positives, scalar, whole_number, whole_numbers
+from loadstone.theory.checks import in_half_open, positives, scalar, single, whole_number, whole_numbers
 from loadstone.theory.cone import mean_merged
 
 #: Largest p for the sampled energetic term, because a sample of eta has p numbers.
@@ -115,6 +119,16 @@ def finite_free_entropy(load: ArrayLike, p: int, samples: int = 400, seed: int =
     samples, seed = whole_number("samples", samples, 2, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
     found = np.array([_finite_free_entropy(float(one), p, samples, seed) for one in load.ravel()])
     return FreeEntropy(*(scalar(part) for part in np.moveaxis(found.reshape(*load.shape, 3), -1, 0)))
+
+
+def facts_free_entropy(facts: int, answers: int, delta: float, samples: int = 400, seed: int = 0) -> FreeEntropy:
+    """The free entropy and overlap of memories that store N facts with M answers each, phi per dimension.
+
+    delta: dimension of the linear space of memories, as seen through the outputs (families.py).
+    """
+    facts, answers = whole_number("facts", facts, 1, 10**15), whole_number("answers", answers, 2, MOST_SAMPLED)
+    delta = float(positives("delta", single("delta", delta)))
+    return finite_free_entropy(facts * np.log(answers) / delta, answers, samples, seed)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ distance from h, s = argmin [logsumexp(s) - s_1 + |s - h|^2 / (2 chi)], and
 
 fix chi and Q = |W|_F^2. This holds for full rank, the decoupled problem, inputs and outputs N(0, I_d), under Gaussian
 equivalence and for large d. A solution exists exactly when p D(p) > d^2 (cone.py); otherwise everything is stored, and
-the loss vanishes only in the limit of large W.
+the loss vanishes only in the limit of large W. With N facts that have M answers each, and memories from a linear
+subspace of delta dimensions, eta has M components, N stands for the p in front of the means, and delta for d^2.
 
 With pi = softmax(s), s = h + chi (e_1 - pi). Three exact consequences are used:
 - the target wins exactly when h_1 + chi exceeds the rivals' h. So accuracy = E Phi(eta_1 + r)^(p-1), r = chi / sqrt(Q),
@@ -26,9 +27,8 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtri, wrightomega
 
 from loadstone.theory import hebbian
-from loadstone.theory.checks import whole_number
+from loadstone.theory.checks import positives, single, whole_number
 from loadstone.theory.cone import MOST, mean_merged, project
-from loadstone.theory.load import load as load_of
 
 Array = np.ndarray
 ABOVE, STORABLE, FAILED = "above capacity", "storable: no finite minimiser", "not converged"
@@ -75,29 +75,42 @@ class Minimiser:
     #: Left side over right side, minus 1, of F1 and of F2 on the sample. A storable p has no equations to solve; there
     #: the residuals are the limit for large W, p D(p) / d^2 - 1 <= 0.
     residuals: tuple[float, float]
+    #: Number of answers that compete for each association; p if none was given.
+    answers: int
+    #: Dimension of the space of memories; d^2 if none was given.
+    delta: float
 
 
-def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
+def minimiser(
+    p: int, d: int, samples: int = 4096, seed: int = 0, answers: int | None = None, delta: float | None = None
+) -> Minimiser:
     """The minimiser at whole p in 2..10^15 and whole d >= 1, from `samples` (rounded up to groups of 128) of eta.
+
+    answers: how many outputs compete for each association (default: p).
+    delta: dimension of the linear space of memories, as seen through the outputs (default: d^2; `families.py` knows
+    others). Outputs that are shared and fewer than d + 1 show d (answers - 1) of the d^2, and W only where it is seen.
 
     With the default the loss has an error of 0.2 % or less and takes about 3 s for any p, 8 s close to capacity. If
     p D(p) is within 0.1 % of d^2, rare samples dominate: take more of them. The theory ends there anyway, since
     instances within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
     """
     p, d = whole_number("p", p, 2, MOST), whole_number("d", d, 1, 10**9)
+    m = p if answers is None else whole_number("answers", answers, 2, MOST)
+    room = d**2 if delta is None else float(positives("delta", single("delta", delta)))
     groups = -(-whole_number("samples", samples, 8 * _GROUP, 10**7) // _GROUP)
     seed = whole_number("seed", seed, 0, 2**32 - 1)
-    load, excess = float(load_of(p, d)), float(p * mean_merged(p) / d**2 - 1)
+    load, excess = float(p * np.log(m) / d**2), float(p * mean_merged(m) / room - 1)
     if excess <= _ROUNDING:
-        return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, 0.0, 0.0, 0.0, 0.0, STORABLE, (excess, excess))
-    sample = _Sample(p, d, groups, seed)
-    point, rows, slopes = _newton(sample, _coarse_root(_Sample(p, d, 1, seed)))
+        nothing = (0.0,) * 4
+        return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, *nothing, STORABLE, (excess, excess), m, room)
+    sample = _Sample(p, m, room, groups, seed)
+    point, rows, slopes = _newton(sample, _coarse_root(_Sample(p, m, room, 1, seed)))
     first, second = rows[:2] @ sample.weights
     residuals = float(first), float(second)
     if not max(map(abs, residuals)) < _TOLERANCE:
-        return Minimiser(p, d, load, *(np.nan,) * 8, FAILED, residuals)
+        return Minimiser(p, d, load, *(np.nan,) * 8, FAILED, residuals, m, room)
     loss, norm, chi = float(rows[2] @ sample.weights), float(np.exp(point[0])), float(np.exp(point.sum()))
-    low, accuracy, high = (_accuracy(p, np.exp(point[1] + step)) for step in (-_STEP, 0, _STEP))
+    low, accuracy, high = (_accuracy(m, np.exp(point[1] + step)) for step in (-_STEP, 0, _STEP))
 
     # If the means of F1 and F2 over a group are off by F_g, the root of that group alone is shifted by -J^-1 F_g.
     off = sample.group_residuals(rows[:3])
@@ -106,7 +119,7 @@ def minimiser(p: int, d: int, samples: int = 4096, seed: int = 0) -> Minimiser:
     influences = off[2] + slopes[2] @ moved, recall, norm * moved[0], chi * moved.sum(axis=0)
     of_loss, of_accuracy, of_norm, of_chi = (float(np.std(one, ddof=1) / np.sqrt(groups)) for one in influences)
     errors = of_loss, of_accuracy, of_norm, of_chi
-    return Minimiser(p, d, load, loss, accuracy, norm, chi, *errors, ABOVE, residuals)
+    return Minimiser(p, d, load, loss, accuracy, norm, chi, *errors, ABOVE, residuals, m, room)
 
 
 class _Sample:
@@ -118,15 +131,16 @@ class _Sample:
     root whenever there is one, and near capacity, where |s - h|^2 / Q is nearly dist^2, hardly any noise is left.
     """
 
-    def __init__(self, p: int, d: int, groups: int, seed: int):
-        self.p, self.d, self.groups = p, d, groups
-        self.draw = lambda group: _draw(p, np.random.default_rng([seed, group]))
-        self.by_parts = p * mean_merged(p) < 2 * d**2  # there F2 by Stein's lemma has less noise than by derivatives
+    def __init__(self, facts: int, answers: int, delta: float, groups: int, seed: int):
+        self.facts, self.delta, self.groups = facts, delta, groups
+        self.draw = lambda group: _draw(answers, np.random.default_rng([seed, group]))
+        # Up to twice the capacity F2 by Stein's lemma has less noise than by derivatives.
+        self.by_parts = facts * mean_merged(answers) < 2 * delta
         controls = np.concatenate([_controls(self.draw(group)[0]) for group in range(groups)], axis=1)
         centre, count = controls.mean(axis=1), controls.shape[1]
         self.controls = controls - centre[:, None]
         self.inverse = np.linalg.pinv(self.controls @ self.controls.T / count)
-        missing = np.array([mean_merged(p), mean_merged(p), 0.0, 1.0]) - centre
+        missing = np.array([mean_merged(answers), mean_merged(answers), 0.0, 1.0]) - centre
         self.weights = (1 + missing @ self.inverse @ self.controls) / count
 
     def rows(self, point: Array, levels: Array | None = None) -> Array:
@@ -136,7 +150,7 @@ class _Sample:
             level = None if levels is None else levels[group * _GROUP : (group + 1) * _GROUP]
             distance, by_derivatives, by_parts, loss, level = _observe(*self.draw(group), norm, chi, level)
             parts = np.stack([distance / norm**2, by_parts if self.by_parts else by_derivatives])
-            made.append([*(self.p / self.d**2 * parts - 1), loss, level])
+            made.append([*(self.facts / self.delta * parts - 1), loss, level])
         return np.concatenate(made, axis=1)
 
     def group_residuals(self, rows: Array) -> Array:
@@ -217,7 +231,7 @@ def _accuracy(p: int, ratio: float) -> float:
 def _coarse_root(sample: _Sample) -> Array:
     """(log norm, log r) on a small sample: at each norm F1, rising in r, gives r; then F2 rises through 0 with norm."""
     means = lambda norm, ratio: sample.rows(np.array([norm, ratio]))[:2] @ sample.weights  # noqa: E731
-    least = 0.5 * np.log(sample.d**2 / (2 * sample.p))  # |s - h|^2 < 2 chi^2
+    least = 0.5 * np.log(sample.delta / (2 * sample.facts))  # |s - h|^2 < 2 chi^2
 
     def ratio(norm: float) -> float:
         high = least + 0.5
@@ -226,7 +240,7 @@ def _coarse_root(sample: _Sample) -> Array:
         return brentq(lambda value: means(norm, value)[0], least, high, xtol=1e-3)
 
     codimension = lambda norm: means(norm, ratio(norm))[1]  # noqa: E731
-    low = 0.5 * np.log(sample.d**2 / sample.p) - 0.5  # far above capacity norm and r tend to d / sqrt(p)
+    low = 0.5 * np.log(sample.delta / sample.facts) - 0.5  # far above capacity norm and r tend to d / sqrt(p)
     while codimension(low) > 0:
         low -= 1
     high = low + 1

@@ -3,7 +3,8 @@
 At capacity the memory is unique up to its scale, and the scores of an association are that projection: its target
 scores tau, the k merged rivals score exactly tau, and the others keep their eta_rho < tau. Everything follows from the
 joint law f(k, tau) of cone.py. Rivals then have a deviation slightly below 1; measured scores, which are divided by the
-rivals' deviation, compare with the law after division by `rival_deviation`.
+rivals' deviation, compare with the law after division by `rival_deviation`. Throughout p is the number of outputs that
+compete for an association; how many associations there are does not matter at capacity.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ small d.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,9 +24,11 @@ from scipy.special import ndtr
 from loadstone.arguments import refuse
 from loadstone.theory.checks import each, whole_number, whole_numbers
 from loadstone.theory.cone import MOST, merge_law
+from loadstone.theory.families import StatisticalDimension
 
 #: Longest Fourier transform for the law of N; beyond it N is closer to a Gaussian than any measurement could tell.
 _LONGEST = 2**22
+_COIN = np.array([0.5, 0.5])
 #: The law of N is computed on a window of this many deviations; beyond it the tails are negligible.
 _WINDOW = 40
 
@@ -49,10 +52,9 @@ def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
     probability_storable(p, d).
     """
     d = whole_number("d", d, 1, 10**6)
-    if not isinstance(share, float) or not 0 < share < 1:
-        raise refuse("share", share, "a number in (0, 1)")
-    rest = (1 - share) / 2
-    return _last_above(d, 1 - rest), _last_above(d, rest)
+    rest = (1 - _share(share)) / 2
+    probability = lambda p: _probability(p, d)  # noqa: E731
+    return _last(probability, 1 - rest), _last(probability, rest)
 
 
 def capacity_moments(d: int) -> tuple[float, float]:
@@ -67,48 +69,94 @@ def capacity_moments(d: int) -> tuple[float, float]:
     return float(mean), float(np.sqrt(square - mean**2))
 
 
-def _last_above(d: int, probability: float) -> int:
-    """The largest p that is storable with more than this probability; 1, which has no rivals, if there is none."""
+def probability_facts_storable(facts: int, answers: int, memories: StatisticalDimension) -> float | None:
+    """P(storable) of N facts with M answers each, in a family of memories: 2 P(J - N in {1, 3, 5, ...}).
+
+    J is the dimension of the face of the family that a projection lands on (families.py), N the sum of `facts` numbers
+    k of law v_k(answers). Exact for a uniformly random position; Gaussian where only the variance of J is known, and
+    None where not even that is.
+    """
+    facts, answers = whole_number("facts", facts, 1, MOST), whole_number("answers", answers, 2, MOST)
+    if memories.faces is not None:
+        return _met(facts, answers, memories.faces.fixed, memories.faces.coins)
+    if memories.variance is None or memories.bound:
+        return None
+    return _normal(facts, answers, memories.delta, memories.variance)
+
+
+def facts_interval(answers: int, memories: StatisticalDimension, share: float = 0.95) -> tuple[int, int]:
+    """Least and largest number of facts of an interval that holds a stream's exact capacity with this probability."""
+    answers = whole_number("answers", answers, 2, MOST)
+    if memories.faces is None:
+        raise refuse("family", memories.family, f"one whose law of J is known for {answers} answers")
+    room, rest = memories.faces, (1 - _share(share)) / 2
+    probability = lambda facts: _met(facts, answers, room.fixed, room.coins)  # noqa: E731
+    return _last(probability, 1 - rest), _last(probability, rest)
+
+
+def _share(share: float) -> float:
+    if not isinstance(share, float) or not 0 < share < 1:
+        raise refuse("share", share, "a number in (0, 1)")
+    return share
+
+
+def _last(probability: Callable[[int], float], least: float) -> int:
+    """The largest number of facts that is storable with more than this probability; at least 1."""
     low, high = 1, 2
-    while _probability(high, d) > probability:
+    while probability(high) > least:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if _probability(middle, d) > probability else (low, middle)
+        low, high = (middle, high) if probability(middle) > least else (low, middle)
     return low
 
 
 def _gaussian(p: int, d: int) -> float:
-    law = merge_law(p)
-    return float(ndtr((d * d - p * law.mean) / math.sqrt(p * law.variance)))
+    return _normal(p, p, d * d, 0)
 
 
 def _probability(p: int, d: int) -> float:
-    law = merge_law(p)
-    mean, deviation = p * law.mean, math.sqrt(p * law.variance)
+    return _met(p, p, d * d, 0)
+
+
+def _normal(facts: int, answers: int, delta: float, variance: float) -> float:
+    law = merge_law(answers)
+    return float(ndtr((delta - facts * law.mean) / math.sqrt(facts * law.variance + variance)))
+
+
+def _met(facts: int, answers: int, fixed: int, coins: int) -> float:
+    """P(storable) with J = fixed + the heads of so many fair coins.
+
+    With the tails, T = coins - heads, it is 2 P(N + T in {fixed + coins - 1, fixed + coins - 3, ...}).
+    """
+    law = merge_law(answers)
+    mean = facts * law.mean + coins / 2
+    deviation = math.sqrt(facts * law.variance + coins / 4)
     length = 2 ** math.ceil(math.log2(_WINDOW * deviation + len(law.probabilities)))
     if length > _LONGEST:
-        return _gaussian(p, d)
+        return _normal(facts, answers, fixed + coins / 2, coins / 4)
     first = round(mean) - length // 2
-    last = d * d - 1
+    last = fixed + coins - 1
     if last < first:
         return 0.0
     if last >= first + length:
         return 1.0
-    pmf = _law_of_sum(law.probabilities, p, length, first)
-    chosen = pmf[last - first :: -2]
+    parts = [(law.probabilities, facts)] + ([(_COIN, coins)] if coins else [])
+    chosen = _law_of_sum(parts, length, first)[last - first :: -2]
     return float(np.clip(2 * chosen.sum(), 0, 1))
 
 
-def _law_of_sum(probabilities: np.ndarray, p: int, length: int, first: int) -> np.ndarray:
-    """P(N = first), ..., P(N = first + length - 1) for N the sum of p independent k's.
+def _law_of_sum(parts: Sequence[tuple[np.ndarray, int]], length: int, first: int) -> np.ndarray:
+    """P(S = first), ..., P(S = first + length - 1) for S a sum of independent numbers: for each part, a law and how
+    many numbers follow it.
 
-    The p-th power of the characteristic function, at `length` frequencies, gives the law modulo `length`; the window
-    holds all of it.
+    Powers of the characteristic functions, at `length` frequencies, give the law modulo `length`; the window holds all
+    of it.
     """
-    v = probabilities / probabilities.sum()
-    characteristic = np.fft.rfft(v, length)
-    modulus = np.exp(p * np.log(np.maximum(np.abs(characteristic), 1e-300)))
-    shift = np.mod(np.arange(len(characteristic)) * first, length) / length
-    phase = p * np.angle(characteristic) + 2 * np.pi * shift
-    return irfft(modulus * np.exp(1j * phase), length)
+    logarithm, phase = np.zeros(length // 2 + 1), np.zeros(length // 2 + 1)
+    for probabilities, count in parts:
+        characteristic = np.fft.rfft(probabilities / probabilities.sum(), length)
+        logarithm = logarithm + count * np.log(np.maximum(np.abs(characteristic), 1e-300))
+        phase = phase + count * np.angle(characteristic)
+    shift = np.mod(np.arange(length // 2 + 1) * first, length) / length
+    return irfft(np.exp(logarithm) * np.exp(1j * (phase + 2 * np.pi * shift)), length)

@@ -1,0 +1,231 @@
+"""Statistical dimension of families of d x d memories: how much room each has for facts.
+
+A family is a cone C of matrices. The law N D(M) = delta(C) knows it through its statistical dimension alone,
+
+    delta(C) = E max over W in C, |W|_F = 1, of <G, W>^2   (G Gaussian, the maximum taken as 0 if it is negative),
+
+which is n for a linear subspace of n dimensions. How sharp the threshold is follows from the law of J, the dimension of
+the face of C on which the projection of G lands: its mean is delta, and for a subspace J = n always.
+
+Outputs that all inputs share show only r = min(d, M - 1) directions of the queries: M scores do not change under a
+common shift. A family is then seen as {B W}, B being r x d and random. Decoupled outputs show all d directions.
+docs/theory.md, section 10, derives each value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import bdtr, ndtri
+from scipy.stats import binom, hypergeom
+
+from loadstone.arguments import refuse, whole
+from loadstone.theory.capacity import MOST_DIMENSION, capacity
+
+
+@dataclass(frozen=True)
+class FaceLaw:
+    """The exact law of J, the dimension of the face on which the projection lands: fixed, plus a number of coins."""
+
+    #: The part that is always the same.
+    fixed: int
+    #: How many fair coins are added, each 0 or 1.
+    coins: int = 0
+
+
+@dataclass(frozen=True)
+class StatisticalDimension:
+    """How much room a family of d x d memories has, seen through `directions` directions of its queries."""
+
+    #: The family, as text: a name, and its parameter after a colon.
+    family: str
+    #: Dimension of inputs and outputs.
+    d: int
+    #: How many directions of a query the outputs show.
+    directions: int
+    #: The statistical dimension.
+    delta: float
+    #: Whether it only bounds the capacity from above, because the family is not convex.
+    bound: bool = False
+    #: The exact law of J, where it is known.
+    faces: FaceLaw | None = None
+    #: Var J, where it is known.
+    variance: float | None = None
+
+
+def statistical_dimension(family: str, d: int, directions: int | None = None) -> StatisticalDimension:
+    """The statistical dimension of a family such as 'full', 'rank:25' or 'masked:0.5', see `FAMILIES`.
+
+    `directions`: how many directions of a query the outputs show, 1..d (default: all).
+    """
+    d = whole("d", d, 1, MOST_DIMENSION)
+    r = d if directions is None else whole("directions", directions, 1, d)
+    name, value = _parsed(family, d)
+    return replace(_found(name, d, r, value), family=family)
+
+
+def directions_shown(d: int, answers: int, decoupled: bool = False) -> int:
+    """How many directions of a query M outputs show: min(d, M - 1) if all inputs share them, d if each has its own."""
+    return d if decoupled else min(d, answers - 1)
+
+
+@lru_cache(maxsize=4096)
+def _found(name: str, d: int, r: int, value: float) -> StatisticalDimension:
+    return FAMILIES[name][0](d, r, value)
+
+
+def _subspace(d: int, r: int, n: int) -> StatisticalDimension:
+    return StatisticalDimension("", d, r, n, faces=FaceLaw(n), variance=0.0)
+
+
+def _full(d: int, r: int, _: float) -> StatisticalDimension:
+    return _subspace(d, r, d * r)
+
+
+# With B = (1 0), B W shows the first r rows of W: an r x r block of the family, and r (d - r) free numbers beside it.
+def _symmetric(d: int, r: int, _: float) -> StatisticalDimension:
+    return _subspace(d, r, d * r - r * (r - 1) // 2)
+
+
+def _traceless(d: int, r: int, _: float) -> StatisticalDimension:
+    """The trace is a condition on what is seen only if everything is seen."""
+    return _subspace(d, r, d * r - r * (r - 1) // 2 - (1 if r == d else 0))
+
+
+def _skew(d: int, r: int, _: float) -> StatisticalDimension:
+    return _subspace(d, r, d * r - r * (r + 1) // 2)
+
+
+def _circulant(d: int, r: int, _: float) -> StatisticalDimension:
+    """One direction already shows all d numbers; the same holds for diagonal memories."""
+    return _subspace(d, r, d)
+
+
+def _blocks(d: int, r: int, count: float) -> StatisticalDimension:
+    """Blocks of equal size on the diagonal; if `count` does not divide d, sizes differ by one. A column of W with n_j
+    entries shows min(n_j, r) numbers."""
+    size, larger = divmod(d, int(count))
+    smaller = int(count) - larger
+    return _subspace(d, r, larger * (size + 1) * min(size + 1, r) + smaller * size * min(size, r))
+
+
+def _masked(d: int, r: int, density: float) -> StatisticalDimension:
+    """n = round(density d^2) entries at random positions. If not all directions are shown, delta is the mean over masks
+    of the sum of min(n_j, r), n_j being the entries of column j."""
+    n = _entries(density, d)
+    if r == d:
+        return _subspace(d, r, n)
+    spread = 40 * math.sqrt(n / d * (1 - n / d**2)) + 1
+    count = np.arange(max(0, math.floor(n / d - spread)), min(d, math.ceil(n / d + spread)) + 1)
+    law = hypergeom(d * d, n, d).pmf(count) if d <= _MOST_COUNTED else binom(d, n / d**2).pmf(count)
+    law /= law.sum()
+    shown = np.minimum(count, r)
+    mean, variance = law @ shown, np.cov(np.stack([shown, count]), aweights=law, ddof=0)
+    # The n_j sum to n, so only the part of min(n_j, r) that is not linear in n_j varies from mask to mask.
+    left = d * float(variance[0, 0] - variance[0, 1] ** 2 / variance[1, 1]) if variance[1, 1] > 0 else 0.0
+    if left < 1e-9:
+        return _subspace(d, r, round(d * mean))
+    return StatisticalDimension("", d, r, float(d * mean), variance=left)
+
+
+def _nonnegative(d: int, r: int, _: float) -> StatisticalDimension:
+    """Each column is an orthant, whose J is binomial. A random image of it in r dimensions has min(J, r) on average."""
+    if r == d:
+        return StatisticalDimension("", d, r, d * d / 2, faces=FaceLaw(0, d * d), variance=d * d / 4)
+    # The columns are seen through the same B, so their J are not independent: the law of the sum is not known.
+    above = 1 - bdtr(r - 1, d, 0.5)
+    below = bdtr(r - 2, d - 1, 0.5) if r > 1 else 0.0
+    return StatisticalDimension("", d, r, float(d * (r * above + d / 2 * below)))
+
+
+def _psd(d: int, r: int, _: float) -> StatisticalDimension:
+    """Half of the symmetric matrices. Var J tends to (4/pi^2 - 1/4) d^2; the term in d makes it exact at d = 1."""
+    if r < d:
+        raise ValueError(
+            f"The statistical dimension of positive semidefinite memories is not known for {r + 1} answers at d = {d}: "
+            "give more than d answers, or take decoupled outputs."
+        )
+    variance = (4 / math.pi**2 - 1 / 4) * d * d + (1 / 2 - 4 / math.pi**2) * d
+    return StatisticalDimension("", d, r, d * (d + 1) / 4, variance=variance)
+
+
+def _rank(d: int, r: int, m: float) -> StatisticalDimension:
+    """E of the sum of the m largest squared singular values of a Gaussian r x d matrix, in the limit of large sizes."""
+    if m >= r:
+        return _full(d, r, 0)
+    if r == d:
+        return StatisticalDimension("", d, r, 2 * float(capacity(m / d)) * d * d, bound=True)
+    # Squared values over d are x = 1 + b + 2 sqrt(b) cos(angle), b = r / d, with density (2/pi) sin^2(angle) / x.
+    ratio = r / d
+    density = lambda angle: 2 / math.pi * math.sin(angle) ** 2 / (1 + ratio + 2 * math.sqrt(ratio) * math.cos(angle))  # noqa: E731
+    angle = brentq(lambda end: quad(density, 0, end)[0] - m / r, 0, math.pi, xtol=1e-13)
+    return StatisticalDimension("", d, r, d * r * (angle - math.sin(angle) * math.cos(angle)) / math.pi, bound=True)
+
+
+def _pruned(d: int, r: int, density: float) -> StatisticalDimension:
+    """The n largest of d^2 squared normal numbers: d^2 E[g^2; |g| > t] with P(|g| > t) = density."""
+    if r < d:
+        raise ValueError(
+            f"The statistical dimension of pruned memories is not known for {r + 1} answers at d = {d}: "
+            "give more than d answers, or take decoupled outputs."
+        )
+    n = _entries(density, d)
+    if n == d * d:
+        return _full(d, r, 0)
+    t = -float(ndtri(n / (2 * d * d)))
+    mean = n / (d * d) + 2 * t * math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+    return StatisticalDimension("", d, r, d * d * mean, bound=True)
+
+
+def _entries(density: float, d: int) -> int:
+    return max(1, round(density * d * d))
+
+
+#: Up to this d the entries of a masked column are counted by their exact law; beyond it binomial, the same to 1e-9.
+_MOST_COUNTED = 10**4
+
+Found = Callable[[int, int, float], StatisticalDimension]
+#: Each family, and its parameter: None, a whole 'number' in 1..d, or a 'share' in (0, 1].
+FAMILIES: dict[str, tuple[Found, str | None]] = {
+    "full": (_full, None),
+    "rank": (_rank, "number"),
+    "symmetric": (_symmetric, None),
+    "traceless": (_traceless, None),
+    "skew": (_skew, None),
+    "masked": (_masked, "share"),
+    "blocks": (_blocks, "number"),
+    "circulant": (_circulant, None),
+    "diagonal": (_circulant, None),
+    "nonnegative": (_nonnegative, None),
+    "psd": (_psd, None),
+    "pruned": (_pruned, "share"),
+}
+_SHOWN = ", ".join(name + {None: "", "number": ":8", "share": ":0.5"}[kind] for name, (_, kind) in FAMILIES.items())
+
+
+def _parsed(family: str, d: int) -> tuple[str, float]:
+    """The name of a family and its parameter (0 if it has none), or a refusal."""
+    if not isinstance(family, str):
+        raise refuse("family", family, f"one of {_SHOWN}")
+    name, colon, text = family.partition(":")
+    if name not in FAMILIES:
+        raise refuse("family", family, f"one of {_SHOWN}")
+    kind = FAMILIES[name][1]
+    if kind is None and not colon:
+        return name, 0.0
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if kind == "number" and 1 <= value <= d and value == math.floor(value):
+        return name, value
+    if kind == "share" and 0 < value <= 1:
+        return name, value
+    allowed = {None: f"{name}, without a parameter", "number": f"{name}:K, K a whole number in 1..{d}"}
+    raise refuse("family", family, allowed.get(kind, f"{name}:S, S a number in (0, 1]"))
