@@ -36,29 +36,29 @@ def skeleton(heading: str, folder: Path):
 
 
 @pytest.fixture
-def symmetric(tmp_path, monkeypatch):
-    monkeypatch.setitem(FAMILIES, "symmetric", skeleton("A memory", tmp_path).Symmetric)
+def persymmetric(tmp_path, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "persymmetric", skeleton("A memory", tmp_path).Persymmetric)
 
 
-def test_a_memory(symmetric, tmp_path, command):
+def test_a_memory(persymmetric, tmp_path, command):
     problem = original(Stream(0, 14), 16)
-    solution = solve(problem, initial_memory(14, seed=1, family="symmetric"), stop="exact")
+    solution = solve(problem, initial_memory(14, seed=1, family="persymmetric"), stop="exact")
     weights = np.asarray(solution.memory.matrix())
-    assert (weights == weights.T).all() and measure(problem, solution.memory).violations == 0
-    save_memory(tmp_path / "symmetric.safetensors", solution.memory)
-    loaded = load_memory(tmp_path / "symmetric.safetensors")
+    assert (weights == weights.T[::-1, ::-1]).all() and measure(problem, solution.memory).violations == 0
+    save_memory(tmp_path / "persymmetric.safetensors", solution.memory)
+    loaded = load_memory(tmp_path / "persymmetric.safetensors")
     assert type(loaded) is type(solution.memory) and (np.asarray(loaded.half) == solution.memory.half).all()
-    together = solve_batch([problem, problem], [initial_memory(14, seed=s, family="symmetric") for s in (1, 2)])
+    together = solve_batch([problem, problem], [initial_memory(14, seed=s, family="persymmetric") for s in (1, 2)])
     assert len(together) == 2 and all(one.accuracy[-1] == 1 for one in together)
 
-    spec = Spec("original", 14, 16, family="symmetric")
+    spec = Spec("original", 14, 16, family="persymmetric")
     (record,) = perform([spec])
-    assert record.spec["family"] == "symmetric" and record.result["accuracy"] == 1
+    assert record.spec["family"] == "persymmetric" and record.result["accuracy"] == 1
     assert Spec.from_identity(record.spec) == spec != Spec("original", 14, 16)
-    with pytest.raises(ValueError, match="kappa is 0.5, but must be 1 for the family 'symmetric'"):
-        Spec("original", 14, 16, kappa=0.5, family="symmetric")
-    done = command("train", "--d", 14, "--p", 16, "--family", "symmetric", "--json")
-    assert done.returncode == 0 and '"family": "symmetric"' in done.stdout
+    with pytest.raises(ValueError, match="kappa is 0.5, but must be 1 for the family 'persymmetric'"):
+        Spec("original", 14, 16, kappa=0.5, family="persymmetric")
+    done = command("train", "--d", 14, "--p", 16, "--family", "persymmetric", "--json")
+    assert done.returncode == 0 and '"family": "persymmetric"' in done.stdout
 
 
 def test_a_solver(tmp_path, monkeypatch, command):

@@ -13,7 +13,7 @@ ALLOWED = {
     "theory": set(),
     "problems": set(),
     "memories": {"problems"},
-    "proofs": {"problems"},
+    "proofs": {"problems", "memories"},
     "solvers": {"problems", "memories", "proofs"},
     "measurements": {"problems", "memories", "proofs", "solvers"},
     "records": set(),
@@ -62,6 +62,14 @@ def test_every_room_is_walked():
 def test_passes_know_nothing_of_solvers_and_solvers_nothing_of_passes():
     for file in (*(PACKAGE / "memories").glob("*.py"), *(PACKAGE / "solvers").glob("*.py")):
         assert "problems.passes" not in file.read_text(), file
+
+
+def test_the_proofs_know_subspaces_and_no_memory():
+    for file in (PACKAGE / "proofs").glob("*.py"):
+        rest = file.read_text().replace("loadstone.memories.subspaces", "")
+        assert "loadstone.memories" not in rest, file
+    for file in (PACKAGE / "memories" / "subspaces").glob("*.py"):
+        assert "import jax" not in file.read_text() and "from jax " not in file.read_text(), file
 
 
 def test_public_names_all_exist():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, set_as, whole
-from loadstone.memories.families import family_of
+from loadstone.memories.families import check_family, is_linear
 from loadstone.memories.low_rank import rank_of
 from loadstone.parameters import changed_parameters
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD
@@ -44,7 +44,7 @@ class Spec:
     solver: a name in solvers/registry.py, 'capacity' or 'reach'.
     parameters: those parameters of the solver that differ from their defaults; given as a mapping.
     stop, precision: the stop rule, and the precision of the products.
-    family: a name in memories/families.py.
+    family: a name in memories/families.py, with its parameters, as in 'blocks:8'.
     hold: whether decoupled outputs are stored or regenerated.
     stored_dtype: number type of stored decoupled outputs.
     """
@@ -75,10 +75,13 @@ class Spec:
         choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
         choice("solver", self.solver, (*SOLVERS, CAPACITY, REACH))
-        family_of(self.family, self.kappa)
-        if self.solver in ("hebbian", CAPACITY) and (self.kappa != 1 or self.family != "full"):
-            what = "the Hebbian rule, whose matrix" if self.solver == "hebbian" else "an exact capacity, whose matrix"
-            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what} is.")
+        set_as(self, "family", check_family(self.family, self.kappa, self.d))
+        if self.solver == "hebbian" and (self.kappa != 1 or self.family != "full"):
+            what = "1 and full for the Hebbian rule, whose matrix is"
+            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
+        if self.solver == CAPACITY and (self.kappa != 1 or not is_linear(self.family)):
+            what = "1 and full or linear for an exact capacity, which is proved for linear families"
+            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
 
         # Runs that differ only in settings that they do not use are the same run.
         searched = self.solver in SOLVERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,9 @@ class Memory(abc.ABC):
     Only `queries` is needed: any pytree that has it can be trained and measured and can recall. A linear memory also
     has `matrix`, which spectra are computed from.
     """
+
+    #: Fields with real numbers that are not trained.
+    fixed: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Integer, UInt32
 from loadstone.arguments import whole
 
 #: What a stream is for. Streams of different purposes are independent; the numbers must never change.
-PURPOSES = {"inputs": 0, "outputs": 1, "decoupled outputs": 2, "memory": 3, "second factor": 4}
+PURPOSES = {"inputs": 0, "outputs": 1, "decoupled outputs": 2, "memory": 3, "second factor": 4, "mask": 5}
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)

@@ -229,9 +229,13 @@ def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
 
 
 def _split(memory: Any) -> tuple[list[Array], Any]:
-    """The arrays of real numbers of a memory, and a function that rebuilds it; masks and indices stay as they are."""
-    leaves, structure = jax.tree.flatten(memory)
-    trained = [jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in leaves]
+    """The arrays of real numbers of a memory, and a function that rebuilds it; masks, indices and the fields that the
+    memory calls fixed stay as they are."""
+    paths, structure = jax.tree_util.tree_flatten_with_path(memory)
+    fixed = {jax.tree_util.GetAttrKey(name) for name in getattr(memory, "fixed", ())}
+    leaves = [leaf for _, leaf in paths]
+    real = [jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in leaves]
+    trained = [is_real and not fixed.intersection(path[:1]) for is_real, (path, _) in zip(real, paths)]
 
     def rebuilt(parameters: list[Array]) -> Any:
         given = iter(parameters)

@@ -1,0 +1,76 @@
+"""A memory of a linear family: W is the projection of a matrix onto a subspace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from loadstone.memories.memory import Memory, check_dimension
+from loadstone.memories.normal import normal_matrix
+from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.problems.products import mapped
+
+
+@jax.tree_util.register_pytree_with_keys_class
+@dataclass(frozen=True)
+class Projected(Memory):
+    """W = P(weights), P the orthogonal projection onto a subspace. Its derivative is P again, so gradients stay inside.
+
+    weights: a d x d matrix.
+    subspace: the family.
+    """
+
+    weights: Float[Array | np.ndarray, "d d"]
+    subspace: Subspace
+
+    #: The arrays of a subspace are not trained, even if they are real numbers.
+    fixed: ClassVar[tuple[str, ...]] = ("subspace",)
+
+    @classmethod
+    def made(cls, weights: Float[Array | np.ndarray, "d d"], subspace: Subspace) -> Projected:
+        """A memory whose subspace holds its real numbers in the precision of the weights."""
+        return cls(weights, _in_digits(subspace, weights))
+
+    @classmethod
+    def starting(cls, subspace: Subspace, d: int, seed: int) -> Projected:
+        """The projection of a matrix with entries drawn from N(0, 1/d^2)."""
+        memory = cls.made(normal_matrix(seed, "memory", d, d), subspace)
+        return cls(memory.matrix(), memory.subspace)
+
+    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
+        check_dimension(self, inputs, self.weights.shape[-1])
+        return mapped(inputs, self.matrix(), precision)
+
+    def matrix(self) -> Float[Array | np.ndarray, "d d"]:
+        return self.subspace.projected(self.weights, np if isinstance(self.weights, np.ndarray) else jnp)
+
+    @property
+    def rank(self) -> int:
+        return self.weights.shape[-1]
+
+    @property
+    def dense_weights(self) -> Float[Array | np.ndarray, "d d"]:
+        return self.matrix()
+
+    def tree_flatten_with_keys(self) -> tuple[tuple, tuple]:
+        arrays, rest = self.subspace.pieces()
+        key = jax.tree_util.GetAttrKey
+        return ((key("weights"), self.weights), (key("subspace"), arrays)), (type(self.subspace), rest)
+
+    @classmethod
+    def tree_unflatten(cls, aux: tuple[type[Subspace], Any], children: tuple) -> Projected:
+        weights, arrays = children
+        kind, rest = aux
+        return cls(weights, kind.from_pieces(arrays, rest))
+
+
+def _in_digits(subspace: Subspace, weights: Float[Array | np.ndarray, "d d"]) -> Subspace:
+    arrays, rest = subspace.pieces()
+    xp = np if isinstance(weights, np.ndarray) else jnp
+    held = (array.astype(weights.dtype) if array.dtype.kind == "f" else array for array in arrays)
+    return type(subspace).from_pieces(tuple(xp.asarray(array) for array in held), rest)

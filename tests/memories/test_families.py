@@ -1,0 +1,177 @@
+"""Families of memories: gradients, training, files, names."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import loadstone
+from loadstone.experiments.result import perform
+from loadstone.experiments.spec import Spec
+from loadstone.memories.families import FAMILIES, initial_memory, subspace_of
+from loadstone.memories.files import load_memory, save_memory
+from loadstone.memories.subspaces.given import Given
+from loadstone.memories.subspaces.masked import Masked
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.loss import mean_loss
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.solvers.solve import solve, solve_batch
+
+D = 6
+BASIS = np.random.default_rng(0).standard_normal((20, D, D))
+NAMES = ["symmetric", "traceless", "skew", "masked:0.5", "blocks:2", "diagonal", "circulant", "given"]
+CONES = ["nonnegative", "psd"]
+
+
+def start(name, d=D, seed=1):
+    return initial_memory(d, seed=seed, family=Given(BASIS) if name == "given" else name)
+
+
+#: Shared outputs on a CPU take the fused step, which is given the matrix; decoupled ones ask for queries.
+PROBLEMS = [original(Stream(0, D), 9), decoupled(Stream(0, D), 9)]
+
+
+def of_entries(name, entries, memory):
+    """W of a memory of this family, by NumPy in float64."""
+    if name == "nonnegative":
+        return entries**2
+    return entries @ entries.T if name == "psd" else subspace_of(memory, D).projected(entries)
+
+
+def losses(weights):
+    """The losses of both problems in plain NumPy."""
+    total = 0.0
+    for arrays in (problem.arrays() for problem in PROBLEMS):
+        outputs = arrays.outputs if arrays.decoupled else np.broadcast_to(arrays.outputs, (9, 9, D))
+        scores = np.einsum("nmi,ij,nj->nm", outputs.astype(float), weights, arrays.inputs.astype(float))
+        total += (np.log(np.exp(scores).sum(axis=1)) - np.diagonal(scores)).mean()
+    return total
+
+
+@pytest.mark.parametrize("name", NAMES + CONES)
+def test_gradients_are_those_of_finite_differences(name):
+    memory = start(name)
+    entries = np.asarray(jax.tree.leaves(memory)[0], float)
+    gradient = jax.jit(jax.grad(lambda memory: sum(mean_loss(each, memory)[0] for each in PROBLEMS), allow_int=True))
+    found = np.asarray(jax.tree.leaves(gradient(memory))[0], float)
+    slopes = np.empty((D, D))
+    for index in np.ndindex(D, D):
+        step = np.zeros((D, D))
+        step[index] = 1e-5
+        ends = (losses(of_entries(name, entries + sign * step, memory)) for sign in (1, -1))
+        slopes[index] = (next(ends) - next(ends)) / 2e-5
+    np.testing.assert_allclose(found, slopes, atol=1e-5 * np.abs(slopes).max())
+    if name not in CONES:
+        np.testing.assert_allclose(subspace_of(memory, D).projected(found), found, atol=1e-6 * np.abs(found).max())
+
+
+@pytest.mark.parametrize("name", ["masked:0.5", "given", "nonnegative", "psd"])
+def test_what_is_stored_stays_in_the_family(name):
+    problem, memory = original(Stream(0, D), 4), start(name)
+    solution = solve(problem, memory)
+    assert solution.status == "stored" and loadstone.measure(problem, solution.memory).violations == 0
+    weights = np.asarray(solution.memory.matrix())
+    if name == "masked:0.5":
+        assert memory.subspace.contains(weights.astype(float))
+    elif name == "given":
+        np.testing.assert_allclose(memory.subspace.projected(weights), weights, atol=1e-6 * np.abs(weights).max())
+        assert (memory.subspace.orthonormal == solution.memory.subspace.orthonormal).all()  # a basis is not trained
+    else:
+        assert (weights >= 0).all() if name == "nonnegative" else (np.linalg.eigvalsh(weights) > -1e-6).all()
+
+
+@pytest.mark.parametrize("name", NAMES + CONES)
+def test_into_a_file_and_back(name, tmp_path):
+    memory = start(name)
+    save_memory(tmp_path / "memory.safetensors", memory, {"family": "not this"})
+    again = load_memory(tmp_path / "memory.safetensors")
+    assert type(again) is type(memory) and jax.tree.structure(again) == jax.tree.structure(memory)
+    for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(memory)):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("changes, sentence", [
+    ({"weights": None}, "a file whose weights make a d x d memory"),
+    ({"weights": np.zeros((2, 3), np.float32)}, r"they have the shape \(2, 3\)"),
+    ({"mask": None}, "one of the family that it names .*'masked', but must be given with mask"),
+    ({"mask": np.zeros((D, D), bool)}, "one of the family that it names .*empty in row 0"),
+    ({"mask": np.ones((D - 1, D - 1), bool)}, r"one of the family that it names .*must be \(6, 6\)"),
+    ({"basis": BASIS}, "one of the family that it names .*family parameter is 'basis'"),
+])  # fmt: skip
+def test_files_that_hold_no_memory_of_their_family_are_refused(changes, sentence, tmp_path):
+    arrays = {"weights": np.zeros((D, D), np.float32), "mask": np.ones((D, D), bool)} | changes
+    there = {name: array for name, array in arrays.items() if array is not None}
+    save_file(there, tmp_path / "x", {"family": "masked"})
+    with pytest.raises(ValueError, match=sentence):
+        load_memory(tmp_path / "x")
+
+
+def test_memories_with_different_masks_are_trained_together():
+    problems = [original(Stream(seed, 10), 9) for seed in range(3)]
+    memories = [initial_memory(10, seed=seed, family="masked:0.5") for seed in range(3)]
+    assert (np.asarray(memories[0].subspace.mask) != memories[1].subspace.mask).any()
+    for memory, solution in zip(memories, solve_batch(problems, memories)):
+        assert solution.status == "stored"
+        assert (np.asarray(solution.memory.matrix())[~np.asarray(memory.subspace.mask)] == 0).all()
+
+
+def test_a_basis_is_kept_with_all_its_digits(tmp_path):
+    """Training is in float32, but the subspace is that of the given numbers."""
+    found = solve(original(Stream(0, D), 4), start("given")).memory
+    assert found.weights.dtype == jnp.float32
+    save_memory(tmp_path / "memory.safetensors", found)
+    for memory in (found, load_memory(tmp_path / "memory.safetensors")):
+        subspace = subspace_of(memory, D)
+        np.testing.assert_array_equal(subspace.basis, BASIS)
+        assert subspace.orthonormal.dtype == np.float64
+
+
+def test_a_spec_spells_its_family_in_one_way(tmp_path):
+    spec = Spec("original", 12, 20, family="blocks:4", solver="lbfgs", stop="exact")
+    assert spec.family == "blocks:count=4" and spec == replace(spec, family="blocks:count=4")
+    assert Spec.from_identity(spec.identity()) == spec and spec.key != replace(spec, family="full").key
+    (record,) = perform([Spec("original", 8, 6, family="masked:0.6", solver="lbfgs", stop="exact")])
+    assert record.spec["family"] == "masked:density=0.6" and record.result["violations"] == 0
+
+
+def test_arrays_from_files(tmp_path):
+    np.save(tmp_path / "mask.npy", np.eye(D, dtype=bool))
+    np.save(tmp_path / "basis.npy", BASIS)
+    (tmp_path / "text.npy").write_text("no array")
+    memory = initial_memory(D, family=f"masked:{tmp_path / 'mask.npy'}")
+    assert isinstance(memory.subspace, Masked) and (np.asarray(memory.matrix()) != 0).sum() == D
+    assert (initial_memory(D, family=f"given:{tmp_path / 'basis.npy'}").subspace.basis == BASIS).all()
+    with pytest.raises(FileNotFoundError, match="none.npy is not a file"):
+        initial_memory(D, family="masked:none.npy")
+    with pytest.raises(ValueError, match="the name of an array in a .npy file"):
+        initial_memory(D, family=f"masked:{tmp_path / 'text.npy'}")
+    with pytest.raises(ValueError, match="one that its name says everything about, because a file can change"):
+        Spec("original", D, 4, family=f"masked:{tmp_path / 'mask.npy'}")
+
+
+@pytest.mark.parametrize("call, sentence", [
+    (lambda: initial_memory(6, family="symetric"), r"must be one of full, low rank, .*did you mean 'symmetric'"),
+    (lambda: initial_memory(6, family=3), "family is 3, but must be one of"),
+    (lambda: initial_memory(6, family="blocks:4"), "count is 4, but must be a divisor of d = 6"),
+    (lambda: initial_memory(6, family="blocks"), "family is 'blocks', but must be given with count"),
+    (lambda: initial_memory(6, family="masked"), "family is 'masked', but must be given with density"),
+    (lambda: initial_memory(6, family="psd:2"), "family is 'psd:2', but must be psd without parameters"),
+    (lambda: initial_memory(6, 0.5, family="skew"), "kappa is 0.5, but must be 1 for the family 'skew'"),
+    (lambda: Spec("original", 10, 4, family="blocks:4"), "count is 4, but must be a divisor of d = 10"),
+    (lambda: Spec("original", 6, 4, family="psd", solver="capacity"), "family 'psd', but must be 1 and full or linear"),
+    (lambda: Spec("original", 6, 4, family="skew", solver="hebbian"), "must be 1 and full for the Hebbian rule"),
+    (lambda: subspace_of("nonnegative", 6), "family is 'nonnegative', but must be linear for an exact verdict"),
+    (lambda: subspace_of(initial_memory(6, 0.5), 6), "family is 'LowRank', but must be linear for an exact verdict"),
+    (lambda: subspace_of("masked:0.5", 6), "a density needs a seed"),
+])  # fmt: skip
+def test_what_is_refused(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
+
+
+def test_every_family_is_tried_here():
+    assert {name.partition(":")[0] for name in NAMES + CONES} | {"full", "low rank"} == set(FAMILIES)
