@@ -45,6 +45,7 @@ _HOMES = {
         "hebbian_associations",
     ),
     "theory.load": ("associations", "dimension", "load", "nearest_associations", "nearest_dimension"),
+    "theory.margin": ("largest_margin", "margin_capacity", "margin_codimension"),
     "theory.minimiser": ("Minimiser", "minimiser"),
     "theory.prediction": ("Prediction", "predict"),
     "theory.spectra": ("Spectrum", "at_capacity", "initial_factored", "initial_full", "quarter_circle"),

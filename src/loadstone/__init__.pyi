@@ -56,6 +56,9 @@ from loadstone.theory.load import dimension as dimension
 from loadstone.theory.load import load as load
 from loadstone.theory.load import nearest_associations as nearest_associations
 from loadstone.theory.load import nearest_dimension as nearest_dimension
+from loadstone.theory.margin import largest_margin as largest_margin
+from loadstone.theory.margin import margin_capacity as margin_capacity
+from loadstone.theory.margin import margin_codimension as margin_codimension
 from loadstone.theory.minimiser import Minimiser as Minimiser
 from loadstone.theory.minimiser import minimiser as minimiser
 from loadstone.theory.prediction import Prediction as Prediction
