@@ -18,6 +18,7 @@ _HOMES = {
     "memories.low_rank": ("LowRank",),
     "memories.memory": ("Memory", "recall_index"),
     "solvers.decide": ("ProofLimits", "decide"),
+    "solvers.margin": ("MaximumMargin", "maximum_margin"),
     "solvers.solution": ("Solution", "Status"),
     "solvers.gradient": ("Paper",),
     "solvers.solve": ("solve", "solve_batch", "train"),

@@ -36,6 +36,8 @@ from loadstone.solvers.decide import ProofLimits as ProofLimits
 from loadstone.solvers.decide import decide as decide
 from loadstone.solvers.gradient import Paper as Paper
 from loadstone.solvers.hebbian import hebbian as hebbian
+from loadstone.solvers.margin import MaximumMargin as MaximumMargin
+from loadstone.solvers.margin import maximum_margin as maximum_margin
 from loadstone.solvers.solution import Solution as Solution
 from loadstone.solvers.solution import Status as Status
 from loadstone.solvers.solve import solve as solve
