@@ -27,7 +27,7 @@ def normals(arrays):
 
 
 def largest_margin(arrays):
-    """1 / |W| for the shortest W whose margins are all at least 1, by non-negative least squares (Lawson and Hanson)."""
+    """1 / |W| for the shortest W whose margins are all at least 1, by non-negative least squares (Lawson, Hanson)."""
     matrix = np.vstack([normals(arrays).T, np.ones(len(normals(arrays)))])
     aim = np.append(np.zeros(len(matrix) - 1), 1.0)
     rest = aim - matrix @ nnls(matrix, aim)[0]

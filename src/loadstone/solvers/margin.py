@@ -1,6 +1,6 @@
 """The memory of largest margin: among all W of unit norm the one whose smallest margin is largest, and a proof of it.
 
-Equivalently: minimise |W|^2 / 2 while every margin is at least 1. Few rivals of each input matter, those whose margin is
+Equivalently: minimise |W|^2 / 2 while every margin is at least 1. Few rivals of an input matter, those whose margin is
 the smallest there is; W is the sum over them of lambda (u_target - u_rho) e^T with multipliers lambda > 0.
 
 The search is the method of multipliers. For a stiffness C, minimise
@@ -12,7 +12,7 @@ The minimum is found by Newton's method with an exact line search. A step needs 
 unknown for each pair that is active. In the code each pair is divided by |u_target - u_rho| |e|, so that all are alike.
 
 Any W bounds the largest margin from below, and any lambda >= 0 from above, by |sum lambda (u_target - u_rho) e^T| / sum
-lambda. Both bounds are computed with their rounding errors (proofs/rounding.py); the search ends when they nearly agree.
+lambda. Both are computed with their rounding errors (proofs/rounding.py); the search ends when they nearly agree.
 """
 
 from __future__ import annotations
