@@ -36,6 +36,8 @@ from loadstone.solvers.decide import ProofLimits as ProofLimits
 from loadstone.solvers.decide import decide as decide
 from loadstone.solvers.gradient import Paper as Paper
 from loadstone.solvers.hebbian import hebbian as hebbian
+from loadstone.solvers.margin import MaximumMargin as MaximumMargin
+from loadstone.solvers.margin import maximum_margin as maximum_margin
 from loadstone.solvers.solution import Solution as Solution
 from loadstone.solvers.solution import Status as Status
 from loadstone.solvers.solve import solve as solve
@@ -56,6 +58,9 @@ from loadstone.theory.load import dimension as dimension
 from loadstone.theory.load import load as load
 from loadstone.theory.load import nearest_associations as nearest_associations
 from loadstone.theory.load import nearest_dimension as nearest_dimension
+from loadstone.theory.margin import largest_margin as largest_margin
+from loadstone.theory.margin import margin_capacity as margin_capacity
+from loadstone.theory.margin import margin_codimension as margin_codimension
 from loadstone.theory.minimiser import Minimiser as Minimiser
 from loadstone.theory.minimiser import minimiser as minimiser
 from loadstone.theory.prediction import Prediction as Prediction

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from loadstone.theory import capacity, cone, entropy, hebbian, load, prediction, scores, spectra, storable
+from loadstone.theory import capacity, cone, entropy, hebbian, load, margin, prediction, scores, spectra, storable
 from loadstone.theory.minimiser import minimiser
 
 RANDOM = np.random.default_rng(0)
@@ -55,6 +55,9 @@ FORMULAS = {
     load.nearest_associations: (0.5, 10),
     load.dimension: (0.5, 10),
     load.nearest_dimension: (0.5, 10),
+    margin.margin_codimension: (10, 0.5),
+    margin.margin_capacity: (100.0, 10, 0.5),
+    margin.largest_margin: (100.0, 5, 10),
     minimiser: (50, 20, 1024, 0),  # storable, which is quick
     prediction.least_dimension: (10, 0.5),
     scores.target_density: (0.5, 10),

@@ -83,7 +83,7 @@ def decide(
     hardly matters. `progress` is called with (Newton steps, mean loss, smallest margin or NaN). `seconds` is short for
     a limit of that name.
     """
-    arrays = _arrays(instance)
+    arrays = arrays_of(instance)
     if not isinstance(limits, ProofLimits):
         raise refuse("limits", limits, "a ProofLimits, such as ProofLimits(steps=200)")
     if seconds is not None:
@@ -167,7 +167,7 @@ class _Decision:
         return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes)
 
 
-def _arrays(instance: Problem | Arrays) -> Arrays:
+def arrays_of(instance: Problem | Arrays) -> Arrays:
     if isinstance(instance, Arrays):
         return instance
     make = None if isinstance(instance, type) else getattr(instance, "arrays", None)

@@ -1,0 +1,113 @@
+"""Checks: no margin is cone.py, two answers are Gardner's integral, and projections found by bisection."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.cone import mean_merged
+from loadstone.theory.margin import largest_margin, margin_capacity, margin_codimension
+
+
+def target_after(eta, kappa):
+    """tau of each row: the target moves up to it, and the rivals above tau - kappa move down to tau - kappa."""
+    low, high = eta[:, 0], eta.max(axis=1) + kappa + 1
+    for _ in range(60):
+        tau = (low + high) / 2
+        more = np.maximum(0, eta[:, 1:] + kappa - tau[:, None]).sum(axis=1) > tau - eta[:, 0]
+        low, high = np.where(more, tau, low), np.where(more, high, tau)
+    return low
+
+
+def squared_distance(eta, kappa):
+    """Of each row from {z_1 >= z_rho + kappa for all rho}."""
+    tau = target_after(eta, kappa)
+    return (tau - eta[:, 0]) ** 2 + (np.maximum(0, eta[:, 1:] + kappa - tau[:, None]) ** 2).sum(axis=1)
+
+
+@pytest.mark.parametrize("answers", [2, 3, 17, 1000, 10**6, 10**12])
+def test_no_margin_is_the_codimension_of_the_cone(answers):
+    assert margin_codimension(answers, 0) == pytest.approx(mean_merged(answers), rel=1e-12)
+
+
+@pytest.mark.parametrize("kappa", [0.0, 0.3, 1.0, 4.0, 20.0, 300.0])
+def test_two_answers_are_gardners_integral(kappa):
+    """The difference of two scores has variance 2, and half its square is the squared distance."""
+    law = norm(scale=np.sqrt(2))
+    gardner = quad(lambda x: (kappa - x) ** 2 / 2 * law.pdf(x), -20, min(kappa, 20), epsrel=1e-10)[0]
+    assert margin_codimension(2, kappa) == pytest.approx(gardner, rel=1e-8)
+
+
+def test_three_answers_by_quadrature():
+    """Two differences, target - rival, of covariance (2 1; 1 2)."""
+    grid = np.arange(-10, 10.01, 0.08)
+    x, y = (axis.ravel() for axis in np.meshgrid(grid, grid))
+    # Only differences matter: moving all three scores together moves the set along with them.
+    square = squared_distance(np.stack([0 * x, -x, -y], axis=1), 0.8)
+    density = np.exp(-(x * x - x * y + y * y) / 3) / (2 * np.pi * np.sqrt(3))
+    assert margin_codimension(3, 0.8) == pytest.approx((square * density).sum() * 0.08**2, rel=1e-5)
+
+
+@pytest.mark.parametrize("answers, kappa, draws", [(4, 2.0, 20_000), (30, 0.5, 20_000), (1000, 3.0, 1000)])
+def test_monte_carlo_projections(answers, kappa, draws):
+    square = squared_distance(np.random.default_rng(1).standard_normal((draws, answers)), kappa)
+    assert abs(margin_codimension(answers, kappa) - square.mean()) < 4 * square.std() / np.sqrt(draws)
+
+
+def test_a_large_margin_merges_all_rivals():
+    """Then the distance is that to a line of equal scores: M - 1 normal directions, and the shift along them."""
+    assert margin_codimension(5, 40) == pytest.approx(4 + 40**2 * 4 / 5, rel=1e-10)
+
+
+def test_slope_is_twice_the_shift_of_the_target():
+    """d D / d kappa = 2 E (tau - target): the envelope theorem, which the code does not use."""
+    slope = (margin_codimension(10**6, 1.001) - margin_codimension(10**6, 0.999)) / 0.002
+    random = np.random.default_rng(2)
+    count, rivals = 4000, 120  # of 10^6 rivals only the largest matter: draw them in falling order
+    tails = np.cumsum(random.exponential(size=(count, rivals)), axis=1) / 10**6
+    eta = np.concatenate([random.standard_normal((count, 1)), norm.isf(tails)], axis=1)
+    shift = target_after(eta, 1.0) - eta[:, 0]
+    assert abs(slope / 2 - shift.mean()) < 4 * shift.std() / np.sqrt(count)
+
+
+def test_codimension_grows_with_margin_and_answers():
+    table = margin_codimension(np.array([2, 3, 10, 1000])[:, None], np.linspace(0, 12, 9))
+    assert np.all(np.diff(table, axis=0) > 0) and np.all(np.diff(table, axis=1) > 0)
+
+
+def test_capacity_without_margin_is_that_of_the_law():
+    assert margin_capacity(20**2, None, 0) == pytest.approx(capacity_associations(20), rel=1e-10)
+    assert margin_capacity(400, 7, 0) == pytest.approx(400 / mean_merged(7), rel=1e-10)
+
+
+@pytest.mark.parametrize("delta, facts, answers", [(144, 18, None), (576, 80, None), (144, 25.5, 6), (900, 9, 10**5)])
+def test_margin_and_capacity_are_inverse(delta, facts, answers):
+    kappa = largest_margin(delta, facts, answers)
+    assert kappa > 0
+    assert margin_capacity(delta, answers, kappa) == pytest.approx(facts, rel=1e-9)
+
+
+def test_values_of_the_first_look():
+    """theory.md's first values, by Monte Carlo, were 1.586, 0.517, 1.743 and 0.696."""
+    found = [largest_margin(d * d, p) for d, p in ((12, 18), (12, 30), (24, 50), (24, 80))]
+    np.testing.assert_allclose(found, [1.586, 0.517, 1.743, 0.696], rtol=0.01)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="margin is -1.0, but must be at least 0"):
+        margin_codimension(5, -1.0)
+    with pytest.raises(ValueError, match=r"margin is 20.0, but must be at most 13.2288, the largest that a single"):
+        margin_capacity(144, 5, 20)
+    with pytest.raises(ValueError, match=r"margin is 20.0, but must be at most 11.9164, the largest that two facts"):
+        margin_capacity(144, None, 20)
+    with pytest.raises(ValueError, match=r"facts is 50, but must be at most 39.\d+, because more cannot be stored"):
+        largest_margin(144, 50)
+    with pytest.raises(ValueError, match=r"facts is 150.0, but must be at most 111.*, because more cannot be stored"):
+        largest_margin(144, 150, 5)
+    with pytest.raises(ValueError, match="delta is 0.3, but must be at least 1.*, because less does not hold a single"):
+        margin_capacity(0.3, 5, 0)
+    with pytest.raises(ValueError, match="delta is 0.3, but must be at least 1, because less does not hold two facts"):
+        margin_capacity(0.3, None, 0)
+    with pytest.raises(ValueError, match="delta / facts is .* so that the margin is at most 1000"):
+        largest_margin(1e9, 2)
