@@ -23,11 +23,8 @@ def proved_facts(rows: list[Row]) -> list[dict]:
 
     `answers` is None where every fact brings its own answer.
     """
-    said = [
-        {"family": "full", "answers": None, "frequencies": "uniform"} | row
-        for row in rows
-        if row["solver"] == "capacity"
-    ]
+    unsaid: Row = {"family": "full", "answers": None, "frequencies": "uniform"}
+    said = [unsaid | row for row in rows if row["solver"] == "capacity"]
     # None cannot be sorted among numbers.
     keyed = [row | {"order": row["answers"] or 0, "words": str(row["frequencies"])} for row in said]
     points = []

@@ -7,7 +7,6 @@ stored from below.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +15,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.arguments import set_as, whole
 from loadstone.memories.memory import Memory, check_dimension
-from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import mapped
 
 Activation = Callable[[Float[Array, "n h"]], Float[Array, "n h"]]
