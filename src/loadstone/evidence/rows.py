@@ -1,6 +1,6 @@
 """Rows: the records of runs as plain dictionaries, which is all that statistics and figures read.
 
-A row holds what was run (`problem`, `d`, `p`, `seed`, `kappa`, `solver`, `protocol`, ...) beside what came out
+A row holds what was run (`problem`, `d`, `p`, `seed`, `kappa`, `solver` and its `parameters`, ...) beside what came out
 (`status`, `accuracy`, `loss`, `singular_values`, `scores`, ...; for an exact capacity `p_c` and `own_target`).
 """
 
@@ -17,7 +17,11 @@ Row = dict[str, Any]
 
 def row_of(spec: Mapping[str, Any], result: Mapping[str, Any], circumstances: Mapping[str, Any] | None = None) -> Row:
     """One record as a row. If names collide, the spec wins, so that a result cannot change what was run."""
-    return {**result, **spec, "circumstances": dict(circumstances or {})}
+    row = {**result, **spec, "circumstances": dict(circumstances or {})}
+    if isinstance(solver := row.get("solver"), Mapping):
+        row |= {"solver": solver["name"]}
+        row["parameters"] = {name: value for name, value in solver.items() if name != "name"}
+    return row
 
 
 def grouped(rows: Iterable[Row], *fields: str) -> list[tuple[tuple, list[Row]]]:

@@ -7,7 +7,7 @@ in common; a store holds each run once.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
@@ -39,6 +39,16 @@ _HEBBIAN_LOADS = {
 }
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
+#: Rank fractions, and what is tried to store as much as possible at each (measurements/effort.py).
+_RANKS = {"quick": (0.2, 0.5, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}
+_EFFORTS: dict[str, dict[str, object]] = {
+    "quick": {"starts": 3, "grown": True, "truncated": True},
+    "paper": {"starts": 5, "grown": True, "truncated": True, "alternating": True},
+}
+#: A single start, and each help alone.
+_HELPS: tuple[dict[str, object], ...] = (
+    {}, {"starts": 5}, {"grown": True}, {"truncated": True}, {"alternating": True},
+)  # fmt: skip
 
 
 def equivalence(scale: str) -> list[Spec]:
@@ -180,6 +190,35 @@ def law(scale: str) -> list[Spec]:
     ]
 
 
+def rank(scale: str) -> list[Spec]:
+    """How many associations memories of every rank store when all is tried that is known to help; each help alone; and
+    the proved capacities of the same streams at full rank."""
+    streams = {"quick": {20: 3}, "paper": {20: 10, 50: 5, 100: 2}}[scale]
+    everything = _EFFORTS[scale]
+    tried = [(kappa, everything) for kappa in _RANKS[scale]]
+    if scale == "paper":
+        tried += [(kappa, effort) for kappa in (0.1, 0.2, 0.3, 0.5) for effort in _HELPS]
+    return [
+        _reach(d, kappa, seed, effort)
+        for d, count in streams.items()
+        for kappa, effort in tried
+        if effort is everything or d < 100
+        for seed in range(count)
+    ] + [
+        Spec("original", d, _share(1, d), seed, solver="capacity")
+        for d, count in streams.items()
+        if d < 100
+        for seed in range(count)
+    ]
+
+
+def _reach(d: int, kappa: float, seed: int, effort: Mapping[str, object]) -> Spec:
+    """At full rank too the memory has two factors."""
+    p = round(float(capacity_associations(d, rank_of(kappa, d) / d)))
+    family = "low rank" if kappa == 1 else "full"
+    return Spec("original", d, p, seed, kappa, solver="reach", parameters=effort, family=family)
+
+
 #: The sweeps that `loadstone run` and `loadstone status` know by name. A figure that shows the runs of another figure's
 #: sweep has an entry under its own name too.
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
@@ -197,6 +236,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "phase": accuracy,
     "beyond": beyond,
     "law": law,
+    "rank": rank,
 }
 
 #: Groups of sweeps: all of them, and those of the paper itself ('accuracy' includes the runs of 'equivalence', 'loss'

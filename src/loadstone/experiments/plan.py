@@ -29,7 +29,8 @@ def cost(spec: Spec, platform: str) -> float:
     if spec.solver == "capacity":
         return 0.05 + 0.3 * (spec.d / 20) ** 5
     if spec.solver == "reach":
-        return _REACH_PASSES * cost(replace(spec, solver="paper", parameters={"steps": 1, "warmup": 0}), platform)
+        one = cost(replace(spec, solver="paper", parameters={"steps": 1, "warmup": 0}), platform)
+        return _REACH_PASSES * spec.effort.searches * one
     where = "cpu" if platform == "cpu" else "gpu"
     passes = spec.passes + (0 if spec.is_iterative else 1)
     return _RUN + passes * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p**2 * spec.d)

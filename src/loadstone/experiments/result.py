@@ -81,10 +81,12 @@ def _capacity(spec: Spec) -> Record:
 
 def _reach(spec: Spec, budget: Budget | None = None) -> Record:
     stream = Stream(spec.seed, spec.d, spec.law)
-    found = largest_stored(spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family)
+    found = largest_stored(
+        spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family, effort=spec.effort
+    )
     attempts = [[one.p, one.stored, one.status.value, one.passes] for one in found.attempts]
     result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d), "attempts": attempts}
-    result |= {"stored": found.stored, "not_stored": found.not_stored}
+    result |= {"stored": found.stored, "not_stored": found.not_stored, "ways": [one.way for one in found.attempts]}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, set_as, whole
+from loadstone.measurements.effort import Effort
 from loadstone.memories.families import check_family, is_linear
 from loadstone.memories.low_rank import rank_of
-from loadstone.parameters import changed_parameters
+from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
@@ -22,7 +23,8 @@ from loadstone.solvers.stop import STOP_RULES
 PROBLEMS = ("original", "decoupled")
 #: Instead of a solver: prove how many associations of the stream fit, looking around p first.
 CAPACITY = "capacity"
-#: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first.
+#: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first. Its parameters
+#: say what is tried before a number counts as not stored (measurements/effort.py).
 REACH = "reach"
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
@@ -85,8 +87,8 @@ class Spec:
 
         # Runs that differ only in settings that they do not use are the same run.
         searched = self.solver in SOLVERS
-        parameters = tuple(sorted(changed_parameters(self.made_solver).items())) if searched else ()
-        set_as(self, "parameters", parameters)
+        settings = self.made_solver if searched else self.effort if self.solver == REACH else None
+        set_as(self, "parameters", tuple(sorted(changed_parameters(settings).items())) if settings else ())
         if not self.is_iterative:
             set_as(self, "stop", "paper")
             set_as(self, "precision", "auto")
@@ -98,6 +100,11 @@ class Spec:
     def made_solver(self) -> Solver:
         """The solver itself."""
         return solver_of(self.solver, dict(self.parameters))
+
+    @cached_property
+    def effort(self) -> Effort:
+        """What is tried to store as much as possible; for the solver 'reach'."""
+        return made("solver", self.solver, Effort, dict(self.parameters))
 
     @cached_property
     def is_iterative(self) -> bool:
@@ -120,6 +127,8 @@ class Spec:
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
+        if self.solver == REACH and self.parameters:
+            found["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
             # Defaults stay out, so that a parameter that is added later leaves all records valid.
             found["solver"] = {"name": self.solver} | dict(self.parameters)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from loadstone.arguments import choice, positive, whole
 from loadstone.measurements.accuracy import measure
+from loadstone.measurements.effort import Effort
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
@@ -24,7 +26,9 @@ from loadstone.solvers.stop import Limits
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 _ROOM = 1.15
-_LBFGS = LBFGS()
+_LBFGS, _ONE_START = LBFGS(), Effort()
+#: Seeds of further starts lie this far apart, where no other stream starts.
+_NEXT_START = 2**32
 
 
 @dataclass(frozen=True)
@@ -33,14 +37,16 @@ class Attempt:
 
     p: how many associations.
     stored: whether every one of them was stored, as measured afterwards.
-    status: how the search ended.
-    passes: how many it took.
+    status: how the last search ended.
+    passes: how many it took, all searches together.
+    way: what the last search began with (measurements/effort.py).
     """
 
     p: int
     stored: bool
     status: Status
     passes: int
+    way: str = "start 1"
 
 
 @dataclass(frozen=True)
@@ -69,24 +75,39 @@ def largest_stored(
     passes: int = 1000,
     budget: Budget | None = None,
     family: str = "full",
+    effort: Effort = _ONE_START,
 ) -> Reach:
     """The largest p of which a solver stores the first p associations of a stream, to a share `width` of itself.
 
     around: the first guess; the search steps away from it by 2 %, then twice as far, and then halves the bracket.
-    passes: most passes of one attempt.
+    passes: most passes of one search.
+    effort: with more than one start, the search goes on upwards from what the first start of each p has stored, as
+        long as one of the starts stores the next p.
     """
     choice("kind", kind, ("original", "decoupled"))
     positive("width", width)
     prefixes = _Prefixes(kind, stream, whole("around", around, 4), budget)
     began, attempts = time.perf_counter(), list[Attempt]()
 
-    def attempt(p: int) -> bool:
-        problem = prefixes.of(p)
-        found = solve(problem, initial_memory(stream.d, kappa, stream.seed, family), solver, "exact", Limits(passes))
-        good = found.status == Status.STORED and measure(problem, found.memory).violations == 0
-        attempts.append(Attempt(p, good, found.status, found.passes))
+    limits, best = Limits(passes), None
+
+    def initial(number: int) -> Any:
+        return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
+
+    def attempt(p: int, effort: Effort = _ONE_START) -> bool:
+        nonlocal best
+        problem, taken = prefixes.of(p), 0
+        for start in effort.all_starts(problem, initial, solver, limits, best):
+            found = solve(problem, start.memory, start.solver, "exact", limits)
+            taken += found.passes
+            good = found.status == Status.STORED and measure(problem, found.memory).violations == 0
+            if good:
+                best = found.memory
+                break
+        attempts.append(Attempt(p, good, found.status, taken, start.name))
         return good
 
+    effort.check(initial(0))
     _bracket(attempt, around)
     not_stored = min(one.p for one in attempts if not one.stored)
     # A larger p that happens to be stored does not count.
@@ -97,6 +118,8 @@ def largest_stored(
             stored = middle
         else:
             not_stored = middle
+    while effort != _ONE_START and attempt(not_stored, effort):
+        stored, not_stored = not_stored, not_stored + max(1, int(width * not_stored))
     return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began)
 
 

@@ -8,7 +8,7 @@ measures decides about the next. Step 1 is tried first and normally taken: one p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -20,7 +20,7 @@ from loadstone.arguments import positive, refuse, set_as, whole
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative, Request
-from loadstone.solvers.whitening import whitened
+from loadstone.solvers.whitening import in_better_coordinates
 
 #: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
 _DECREASE, _FLATTER = 1e-4, 0.9
@@ -95,9 +95,7 @@ class LBFGS(Iterative):
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         if not self.whiten:
             return super().solve(problems, memories, request)
-        better = [whitened(problem, memory) for problem, memory in zip(problems, memories)]
-        found = super().solve([one.problem for one in better], [one.start for one in better], request)
-        return [replace(one, memory=coordinates.back(one.memory)) for one, coordinates in zip(found, better)]
+        return in_better_coordinates(super().solve, problems, memories, request)
 
     def start(self, parameters: PyTree) -> State:
         point, _ = ravel_pytree(parameters)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from loadstone.parameters import made, made_from_text, named
+from loadstone.solvers.alternating import Alternating
 from loadstone.solvers.gradient import OPTIMISERS, Paper, optimiser
 from loadstone.solvers.hebbian import Hebbian, Initial
 from loadstone.solvers.lbfgs import LBFGS
@@ -13,6 +14,7 @@ from loadstone.solvers.solver import Solver
 
 SOLVERS: dict[str, type[Solver]] = {
     "lbfgs": LBFGS,
+    "alternating": Alternating,
     "paper": Paper,
     "hebbian": Hebbian,
     "initial": Initial,

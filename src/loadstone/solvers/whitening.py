@@ -8,7 +8,7 @@ sees all directions alike. The memory that it finds is mapped back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from jaxtyping import Float64
 
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.problem import Problem
+from loadstone.solvers.solution import Solution
+from loadstone.solvers.solver import Request
 
 #: Directions in which the facts extend less than this, relative to the largest, are taken for rounding.
 _SMALLEST = 1e-12
@@ -42,6 +44,18 @@ class Whitened:
     problem: Problem
     start: Any
     back: Callable[[Any], Any]
+
+
+def in_better_coordinates(
+    search: Callable[[Sequence[Problem], Sequence[Any], Request], list[Solution]],
+    problems: Sequence[Problem],
+    memories: Sequence[Any],
+    request: Request,
+) -> list[Solution]:
+    """Let a search solve the problems in such coordinates, and map what it finds back."""
+    better = [whitened(problem, memory) for problem, memory in zip(problems, memories)]
+    found = search([one.problem for one in better], [one.start for one in better], request)
+    return [replace(one, memory=coordinates.back(one.memory)) for one, coordinates in zip(found, better)]
 
 
 def whitened(problem: Problem, memory: Any) -> Whitened:

@@ -1,0 +1,56 @@
+"""How many associations memories of each rank store: everything tried, each help alone, and what is proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from loadstone.evidence.comparison import Comparison
+from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.evidence.thresholds import compare_reach
+from loadstone.theory.capacity import capacity_associations
+
+EVERYTHING, ONE_START = "everything tried", "one start"
+
+
+def help_of(parameters: Mapping[str, object]) -> str:
+    """What was tried besides the first start of each p, in words."""
+    if len(parameters) > 1:
+        return EVERYTHING
+    words = {"grown": "grown", "truncated": "truncated", "alternating": "alternating"}
+    for name, value in parameters.items():
+        return words.get(name, f"{value} {name}")
+    return ONE_START
+
+
+def stored_by_rank(rows: list[Row]) -> list[dict]:
+    """For each dimension, rank and help: the mean over streams of the largest p stored, its standard error, and the
+    replica bound at m/d, never at a rank fraction that was rounded to it.
+
+    Where capacities are proved for all these streams, `proved` is their mean, `differences` holds stored - proved of
+    each stream: at most zero at every rank, and zero at full rank if the search is perfect.
+    """
+    proved = {(row["d"], row["seed"]): row["p_c"] for row in rows if row["solver"] == "capacity" and row["p_c"]}
+    reached = [row | {"help": help_of(row.get("parameters", {}))} for row in rows if row["solver"] == "reach"]
+    points = []
+    for (d, rank, tried), group in grouped(reached, "d", "rank", "help"):
+        stored = [row["stored"] for row in group]
+        point = {"d": d, "rank": rank, "help": tried, "streams": len(stored), "stored": float(np.mean(stored))}
+        point["error"] = deviation(stored) / math.sqrt(len(stored))
+        point["bound"] = float(capacity_associations(d, rank / d))
+        limits = [proved.get((d, row["seed"])) for row in group]
+        if all(limits):
+            point["proved"] = float(np.mean(limits))
+            point["differences"] = [found - limit for found, limit in zip(stored, limits)]
+        points.append(point)
+    return points
+
+
+def compare_ranks(rows: list[Row]) -> list[Comparison]:
+    """The largest p stored with everything tried, beside the replica bound."""
+    chosen = [row for row in rows if row["solver"] == "reach" and help_of(row.get("parameters", {})) == EVERYTHING]
+    said, ours = "associations that L-BFGS stores", "associations stored with everything tried"
+    return [replace(one, what=one.what.replace(said, ours)) for one in compare_reach(chosen)]

@@ -1,0 +1,103 @@
+"""How hard to search for a memory that stores everything.
+
+Below full rank the loss is not convex: where a search ends depends on where it starts. So several starts are tried, one
+after the other, until one of them leads to a memory that stores everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from loadstone.arguments import refuse, set_as, whole
+from loadstone.memories.families import initial_memory
+from loadstone.memories.low_rank import LowRank
+from loadstone.problems.problem import Problem
+from loadstone.solvers.alternating import Alternating
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.solve import solve
+from loadstone.solvers.solver import Solver
+from loadstone.solvers.stop import Limits
+
+_LBFGS, _ALTERNATING = LBFGS(), Alternating()
+
+
+class Start(NamedTuple):
+    """One search: what it is called, the memory that it begins with, and its solver."""
+
+    name: str
+    memory: Any
+    solver: Solver
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is tried, in this order, until everything is stored. The first random start is always tried.
+
+    grown: the memory that has stored the largest number of associations so far.
+    starts: so many random starts in all.
+    truncated: a full-rank memory of the same associations, cut to its largest singular values.
+    alternating: one factor at a time, from the memory that has stored most so far and from the first random start.
+    """
+
+    starts: int = 1
+    truncated: bool = False
+    grown: bool = False
+    alternating: bool = False
+
+    def __post_init__(self) -> None:
+        set_as(self, "starts", whole("starts", self.starts, 1, 10**6))
+        for name in ("truncated", "grown", "alternating"):
+            if not isinstance(getattr(self, name), bool):
+                raise refuse(name, getattr(self, name), "True or False")
+
+    @property
+    def searches(self) -> int:
+        """How many searches there are at most."""
+        return self.starts + self.grown + 2 * self.truncated + 2 * self.alternating
+
+    def check(self, memory: Any) -> None:
+        """Refuse a family that has no rank to cut, or no factors to alternate between."""
+        for name in ("truncated", "alternating"):
+            if getattr(self, name) and not isinstance(memory, LowRank):
+                raise refuse(name, True, f"False for {type(memory).__name__}, because only LowRank has two factors")
+
+    def all_starts(
+        self, problem: Problem, initial: Callable[[int], Any], solver: Solver, limits: Limits, best: Any = None
+    ) -> Iterator[Start]:
+        """The starts of a search, each made when its turn comes.
+
+        initial: the random start of a number, from 0.
+        best: the memory that has stored most so far, if there is one.
+        """
+        first = initial(0)
+        yield Start("start 1", first, solver)
+        best = None if best is None else _in_float32(best)
+        if self.grown and best is not None:
+            yield Start("grown", best, solver)
+        for number in range(1, self.starts):
+            yield Start(f"start {number + 1}", initial(number), solver)
+        if self.truncated:
+            yield Start("truncated", truncated(problem, first.rank, limits), solver)
+        if self.alternating:
+            if best is not None:
+                yield Start("alternating, grown", best, _ALTERNATING)
+            yield Start("alternating", first, _ALTERNATING)
+
+
+def truncated(problem: Problem, rank: int, limits: Limits) -> LowRank:
+    """The best approximation of this rank to a full-rank memory that L-BFGS finds for the problem, in two factors of
+    equal size."""
+    full = solve(problem, initial_memory(problem.inputs.shape[1]), _LBFGS, "exact", limits).memory.weights
+    left, sizes, right = np.linalg.svd(np.asarray(full, np.float64))
+    roots = np.sqrt(sizes[:rank])
+    return _in_float32(LowRank(left[:, :rank] * roots, right[:rank].T * roots))
+
+
+def _in_float32(memory: Any) -> Any:
+    """A search begins in float32, whatever digits the last one ended with."""
+    return jax.tree.map(lambda leaf: leaf.astype(np.float32) if leaf.dtype == np.float64 else leaf, memory)

@@ -1,0 +1,109 @@
+"""Factors of low rank, one at a time: with R held, W = Q R^T is linear in Q, and the loss is convex in it; likewise
+with Q held. So each turn is a convex problem, which L-BFGS solves; then the other factor has its turn.
+
+Where both factors together are at a minimum, each of them is at its own, by convexity, and nothing is left to gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, PyTree
+
+from loadstone.arguments import refuse, set_as, whole
+from loadstone.memories.low_rank import LowRank
+from loadstone.problems.problem import Problem
+from loadstone.solvers.lbfgs import LBFGS, Pairs, State
+from loadstone.solvers.solution import Solution
+from loadstone.solvers.solver import Iterative, Request
+from loadstone.solvers.whitening import in_better_coordinates
+
+
+class Turn(NamedTuple):
+    """Whose turn it is, and how far it has got.
+
+    search: the search of the factor whose turn it is.
+    waiting: what is known of the curvature of the other factor, from its last turn.
+    left: whether Q moves; otherwise R.
+    moves: how many moves this turn has made.
+    flat: whether the gradient of both factors says that nothing more can be gained.
+    """
+
+    search: State
+    waiting: Pairs
+    left: Bool[Array, ""]
+    moves: Int[Array, ""]
+    flat: Bool[Array, ""]
+
+
+@dataclass(frozen=True)
+class Alternating(Iterative):
+    """L-BFGS on one factor after the other.
+
+    turn: most moves of one factor before the other has its turn; it comes earlier if the minimum of the first is found.
+    pairs, tolerance, whiten: those of L-BFGS.
+    """
+
+    turn: int = 50
+    pairs: int = 20
+    tolerance: float = 1e-5
+    whiten: bool = True
+
+    def __post_init__(self) -> None:
+        set_as(self, "turn", whole("turn", self.turn, 1, 10**9))
+        checked = self._search
+        set_as(self, "pairs", checked.pairs)
+        set_as(self, "tolerance", checked.tolerance)
+
+    @property
+    def _search(self) -> LBFGS:
+        return LBFGS(self.pairs, self.tolerance, self.whiten)
+
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+        for memory in memories:
+            if not isinstance(memory, LowRank):
+                raise refuse("memory", type(memory).__name__, "LowRank, whose two factors take turns")
+        if not self.whiten:
+            return super().solve(problems, memories, request)
+        return in_better_coordinates(super().solve, problems, memories, request)
+
+    def start(self, parameters: PyTree) -> Turn:
+        search = self._search.start(parameters)
+        return Turn(search, search.pairs, jnp.asarray(True), jnp.int32(0), jnp.asarray(False))
+
+    def resume(self, parameters: PyTree, state: Turn) -> Turn:
+        return state._replace(search=self._search.resume(parameters, state.search), flat=jnp.asarray(False))
+
+    def move(self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: Turn) -> tuple[PyTree, Turn]:
+        solver = self._search
+        here, search = solver.move(parameters, loss, _of(state.left, gradient), state.search)
+        accepted = search.trials == 0
+        moves = state.moves + accepted
+        over = accepted & (search.flat | (moves > self.turn))
+        # The pass that ends a turn has measured the gradient of the other factor too: its search begins with it.
+        fresh = solver.resume(parameters, search._replace(pairs=state.waiting))
+        there, other = solver.move(parameters, loss, _of(~state.left, gradient), fresh)
+        size = jnp.sqrt(sum(jnp.sum(part**2) for part in parameters))
+        length = jnp.sqrt(sum(jnp.sum(part**2) for part in gradient))
+        go_on = Turn(search, state.waiting, state.left, moves, accepted & (length * size <= self.tolerance * loss))
+        hand_over = Turn(other, search.pairs, ~state.left, jnp.int32(0), go_on.flat)
+        return jax.tree.map(lambda new, old: jnp.where(over, new, old), (there, hand_over), (here, go_on))
+
+    def precisions(self) -> tuple[str, ...]:
+        return self._search.precisions()
+
+    def minimum(self, state: Turn) -> Bool[Array, ""]:
+        return state.flat
+
+    def out_of_digits(self, state: Turn) -> Bool[Array, ""]:
+        return self._search.out_of_digits(state.search)
+
+
+def _of(left: Bool[Array, ""], gradient: Sequence[Float[Array, "d m"]]) -> list[Float[Array, "d m"]]:
+    """The gradient of one factor; that of the other is put to zero, so that it stays where it is."""
+    ours, theirs = gradient
+    return [jnp.where(left, ours, 0), jnp.where(left, 0, theirs)]
