@@ -7,6 +7,7 @@ __version__ = "0.2.0"
 #: The public names and their modules. A module is imported on first use, so that the theory alone starts without JAX.
 _HOMES = {
     "measurements.accuracy": ("Measurement", "measure"),
+    "measurements.noise": ("NoisyAccuracy", "measured_noisy_accuracy", "predicted_noisy_accuracy"),
     "measurements.scores": ("Scores", "SingleScores", "scores", "single_scores"),
     "measurements.spectrum": ("singular_values",),
     "measurements.threshold": ("InstanceCapacity", "instance_capacity"),
@@ -45,6 +46,7 @@ _HOMES = {
         "finite_capacity",
         "hebbian_associations",
     ),
+    "theory.finite_margin": ("finite_largest_margin",),
     "theory.load": ("associations", "dimension", "load", "nearest_associations", "nearest_dimension"),
     "theory.margin": ("largest_margin", "margin_capacity", "margin_codimension"),
     "theory.minimiser": ("Minimiser", "minimiser"),

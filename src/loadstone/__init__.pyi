@@ -1,5 +1,8 @@
 from loadstone.measurements.accuracy import Measurement as Measurement
 from loadstone.measurements.accuracy import measure as measure
+from loadstone.measurements.noise import NoisyAccuracy as NoisyAccuracy
+from loadstone.measurements.noise import measured_noisy_accuracy as measured_noisy_accuracy
+from loadstone.measurements.noise import predicted_noisy_accuracy as predicted_noisy_accuracy
 from loadstone.measurements.scores import Scores as Scores
 from loadstone.measurements.scores import SingleScores as SingleScores
 from loadstone.measurements.scores import scores as scores
@@ -53,6 +56,7 @@ from loadstone.theory.capacity import capacity as capacity
 from loadstone.theory.capacity import capacity_associations as capacity_associations
 from loadstone.theory.capacity import finite_capacity as finite_capacity
 from loadstone.theory.capacity import hebbian_associations as hebbian_associations
+from loadstone.theory.finite_margin import finite_largest_margin as finite_largest_margin
 from loadstone.theory.load import associations as associations
 from loadstone.theory.load import dimension as dimension
 from loadstone.theory.load import load as load

@@ -7,7 +7,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from loadstone.theory import capacity, cone, entropy, hebbian, load, margin, prediction, scores, spectra, storable
+from loadstone.theory import (
+    capacity,
+    cone,
+    entropy,
+    finite_margin,
+    hebbian,
+    load,
+    margin,
+    prediction,
+    scores,
+    spectra,
+    storable,
+)
 from loadstone.theory.minimiser import minimiser
 
 RANDOM = np.random.default_rng(0)
@@ -55,6 +67,8 @@ FORMULAS = {
     load.nearest_associations: (0.5, 10),
     load.dimension: (0.5, 10),
     load.nearest_dimension: (0.5, 10),
+    finite_margin.finite_largest_margin: (12, 10, 5, "gaussian", "sphere", 16, 0),
+    finite_margin.finite_margin_codimension: (12, 5, 0.5, "gaussian", "sphere", 16, 0),
     margin.margin_codimension: (10, 0.5),
     margin.margin_capacity: (100.0, 10, 0.5),
     margin.largest_margin: (100.0, 5, 10),
