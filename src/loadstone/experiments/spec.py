@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, set_as, whole
+from loadstone.measurements.approach import Approach
 from loadstone.memories.families import family_of
 from loadstone.memories.low_rank import rank_of
-from loadstone.parameters import changed_parameters
+from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
@@ -24,6 +25,11 @@ PROBLEMS = ("original", "decoupled")
 CAPACITY = "capacity"
 #: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first.
 REACH = "reach"
+
+#: Instead of a solver: prove how many fit, and count the passes that a solver takes at several distances below.
+APPROACH = "approach"
+#: What is measured of a whole stream, and not of one number of its associations.
+OF_STREAMS = (CAPACITY, REACH, APPROACH)
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
@@ -41,8 +47,8 @@ class Spec:
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name in solvers/registry.py, 'capacity' or 'reach'.
-    parameters: those parameters of the solver that differ from their defaults; given as a mapping.
+    solver: a name in solvers/registry.py, 'capacity', 'reach' or 'approach'.
+    parameters: those parameters of the solver (or of the approach) that differ from their defaults; given as a mapping.
     stop, precision: the stop rule, and the precision of the products.
     family: a name in memories/families.py.
     hold: whether decoupled outputs are stored or regenerated.
@@ -74,16 +80,16 @@ class Spec:
         choice("precision", self.precision, ("auto", *PRECISIONS))
         choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
-        choice("solver", self.solver, (*SOLVERS, CAPACITY, REACH))
+        choice("solver", self.solver, (*SOLVERS, *OF_STREAMS))
         family_of(self.family, self.kappa)
-        if self.solver in ("hebbian", CAPACITY) and (self.kappa != 1 or self.family != "full"):
+        if self.solver in ("hebbian", CAPACITY, APPROACH) and (self.kappa != 1 or self.family != "full"):
             what = "the Hebbian rule, whose matrix" if self.solver == "hebbian" else "an exact capacity, whose matrix"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what} is.")
 
         # Runs that differ only in settings that they do not use are the same run.
         searched = self.solver in SOLVERS
-        parameters = tuple(sorted(changed_parameters(self.made_solver).items())) if searched else ()
-        set_as(self, "parameters", parameters)
+        settings = self.made_solver if searched else self.approach if self.solver == APPROACH else None
+        set_as(self, "parameters", tuple(sorted(changed_parameters(settings).items())) if settings else ())
         if not self.is_iterative:
             set_as(self, "stop", "paper")
             set_as(self, "precision", "auto")
@@ -95,6 +101,11 @@ class Spec:
     def made_solver(self) -> Solver:
         """The solver itself."""
         return solver_of(self.solver, dict(self.parameters))
+
+    @cached_property
+    def approach(self) -> Approach:
+        """What is tried at several distances below the capacity, if the spec asks for that."""
+        return made("solver", APPROACH, Approach, dict(self.parameters))
 
     @cached_property
     def is_iterative(self) -> bool:
@@ -117,6 +128,8 @@ class Spec:
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
+        if self.solver == APPROACH:
+            found["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
             # Defaults stay out, so that a parameter that is added later leaves all records valid.
             found["solver"] = {"name": self.solver} | dict(self.parameters)
@@ -158,7 +171,8 @@ class Spec:
     def __str__(self) -> str:
         rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"
         family = "" if self.family == "full" else f", {self.family}"
-        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}{family}, {self.solver}, seed {self.seed}"
+        solver = f"{self.solver} of {self.approach.optimiser}" if self.solver == APPROACH else self.solver
+        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}{family}, {solver}, seed {self.seed}"
 
     def about(self) -> dict[str, object]:
         """The words and numbers that identify the run."""

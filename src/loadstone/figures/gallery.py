@@ -23,6 +23,7 @@ GALLERY: dict[str, str] = {
     "hebbian": "loadstone.figures.scores:HEBBIAN",
     "capacity": "loadstone.figures.capacity:CAPACITY",
     "law": "loadstone.figures.law:LAW",
+    "optimisers": "loadstone.figures.optimisers:OPTIMISERS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

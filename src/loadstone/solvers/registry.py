@@ -9,6 +9,9 @@ from loadstone.parameters import made, made_from_text, named
 from loadstone.solvers.gradient import OPTIMISERS, Paper, optimiser
 from loadstone.solvers.hebbian import Hebbian, Initial
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.minibatch import Minibatch
+from loadstone.solvers.normalised import Normalised
+from loadstone.solvers.perceptron import Perceptron
 from loadstone.solvers.solver import Solver
 
 SOLVERS: dict[str, type[Solver]] = {
@@ -16,6 +19,9 @@ SOLVERS: dict[str, type[Solver]] = {
     "paper": Paper,
     "hebbian": Hebbian,
     "initial": Initial,
+    "normalised": Normalised,
+    "minibatch": Minibatch,
+    "perceptron": Perceptron,
     **{name: optimiser(name) for name in OPTIMISERS},
 }
 
