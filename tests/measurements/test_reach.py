@@ -30,7 +30,7 @@ def test_the_bracket_closes_on_a_known_limit(limit, width, monkeypatch):
             self.status, self.passes, self.memory = ("stored" if p <= limit else "minimum reached"), 1, None
 
     tried = []
-    monkeypatch.setattr(reach._Prefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
     monkeypatch.setattr(reach, "solve", lambda p, *rest: tried.append(p) or Found(p))
     monkeypatch.setattr(reach, "measure", lambda p, memory: np.zeros(1).view(type=_NoViolations))
     found = largest_stored("original", Stream(0, 8), 100, width=width)
@@ -44,7 +44,7 @@ class _NoViolations(np.ndarray):
 
 
 def test_a_stream_that_cannot_even_hold_two(monkeypatch):
-    monkeypatch.setattr(reach._Prefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
     lost = type("Found", (), {"status": "out of passes", "passes": 1, "memory": 0})
     monkeypatch.setattr(reach, "solve", lambda p, *rest: lost)
     found = largest_stored("original", Stream(0, 8), 10)

@@ -20,7 +20,7 @@ def capacity(
     problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
     seed: Annotated[int, typer.Option(help="First stream.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
-    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
     steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
     budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,

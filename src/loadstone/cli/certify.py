@@ -27,7 +27,7 @@ def certify(
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
     seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
-    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
     instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets) instead.")] = None,
     steps: Annotated[int, typer.Option(help="Most Newton steps.")] = 200,
     seconds: Annotated[Optional[float], typer.Option(help="Most seconds; undecided after that.")] = None,

@@ -17,7 +17,7 @@ def instance(
     p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
-    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
 ) -> None:
     """Write the first p associations of a stream as .npz."""
     p = associations_from(p, load, d)

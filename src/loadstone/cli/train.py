@@ -22,15 +22,16 @@ def train(
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
     family: Annotated[str, typer.Option(help="Family of the memory, such as full.")] = "full",
-    law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
     seed: Annotated[int, typer.Option(help="First seed.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many seeds, one after the other from --seed.")] = 1,
-    solver: Annotated[str, typer.Option(help="lbfgs, paper, hebbian, or an optimiser: adam, sgd, muon...")] = "lbfgs",
+    solver: Annotated[str, typer.Option(help="lbfgs, paper, hebbian, perceptron, minibatch, adam...")] = "lbfgs",
     stop: Annotated[
         Optional[str],
         typer.Option(help="exact (all margins positive), paper (99.9 % accuracy) or none [default: the solver's]."),
     ] = None,
-    learning_rate: Annotated[Optional[float], typer.Option(help="Of an optimiser [default: 0.01].")] = None,
+    learning_rate: Annotated[Optional[float], typer.Option(help="Of an optimiser [default: its own].")] = None,
+    batch: Annotated[Optional[int], typer.Option(help="Associations a move, of minibatch and perceptron.")] = None,
     steps: Annotated[Optional[int], typer.Option(help="Steps of the paper's schedule [default: 512].")] = None,
     warmup: Annotated[Optional[int], typer.Option(help="Steps of its linear warm-up [default: 32].")] = None,
     passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.")] = None,
@@ -59,7 +60,7 @@ def train(
     from loadstone.solvers.registry import solver_of
     from loadstone.solvers.stop import Limits
 
-    given = {"learning_rate": learning_rate, "steps": steps, "warmup": warmup}
+    given = {"learning_rate": learning_rate, "batch": batch, "steps": steps, "warmup": warmup}
     parameters = {name: value for name, value in given.items() if value is not None}
     stop = solver_of(solver, parameters).stop() if stop is None else stop
     specs = [

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from loadstone.experiments import result
 from loadstone.experiments.plan import batch_sizes
 from loadstone.experiments.run import problem_of
-from loadstone.experiments.spec import Spec
+from loadstone.experiments.spec import OF_STREAMS, Spec
 from loadstone.measurements import accuracy, scores, spectrum
 from loadstone.memories import normal
 from loadstone.memories.families import initial_memory
@@ -40,7 +40,7 @@ def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = Non
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
     """The compiled functions that runs call, in their order."""
     spec = specs[0]
-    if spec.solver in ("capacity", "reach"):
+    if spec.solver in OF_STREAMS:
         return
     size, together = (1, 1) if budget else batch_sizes(specs, platform)
     problem = jax.eval_shape(lambda: problem_of(spec, Budget(budget) if budget else None))

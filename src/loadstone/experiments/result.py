@@ -11,8 +11,9 @@ import numpy as np
 
 import loadstone
 from loadstone.experiments.run import Run, run_batch
-from loadstone.experiments.spec import Spec
-from loadstone.measurements.reach import largest_stored
+from loadstone.experiments.spec import APPROACH, CAPACITY, OF_STREAMS, REACH, Spec
+from loadstone.measurements.approach import DISTANCES, approach
+from loadstone.measurements.reach import Attempt, largest_stored
 from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
@@ -36,9 +37,9 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
 def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1) -> list[Callable[[], Record]]:
     """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
     on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
-    if specs[0].solver in ("capacity", "reach"):
-        found = _capacity if specs[0].solver == "capacity" else partial(_reach, budget=budget)
-        return [partial(_same, found(spec)) for spec in specs]
+    if specs[0].solver in OF_STREAMS:
+        found = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach}[specs[0].solver]
+        return [partial(_same, found(spec, budget)) for spec in specs]
     return [
         partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
         for problem, run in run_batch(specs, budget, together=together)
@@ -65,7 +66,7 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
     return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds, **_circumstances()})
 
 
-def _capacity(spec: Spec) -> Record:
+def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
     stream = Stream(spec.seed, spec.d, spec.law)
     found = instance_capacity(spec.problem, stream, spec.p)
     status = "undecided" if found.p_c is None else "proved"
@@ -84,10 +85,21 @@ def _reach(spec: Spec, budget: Budget | None = None) -> Record:
     found = largest_stored(
         spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family, effort=spec.effort
     )
-    attempts = [[one.p, one.stored, one.status.value, one.passes] for one in found.attempts]
-    result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d), "attempts": attempts}
-    result |= {"stored": found.stored, "not_stored": found.not_stored, "ways": [one.way for one in found.attempts]}
+    result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d)}
+    result |= {"attempts": _listed(found.attempts), "ways": [one.way for one in found.attempts]}
+    result |= {"stored": found.stored, "not_stored": found.not_stored}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
+
+
+def _approach(spec: Spec, budget: Budget | None = None) -> Record:
+    found = approach(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.p, spec.approach, budget)
+    result: dict[str, object] = {"status": "undecided" if found.p_c is None else "proved", "p_c": found.p_c}
+    result |= {"distances": list(DISTANCES), "attempts": _listed(found.attempts), "limit": spec.approach.passes}
+    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
+
+
+def _listed(attempts: Sequence[Attempt]) -> list[list[object]]:
+    return [[one.p, one.stored, one.status.value, one.passes] for one in attempts]
 
 
 @cache

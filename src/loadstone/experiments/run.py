@@ -66,7 +66,7 @@ class Run:
             "violations": self.measurement.violations,
             "loss": self.measurement.loss,
             "margin": self.measurement.margin,
-            "steps": max(0, self.passes - 1),
+            "steps": max(0, len(self.loss_trace) - 1),
             "passes": self.passes,
             "status": self.status.value,
             "seconds": round(self.seconds, 4),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, set_as, whole
+from loadstone.measurements.approach import Approach
 from loadstone.measurements.effort import Effort
 from loadstone.memories.families import check_family, is_linear
 from loadstone.memories.low_rank import rank_of
@@ -26,6 +27,10 @@ CAPACITY = "capacity"
 #: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first. Its parameters
 #: say what is tried before a number counts as not stored (measurements/effort.py).
 REACH = "reach"
+#: Instead of a solver: prove how many fit, and count the passes that a solver takes at several distances below.
+APPROACH = "approach"
+#: What is measured of a whole stream, and not of one number of its associations.
+OF_STREAMS = (CAPACITY, REACH, APPROACH)
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
@@ -43,8 +48,8 @@ class Spec:
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name in solvers/registry.py, 'capacity' or 'reach'.
-    parameters: those parameters of the solver that differ from their defaults; given as a mapping.
+    solver: a name in solvers/registry.py, 'capacity', 'reach' or 'approach'.
+    parameters: of the solver, or of what is measured instead; only those that differ from their defaults are kept.
     stop, precision: the stop rule, and the precision of the products.
     family: a name in memories/families.py, with its parameters, as in 'blocks:8'.
     hold: whether decoupled outputs are stored or regenerated.
@@ -76,18 +81,18 @@ class Spec:
         choice("precision", self.precision, ("auto", *PRECISIONS))
         choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
-        choice("solver", self.solver, (*SOLVERS, CAPACITY, REACH))
+        choice("solver", self.solver, (*SOLVERS, *OF_STREAMS))
         set_as(self, "family", check_family(self.family, self.kappa, self.d))
-        if self.solver == "hebbian" and (self.kappa != 1 or self.family != "full"):
-            what = "1 and full for the Hebbian rule, whose matrix is"
-            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
+        if self.solver in ("hebbian", APPROACH) and (self.kappa != 1 or self.family != "full"):
+            what = "the Hebbian rule, whose matrix is" if self.solver == "hebbian" else "an approach to the capacity"
+            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what}.")
         if self.solver == CAPACITY and (self.kappa != 1 or not is_linear(self.family)):
             what = "1 and full or linear for an exact capacity, which is proved for linear families"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
 
         # Runs that differ only in settings that they do not use are the same run.
         searched = self.solver in SOLVERS
-        settings = self.made_solver if searched else self.effort if self.solver == REACH else None
+        settings = None if self.solver == CAPACITY else self.settings
         set_as(self, "parameters", tuple(sorted(changed_parameters(settings).items())) if settings else ())
         if not self.is_iterative:
             set_as(self, "stop", "paper")
@@ -103,8 +108,18 @@ class Spec:
 
     @cached_property
     def effort(self) -> Effort:
-        """What is tried to store as much as possible; for the solver 'reach'."""
-        return made("solver", self.solver, Effort, dict(self.parameters))
+        """What is tried to store as much as possible, for the solver 'reach'."""
+        return made("solver", REACH, Effort, dict(self.parameters))
+
+    @cached_property
+    def approach(self) -> Approach:
+        """What is tried at several distances below the capacity, for the solver 'approach'."""
+        return made("solver", APPROACH, Approach, dict(self.parameters))
+
+    @property
+    def settings(self) -> Solver | Effort | Approach:
+        """What the parameters belong to."""
+        return self.effort if self.solver == REACH else self.approach if self.solver == APPROACH else self.made_solver
 
     @cached_property
     def is_iterative(self) -> bool:
@@ -127,7 +142,7 @@ class Spec:
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
-        if self.solver == REACH and self.parameters:
+        if self.solver == APPROACH or (self.solver == REACH and self.parameters):
             found["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
             # Defaults stay out, so that a parameter that is added later leaves all records valid.
@@ -170,7 +185,8 @@ class Spec:
     def __str__(self) -> str:
         rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"
         family = "" if self.family == "full" else f", {self.family}"
-        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}{family}, {self.solver}, seed {self.seed}"
+        solver = f"{self.solver} of {self.approach.optimiser}" if self.solver == APPROACH else self.solver
+        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}{family}, {solver}, seed {self.seed}"
 
     def about(self) -> dict[str, object]:
         """The words and numbers that identify the run."""

@@ -24,6 +24,7 @@ GALLERY: dict[str, str] = {
     "capacity": "loadstone.figures.capacity:CAPACITY",
     "law": "loadstone.figures.law:LAW",
     "rank": "loadstone.figures.rank:RANK",
+    "optimisers": "loadstone.figures.optimisers:OPTIMISERS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

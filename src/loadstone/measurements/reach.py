@@ -86,7 +86,7 @@ def largest_stored(
     """
     choice("kind", kind, ("original", "decoupled"))
     positive("width", width)
-    prefixes = _Prefixes(kind, stream, whole("around", around, 4), budget)
+    prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget)
     began, attempts = time.perf_counter(), list[Attempt]()
 
     limits, best = Limits(passes), None
@@ -134,7 +134,7 @@ def _bracket(attempt: Callable[[int], bool], around: int) -> None:
         stride *= 2
 
 
-class _Prefixes:
+class PaddedPrefixes:
     """The first p associations of a stream, for p around a guess: all of one shape as far as they can be."""
 
     def __init__(self, kind: str, stream: Stream, around: int, budget: Budget | None) -> None:

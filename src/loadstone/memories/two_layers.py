@@ -1,8 +1,8 @@
 """Memories that are not linear: two layers with an activation between them.
 
-The query of input e is V a(K e), as in the feed-forward block of a transformer: rows of K are keys, columns of V values.
-No theory here says what they can hold. Their loss is not convex either, so what a solver stores bounds what can be
-stored from below.
+The query of input e is V a(K e), as in the feed-forward block of a transformer: rows of K are keys, columns of V are
+values. No theory here says what they can hold. Their loss is not convex either, so what a solver stores bounds what
+can be stored from below.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
@@ -101,6 +101,11 @@ class Facts(Problem):
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return shared_scores(queries, self.outputs, "float32")
+
+    def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Facts:
+        weights = jnp.ones(self.inputs.shape[-2], self.inputs.dtype) if self.shares is None else self.shares
+        shares = jnp.where(counted, weights[rows], 0)
+        return replace(self, inputs=self.inputs[rows], targets=self.targets[rows], shares=shares)
 
     def in_float32(self) -> Facts:
         return self

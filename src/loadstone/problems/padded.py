@@ -13,12 +13,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.arguments import refuse, whole
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
-from loadstone.problems.facts import Facts
+from loadstone.problems.facts import Facts, Given
 from loadstone.problems.problem import Problem
 from loadstone.problems.recall import Recall, Slope, without_padding
 
@@ -75,6 +75,10 @@ class Padded(Problem):
         scores = self.longer.scores(queries, rows)
         return jnp.where(jnp.arange(scores.shape[1])[None, :] < self.count, scores, -jnp.inf)
 
+    def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Padded | None:
+        """At most as many rows as there are true associations: later ones would be taken for padding."""
+        return Padded(self.longer.part(rows, counted), self.count) if isinstance(self.longer, Facts) else None
+
     def arrays(self) -> Arrays:
         return self.unpadded().arrays()
 
@@ -90,7 +94,10 @@ class Padded(Problem):
         shares = None if self.shares is None else self.shares[:p]
         if isinstance(longer, Facts):
             inputs, outputs, targets = (part[:p] for part in (longer.inputs, longer.outputs, longer.targets))
-            return replace(longer, inputs=inputs, outputs=outputs, targets=targets, shares=shares)
+            whole = longer.given.arrays
+            given = whole and Arrays(whole.inputs[:p], whole.outputs[:p], whole.targets[:p])
+            changes: dict[str, Any] = {"inputs": inputs, "outputs": outputs, "targets": targets, "shares": shares}
+            return replace(longer, **changes, given=Given(given))
         source = longer.source if isinstance(longer, Stored) else longer
         return replace(source, inputs=longer.inputs[:p], target_outputs=longer.target_outputs[:p], shares=shares)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
@@ -82,6 +82,11 @@ class Problem(abc.ABC):
     def linear_step(self, precision: str = "float32") -> LinearStep | None:
         """A program that does, from W, a pass with the queries W e and the gradient of the summed loss in one go; None
         if there is no such program here."""
+        return None
+
+    def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:
+        """Some of the associations, given by their rows, with every output still competing; those that are not
+        `counted` have no weight in the loss. None if a part cannot be had alone."""
         return None
 
     def in_float32(self) -> Problem:

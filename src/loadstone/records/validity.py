@@ -162,5 +162,7 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "stored": _whole(1),
         "not_stored": _whole(2),
         "attempts": _list(_attempt),
+        "distances": _list(_number(0, 1)),
+        "limit": _whole(1),
         "rank": _whole(1, d),
     }

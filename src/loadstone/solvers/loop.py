@@ -23,7 +23,7 @@ from loadstone.compiling import compiled
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Progress, Request
+from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Looks, Progress, Request
 from loadstone.solvers.stop import met
 
 #: Statuses as numbers, for compiled programs.
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
     """What the compiled program depends on besides shapes.
 
     solver, stop, precision: the solver, the stop rule and the precision of the products.
-    passes: the search ends after this many.
+    passes: the search ends after this many that measure the memory.
     planned: whether that is the end of the solver's schedule and not a limit of the user.
     """
 
@@ -171,7 +171,8 @@ def plan_of(solver: Iterative, request: Request, precision: str) -> Plan:
     allowed = request.limits.passes
     if planned is not None and (allowed is None or planned <= allowed):
         return Plan(solver, request.stop, precision, planned, True)
-    return Plan(solver, request.stop, precision, allowed or DEFAULT_PASSES, False)
+    measured = (allowed or DEFAULT_PASSES) - 1
+    return Plan(solver, request.stop, precision, 1 + measured // solver.passes_per_move(), False)
 
 
 def begun(memory: Any, plan: Plan) -> Search:
@@ -203,8 +204,7 @@ def _advance(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan)
 def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
     """Measure the memory; end if a rule is met, else let the solver move it."""
     parameters, rebuilt = _split(state.memory)
-    loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), plan.precision)  # noqa: E731
-    (loss, recall), gradient = jax.value_and_grad(loss_of, has_aux=True)(parameters)
+    (loss, recall), gradient = _measured(problem, rebuilt, plan.precision, parameters)
     n, violations = problem.associations, jnp.sum(~recall.stored)
     last = state.passes + 1 >= plan.passes
     status = jnp.where(last, _SCHEDULE_ENDED if plan.planned else _OUT_OF_PASSES, _RUNNING)
@@ -213,7 +213,14 @@ def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
     status = jnp.where(met(plan.stop, violations, n), _STOPPED, status)
     status = jnp.where(jnp.isfinite(loss), status, _DIVERGED)
 
-    moved, solver = plan.solver.move(parameters, loss, gradient, state.solver)
+    def at(parameters: list[Array], rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> tuple[Array, list[Array]]:
+        part = problem.part(rows, counted)
+        assert part is not None  # the solver has asked before the search began
+        (loss, _), gradient = _measured(part, rebuilt, plan.precision, parameters)
+        return loss, gradient
+
+    looks = Looks(at, n, problem.inputs.shape[-2])
+    moved, solver = plan.solver.onward(parameters, loss, gradient, state.solver, looks)
     going_on = status == _RUNNING
     parameters, solver = jax.tree.map(
         lambda new, old: jnp.where(going_on, new, old), (moved, solver), (parameters, state.solver)
@@ -226,6 +233,12 @@ def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
         state.loss.at[state.passes].set(loss.astype(state.loss.dtype)),
         state.accuracy.at[state.passes].set((1 - violations / n).astype(state.loss.dtype)),
     )
+
+
+def _measured(problem: Problem, rebuilt: Any, precision: str, parameters: list[Array]) -> tuple[Any, list[Array]]:
+    """The mean loss with the recall that it comes from, and the gradient."""
+    loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), precision)  # noqa: E731
+    return jax.value_and_grad(loss_of, has_aux=True)(parameters)
 
 
 def _split(memory: Any) -> tuple[list[Array], Any]:

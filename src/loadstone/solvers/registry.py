@@ -10,6 +10,9 @@ from loadstone.solvers.alternating import Alternating
 from loadstone.solvers.gradient import OPTIMISERS, Paper, optimiser
 from loadstone.solvers.hebbian import Hebbian, Initial
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.minibatch import Minibatch
+from loadstone.solvers.normalised import Normalised
+from loadstone.solvers.perceptron import Perceptron
 from loadstone.solvers.solver import Solver
 
 SOLVERS: dict[str, type[Solver]] = {
@@ -18,6 +21,9 @@ SOLVERS: dict[str, type[Solver]] = {
     "paper": Paper,
     "hebbian": Hebbian,
     "initial": Initial,
+    "normalised": Normalised,
+    "minibatch": Minibatch,
+    "perceptron": Perceptron,
     **{name: optimiser(name) for name in OPTIMISERS},
 }
 

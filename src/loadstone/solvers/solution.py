@@ -41,9 +41,10 @@ class Solution:
 
     memory: the memory that the last pass measured.
     status: why the search ended.
-    passes: how many passes it took; the memory moved once between two of them.
-    loss: the mean loss that each pass measured.
-    accuracy: the share of associations that each pass found stored.
+    passes: how many passes it took. As a rule each measures the memory, which moves once between two of them; a solver
+        that also passes over parts of the problem counts these passes too.
+    loss: the mean loss at each memory that was measured.
+    accuracy: the share of associations stored in each memory that was measured.
     seconds: time taken; for a batch, its time divided by its size.
     problem: what was stored, in words, and whether its numbers were rounded.
     """
@@ -51,12 +52,12 @@ class Solution:
     memory: Any
     status: Status
     passes: int
-    loss: Float[np.ndarray, "passes"]
-    accuracy: Float[np.ndarray, "passes"]
+    loss: Float[np.ndarray, "measured"]
+    accuracy: Float[np.ndarray, "measured"]
     seconds: float
     problem: str = ""
 
     @property
     def steps(self) -> int:
         """How often the memory moved."""
-        return max(0, self.passes - 1)
+        return max(0, len(self.loss) - 1)

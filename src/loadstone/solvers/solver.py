@@ -5,10 +5,10 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution
@@ -43,6 +43,19 @@ def automatic_precision() -> str:
     return "float32" if jax.default_backend() == "cpu" else "float16"
 
 
+class Looks(NamedTuple):
+    """How a solver looks at some of the associations alone.
+
+    at: from parameters, rows and which of these rows count, to the mean loss of those associations and its gradient.
+    associations: how many associations there are.
+    rows: how many there are with padding.
+    """
+
+    at: Callable[[PyTree, Int[Array, "b"], Bool[Array, "b"]], tuple[Float[Array, ""], PyTree]]
+    associations: Int[Array, ""] | int
+    rows: int
+
+
 class Solver(abc.ABC):
     """A way of storing associations. Solvers are frozen dataclasses: they can be compared and hashed, and their fields
     are their parameters."""
@@ -73,6 +86,16 @@ class Iterative(Solver):
         self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree
     ) -> tuple[PyTree, PyTree]:
         """The parameters to try next and the new state, given loss and gradient at the present ones."""
+
+    def onward(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree, looks: Looks
+    ) -> tuple[PyTree, PyTree]:
+        """What the loop does between two passes: one move, unless the solver also looks at parts of the problem."""
+        return self.move(parameters, loss, gradient, state)
+
+    def passes_per_move(self) -> int:
+        """How many passes it takes from one measured memory to the next, the measurement included."""
+        return 1
 
     def minimum(self, state: PyTree) -> Bool[Array, ""] | bool:
         """Whether nothing more can be gained."""

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.problems.facts import Facts, facts
+from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Request
@@ -64,6 +65,9 @@ def whitened(problem: Problem, memory: Any) -> Whitened:
     A memory that does not say how a linear map changes it keeps its inputs: it need not be linear. Then only a shift of
     all outputs is removed, which changes every score of a query alike.
     """
+    if isinstance(problem, Padded) and isinstance(problem.longer, Facts) and not problem.longer.isotropic:
+        alone = whitened(problem.unpadded(), memory)
+        return replace(alone, problem=_padded_to(problem.inputs.shape[0], alone.problem))
     if not isinstance(problem, Facts) or problem.isotropic:
         return Whitened(problem, memory, lambda found: found)
     arrays = problem.arrays()
@@ -82,6 +86,16 @@ def whitened(problem: Problem, memory: Any) -> Whitened:
 def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d"]) -> Facts:
     made = facts(inputs, outputs, np.asarray(problem.targets), problem.shares, problem.block)
     return replace(made, description=problem.description)
+
+
+def _padded_to(rows: int, problem: Problem) -> Padded:
+    """The same facts with zeros after them, so that problems of several sizes share one compiled program."""
+    assert isinstance(problem, Facts)
+    arrays, more = problem.arrays(), rows - problem.inputs.shape[0]
+    inputs, outputs = (np.pad(part, ((0, more), (0, 0))) for part in (arrays.inputs, arrays.outputs))
+    shares = None if problem.shares is None else np.pad(np.asarray(problem.shares), (0, more))
+    longer = facts(inputs, outputs, np.arange(rows), shares, problem.block)
+    return padded(replace(longer, description=problem.description), len(arrays.targets))
 
 
 def _of_similar_length(inputs: Vectors) -> Vectors:

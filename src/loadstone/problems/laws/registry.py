@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.parameters import made_from_text, text_of
 from loadstone.problems.laws.gaussian import Gaussian
 from loadstone.problems.laws.law import Law
+from loadstone.problems.laws.power_law import PowerLaw
 from loadstone.problems.laws.rademacher import Rademacher
 from loadstone.problems.laws.sphere import Sphere
 
@@ -12,6 +13,7 @@ LAWS: dict[str, type[Law]] = {
     "gaussian": Gaussian,
     "sphere": Sphere,
     "rademacher": Rademacher,
+    "power law": PowerLaw,
 }
 
 

@@ -1,0 +1,95 @@
+"""Solvers that take associations in blocks: every association once a round, honest counting, clear refusals."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import initial_memory
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.facts import facts
+from loadstone.problems.original import original
+from loadstone.problems.padded import padded
+from loadstone.problems.stream import Stream
+from loadstone.solvers.blocks import _order
+from loadstone.solvers.minibatch import Minibatch
+from loadstone.solvers.perceptron import Perceptron
+from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.solver import Looks
+from loadstone.solvers.stop import Limits
+
+STREAM, P, ROWS = Stream(0, 12), 23, 30
+PROBLEM, PADDED = original(STREAM, P), padded(original(STREAM, ROWS), P)
+
+
+def orders(rounds, rows=P):
+    looks = Looks(None, jnp.int32(P), rows)
+    return [np.asarray(_order(jnp.int32(index), looks)) for index in range(rounds)]
+
+
+def test_a_round_has_every_association_once_in_an_order_that_padding_does_not_change():
+    found = orders(3)
+    assert all(sorted(order) == list(range(P)) for order in found)
+    assert len({tuple(order) for order in found}) == 3
+    for order, longer in zip(found, orders(3, ROWS)):
+        assert longer[:P].tolist() == order.tolist() and sorted(longer[P:]) == list(range(P, ROWS))
+
+
+def replayed(rounds, batch, rate):
+    """Stochastic gradient descent in float64, and its mean loss over all associations before each round."""
+    inputs, outputs = (np.asarray(part, np.float64) for part in (PROBLEM.inputs, PROBLEM.outputs))
+    weights, losses = np.asarray(initial_memory(12).weights, np.float64), []
+
+    def slopes(rows):
+        scores = inputs[rows] @ weights.T @ outputs.T
+        weight = np.exp(scores - scores.max(1, keepdims=True))
+        weight /= weight.sum(1, keepdims=True)
+        return weight @ outputs - outputs[rows], -np.log(weight[np.arange(len(rows)), rows])
+
+    for order in orders(rounds):
+        losses.append(slopes(np.arange(P))[1].mean())
+        for first in range(0, P, batch):
+            rows = order[first : first + batch]
+            weights = weights - rate * slopes(rows)[0].T @ inputs[rows] / len(rows)
+    return weights, losses
+
+
+@pytest.mark.parametrize("problem", [PROBLEM, PADDED], ids=["alone", "padded"])
+def test_minibatches_against_numpy(problem):
+    """Blocks of 5 leave 3 for the last one, whose mean is over these 3."""
+    found = solve(problem, solver=Minibatch(5, 0.1), stop="none", limits=Limits(passes=8))
+    weights, losses = replayed(4, 5, 0.1)
+    np.testing.assert_allclose(found.loss, losses, rtol=2e-4)
+    # Of 8 passes 7 are used: the fourth measurement ends the search, and a round more could not be measured.
+    assert (found.passes, found.steps, found.status) == (7, 3, "out of passes")
+    assert np.abs(replayed(3, 5, 0.1)[0] - found.memory.weights).max() < 1e-4
+
+
+def test_progress_counts_the_passes_in_blocks_too():
+    heard = []
+    found = solve(PROBLEM, solver=Minibatch(5), limits=Limits(passes=400), progress=lambda *told: heard.append(told[0]))
+    assert found.status == "stored" and measure(PROBLEM, found.memory).violations == 0
+    assert heard[-1] == found.passes == 2 * found.steps + 1
+
+
+def test_a_batch_of_problems_is_solved_as_each_alone():
+    others = [padded(original(Stream(seed, 12), ROWS), p) for seed, p in ((0, 23), (1, 20))]
+    together = solve_batch(others, [None, None], Minibatch(4, 0.1), "exact", Limits(passes=300))
+    alone = solve(others[1], solver=Minibatch(4, 0.1), stop="exact", limits=Limits(passes=300))
+    assert together[1].passes == alone.passes != together[0].passes
+    assert {one.status for one in together} == {"stored"} and all(one.accuracy[-1] == 1 for one in together)
+
+
+def test_what_has_no_blocks_is_refused_in_one_sentence():
+    with pytest.raises(ValueError, match=r"batch is 16, but must be 0 for this problem \(decoupled, outputs stored"):
+        solve(decoupled(STREAM, P), solver="minibatch")
+    with pytest.raises(ValueError, match="batch is 24, but must be at most 23, the number of associations"):
+        solve(PADDED, solver=Perceptron(24))
+    shares = facts(PROBLEM.inputs, PROBLEM.outputs, shares=np.arange(1, P + 1))
+    with pytest.raises(ValueError, match="batch is 2, but must be 0 for a problem with shares"):
+        solve(shares, solver=Perceptron(2))
+    for bad in (0, -1, 1.5, True):
+        with pytest.raises(ValueError, match="batch is"):
+            Minibatch(bad)
+    with pytest.raises(ValueError, match="learning_rate is 0"):
+        Minibatch(learning_rate=0)
