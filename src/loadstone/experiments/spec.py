@@ -11,7 +11,8 @@ from loadstone.arguments import choice, rank_fraction, set_as, whole
 from loadstone.memories.families import family_of
 from loadstone.memories.low_rank import rank_of
 from loadstone.parameters import changed_parameters
-from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD
+from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
+from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
 from loadstone.records.record import canonical
@@ -47,6 +48,8 @@ class Spec:
     family: a name in memories/families.py.
     hold: whether decoupled outputs are stored or regenerated.
     stored_dtype: number type of stored decoupled outputs.
+    answers: how many outputs there are; None: as many as inputs, and input mu has output mu as its target.
+    frequencies: how often each answer is a target (problems/frequencies.py).
     """
 
     problem: str
@@ -62,6 +65,8 @@ class Spec:
     family: str = "full"
     hold: str = "auto"
     stored_dtype: str = "float32"
+    answers: int | None = None
+    frequencies: Frequencies = "uniform"
 
     def __post_init__(self) -> None:
         choice("problem", self.problem, PROBLEMS)
@@ -75,6 +80,9 @@ class Spec:
         choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
         choice("solver", self.solver, (*SOLVERS, CAPACITY, REACH))
+        answers, frequencies = check_answers(self.answers, self.frequencies)
+        set_as(self, "answers", answers)
+        set_as(self, "frequencies", frequencies)
         family_of(self.family, self.kappa)
         if self.solver in ("hebbian", CAPACITY) and (self.kappa != 1 or self.family != "full"):
             what = "the Hebbian rule, whose matrix" if self.solver == "hebbian" else "an exact capacity, whose matrix"
@@ -90,6 +98,8 @@ class Spec:
         if self.problem == "original" or not searched:
             set_as(self, "hold", "auto")
             set_as(self, "stored_dtype", "float32")
+        if self.answers is not None:
+            check_stored_answers(self.hold, self.stored_dtype)
 
     @cached_property
     def made_solver(self) -> Solver:
@@ -114,6 +124,10 @@ class Spec:
         found |= {"form": self.hold, "meaning": _MEANING, "solver": self.solver}
         if self.family != "full":
             found["family"] = self.family
+        if self.answers is not None:
+            found["answers"] = self.answers
+        if self.frequencies != "uniform":
+            found["frequencies"] = self.frequencies if isinstance(self.frequencies, str) else list(self.frequencies)
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
@@ -158,7 +172,8 @@ class Spec:
     def __str__(self) -> str:
         rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"
         family = "" if self.family == "full" else f", {self.family}"
-        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}{family}, {self.solver}, seed {self.seed}"
+        answers = "" if self.answers is None else f", {self.answers} answers"
+        return f"{self.problem}, d = {self.d}, p = {self.p}{answers}{rank}{family}, {self.solver}, seed {self.seed}"
 
     def about(self) -> dict[str, object]:
         """The words and numbers that identify the run."""
@@ -166,7 +181,11 @@ class Spec:
             "problem": self.problem, "p": self.p, "d": self.d, "kappa": self.kappa, "rank": rank_of(self.kappa, self.d),
             "law": self.law, "family": self.family, "seed": self.seed, "solver": self.solver,
             "stop": self.stop if self.is_iterative else "none",
-        }  # fmt: skip
+        } | self.about_answers()  # fmt: skip
+
+    def about_answers(self) -> dict[str, object]:
+        """The number of answers and their frequencies, if they were given."""
+        return {} if self.answers is None else {"answers": self.answers, "frequencies": self.frequencies}
 
 
 #: Defaults that do not enter the key.
