@@ -15,7 +15,9 @@ from hypothesis import settings
 from tests.array_annotations import check_arrays_in
 
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
-PROBLEMS = "arrays counters decoupled embeddings exact facts loss normals original passes products recall stream"
+PROBLEMS = (
+    "arrays counters decoupled embeddings exact facts frequencies loss normals original passes products recall stream"
+)
 MEMORIES = "cones full low_rank masks memory normal projected subspaces two_layers"
 SOLVERS = "blocks gradient hebbian hessian lbfgs loop margin newton normalised perceptron solution stop"
 check_arrays_in(

@@ -44,6 +44,13 @@ def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path):
     assert places.tolist() == list(range(record["p"]))
 
 
+def test_train_with_answers(command):
+    done = command("train", "--d", 8, "--facts", 20, "--answers", 5, "--frequencies", "balanced", "--json")
+    record = json.loads(done.stdout)
+    assert (record["p"], record["answers"], record["frequencies"]) == (20, 5, "balanced")
+    assert record["violations"] == 0 and record["description"] == "original, outputs shared, 5 answers"
+
+
 def test_train_several_seeds_and_both_solvers(tmp_path):
     several = run("train", "--problem", "decoupled", "--d", 10, "--p", 20, "--seeds", 3, "--stop", "exact",
                   "--kappa", 0.5, "--json", "--out", tmp_path / "m{seed}.safetensors")  # fmt: skip

@@ -67,7 +67,36 @@ def test_capacity_of_a_few_streams():
     assert "Exact capacity, original problem, d = 6" in run("capacity", "--d", 6, "--seeds", 1).stdout
 
 
+def test_capacity_with_answers(command):
+    done = command("capacity", "--d", 5, "--answers", 3, "--frequencies", "balanced", "--seeds", 2, "--json")
+    record = json.loads(done.stdout)
+    assert done.returncode == 0 and (record["answers"], record["frequencies"]) == (3, "balanced")
+    # Three outputs show two of five directions: 5 * 2 / D(3) = 10 / (5 / 6).
+    assert record["predicted_p_c"] == pytest.approx(12) and len(record["p_c"]) == 2
+    low, high = record["predicted_interval"]
+    assert low < 12 < high
+    skewed = command("capacity", "--d", 4, "--answers", 3, "--frequencies", "zipf:1", "--seeds", 1, "--json")
+    assert json.loads(skewed.stdout)["predicted_p_c"] is None
+    assert "not known for these frequencies" in command(
+        "capacity", "--d", 4, "--answers", 3, "--frequencies", "zipf:1", "--seeds", 1
+    ).stdout  # fmt: skip
+
+
+def test_a_proof_about_facts_with_answers(command, tmp_path):
+    proof, instance = tmp_path / "proof.npz", tmp_path / "instance.npz"
+    asked = ("--d", 5, "--facts", 40, "--answers", 3, "--frequencies", "zipf:1")
+    done = command("certify", *asked, "--out", proof, "--json")
+    record = json.loads(done.stdout)
+    assert record["verdict"] == "not storable" and (record["p"], record["answers"]) == (40, 3)
+    assert command("instance", *asked, "--out", instance).returncode == 0
+    assert command("check", proof, "--instance", instance).returncode == 0
+
+
 BAD = {
+    "one answer": (("certify", "--d", 5, "--p", 4, "--answers", 1), "answers is 1, but must be a whole number of at"),
+    "frequencies of nothing": (("capacity", "--d", 5, "--frequencies", "zipf:1"), "uniform unless a number of answers"),
+    "no such frequencies": (("train", "--d", 5, "--p", 4, "--answers", 2, "--frequencies", "a.txt"), "or a file with"),
+    "answers of a file": (("certify", "--instance", "x.npz", "--answers", 5), "given twice"),
     "no size": (("certify",), "give --d with --p or --load, or a file with --instance"),
     "no p": (("certify", "--d", 5), "give either --load or --p"),
     "size and file": (("certify", "--instance", "x.npz", "--d", 5), "given twice"),

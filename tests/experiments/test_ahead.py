@@ -49,6 +49,8 @@ MANY = {
     "regenerated": Spec("decoupled", 7, 14, parameters=SHORT, hold="regenerated"),
     "float16": Spec("decoupled", 7, 14, parameters=SHORT, stored_dtype="float16"),
     "hebbian": Spec("decoupled", 7, 14, solver="hebbian"),
+    "answers": Spec("original", 7, 14, parameters=SHORT, answers=130, frequencies="zipf:1"),
+    "decoupled answers": Spec("decoupled", 7, 14, parameters=SHORT, answers=3),
     "initial": Spec("original", 7, 14, solver="initial", law="sphere"),
 }
 

@@ -45,7 +45,18 @@ def test_what_occurs_twice_is_run_once():
     assert len(grid(problem="original", d=4, load=[0.5, 0.501])) == 1
 
 
+def test_facts_answers_and_frequencies(tmp_path):
+    numbers = tmp_path / "numbers.txt"
+    numbers.write_text("3 1")
+    specs = grid(problem="original", d=5, facts=[9, 12], answers=2, frequencies=["balanced", str(numbers), [1, 2]])
+    assert [spec.p for spec in specs] == [9, 9, 9, 12, 12, 12]
+    assert [spec.frequencies for spec in specs[:3]] == ["balanced", (3.0, 1.0), (1.0, 2.0)]
+    assert specs[0] == Spec("original", 5, 9, answers=2, frequencies="balanced")
+
+
 BAD = {
+    'problem = "original"\nd = 5\np = 6\nfacts = 6': "both facts and p, which are the same",
+    'problem = "original"\nd = 5\nfacts = 6\nanswers = 3\nfrequencies = "gone.txt"': "frequencies is 'gone.txt'",
     'problm = "original"\nd = 5\np = 6': "'problm' is not a field of a grid (did you mean 'problem'?)",
     'problem = "original"\nd = 5\np = 6\nwarm_up = 3': "did you mean 'warmup'?",
     'problem = "original"\nd = 5': "give either p or load",

@@ -1,5 +1,6 @@
 """Keys: one for each run that differs, the same for the same run, for good."""
 
+import json
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ def test_a_key_is_the_same_for_good():
     {"stop": "exact"},
     {"parameters": {"steps": 513}},
     {"parameters": {"learning_rate": 0.02}}, {"precision": "bfloat16"}, {"solver": "sgd"},
+    {"answers": 85}, {"answers": 5}, {"answers": 5, "frequencies": "zipf:1"}, {"answers": 2, "frequencies": (1, 2)},
 ])  # fmt: skip
 def test_every_difference_gives_another_key(change):
     assert replace(SPEC, **change).key != SPEC.key
@@ -47,9 +49,10 @@ def test_a_spec_comes_back_from_its_identity():
     changes = [
         {}, {"solver": "capacity"}, {"problem": "decoupled", "stored_dtype": "float16"}, {"solver": "muon"},
         {"solver": "sgd", "parameters": {"learning_rate": 0.5}, "stop": "exact"}, {"stop": "none"},
+        {"answers": 3, "frequencies": (0.5, 0.25, 0.25)}, {"answers": 9, "frequencies": "balanced", "solver": "reach"},
     ]  # fmt: skip
     for spec in (replace(SPEC, **change) for change in changes):
-        assert Spec.from_identity(spec.identity()) == spec
+        assert Spec.from_identity(json.loads(json.dumps(spec.identity()))) == spec
     for wrong in ({"meaning": 0}, {"more": 1}, {"d": 10**30}):
         with pytest.raises(ValueError, match="was written by a version|does not describe a run|d is 1000"):
             Spec.from_identity(SPEC.identity() | wrong)
@@ -67,6 +70,15 @@ def test_defaults_of_a_solver_do_not_enter_the_key():
     assert replace(sgd, parameters={"learning_rate": 0.01}).key == sgd.key
     assert replace(sgd, parameters={"learning_rate": 0.02}).key != sgd.key
     assert "stop" not in sgd.identity() and "family" not in sgd.identity()
+
+
+def test_answers_enter_the_key_only_if_given_and_in_one_form():
+    assert not {"answers", "frequencies"} & SPEC.identity().keys() and not {"answers"} & SPEC.about().keys()
+    few = replace(SPEC, answers=4, frequencies="zipf:1.0")
+    assert few == replace(SPEC, answers=np.int64(4), frequencies="zipf:1") and few.identity()["frequencies"] == "zipf:1"
+    assert "frequencies" not in replace(few, frequencies="uniform").identity()
+    assert replace(SPEC, answers=2, frequencies=[1, 2]) == replace(SPEC, answers=2, frequencies=(1.0, 2.0))
+    assert "4 answers" in str(few) and few.about()["answers"] == 4
 
 
 def test_every_shipped_record_is_still_the_record_of_its_spec():
@@ -91,6 +103,9 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
     ({"family": "round"}, "family is 'round', but must be one of full"),
     ({"law": "gauss"}, "law is 'gauss', but must be one of gaussian"),
     ({"d": 2**24 + 1}, "d is 16777217"), ({"p": 2**31}, "p is 2147483648"), ({"seed": 2**64}, "seed is 1844674"),
+    ({"answers": 1}, "answers is 1"), ({"frequencies": "balanced"}, "uniform unless a number of answers is given"),
+    ({"answers": 3, "frequencies": (1.0, 2.0)}, "frequencies has 2 numbers, but must have 3"),
+    ({"problem": "decoupled", "answers": 3, "hold": "regenerated"}, "hold is 'regenerated'"),
     ({"hold": "kept"}, "hold is 'kept'"), ({"stop": "now"}, "stop is 'now'"), ({"precision": "int8"}, "precision is"),
 ])  # fmt: skip
 def test_what_cannot_be_run_is_refused(change, sentence):

@@ -20,6 +20,24 @@ def test_it_is_the_proved_capacity(kind, seed):
     assert all((one.status == "stored") == one.stored and one.passes >= 1 for one in found.attempts)
 
 
+def test_it_is_the_proved_capacity_with_given_answers_too():
+    stream, asked = Stream(0, 5), {"answers": 4, "frequencies": "balanced"}
+    proved = instance_capacity("decoupled", stream, 20, **asked)
+    found = largest_stored("decoupled", stream, proved.p_c, **asked)
+    assert proved.p_c - 1 <= found.stored <= proved.p_c
+
+
+@pytest.mark.parametrize("kind", ["original", "decoupled"])
+def test_facts_beyond_the_first_p_repeat_them(kind):
+    stream = Stream(0, 5)
+    prefixes = reach._Prefixes(kind, stream, 20, None, 4, "zipf:1")
+    for p in (18, 23, 30):
+        arrays = prefixes.of(p).arrays()
+        np.testing.assert_array_equal(arrays.targets[:p], stream.targets(p, 4, "zipf:1"))
+        for part in (arrays.inputs, arrays.targets, arrays.outputs) if arrays.decoupled else (arrays.inputs,):
+            np.testing.assert_array_equal(part[p:], part[: len(part) - p])
+
+
 @pytest.mark.parametrize("limit", [3, 40, 97, 100, 103, 400])
 @pytest.mark.parametrize("width", [0.005, 0.05])
 def test_the_bracket_closes_on_a_known_limit(limit, width, monkeypatch):

@@ -7,8 +7,9 @@ from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.stream import Stream
 from loadstone.proofs.rounding import least_margin, stores
 from loadstone.solvers.decide import ProofLimits
+from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.storable import probability_storable
+from loadstone.theory.storable import probability_facts_storable, probability_storable
 from tests.solvers.linear_program import largest_margin
 
 
@@ -59,6 +60,42 @@ def test_decoupled_streams_follow_the_kinematic_formula(d, streams):
         # Four binomial deviations, and one stream where hardly any is expected.
         tolerance = 4 * np.sqrt(expected * (1 - expected) / streams) + 1 / streams
         assert abs((capacities >= p).mean() - expected) < tolerance, p
+
+
+@pytest.mark.parametrize("kind", ["original", "decoupled"])
+@pytest.mark.parametrize("answers, frequencies", [(2, "uniform"), (3, "zipf:1"), (12, "balanced")])
+def test_capacity_with_given_answers_is_where_a_linear_program_says(kind, answers, frequencies):
+    stream = Stream(1, 4)
+    prefixes = Prefixes(kind, stream, answers, frequencies)
+    found = instance_capacity(kind, stream, 12, answers=answers, frequencies=frequencies)
+    assert largest_margin(prefixes.of(found.p_c)) > 1e-7
+    assert largest_margin(prefixes.of(found.p_c + 1)) < 1e-7
+    arrays = prefixes.of(3)
+    assert arrays.outputs.shape[-2] == answers and len(arrays.targets) == 3
+    np.testing.assert_array_equal(arrays.targets, stream.targets(3, answers, frequencies))
+
+
+def test_two_shared_answers_follow_cover_s_theorem():
+    """One weight vector, W^T (u_1 - u_2), and N random signs: exact at every size, unlike for more answers."""
+    d, streams = 5, 60
+    capacities = np.array([instance_capacity("original", Stream(s, d), 10, answers=2).p_c for s in range(streams)])
+    room = memories_seen("full", d, 2)
+    for facts in range(6, 15):
+        expected = probability_facts_storable(facts, 2, room)
+        tolerance = 4 * np.sqrt(expected * (1 - expected) / streams) + 1 / streams
+        assert abs((capacities >= facts).mean() - expected) < tolerance, facts
+
+
+@pytest.mark.parametrize("kind, answers", [("original", 30), ("decoupled", 5)])
+def test_streams_with_given_answers_follow_the_law(kind, answers):
+    d, streams = 8, 10
+    predicted = facts_capacity("full", d, answers, kind == "decoupled")
+    found = [
+        instance_capacity(kind, Stream(s, d), round(predicted), answers=answers, frequencies="balanced").p_c
+        for s in range(streams)
+    ]
+    # Four standard errors, and the few per cent by which shared outputs hold more at this size.
+    assert abs(np.mean(found) - predicted) < 4 * np.std(found) / np.sqrt(streams) + 0.04 * predicted
 
 
 def test_original_streams_hold_a_little_more():

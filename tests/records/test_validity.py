@@ -84,6 +84,8 @@ IMPOSSIBLE = [
     (TRAINED, "spec problem", [1]),
     (TRAINED, "spec solver", [None]),
     (TRAINED, "spec law", [[]]),
+    (TRAINED, "spec answers", [1, 2.0, "3", None]),
+    (TRAINED, "spec frequencies", [1, [1, -1], ["a"], [[]]]),
     (TRAINED, "circumstances seconds", [-1.0, "nan", "soon"]),
     (CAPACITY, "result p_c", [0, -3, 1.5, 100]),
     (CAPACITY, "result storable", [0, 100, None]),

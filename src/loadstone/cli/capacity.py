@@ -10,9 +10,12 @@ import typer
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import print_json, print_pairs, progress_of
 from loadstone.cli.size import MOST_DIMENSION
+from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load as alpha
-from loadstone.theory.storable import storable_interval
+from loadstone.theory.storable import facts_interval, storable_interval
+
+_NOT_KNOWN = "not known for these frequencies"
 
 
 def capacity(
@@ -21,6 +24,10 @@ def capacity(
     seed: Annotated[int, typer.Option(help="First stream.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    frequencies: Annotated[
+        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
+    ] = "uniform",
     steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
     budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
@@ -32,26 +39,28 @@ def capacity(
 
     from loadstone.measurements.threshold import instance_capacity
     from loadstone.problems.budget import Budget
+    from loadstone.problems.frequencies import check_answers, read_frequencies
     from loadstone.problems.stream import Stream
     from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.decide import ProofLimits
 
-    predicted = float(capacity_associations(d))
-    interval = [int(p) for p in storable_interval(d)]
+    answers, drawn = check_answers(answers, read_frequencies(frequencies))
+    predicted, interval = _predicted(problem, d, answers, drawn)
+    around = predicted or facts_capacity("full", d, answers, problem == "decoupled")
     limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
     found = []
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):
             tell = lambda p, verdict: advance(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
-            found.append(
-                instance_capacity(problem, Stream(seed + index, d, law), max(2, round(predicted)), limits, tell)
-            )
+            stream = Stream(seed + index, d, law)
+            found.append(instance_capacity(problem, stream, max(2, round(around)), limits, tell, answers, drawn))
         advance(seeds, "")
     decided = [one.p_c for one in found if one.p_c is not None]
-    record = {
+    record: dict[str, Any] = {
         "problem": problem,
         "d": d,
         "law": law,
+        **({} if answers is None else {"answers": answers, "frequencies": drawn}),
         "seeds": list(range(seed, seed + seeds)),
         "p_c": [one.p_c for one in found],
         "alpha_c": [None if one.p_c is None else float(alpha(one.p_c, d)) for one in found],
@@ -70,14 +79,27 @@ def capacity(
         raise typer.Exit(3)
 
 
+def _predicted(
+    problem: str, d: int, answers: int | None, frequencies: str | tuple[float, ...]
+) -> tuple[float | None, list[int] | None]:
+    """The predicted capacity and the interval of 95 % of all streams; None where it is not known."""
+    if answers is None:
+        return float(capacity_associations(d)), [int(p) for p in storable_interval(d)]
+    if frequencies not in ("uniform", "balanced"):
+        return None, None
+    decoupled = problem == "decoupled"
+    room = memories_seen("full", d, answers, decoupled)
+    return facts_capacity("full", d, answers, decoupled), [int(p) for p in facts_interval(answers, room)]
+
+
 def _rows(record: dict[str, Any]) -> dict[str, str]:
-    low, high = record["predicted_interval"]
+    known = record["predicted_interval"] is not None
     listed = ", ".join("undecided" if p is None else str(p) for p in record["p_c"])
     mean = record["mean_p_c"]
     return {
         f"largest storable p, seeds {record['seeds'][0]} to {record['seeds'][-1]}": listed,
         "mean": "none decided" if mean is None else f"{mean:.2f}, load {alpha(mean, record['d']):.4f}",
-        "predicted (gaussian, decoupled)": f"{record['predicted_p_c']:.2f}",
-        "predicted for 95 % of streams": f"{low} to {high}",
+        "predicted (gaussian, decoupled)": f"{record['predicted_p_c']:.2f}" if known else _NOT_KNOWN,
+        "predicted for 95 % of streams": "{} to {}".format(*record["predicted_interval"]) if known else _NOT_KNOWN,
         "verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s",
     }

@@ -23,11 +23,15 @@ _SENTENCE = (
 
 def certify(
     d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
-    p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
+    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
     seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    frequencies: Annotated[
+        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
+    ] = "uniform",
     instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets) instead.")] = None,
     steps: Annotated[int, typer.Option(help="Most Newton steps.")] = 200,
     seconds: Annotated[Optional[float], typer.Option(help="Most seconds; undecided after that.")] = None,
@@ -36,7 +40,7 @@ def certify(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Decide whether any d x d matrix stores the associations. Exit code 0 if decided either way, 3 if not."""
-    if instance is not None and not (d is p is load is None):
+    if instance is not None and not (d is p is load is answers is None):
         raise ValueError("The instance is given twice: give either --instance or a size (--d with --p or --load).")
     if instance is None and d is None:
         raise ValueError("No instance is given: give --d with --p or --load, or a file with --instance.")
@@ -52,6 +56,7 @@ def certify(
     from loadstone.measurements.threshold import Prefixes
     from loadstone.problems.arrays import read_instance
     from loadstone.problems.budget import Budget
+    from loadstone.problems.frequencies import read_frequencies
     from loadstone.problems.stream import Stream
     from loadstone.proofs.certificate import write_proof
     from loadstone.proofs.verdict import Outcome, in_words
@@ -61,8 +66,11 @@ def certify(
     about: dict[str, object]
     if instance is None:
         assert d is not None and p is not None
-        arrays = Prefixes(problem, Stream(seed, d, law)).of(p)
+        prefixes = Prefixes(problem, Stream(seed, d, law), answers, read_frequencies(frequencies))
+        arrays = prefixes.of(p)
         about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}
+        if answers is not None:
+            about |= {"answers": answers, "frequencies": prefixes.frequencies}
     else:
         arrays = read_instance(instance)
         about = {"problem": "decoupled" if arrays.decoupled else "original", "instance": instance}

@@ -18,11 +18,15 @@ from loadstone.theory.load import load as alpha
 def train(
     d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
     problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
-    p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
+    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
     family: Annotated[str, typer.Option(help="Family of the memory, such as full.")] = "full",
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    frequencies: Annotated[
+        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
+    ] = "uniform",
     seed: Annotated[int, typer.Option(help="First seed.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many seeds, one after the other from --seed.")] = 1,
     solver: Annotated[str, typer.Option(help="lbfgs, paper, hebbian, perceptron, minibatch, adam...")] = "lbfgs",
@@ -57,6 +61,7 @@ def train(
     from loadstone.experiments.spec import Spec
     from loadstone.memories.files import save_memory
     from loadstone.problems.budget import Budget
+    from loadstone.problems.frequencies import read_frequencies
     from loadstone.solvers.registry import solver_of
     from loadstone.solvers.stop import Limits
 
@@ -64,9 +69,12 @@ def train(
     parameters = {name: value for name, value in given.items() if value is not None}
     stop = solver_of(solver, parameters).stop() if stop is None else stop
     specs = [
-        Spec(problem, d, p, seed + i, kappa, law, solver, parameters, stop, precision, family, hold, stored_dtype)
+        Spec(
+            problem, d, p, seed + i, kappa, law, solver, parameters, stop, precision, family, hold, stored_dtype,
+            answers, read_frequencies(frequencies),
+        )
         for i in range(seeds)
-    ]
+    ]  # fmt: skip
     allowed = Budget.parse(budget) if budget is not None else None
     with progress_of(f"{problem}, d = {d}, p = {p}", seeds * specs[0].passes) as advance:
         runs = run_all(specs, allowed, advance, Limits(passes, seconds))

@@ -59,11 +59,24 @@ def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
     rows = stream._rounded_up(problem.inputs.shape[0], stream._COLUMNS)
     yield normal._normal_matrix, (key, d, memory.rank)
     yield stream._shared_rows, (key, rows, d, law)
-    if spec.problem == "decoupled":
+    if spec.answers is not None:
+        yield from _making_answers(spec, spec.answers)
+    elif spec.problem == "decoupled":
         yield stream._decoupled_targets, (key, rows, d, law)
         for count in {part.shape[0] for part in getattr(getattr(problem, "longer", problem), "parts", ())}:
             at_a_time = stream._ROWS if jax.default_backend() == "cpu" else count
             yield stream._decoupled_block, (key, jax.ShapeDtypeStruct((), jnp.uint32), at_a_time, rows, d, law)
+
+
+def _making_answers(spec: Spec, answers: int) -> Iterator[Call]:
+    """The functions that make the outputs of a problem with a number of answers."""
+    key, columns = jax.ShapeDtypeStruct((2,), jnp.uint32), stream._rounded_up(answers, stream._COLUMNS)
+    if spec.problem == "original":
+        yield stream._shared_rows, (key, columns, spec.d, spec.law)
+    else:
+        at_a_time = stream._ROWS if jax.default_backend() == "cpu" else spec.p
+        first = jax.ShapeDtypeStruct((), jnp.uint32)
+        yield stream._decoupled_block, (key, first, at_a_time, columns, spec.d, spec.law)
 
 
 def _training(spec: Spec, problem: Problem, memory: Memory, count: int) -> Call:

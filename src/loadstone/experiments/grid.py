@@ -3,7 +3,9 @@
     [[grid]]
     problem = ["original", "decoupled"]
     d = [20, 40]
-    load = [0.5, 0.7, 0.9]      # or p = [...]
+    load = [0.5, 0.7, 0.9]      # or p = [...], which may also be called facts
+    answers = 200               # if there are not as many as facts
+    frequencies = "zipf:1"      # of the answers: uniform, balanced, zipf:s, a file of numbers, or [[0.5, 0.3, 0.2]]
     kappa = 1.0
     seeds = 3                   # 0, 1, 2; or seed = [7, 8]
     stop = "exact"
@@ -24,6 +26,7 @@ from pathlib import Path
 from loadstone.arguments import positive, refuse, whole
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.approach import Approach
+from loadstone.problems.frequencies import read_frequencies
 from loadstone.solvers.registry import parameter_names
 from loadstone.theory.load import nearest_associations
 
@@ -33,7 +36,7 @@ associations = cache(nearest_associations)
 #: Of every solver, and of an approach.
 _PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *(field.name for field in fields(Approach)))))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
-_WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds")
+_WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds", "facts")
 #: A grid with more runs is refused before its specs are made.
 MOST_SPECS = 1_000_000
 #: Capacity lies near 1/2; far above it there is nothing to see.
@@ -45,6 +48,9 @@ def grid(**directions: object) -> list[Spec]:
     for name in directions:
         if name not in _WORDS:
             raise ValueError(f"{name!r} is not a field of a grid{_suggestion(name)}; it has {', '.join(_WORDS)}.")
+    if "facts" in directions and "p" in directions:
+        raise ValueError("The grid has both facts and p, which are the same: give either.")
+    directions = {"p" if name == "facts" else name: value for name, value in directions.items()}
     if ("p" in directions) == ("load" in directions):
         raise ValueError("The grid needs a size: give either p or load, and not both.")
     if "seed" in directions and "seeds" in directions:
@@ -105,6 +111,8 @@ def _spec(chosen: dict[str, object]) -> Spec:
         chosen["p"] = p = associations(load, whole("d", chosen.get("d"), 1))
         if p < 2:
             raise refuse("load", load, f"large enough for two associations at d = {chosen['d']}")
+    if isinstance(chosen.get("frequencies"), str):
+        chosen["frequencies"] = read_frequencies(str(chosen["frequencies"]))
     parameters = {name: chosen.pop(name) for name in _PARAMETERS if name in chosen}
     missing = [name for name in ("problem", "d") if name not in chosen]
     if missing:

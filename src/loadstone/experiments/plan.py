@@ -35,7 +35,7 @@ def cost(spec: Spec, platform: str) -> float:
         return _REACH_PASSES * spec.effort.searches * one
     where = "cpu" if platform == "cpu" else "gpu"
     passes = spec.passes + (0 if spec.is_iterative else 1)
-    return _RUN + passes * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p**2 * spec.d)
+    return _RUN + passes * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p * (spec.answers or spec.p) * spec.d)
 
 
 def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
@@ -47,13 +47,15 @@ def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
 
 
 def padded_rows(spec: Spec, platform: str) -> int | None:
-    """To how many rows the arrays of a run are padded; None: they are not."""
-    return batches.padded_rows(spec.problem, spec.p, spec.d, platform)
+    """To how many rows the arrays of a run are padded; None: they are not. Padding needs as many outputs as inputs."""
+    return None if spec.answers is not None else batches.padded_rows(spec.problem, spec.p, spec.d, platform)
 
 
 def batch_size(spec: Spec, platform: str) -> int:
     """How many runs of this program (seeds and loads) to train together, if this one is the largest of them."""
-    return batches.batch_size(spec.problem, spec.p, spec.d, spec.hold, platform) if spec.is_iterative else 1
+    if not spec.is_iterative or spec.answers is not None:
+        return 1
+    return batches.batch_size(spec.problem, spec.p, spec.d, spec.hold, platform)
 
 
 def batch_sizes(specs: Sequence[Spec], platform: str) -> tuple[int, int]:

@@ -68,13 +68,14 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
 
 def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
     stream = Stream(spec.seed, spec.d, spec.law)
-    found = instance_capacity(spec.problem, stream, spec.p)
+    found = instance_capacity(spec.problem, stream, spec.p, answers=spec.answers, frequencies=spec.frequencies)
     status = "undecided" if found.p_c is None else "proved"
     result: dict[str, object] = {"status": status, "p_c": found.p_c}
     result |= {"storable": found.storable, "not_storable": found.not_storable}
     result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
     if found.p_c is not None and found.witness is not None:
-        by_length = targets_by_length(Prefixes(spec.problem, stream).of(found.p_c), found.witness)
+        prefixes = Prefixes(spec.problem, stream, spec.answers, spec.frequencies)
+        by_length = targets_by_length(prefixes.of(found.p_c), found.witness)
         values = matrix_singular_values(found.witness, spec.d)
         result |= {"singular_values": _numbers(values), "own_target": _moments(by_length)}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
@@ -83,8 +84,9 @@ def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
 def _reach(spec: Spec, budget: Budget | None = None) -> Record:
     stream = Stream(spec.seed, spec.d, spec.law)
     found = largest_stored(
-        spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family, effort=spec.effort
-    )
+        spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family, effort=spec.effort,
+        answers=spec.answers, frequencies=spec.frequencies,
+    )  # fmt: skip
     result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d)}
     result |= {"attempts": _listed(found.attempts), "ways": [one.way for one in found.attempts]}
     result |= {"stored": found.stored, "not_stored": found.not_stored}

@@ -23,6 +23,7 @@ from loadstone.problems.facts import Facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
+from loadstone.problems.separate import Separate
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve_batch
@@ -76,12 +77,12 @@ class Run:
 def problem_of(spec: Spec, budget: Budget | None = None) -> Problem:
     """The problem that a spec describes, padded where problems of several sizes share one program."""
     stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
-    longest = rows or spec.p
+    longest, asked = rows or spec.p, (spec.answers, spec.frequencies)
     if spec.problem == "original":
-        problem: Facts | Stored | Regenerated = original(stream, longest, budget)
+        problem: Facts | Stored | Regenerated | Separate = original(stream, longest, budget, None, *asked)
     else:
-        problem = decoupled(stream, longest, budget, spec.hold, spec.stored_dtype)
-    return padded(problem, spec.p) if rows else problem
+        problem = decoupled(stream, longest, budget, spec.hold, spec.stored_dtype, *asked)
+    return padded(problem, spec.p) if rows and not isinstance(problem, Separate) else problem
 
 
 def run_all(

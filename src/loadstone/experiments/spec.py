@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from loadstone.arguments import choice, rank_fraction, set_as, whole
+from loadstone.arguments import choice, rank_fraction, refuse, set_as, whole
 from loadstone.measurements.approach import Approach
 from loadstone.measurements.effort import Effort
 from loadstone.memories.families import check_family, is_linear
 from loadstone.memories.low_rank import rank_of
 from loadstone.parameters import changed_parameters, made
-from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD
+from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
+from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
 from loadstone.records.record import canonical
@@ -54,6 +55,8 @@ class Spec:
     family: a name in memories/families.py, with its parameters, as in 'blocks:8'.
     hold: whether decoupled outputs are stored or regenerated.
     stored_dtype: number type of stored decoupled outputs.
+    answers: how many outputs there are; None: as many as inputs, and input mu has output mu as its target.
+    frequencies: how often each answer is a target (problems/frequencies.py).
     """
 
     problem: str
@@ -69,6 +72,8 @@ class Spec:
     family: str = "full"
     hold: str = "auto"
     stored_dtype: str = "float32"
+    answers: int | None = None
+    frequencies: Frequencies = "uniform"
 
     def __post_init__(self) -> None:
         choice("problem", self.problem, PROBLEMS)
@@ -82,10 +87,15 @@ class Spec:
         choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
         choice("solver", self.solver, (*SOLVERS, *OF_STREAMS))
+        answers, frequencies = check_answers(self.answers, self.frequencies)
+        set_as(self, "answers", answers)
+        set_as(self, "frequencies", frequencies)
         set_as(self, "family", check_family(self.family, self.kappa, self.d))
         if self.solver in ("hebbian", APPROACH) and (self.kappa != 1 or self.family != "full"):
             what = "the Hebbian rule, whose matrix is" if self.solver == "hebbian" else "an approach to the capacity"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what}.")
+        if self.solver == APPROACH and answers is not None:
+            raise refuse("answers", answers, "None for an approach to the capacity, where each fact has its own")
         if self.solver == CAPACITY and (self.kappa != 1 or not is_linear(self.family)):
             what = "1 and full or linear for an exact capacity, which is proved for linear families"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
@@ -100,6 +110,8 @@ class Spec:
         if self.problem == "original" or not searched:
             set_as(self, "hold", "auto")
             set_as(self, "stored_dtype", "float32")
+        if self.answers is not None:
+            check_stored_answers(self.hold, self.stored_dtype)
 
     @cached_property
     def made_solver(self) -> Solver:
@@ -139,6 +151,10 @@ class Spec:
         found |= {"form": self.hold, "meaning": _MEANING, "solver": self.solver}
         if self.family != "full":
             found["family"] = self.family
+        if self.answers is not None:
+            found["answers"] = self.answers
+        if self.frequencies != "uniform":
+            found["frequencies"] = self.frequencies if isinstance(self.frequencies, str) else list(self.frequencies)
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
@@ -185,8 +201,9 @@ class Spec:
     def __str__(self) -> str:
         rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"
         family = "" if self.family == "full" else f", {self.family}"
+        answers = "" if self.answers is None else f", {self.answers} answers"
         solver = f"{self.solver} of {self.approach.optimiser}" if self.solver == APPROACH else self.solver
-        return f"{self.problem}, d = {self.d}, p = {self.p}{rank}{family}, {solver}, seed {self.seed}"
+        return f"{self.problem}, d = {self.d}, p = {self.p}{answers}{rank}{family}, {solver}, seed {self.seed}"
 
     def about(self) -> dict[str, object]:
         """The words and numbers that identify the run."""
@@ -194,7 +211,11 @@ class Spec:
             "problem": self.problem, "p": self.p, "d": self.d, "kappa": self.kappa, "rank": rank_of(self.kappa, self.d),
             "law": self.law, "family": self.family, "seed": self.seed, "solver": self.solver,
             "stop": self.stop if self.is_iterative else "none",
-        }  # fmt: skip
+        } | self.about_answers()  # fmt: skip
+
+    def about_answers(self) -> dict[str, object]:
+        """The number of answers and their frequencies, if they were given."""
+        return {} if self.answers is None else {"answers": self.answers, "frequencies": self.frequencies}
 
 
 #: Defaults that do not enter the key.

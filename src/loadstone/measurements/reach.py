@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from loadstone.arguments import choice, positive, whole
 from loadstone.measurements.accuracy import measure
@@ -14,9 +16,11 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.facts import Facts
+from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
+from loadstone.problems.separate import Separate
 from loadstone.problems.stream import Stream
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
@@ -76,6 +80,8 @@ def largest_stored(
     budget: Budget | None = None,
     family: str = "full",
     effort: Effort = _ONE_START,
+    answers: int | None = None,
+    frequencies: Frequencies = "uniform",
 ) -> Reach:
     """The largest p of which a solver stores the first p associations of a stream, to a share `width` of itself.
 
@@ -83,10 +89,11 @@ def largest_stored(
     passes: most passes of one search.
     effort: with more than one start, the search goes on upwards from what the first start of each p has stored, as
         long as one of the starts stores the next p.
+    answers, frequencies: how many outputs there are, and how often each is a target (problems/frequencies.py).
     """
     choice("kind", kind, ("original", "decoupled"))
     positive("width", width)
-    prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget)
+    prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget, answers, frequencies)
     began, attempts = time.perf_counter(), list[Attempt]()
 
     limits, best = Limits(passes), None
@@ -137,17 +144,34 @@ def _bracket(attempt: Callable[[int], bool], around: int) -> None:
 class PaddedPrefixes:
     """The first p associations of a stream, for p around a guess: all of one shape as far as they can be."""
 
-    def __init__(self, kind: str, stream: Stream, around: int, budget: Budget | None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        stream: Stream,
+        around: int,
+        budget: Budget | None,
+        answers: int | None = None,
+        frequencies: Frequencies = "uniform",
+    ) -> None:
         self.kind, self.stream, self.budget = kind, stream, budget
+        self.asked = check_answers(answers, frequencies)
         self.longer = self._made(around)
 
     def of(self, p: int) -> Problem:
         if p > self.longer.inputs.shape[0]:
             self.longer = self._made(p)
-        return padded(self.longer, p)
+        longer = self.longer
+        # Only problems with as many outputs as inputs can be padded. Facts that occur twice ask for nothing new.
+        rows = np.arange(longer.inputs.shape[0]) % p
+        if isinstance(longer, Separate):
+            inputs, outputs, targets = (part[rows] for part in (longer.inputs, longer.outputs, longer.targets))
+            return replace(longer, inputs=inputs, outputs=outputs, targets=targets)
+        if isinstance(longer, Facts) and self.asked[0] is not None:
+            return replace(longer, inputs=longer.inputs[rows], targets=longer.targets[rows])
+        return padded(longer, p)
 
-    def _made(self, p: int) -> Facts | Stored | Regenerated:
+    def _made(self, p: int) -> Facts | Stored | Regenerated | Separate:
         longest = int(_ROOM * p) + 1
         if self.kind == "original":
-            return original(self.stream, longest, self.budget)
-        return decoupled(self.stream, longest, self.budget)
+            return original(self.stream, longest, self.budget, None, *self.asked)
+        return decoupled(self.stream, longest, self.budget, "auto", "float32", *self.asked)

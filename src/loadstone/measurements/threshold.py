@@ -15,6 +15,7 @@ from jaxtyping import Float64
 from loadstone.arguments import choice, whole
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
+from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.stream import Stream
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
@@ -45,29 +46,39 @@ class InstanceCapacity:
 
 
 class Prefixes:
-    """The first p associations of a stream as arrays, made for the largest p asked for so far; smaller p are slices."""
+    """The first p associations of a stream as arrays, made for the largest p asked for so far; smaller p are slices.
 
-    def __init__(self, kind: str, stream: Stream) -> None:
+    With a number of answers there are so many outputs for every p, and targets are drawn with `frequencies`.
+    """
+
+    def __init__(
+        self, kind: str, stream: Stream, answers: int | None = None, frequencies: Frequencies = "uniform"
+    ) -> None:
         self.kind, self.stream = choice("problem", kind, KINDS), stream
+        self.answers, self.frequencies = check_answers(answers, frequencies)
         self._longest: Arrays | None = None
 
     def of(self, p: int) -> Arrays:
         if self._longest is None or len(self._longest.targets) < p:
             self._longest = self._made(p)
         longest = self._longest
-        outputs = longest.outputs[:p, :p] if longest.decoupled else longest.outputs[:p]
+        m = p if self.answers is None else self.answers
+        outputs = longest.outputs[:p, :m] if longest.decoupled else longest.outputs[:m]
         return Arrays(longest.inputs[:p], outputs, longest.targets[:p])
 
     def _made(self, p: int) -> Arrays:
+        m = p if self.answers is None else self.answers
         # Outputs in float32, centred in float64, and as many intermediate numbers.
-        numbers = p * self.stream.d * (p if self.kind == "decoupled" else 1)
+        numbers = self.stream.d * (p * m if self.kind == "decoupled" else max(p, m))
         Budget().require(28 * numbers, f"a verdict on the {self.kind} problem")
         inputs = np.asarray(self.stream.inputs(p))
         if self.kind == "original":
-            outputs = np.asarray(self.stream.outputs(p))
+            outputs = np.asarray(self.stream.outputs(m))
         else:
-            outputs = np.ascontiguousarray(np.asarray(self.stream.decoupled_outputs(0, p, p)).transpose(0, 2, 1))
-        return Arrays(inputs, outputs, np.arange(p, dtype=np.int32))
+            outputs = np.ascontiguousarray(np.asarray(self.stream.decoupled_outputs(0, p, m)).transpose(0, 2, 1))
+        if self.answers is None:
+            return Arrays(inputs, outputs, np.arange(p, dtype=np.int32))
+        return Arrays(inputs, outputs, self.stream.targets(p, m, self.frequencies))
 
 
 def instance_capacity(
@@ -76,10 +87,15 @@ def instance_capacity(
     around: int | None = None,
     limits: ProofLimits = DEFAULT_LIMITS,
     progress: Callable[[int, Verdict], None] | None = None,
+    answers: int | None = None,
+    frequencies: Frequencies = "uniform",
 ) -> InstanceCapacity:
-    """The exact capacity of one stream. `around` is a first guess; `progress` is called with each p and its verdict."""
-    prefixes = Prefixes(kind, stream)
-    # One association has no rival, so it is storable; the first question is p = 2.
+    """The exact capacity of one stream. `around` is a first guess; `progress` is called with each p and its verdict.
+
+    answers, frequencies: see `Prefixes`.
+    """
+    prefixes = Prefixes(kind, stream, answers, frequencies)
+    # One association alone is storable; the first question is p = 2.
     low, high = 1, None
     p = max(2, stream.d if around is None else whole("around", around, 1))
     stride = max(1, p // 16)

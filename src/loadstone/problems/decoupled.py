@@ -10,17 +10,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import choice, refuse, whole
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.counters import Key
 from loadstone.problems.embeddings import decoupled_vectors
+from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.passes.choice import Case, chosen
 from loadstone.problems.passes.decoupled_xla import ROWS_AT_A_TIME, decoupled_scores
 from loadstone.problems.passes.devices import has_triton_kernels
 from loadstone.problems.passes.shapes import check_queries
 from loadstone.problems.problem import Problem
 from loadstone.problems.recall import Recall, Slope
+from loadstone.problems.separate import Separate
 from loadstone.problems.stream import Stream
 
 #: How the outputs are held: stored if they fit ('auto'), stored, or regenerated in every pass.
@@ -174,16 +176,32 @@ _made = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)
 
 
 def decoupled(
-    stream: Stream, p: int, budget: Budget | None = None, hold: str = "auto", dtype: str = "float32"
-) -> Stored | Regenerated:
-    """The first p associations of a stream, each with a separate set of p outputs.
+    stream: Stream,
+    p: int,
+    budget: Budget | None = None,
+    hold: str = "auto",
+    dtype: str = "float32",
+    answers: int | None = None,
+    frequencies: Frequencies = "uniform",
+) -> Stored | Regenerated | Separate:
+    """The first p associations of a stream, each with a separate set of p outputs, or of as many as `answers` says.
+
+    Of p outputs, output mu is the target of association mu; of `answers` outputs one that is drawn with `frequencies`
+    (problems/frequencies.py). These are stored in float32.
 
     `hold` 'auto' stores the outputs when they fit into the budget and regenerates them otherwise; the problem's
     description says which. `dtype` 'float16' halves the memory of stored outputs, which are then rounded to 11 bits.
     """
     p, d = whole("p", p, 2), stream.d
     hold, dtype = choice("hold", hold, WAYS_TO_HOLD), choice("dtype", dtype, STORED_DTYPES)
+    answers, frequencies = check_answers(answers, frequencies)
     budget = budget or Budget()
+    if answers is not None:
+        check_stored_answers(hold, dtype)
+        budget.require(4 * p * d * (6 + answers), "the decoupled problem with outputs stored")
+        targets = jnp.asarray(stream.targets(p, answers, frequencies))
+        words = f"decoupled, {answers} answers each, outputs stored in float32"
+        return Separate(stream.inputs(p), stream.decoupled_outputs(0, p, answers), targets, words)
     stored = decoupled_bytes(p, d, dtype)
     needed = stored if hold == "stored" else decoupled_bytes(p, d)
     budget.require(needed, f"the decoupled problem with outputs {'stored' if hold == 'stored' else 'regenerated'}")
@@ -191,6 +209,14 @@ def decoupled(
     if hold == "regenerated" or not budget.allows(stored):
         return regenerated
     return store(stream, regenerated, dtype)
+
+
+def check_stored_answers(hold: str, dtype: str) -> None:
+    """Refuse ways of holding outputs that exist only where every association has p of them."""
+    if hold == "regenerated":
+        raise refuse("hold", hold, "auto or stored if a number of answers is given")
+    if dtype != "float32":
+        raise refuse("stored_dtype", dtype, "float32 if a number of answers is given")
 
 
 def decoupled_bytes(p: int, d: int, dtype: str | None = None) -> int:

@@ -13,6 +13,7 @@ from jaxtyping import Float32
 
 from loadstone.arguments import choice, whole
 from loadstone.files import write_whole
+from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.stream import Stream
 
 KINDS = ("original", "decoupled")
@@ -22,33 +23,48 @@ _PIECE = 2**26
 _FLOAT = np.dtype("<f4")
 
 
-def write_instance(path: str | Path, kind: str, stream: Stream, p: int) -> None:
+def write_instance(
+    path: str | Path,
+    kind: str,
+    stream: Stream,
+    p: int,
+    answers: int | None = None,
+    frequencies: Frequencies = "uniform",
+) -> None:
     """Write the first p associations of a stream as .npz: inputs (p, d) and outputs.
 
     Outputs are (p, d) for the original problem and (p, p, d) for the decoupled one, outputs[mu, rho] being the output
-    rho of association mu; the target of association mu is output mu. `about` holds the rest as JSON.
+    rho of association mu; the target of association mu is output mu. `about` holds the rest as JSON. With a number of
+    answers there are so many outputs instead of p, and targets (p), drawn with `frequencies`.
     """
     choice("problem", kind, KINDS)
     p = whole("p", p, 2)
-    about = {"problem": kind, "d": stream.d, "p": p, "seed": stream.seed, "law": stream.law}
+    answers, frequencies = check_answers(answers, frequencies)
+    about: dict[str, object] = {"problem": kind, "d": stream.d, "p": p, "seed": stream.seed, "law": stream.law}
+    if answers is not None:
+        about |= {"answers": answers, "frequencies": frequencies}
+    m = p if answers is None else answers
 
     def write(file: IO[bytes]) -> None:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             _add(archive, "inputs", (p, stream.d), [np.asarray(stream.inputs(p))])
             if kind == "original":
-                _add(archive, "outputs", (p, stream.d), [np.asarray(stream.outputs(p))])
+                _add(archive, "outputs", (m, stream.d), [np.asarray(stream.outputs(m))])
             else:
-                _add(archive, "outputs", (p, p, stream.d), _decoupled_outputs(stream, p))
+                _add(archive, "outputs", (p, m, stream.d), _decoupled_outputs(stream, p, m))
+            if answers is not None:
+                targets = stream.targets(p, answers, frequencies)
+                _add(archive, "targets", (p,), [targets], np.dtype("<i4"))
             text = np.asarray(json.dumps(about))
             _add(archive, "about", (), [text], text.dtype)
 
     write_whole(path, write)
 
 
-def _decoupled_outputs(stream: Stream, p: int) -> Iterator[Float32[np.ndarray, "b p d"]]:
-    rows = max(1, _PIECE // (4 * p * stream.d))
+def _decoupled_outputs(stream: Stream, p: int, m: int) -> Iterator[Float32[np.ndarray, "b m d"]]:
+    rows = max(1, _PIECE // (4 * m * stream.d))
     for first in range(0, p, rows):
-        block = np.asarray(stream.decoupled_outputs(first, min(rows, p - first), p))
+        block = np.asarray(stream.decoupled_outputs(first, min(rows, p - first), m))
         yield np.ascontiguousarray(block.transpose(0, 2, 1))
 
 

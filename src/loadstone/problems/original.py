@@ -7,20 +7,35 @@ import jax.numpy as jnp
 from loadstone.arguments import whole
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import Facts, block_rows
+from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.stream import Stream
 
 
-def original(stream: Stream, p: int, budget: Budget | None = None, block: int | None = None) -> Facts:
-    """The first p associations of a stream; input mu has output mu as its target."""
+def original(
+    stream: Stream,
+    p: int,
+    budget: Budget | None = None,
+    block: int | None = None,
+    answers: int | None = None,
+    frequencies: Frequencies = "uniform",
+) -> Facts:
+    """The first p associations of a stream; input mu has output mu as its target.
+
+    answers: how many outputs there are. If given, targets are drawn with `frequencies` (problems/frequencies.py), and
+    several inputs may have the same one.
+    """
     p = whole("p", p, 2)
-    block = block_rows(p, p) if block is None else whole("block", block, 1)
-    (budget or Budget()).require(original_bytes(p, stream.d, block), "the original problem")
-    targets = jnp.arange(p, dtype=jnp.int32)
-    parts = stream.inputs(p), stream.outputs(p), targets, block, "original, outputs shared"
-    return Facts(*parts, isotropic=stream.isotropic)
+    answers, frequencies = check_answers(answers, frequencies)
+    m = p if answers is None else answers
+    block = block_rows(p, m) if block is None else whole("block", block, 1)
+    (budget or Budget()).require(original_bytes(p, stream.d, block, m), "the original problem")
+    targets = jnp.arange(p, dtype=jnp.int32) if answers is None else jnp.asarray(stream.targets(p, m, frequencies))
+    words = "original, outputs shared" + ("" if answers is None else f", {m} answers")
+    return Facts(stream.inputs(p), stream.outputs(m), targets, block, words, isotropic=stream.isotropic)
 
 
-def original_bytes(p: int, d: int, block: int | None = None) -> int:
-    """Bytes that the problem takes, its pass included: inputs, outputs, queries, pull and two more arrays of that size;
+def original_bytes(p: int, d: int, block: int | None = None, answers: int | None = None) -> int:
+    """Bytes that the problem takes, its pass included: inputs, queries, pull and two more arrays of that size; outputs;
     scores and weights of one block."""
-    return 4 * (6 * p * d + 3 * (block or block_rows(p, p)) * p)
+    m = p if answers is None else answers
+    return 4 * (5 * p * d + m * d + 3 * (block or block_rows(p, m)) * m)

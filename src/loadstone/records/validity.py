@@ -126,6 +126,8 @@ _SPEC: dict[str, Holds] = {
     "d": _whole(1, 2**31),
     "p": _whole(1, 2**63),
     "seed": _whole(0, 2**64 - 1),
+    "answers": _whole(2, 2**31),
+    "frequencies": lambda value: _word(value) or _list(_number(0))(value),
     "kappa": lambda value: _number(0, 1)(value) and value != 0,
 }
 _COUNTS = _list(_whole(0))

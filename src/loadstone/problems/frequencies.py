@@ -1,0 +1,107 @@
+"""Which answer is the target of each fact: drawn with given frequencies from the counters of a stream.
+
+Frequencies are 'uniform' (each fact's target is any answer, independently), 'balanced' (each block of M facts has every
+answer once, in random order), 'zipf:s' (answer y = 1, 2, ... has a frequency proportional to y^-s), or one number for
+each answer. The target of fact n depends on the stream, on n and on the frequencies only. It is made on the host from
+whole numbers and IEEE arithmetic, so that every device has the same targets.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float64, Int32, UInt64
+
+from loadstone.arguments import refuse, whole
+from loadstone.problems.counters import host_words
+
+Frequencies = str | tuple[float, ...]
+
+_ALLOWED = "uniform, balanced, zipf:s with a finite s of at least 0, or one number for each answer"
+#: Shares are rounded to this grid, so that the last digit of a power does not decide about a target.
+_GRID = 2.0**40
+#: Most answers: their indices are 32-bit numbers.
+MOST_ANSWERS = 2**31 - 1
+
+
+def check_answers(answers: object, frequencies: object) -> tuple[int | None, Frequencies]:
+    """Both in plain form ('zipf:1.0' as 'zipf:1', a list as a tuple), or a refusal. Without answers every input has a
+    target of its own, and there are no frequencies to choose."""
+    if answers is None:
+        if not isinstance(frequencies, str) or frequencies != "uniform":
+            raise refuse("frequencies", frequencies, "uniform unless a number of answers is given")
+        return None, "uniform"
+    count = whole("answers", answers, 2, MOST_ANSWERS)
+    if isinstance(frequencies, str):
+        return count, _word(frequencies)
+    return count, _numbers(frequencies, count)
+
+
+def draw_targets(seed: int, d: int, n: int, answers: int, frequencies: Frequencies) -> Int32[np.ndarray, "n"]:
+    """The targets of the first n facts of a stream, as indices of answers."""
+    if frequencies == "balanced":
+        blocks = -(-n // answers)
+        words = _words(seed, d, blocks * answers).reshape(blocks, answers)
+        return np.argsort(words, axis=1, kind="stable").ravel()[:n].astype(np.int32)
+    uniform = (_words(seed, d, n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    if frequencies == "uniform":
+        found = np.minimum(np.floor(uniform * answers), answers - 1)
+    else:
+        # The first answer whose cumulative share lies above the number: one with no share is never drawn.
+        found = np.searchsorted(_cumulative(frequencies, answers)[:-1], uniform, side="right")
+    return found.astype(np.int32)
+
+
+def read_frequencies(text: str) -> Frequencies:
+    """A word of this module as it is; otherwise the numbers in the file of this name, separated by blanks or commas."""
+    if text.partition(":")[0] in ("uniform", "balanced", "zipf"):
+        return text
+    if not Path(text).is_file():
+        raise refuse("frequencies", text, "uniform, balanced, zipf:s, or a file with one number for each answer")
+    try:
+        return tuple(float(word) for word in Path(text).read_text().replace(",", " ").split())
+    except ValueError as error:
+        raise ValueError(f"{text} cannot be read as frequencies: it must hold numbers only ({error}).") from error
+
+
+def _word(text: str) -> str:
+    name, _, exponent = text.partition(":")
+    if text in ("uniform", "balanced"):
+        return text
+    try:
+        value = float(exponent) if name == "zipf" else math.nan
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise refuse("frequencies", text, _ALLOWED)
+    return f"zipf:{int(value) if value.is_integer() else value!r}"
+
+
+def _numbers(values: object, answers: int) -> tuple[float, ...]:
+    numbers = tuple(values) if isinstance(values, Sequence | np.ndarray) else ()
+    if not numbers or any(isinstance(one, bool) or not isinstance(one, int | float | np.number) for one in numbers):
+        raise refuse("frequencies", values, _ALLOWED)
+    if len(numbers) != answers:
+        raise ValueError(f"frequencies has {len(numbers)} numbers, but must have {answers}, one for each answer.")
+    found = tuple(float(one) for one in numbers)
+    if not all(0 <= one < math.inf for one in found) or not any(found):
+        raise refuse("frequencies", found, "finite numbers, none negative, that sum to something above 0")
+    return found
+
+
+def _cumulative(frequencies: Frequencies, answers: int) -> Float64[np.ndarray, "m"]:
+    if isinstance(frequencies, str):
+        weights = np.arange(1, answers + 1, dtype=np.float64) ** -float(frequencies.partition(":")[2])
+    else:
+        weights = np.asarray(frequencies, np.float64) / max(frequencies)
+    rising = np.cumsum(weights)
+    return np.rint(rising / rising[-1] * _GRID) / _GRID
+
+
+def _words(seed: int, d: int, count: int) -> UInt64[np.ndarray, "count"]:
+    """A 64-bit word for each fact."""
+    high, low = host_words(seed, "targets", d, np.arange(count, dtype=np.uint32))
+    return (high.astype(np.uint64) << np.uint64(32)) | low.astype(np.uint64)
