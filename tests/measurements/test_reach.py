@@ -30,7 +30,7 @@ def test_it_is_the_proved_capacity_with_given_answers_too():
 @pytest.mark.parametrize("kind", ["original", "decoupled"])
 def test_facts_beyond_the_first_p_repeat_them(kind):
     stream = Stream(0, 5)
-    prefixes = reach._Prefixes(kind, stream, 20, None, 4, "zipf:1")
+    prefixes = reach.PaddedPrefixes(kind, stream, 20, None, 4, "zipf:1")
     for p in (18, 23, 30):
         arrays = prefixes.of(p).arrays()
         np.testing.assert_array_equal(arrays.targets[:p], stream.targets(p, 4, "zipf:1"))
