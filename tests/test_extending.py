@@ -76,19 +76,16 @@ def test_a_solver(tmp_path, monkeypatch, command):
 
 
 def test_a_law(tmp_path, monkeypatch, command):
-    monkeypatch.setitem(LAWS, "power law", skeleton("An embedding law", tmp_path).PowerLaw)
-    stream = Stream(0, 40, "power law:1.5")
-    assert stream == Stream(0, 40, "power law:exponent=1.5") and stream.law == "power law:exponent=1.5"
+    monkeypatch.setitem(LAWS, "sparse", skeleton("An embedding law", tmp_path).Sparse)
+    stream = Stream(0, 40, "sparse:0.2")
+    assert stream == Stream(0, 40, "sparse:share=0.2") and stream.law == "sparse:share=0.2"
     inputs = np.asarray(stream.inputs(4000), np.float64)
-    variance = np.arange(1, 41.0) ** -1.5
-    # A sample variance of 4000 normals scatters by sqrt(2 / 4000) = 2.2 %; the largest of 40 by four times that.
-    np.testing.assert_allclose(inputs.var(axis=0), 40 * variance / variance.sum(), rtol=0.09)
-    scaled = np.asarray(Stream(0, 40).inputs(50)) * np.sqrt(40 * variance / variance.sum())
-    np.testing.assert_allclose(stream.inputs(50), scaled, rtol=1e-5)
-    problem = decoupled(Stream(0, 10, "power law"), 8)
+    # 160 000 components: the share scatters by sqrt(0.2 * 0.8 / 160000) = 0.001, the mean square by 0.0094.
+    assert abs((inputs != 0).mean() - 0.2) < 0.004 and abs((inputs**2).mean() - 1) < 0.038
+    problem = decoupled(Stream(0, 10, "sparse"), 8)
     assert jnp.isfinite(problem.recall(problem.inputs).loss).all()
-    assert [spec.law for spec in grid(problem="original", d=8, p=6, law="power law:2")] == ["power law:exponent=2.0"]
-    with pytest.raises(ValueError, match="exponent is -1.0"):
-        Stream(0, 40, "power law:-1.0")
-    done = command("train", "--d", 14, "--p", 10, "--law", "power law:exponent=1.5", "--json")
-    assert done.returncode == 0 and '"law": "power law:exponent=1.5"' in done.stdout
+    assert [spec.law for spec in grid(problem="original", d=8, p=6, law="sparse:0.2")] == ["sparse:share=0.2"]
+    with pytest.raises(ValueError, match="share is -1.0"):
+        Stream(0, 40, "sparse:-1.0")
+    done = command("train", "--d", 14, "--p", 10, "--law", "sparse:share=0.9", "--json")
+    assert done.returncode == 0 and '"law": "sparse:share=0.9"' in done.stdout

@@ -137,6 +137,19 @@ BAD = {
     "unknown command": (["tain"], "No such command 'tain'"),
     "unknown problem": (["train", "--problem", "other", "--d", 9, "--p", 5], "problem is 'other'"),
     "unknown solver": (["train", "--solver", "sgdd", "--d", 9, "--p", 5], "solver is 'sgdd'"),
+    "unknown optimiser": (["train", "--solver", "perceptrn", "--d", 9, "--p", 5], "(did you mean 'perceptron'?)"),
+    "no learning rate": (
+        ["train", "--solver", "perceptron", "--learning-rate", 1, "--d", 9, "--p", 5],
+        "'learning_rate', but must be a parameter of perceptron (batch)",
+    ),
+    "no blocks": (["train", "--solver", "lbfgs", "--batch", 4, "--d", 9, "--p", 5], "'batch', but must be a parameter"),
+    "decoupled blocks": (
+        ["train", "--solver", "minibatch", "--batch", 4, "--problem", "decoupled", "--d", 9, "--p", 5],
+        "batch is 4, but must be 0 for this problem",
+    ),
+    "perceptron of factors": (
+        ["train", "--solver", "perceptron", "--kappa", 0.5, "--d", 9, "--p", 5], "memory is 'a LowRank', but must be",
+    ),
     "unknown stop": (["train", "--stop", "soon", "--d", 9, "--p", 5], "stop is 'soon'"),
     "hebbian rank": (["train", "--solver", "hebbian", "--kappa", 0.5, "--d", 9, "--p", 5], "kappa is 0.5"),
     "no seeds": (["train", "--d", 9, "--p", 5, "--seeds", 0], "seeds is 0"),

@@ -50,6 +50,7 @@ def test_a_spec_comes_back_from_its_identity():
         {}, {"solver": "capacity"}, {"problem": "decoupled", "stored_dtype": "float16"}, {"solver": "muon"},
         {"solver": "sgd", "parameters": {"learning_rate": 0.5}, "stop": "exact"}, {"stop": "none"},
         {"answers": 3, "frequencies": (0.5, 0.25, 0.25)}, {"answers": 9, "frequencies": "balanced", "solver": "reach"},
+        {"solver": "approach"}, {"solver": "approach", "parameters": {"optimiser": "newton", "passes": 7}},
     ]  # fmt: skip
     for spec in (replace(SPEC, **change) for change in changes):
         assert Spec.from_identity(json.loads(json.dumps(spec.identity()))) == spec
@@ -62,6 +63,15 @@ def test_what_does_not_matter_does_not_change_the_key():
     assert replace(SPEC, kappa=1).key == SPEC.key
     hebbian = replace(SPEC, solver="hebbian")
     assert replace(hebbian, stop="exact", precision="float16") == hebbian
+
+
+def test_an_approach_is_named_by_what_it_tries():
+    adam = replace(SPEC, solver="approach", parameters={"optimiser": "adam:0.1"})
+    assert adam.identity()["solver"] == {"name": "approach", "optimiser": "adam:learning_rate=0.1"}
+    assert adam == replace(SPEC, solver="approach", parameters={"optimiser": "adam:learning_rate=0.1"}, stop="exact")
+    assert adam.key != replace(SPEC, solver="approach").key and not adam.is_iterative
+    assert replace(SPEC, solver="approach", parameters={"optimiser": "lbfgs", "passes": 3000}).parameters == ()
+    assert str(adam) == "original, d = 20, p = 85, approach of adam:learning_rate=0.1, seed 3"
 
 
 def test_defaults_of_a_solver_do_not_enter_the_key():
@@ -97,6 +107,10 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
 @pytest.mark.parametrize("change, sentence", [
     ({"solver": "capacity", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
     ({"solver": "hebbian", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
+    ({"solver": "approach", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
+    ({"solver": "approach", "parameters": {"optimiser": "adm"}}, "solver is 'adm', but must be one of lbfgs"),
+    ({"solver": "approach", "parameters": {"passes": 0}}, "passes is 0"),
+    ({"solver": "approach", "parameters": {"steps": 5}}, r"but must be a parameter of approach \(optimiser, passes\)"),
     ({"solver": "adm"}, "solver is 'adm', but must be one of lbfgs"),
     ({"parameters": {"momentum": 1}}, "solver parameter is 'momentum', but must be a parameter of paper"),
     ({"parameters": {"steps": 0}}, "steps is 0"),

@@ -37,6 +37,12 @@ FULL = [spec for spec in TRAINED if spec.kappa == 1]
 INITIAL = [Spec("original", 60, 2, seed, kappa, solver="initial") for kappa in (0.5, 0.9999) for seed in range(2)]
 PROVED = [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
 TRIED = [Spec("original", 6, p, seed, parameters=SHORT) for p in (6, 12) for seed in range(2)]
+APPROACHED = [
+    Spec("original", 6, 13, seed, law=law, solver="approach", parameters={"optimiser": name, "passes": 60})
+    for law in ("gaussian", "power law:2")
+    for name in ("lbfgs", "lbfgs:whiten=False", "perceptron", "newton")[: 4 if law == "gaussian" else 2]
+    for seed in range(3)
+]
 REACHED = [Spec("original", 6, 13, seed, solver="reach") for seed in range(2)]
 
 
@@ -63,6 +69,7 @@ CASES = {
     "hebbian": Case(HEBBIAN, 4, 4),
     "capacity": Case(PROVED + TRIED, 0, 8),
     "law": Case(REACHED, 0, 1),
+    "optimisers": Case(APPROACHED, 0, 0),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
@@ -162,7 +169,7 @@ def test_the_papers_dimensions_and_the_quick_ones_have_colours_of_their_own(dime
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_no_figure_shows_two_dimensions_in_one_colour(scale):
-    for name in GALLERY.keys() - {"finite-size", "capacity", "law"}:  # their colours stand for problems
+    for name in GALLERY.keys() - {"finite-size", "capacity", "law", "optimisers"}:  # colours stand for others
         dimensions = {spec.d for spec in figure_of(name).sweep(scale)}
         assert len({colour(d) for d in dimensions}) == len(dimensions), name
 

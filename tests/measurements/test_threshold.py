@@ -129,3 +129,14 @@ def test_every_verdict_is_told_and_the_witness_stores_what_it_should():
     assert told == list(found.verdicts) and (found.storable, found.not_storable) == (found.p_c, found.p_c + 1)
     arrays = Prefixes("decoupled", Stream(2, 6)).of(found.p_c)
     assert stores(least_margin(arrays, found.witness), arrays)
+
+
+@pytest.mark.parametrize("kind", ["original", "decoupled"])
+def test_the_covariance_of_the_embeddings_does_not_change_the_capacity(kind):
+    """Seed by seed and verdict by verdict: W -> A^-T W B^-1 stores what W does with outputs A u and inputs B e."""
+    for seed in range(4):
+        white = instance_capacity(kind, Stream(seed, 7), 16)
+        for law in ("power law:0.5", "power law:3"):
+            skewed = instance_capacity(kind, Stream(seed, 7, law), 16)
+            assert (skewed.p_c, skewed.verdicts) == (white.p_c, white.verdicts)
+    assert white.p_c is not None

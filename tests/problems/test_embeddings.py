@@ -10,6 +10,7 @@ from scipy.stats import kstest
 from loadstone.problems.counters import stream_key
 from loadstone.problems.embeddings import vectors
 from loadstone.problems.normals import normal_table, normals
+from loadstone.problems.stream import Stream
 
 ALL_OFFSETS = 2**15
 
@@ -99,3 +100,19 @@ def test_rademacher_signs_are_balanced():
     x = np.asarray(vectors(stream_key(2, "inputs", 30), rows(20_000), 30, "rademacher"))
     assert set(np.unique(x)) == {-1, 1}
     assert abs(x.mean()) < 5 / x.size**0.5
+
+
+def test_a_power_law_is_a_map_of_the_gaussian_stream():
+    """Inputs and both kinds of outputs, component by component; the squared length stays d."""
+    variance = np.arange(1, 13.0) ** -1.5
+    scale = np.sqrt(12 * variance / variance.sum())
+    skewed, white = Stream(3, 12, "power law:1.5"), Stream(3, 12)
+    assert not skewed.isotropic and skewed == Stream(3, 12, "power law:exponent=1.5")
+    for name, axis in (("inputs", 1), ("outputs", 1), ("decoupled_targets", 1)):
+        expected = np.asarray(getattr(white, name)(50)) * np.expand_dims(scale, 1 - axis)
+        np.testing.assert_allclose(getattr(skewed, name)(50), expected, rtol=1e-6)
+    blocks = (np.asarray(stream.decoupled_outputs(2, 3, 9)) for stream in (skewed, white))
+    np.testing.assert_allclose(next(blocks), next(blocks) * scale[None, :, None], rtol=1e-6)
+    for bad in (-1.0, 0, "steep"):
+        with pytest.raises(ValueError, match="exponent is"):
+            Stream(3, 12, f"power law:{bad}")

