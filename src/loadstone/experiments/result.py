@@ -67,7 +67,7 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
 
 def _capacity(spec: Spec) -> Record:
     stream = Stream(spec.seed, spec.d, spec.law)
-    found = instance_capacity(spec.problem, stream, spec.p)
+    found = instance_capacity(spec.problem, stream, spec.p, family=spec.family)
     status = "undecided" if found.p_c is None else "proved"
     result: dict[str, object] = {"status": status, "p_c": found.p_c}
     result |= {"storable": found.storable, "not_storable": found.not_storable}
