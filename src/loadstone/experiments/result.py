@@ -68,7 +68,9 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
 
 def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
     stream = Stream(spec.seed, spec.d, spec.law)
-    found = instance_capacity(spec.problem, stream, spec.p, answers=spec.answers, frequencies=spec.frequencies)
+    found = instance_capacity(
+        spec.problem, stream, spec.p, answers=spec.answers, frequencies=spec.frequencies, family=spec.family
+    )
     status = "undecided" if found.p_c is None else "proved"
     result: dict[str, object] = {"status": status, "p_c": found.p_c}
     result |= {"storable": found.storable, "not_storable": found.not_storable}

@@ -13,6 +13,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import choice, whole
+from loadstone.memories.families import subspace_of
+from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.frequencies import Frequencies, check_answers
@@ -89,12 +91,15 @@ def instance_capacity(
     progress: Callable[[int, Verdict], None] | None = None,
     answers: int | None = None,
     frequencies: Frequencies = "uniform",
+    family: str | Subspace = "full",
 ) -> InstanceCapacity:
     """The exact capacity of one stream. `around` is a first guess; `progress` is called with each p and its verdict.
 
     answers, frequencies: see `Prefixes`.
+    family: only matrices of a linear family may store; a random mask is drawn from the seed of the stream.
     """
     prefixes = Prefixes(kind, stream, answers, frequencies)
+    subspace = subspace_of(family, stream.d, stream.seed)
     # One association alone is storable; the first question is p = 2.
     low, high = 1, None
     p = max(2, stream.d if around is None else whole("around", around, 1))
@@ -102,7 +107,7 @@ def instance_capacity(
     found: list[tuple[int, Outcome]] = []
     start, witness, seconds = None, None, 0.0
     while high is None or high - low > 1:
-        verdict = decide(prefixes.of(p), limits, start)
+        verdict = decide(prefixes.of(p), limits, start, family=subspace or "full")
         found.append((p, verdict.verdict))
         seconds += verdict.seconds
         if progress:

@@ -62,7 +62,7 @@ def check_family(text: str, kappa: float, d: int) -> str:
 def subspace_of(family: str | Subspace | Memory, d: int, seed: int | None = None) -> Subspace | None:
     """The subspace of a linear family, None for 'full'. Others are refused: there is no exact verdict about them."""
     if isinstance(family, Projected):
-        family = _exact(family.subspace)
+        family = family.subspace
     if isinstance(family, Full):
         return None
     found = type(family) if isinstance(family, Memory) else _family(family, 1.0)
@@ -72,7 +72,7 @@ def subspace_of(family: str | Subspace | Memory, d: int, seed: int | None = None
         shown = family if isinstance(family, str) else found.__name__
         linear = ", ".join(name for name in FAMILIES if name == "full" or name in SUBSPACES)
         raise refuse("family", shown, f"linear for an exact verdict ({linear})")
-    return _in_dimension(found, d, seed)
+    return _exact(_in_dimension(found, d, seed))
 
 
 def is_linear(text: str) -> bool:

@@ -7,10 +7,13 @@ rounding errors. A proof is always about the numbers that were given, and is che
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
+from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.rounding import certain_tie, certifies, least_margin, margin_bound, scaled, stores
 from loadstone.proofs.verdict import Outcome
@@ -34,10 +37,15 @@ class Proof:
 
 
 class Conditioned:
-    """given: the instance. arrays: the same with inputs of unit length and outputs about their mean, in float64."""
+    """An instance, and the family of the matrices that may store it.
 
-    def __init__(self, given: Arrays) -> None:
-        self.given = given
+    given: the instance.
+    arrays: the same with inputs of unit length and outputs about their mean, in float64.
+    subspace: the family; None: all matrices.
+    """
+
+    def __init__(self, given: Arrays, subspace: Subspace | None = None) -> None:
+        self.given, self.subspace = given, subspace
         inputs, exponents = scaled(given.inputs, axis=1)
         lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
         inputs /= np.where(lengths > 0, lengths, 1.0)
@@ -49,6 +57,10 @@ class Conditioned:
         outputs, _ = scaled(given.outputs)
         outputs -= outputs.mean(axis=-2, keepdims=True)
         self.arrays = Arrays(inputs, outputs, given.targets)
+
+    def inside(self, matrix: Float64[Any, "d d"], xp: ModuleType = np) -> Float64[Any, "d d"]:
+        """The nearest matrix of the family."""
+        return matrix if self.subspace is None else self.subspace.projected(matrix, xp)
 
     def tie(self) -> Proof | None:
         """A certificate that needs no search: a rival that ties with its target under every W."""
@@ -63,9 +75,11 @@ class Conditioned:
         size = np.abs(weights).max()
         if not (np.isfinite(size) and size > 0):
             return None
-        witness = weights / size
+        witness = self.inside(weights / size)
+        if not witness.any():
+            return None
         witness = witness / np.linalg.norm(witness)
-        bound = least_margin(self.given, witness)
+        bound = least_margin(self.given, witness, self.subspace)
         if not stores(bound, self.given):
             return None
         return Proof(Outcome.STORABLE, bound.margin, bound.share, witness=witness)
@@ -74,7 +88,7 @@ class Conditioned:
         """Multipliers of the conditioned instance as a certificate, if they are one beyond doubt."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             certificate = multipliers / self._lengths
-        bound = margin_bound(self.given, certificate)
+        bound = margin_bound(self.given, certificate, self.subspace)
         if not certifies(bound, self.given):
             return None
         return Proof(Outcome.NOT_STORABLE, bound.margin, bound.share, certificate=certificate)

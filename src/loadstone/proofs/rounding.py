@@ -1,10 +1,6 @@
 """Margins and residuals with proven bounds on their rounding errors. NumPy only.
 
-A sum or inner product of n terms that is computed in float64, in any order, with or without fused operations, differs
-from the true one by at most gamma(n) times the sum of the absolute values of its terms, gamma(n) = n u / (1 - n u),
-u = 2^-53 (Higham, Accuracy and Stability of Numerical Algorithms, ch. 3). Those sums of absolute values are themselves
-computed, with a relative error far below one per cent, which SLACK covers. We assume IEEE arithmetic and matrix
-products that multiply and add (no Strassen). Instances are float32 or float64 numbers and are taken as exact.
+What is known of rounded sums is in arithmetic.py. Instances are float32 or float64 numbers and are taken as exact.
 
 Storability does not change when an input, or all outputs that compete for it, are multiplied by a positive number. So
 every input, the outputs, the witness and the multipliers are first multiplied by powers of two that bring their
@@ -19,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Float64, Int
 
+from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
+from loadstone.proofs.arithmetic import SLACK, TINY, UNIT, gamma, norm_above
+from loadstone.proofs.membership import distance_above, projected_norm_above
 
-_UNIT = 2.0**-53
-SLACK = 1.01
-#: More than everything that underflows in a sum of fewer than 10^15 numbers below 1.
-TINY = 1e-290
 _NUMBERS_AT_A_TIME = 2**24
 
 
@@ -63,12 +58,17 @@ def certifies(bound: Bound, arrays: Arrays) -> bool:
     return bound.share <= tolerance(arrays)
 
 
-def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Bound:
-    """Lower bounds on the smallest margin of W / |W| and on the smallest share; NO_WITNESS if not positive."""
+def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: Subspace | None = None) -> Bound:
+    """Lower bounds on the smallest margin of W / |W| and on the smallest share; NO_WITNESS if not positive.
+
+    With a subspace they are those of its member nearest to W. It is no longer than W, and if W is a distance D away
+    from it, its margins are smaller by at most D |u_target - u_rho| |e_mu|.
+    """
     weights = scaled(np.asarray(weights, np.float64))[0]
     norm = norm_above(weights)
     if not (np.isfinite(norm) and norm > 0):
         return NO_WITNESS
+    away = 0.0 if subspace is None else distance_above(subspace, weights)
     d = weights.shape[0]
     least, share = np.inf, np.inf
     for block in _blocks(arrays, *_exponents(arrays)):
@@ -79,14 +79,17 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Bound:
         error = _against(np.abs(outputs), gamma(d) * SLACK * np.abs(queries) + query_error) * SLACK + TINY
         target = np.arange(len(inputs)), block.targets
         difference = scores[target][:, None] - scores
-        below = difference - SLACK * (error[target][:, None] + error + _UNIT * np.abs(difference))
+        below = difference - SLACK * (error[target][:, None] + error + UNIT * np.abs(difference))
+        largest = _distances(block)[1] * _lengths(inputs)[1][:, None]
+        if away:
+            below -= SLACK * (away * largest + UNIT * np.abs(below))
         below[target] = np.inf
         smallest = below.min(axis=1)
         if not (smallest > 0).all():
             return NO_WITNESS
         # A few more quotients and products, and the last subtraction, were rounded too.
         below *= (1 - gamma(8)) / norm
-        share = min(share, float((below / (_distances(block)[1] * _lengths(inputs)[1][:, None])).min()))
+        share = min(share, float((below / largest).min()))
         with np.errstate(over="ignore"):
             margins = np.ldexp(smallest / norm * (1 - gamma(8)), block.exponents)
         least = min(least, float(margins.min()))
@@ -94,12 +97,16 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Bound:
     return Bound(float(np.nextafter(min(least, np.finfo(float).max), 0)), share)
 
 
-def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Bound:
+def margin_bound(
+    arrays: Arrays, multipliers: Float64[np.ndarray, "n m"], subspace: Subspace | None = None
+) -> Bound:
     """What these non-negative multipliers prove about every W of unit norm; NOTHING_EXCLUDED if they prove nothing.
 
     With R = sum over mu and rivals rho of lambda_{mu rho} (u_rho - u_target) e_mu^T, the margins of W satisfy
     sum lambda margin = -<R, W> <= |R|_F, so the least of them is at most |R|_F / sum lambda, and the least share of its
     largest value at most |R|_F / sum lambda |u_rho - u_target| |e_mu|. Targets have no weight.
+
+    For a W of a subspace <R, W> = <P R, W>, so |P R|_F takes the place of |R|_F; P is the orthogonal projection.
     """
     n, d = arrays.inputs.shape
     m = arrays.outputs.shape[-2]
@@ -125,7 +132,11 @@ def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"]) -> Bou
         residual += slope.T @ inputs
         error += SLACK * (gamma(n + 4) * np.abs(slope) + slope_error).T @ np.abs(inputs) + TINY
         reach += float(((weight * _distances(block)[0]).sum(axis=1) * _lengths(inputs)[0]).sum())
-    norm = norm_above(np.abs(residual) + SLACK * error) * (1 + gamma(n * m + d + 16) * SLACK)
+    if subspace is None:
+        norm = norm_above(np.abs(residual) + SLACK * error)
+    else:
+        norm = projected_norm_above(subspace, residual) + norm_above(SLACK * error)
+    norm *= 1 + gamma(n * m + d + 16) * SLACK
     reach -= TINY
     return Bound(_divided(norm, multipliers.sum(axis=1), exponents), norm / reach if reach > 0 else np.inf)
 
@@ -150,20 +161,6 @@ def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
         if len(same) > 1:
             return mu, int(same[same != arrays.targets[mu]][0])
     return None
-
-
-def norm_above(matrix: Float64[np.ndarray, "..."]) -> float:
-    """A close upper bound on the Euclidean norm of all entries, free of under- and overflow."""
-    top = float(np.abs(matrix).max())
-    if not (np.isfinite(top) and top > 0):
-        return top
-    norm = float(np.linalg.norm(matrix / top)) * (1 + SLACK * gamma(matrix.size + 8)) + 1e-150
-    return float(np.nextafter(top * norm, np.inf))
-
-
-def gamma(n: int) -> float:
-    """n u / (1 - n u), the relative error of n rounded operations."""
-    return n * _UNIT / (1 - n * _UNIT)
 
 
 def scaled(array: np.ndarray, axis: int | tuple[int, ...] | None = None) -> tuple[np.ndarray, np.ndarray]:

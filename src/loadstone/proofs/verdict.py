@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from loadstone.memories.subspaces.registry import name_of
+from loadstone.memories.subspaces.subspace import Subspace
+
 
 class Outcome(StrEnum):
     """The verdict on an instance. Each value equals its plain string."""
@@ -38,6 +41,7 @@ class Verdict:
     last: the last W of the search, a good start for a neighbouring instance.
     passes: passes of L-BFGS before Newton's method.
     memory: the witness as a memory, which can be measured, saved and asked.
+    family: the linear family that the verdict is about; None: all matrices.
     """
 
     verdict: Outcome
@@ -54,32 +58,36 @@ class Verdict:
     last: Float64[np.ndarray, "d d"] | None = None
     passes: int = 0
     memory: Any = None
+    family: Subspace | None = None
 
 
 def in_words(verdict: Verdict) -> str:
     """In one sentence, what is proved, or why nothing is."""
+    family = "" if verdict.family is None else name_of(verdict.family)
     if verdict.verdict == Outcome.STORABLE:
         assert verdict.margin is not None
-        return what_a_witness_proves(verdict.margin)
+        return what_a_witness_proves(verdict.margin, family)
     if verdict.verdict == Outcome.NOT_STORABLE:
         assert verdict.bound is not None and verdict.share is not None
-        return what_a_certificate_proves(verdict.bound, verdict.share)
+        return what_a_certificate_proves(verdict.bound, verdict.share, family)
     return verdict.reason
 
 
-def what_a_witness_proves(margin: float) -> str:
-    """In one sentence."""
-    return f"The witness stores every association: at unit norm each margin is above {_rounded(margin, up=False)}."
+def what_a_witness_proves(margin: float, family: str = "") -> str:
+    """In one sentence. `family` is the name of a linear family, nothing for all matrices."""
+    witness = f"The witness, a W of the family {family!r}," if family else "The witness"
+    return f"{witness} stores every association: at unit norm each margin is above {_rounded(margin, up=False)}."
 
 
-def what_a_certificate_proves(bound: float, share: float) -> str:
-    """In one sentence, with what it does not exclude."""
+def what_a_certificate_proves(bound: float, share: float, family: str = "") -> str:
+    """In one sentence, with what it does not exclude. `family` as above."""
     if share == 0:
         return "A rival ties with its target under every W."
     at_unit_norm = f" (at unit norm: above {_rounded(bound, up=True)})" if math.isfinite(bound) else ""
+    which, largest = f" of the family {family!r}" if family else "", " in any W" if family else ""
     return (
-        f"No W has all margins above {_rounded(share, up=True)} of the largest that they can be{at_unit_norm}; "
-        "a W whose margins are all positive but smaller is not excluded."
+        f"No W{which} has all margins above {_rounded(share, up=True)} of the largest that they can be{largest}"
+        f"{at_unit_norm}; a W{which} whose margins are all positive but smaller is not excluded."
     )
 
 

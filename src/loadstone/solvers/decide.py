@@ -1,7 +1,8 @@
-"""Exact verdicts: is there any W that stores the instance? First L-BFGS, then Newton's method; a proof either way.
+"""Exact verdicts: is there any W, in a linear family or at all, that stores the instance? A proof either way.
 
-L-BFGS stores most instances that can be stored, and its W is then the witness. Of the others it finds the minimum of
-the loss, where Newton's method (solvers/newton.py) needs a step or two for a certificate.
+First L-BFGS, then Newton's method. L-BFGS stores most instances that can be stored, and its W is then the witness. Of
+the others it finds the minimum of the loss, where Newton's method (solvers/newton.py) needs a step or two for a
+certificate.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Array, Float32, Float64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
+from loadstone.memories.memory import Memory
+from loadstone.memories.projected import Projected
+from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import facts_of
@@ -76,12 +81,14 @@ def decide(
     start: Float64[np.ndarray, "d d"] | None = None,
     progress: Progress | None = None,
     seconds: float | None = None,
+    family: str | Subspace | Memory = "full",
 ) -> Verdict:
-    """Decide whether any W stores the instance.
+    """Decide whether any W stores the instance, or any W of a linear family.
 
     `start` is the W from which the search starts, such as `last` in the verdict of a neighbouring instance; its scale
     hardly matters. `progress` is called with (Newton steps, mean loss, smallest margin or NaN). `seconds` is short for
-    a limit of that name.
+    a limit of that name. `family` is the name of a linear family ('symmetric', 'blocks:8'), a subspace such as
+    Masked(mask) or Given(basis), or a memory of such a family.
     """
     arrays = arrays_of(instance)
     if not isinstance(limits, ProofLimits):
@@ -89,7 +96,8 @@ def decide(
     if seconds is not None:
         limits = replace(limits, seconds=seconds)
     start = None if start is None else _start(start, arrays.inputs.shape[1])
-    return _Decision(Conditioned(arrays), limits, progress).made(start)
+    subspace = subspace_of(family, arrays.inputs.shape[1])
+    return _Decision(Conditioned(arrays, subspace), limits, progress).made(start)
 
 
 class _Decision:
@@ -103,7 +111,7 @@ class _Decision:
 
     def made(self, start: Float64[np.ndarray, "d d"] | None) -> Verdict:
         if start is not None:
-            self.last = _moderate(start, self.instance.arrays)
+            self.last = _moderate(self.instance.inside(start), self.instance.arrays)
         try:
             proof = self.instance.tie() or self._by_lbfgs() or self._by_newton()
         except Undecided as why:
@@ -111,14 +119,15 @@ class _Decision:
         kind = {"margin": proof.margin} if proof.outcome == Outcome.STORABLE else {"bound": proof.margin}
         return self._verdict(
             proof.outcome, witness=proof.witness, certificate=proof.certificate, share=proof.share,
-            memory=None if proof.witness is None else Full(proof.witness), **kind,
+            memory=None if proof.witness is None else self._memory(proof.witness), **kind,
         )  # fmt: skip
 
     def _by_lbfgs(self) -> Proof | None:
         if len(self.last) < _WORTH_COMPILING:
             return None
         solution = self._lbfgs()
-        self.passes, self.last = solution.passes, np.asarray(solution.memory.weights, np.float64)
+        self.passes = solution.passes
+        self.last = self.instance.inside(np.asarray(solution.memory.weights, np.float64))
         if solution.status == Status.STORED and (proof := self.instance.witness(self.last)) is not None:
             return proof
         if solution.status == Status.OUT_OF_TIME:
@@ -139,9 +148,13 @@ class _Decision:
         limits = Limits(_MOST_PASSES, None if math.isinf(self.end) else max(1e-3, self.end - time.perf_counter()))
         progress = self.progress
         tell = progress and (lambda passes, loss, accuracy: progress(0, loss, math.nan))
-        start = Full(jnp.asarray(self.last / scale, jnp.float32))
+        start = self._memory(jnp.asarray(self.last / scale, jnp.float32))
         found = solve(problem, start, LBFGS(), "exact", limits, progress=tell)
         return replace(found, memory=Full(np.asarray(found.memory.weights, np.float64) * scale))
+
+    def _memory(self, weights: Float64[np.ndarray, "d d"] | Float32[Array, "d d"]) -> Full | Projected:
+        subspace = self.instance.subspace
+        return Full(weights) if subspace is None else Projected.made(weights, subspace)
 
     def _by_newton(self) -> Proof:
         n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
@@ -164,7 +177,8 @@ class _Decision:
 
     def _verdict(self, verdict: Outcome, **proof: Any) -> Verdict:
         seconds = time.perf_counter() - self.began
-        return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes)
+        family = self.instance.subspace
+        return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes, family=family)
 
 
 def arrays_of(instance: Problem | Arrays) -> Arrays:

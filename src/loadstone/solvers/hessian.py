@@ -119,7 +119,7 @@ class Hessian:
             if not bool(self.xp.isfinite(factor[-1, -1])):
                 return None
             return lambda right: _solve_on_device(factor, right)
-        matrix = _matrix(np.asarray(self.inputs), np.asarray(self.covariances))
+        matrix = matrix_of(np.asarray(self.inputs), np.asarray(self.covariances))
         matrix[np.diag_indices_from(matrix)] += ridge
         try:
             factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
@@ -171,7 +171,7 @@ def _inverse(matrix: Matrix, xp: ModuleType) -> Matrix:
     return (vectors * xp.where(seen, 1 / xp.where(seen, values, 1.0), 0.0)[None, :]) @ vectors.T
 
 
-def _matrix(
+def matrix_of(
     inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"]
 ) -> Float64[np.ndarray, "entries entries"]:
     """H[(i, j), (k, l)] = sum_mu C_mu[i, k] e_mu[j] e_mu[l]. Both factors are symmetric, so only pairs i <= k, j <= l

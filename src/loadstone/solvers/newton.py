@@ -1,14 +1,15 @@
 """Exact verdicts: is there any W that stores the instance? A proof either way, by Newton's method on the cross-entropy.
 
-At full rank the question is a system of linear inequalities in W, and the cross-entropy answers it. If the system has
+Among all W, or those of a linear family, the question is a system of linear inequalities, and the cross-entropy answers
+it. If the system has
 a solution, minimising drives W towards one, and some iterate has every margin positive: a witness. If it has none, the
 Newton step V becomes small, and with S and dS the scores of W and of V the numbers
 
     lambda_{mu rho} = P_{mu rho} (1 + dS_{mu rho} - sum_sigma P_{mu sigma} dS_{mu sigma}),   P = softmax(S),
 
 satisfy sum lambda (u_rho - u_target) e_mu^T = gradient + Hessian V = 0. Once none of them is negative they are a
-certificate (Gordan): a positive combination of the inequalities that says 0 > 0. Every claim is checked by rounding.py;
-the iteration is not trusted.
+certificate (Gordan): a positive combination of the inequalities that says 0 > 0. In a family gradient, Hessian and that
+sum are projected onto it. Every claim is checked by rounding.py; the iteration is not trusted.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from loadstone.problems.budget import Budget
 from loadstone.problems.exact import ExactPass, Numbers
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes
+from loadstone.solvers.restricted import RestrictedHessian, restricted_bytes
 from loadstone.solvers.threads import all_threads
 
 #: Relative residuals of the linear system: for ordinary steps, and when a certificate seems close.
@@ -64,13 +66,15 @@ class NewtonSearch:
     ) -> None:
         self.instance, self.xp, self.most_steps, self.end, self.progress = instance, xp, most_steps, end, progress
         self.exact = ExactPass(instance.arrays, xp)
-        self.weights = xp.asarray(start, dtype=xp.float64)
+        self.weights = instance.inside(xp.asarray(start, dtype=xp.float64), xp)
         n, d = instance.arrays.inputs.shape
         # So many products of conjugate gradients cost as much as half a dense solve.
         self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
         allowed = budget or Budget()
         self.has_matrices = allowed.allows(matrices_bytes(n, instance.arrays.outputs.shape[-2], d))
-        self.may_be_dense = self.has_matrices and allowed.allows(dense_bytes(n, d, xp))
+        subspace = instance.subspace
+        needed = dense_bytes(n, d, xp) if subspace is None else restricted_bytes(n, d, subspace.dimension(d), xp)
+        self.may_be_dense = self.has_matrices and allowed.allows(needed)
         self.stalled = False
         self.steps = self.products = self.dense_solves = 0
 
@@ -98,7 +102,7 @@ class NewtonSearch:
         if self.progress:
             self.progress(self.steps, float(losses.mean()), float(exact.margins(scores).min()))
         pull = exact.mean(softmax)
-        gradient = (pull - exact.target_outputs).T @ exact.inputs
+        gradient = self.instance.inside((pull - exact.target_outputs).T @ exact.inputs, xp)
         hessian = self._hessian(softmax, pull, pull)
         step, change, proof = self._newton(hessian, gradient, softmax)
         if proof is not None:
@@ -112,6 +116,12 @@ class NewtonSearch:
 
     def _hessian(self, weights: Scores, sums: Float64[Numbers, "n d"], centres: Float64[Numbers, "n d"]) -> Hessian:
         """The Hessian of these weights about these centres, with the matrices C_mu if there is memory for them."""
+        whole, subspace = self._whole_hessian(weights, sums, centres), self.instance.subspace
+        return whole if subspace is None else RestrictedHessian(whole, subspace)
+
+    def _whole_hessian(
+        self, weights: Scores, sums: Float64[Numbers, "n d"], centres: Float64[Numbers, "n d"]
+    ) -> Hessian:
         exact = self.exact
         if not self.has_matrices:
             return StreamedHessian(exact, weights, sums, centres)
@@ -146,6 +156,7 @@ class NewtonSearch:
             self._look_at_the_clock()
             sums = exact.mean(kept)
             residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
+            residual = self.instance.inside(residual, xp)
             hessian = self._hessian(kept, sums, exact.target_outputs)
             change = exact.scores(self._solve(hessian, -residual, _TIGHT))
             target = xp.take_along_axis(change, exact.targets[:, None], axis=1)
