@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import cache
 
 import numpy as np
@@ -26,7 +27,10 @@ def proved_facts(rows: list[Row]) -> list[dict]:
     unsaid: Row = {"family": "full", "answers": None, "frequencies": "uniform"}
     said = [unsaid | row for row in rows if row["solver"] == "capacity"]
     # None cannot be sorted among numbers.
-    keyed = [row | {"order": row["answers"] or 0, "words": str(row["frequencies"])} for row in said]
+    keyed = [
+        row | {"order": row["answers"] or 0, "words": str(row["frequencies"]), "family": _short(row["family"])}
+        for row in said
+    ]
     points = []
     for (problem, d, family, _, _), group in grouped(keyed, "problem", "d", "family", "order", "words"):
         answers, found = group[0]["answers"], [row["p_c"] for row in group if row["p_c"] is not None]
@@ -41,6 +45,11 @@ def proved_facts(rows: list[Row]) -> list[dict]:
             | {"delta": memories_seen(family, d, answers or 10**9, decoupled).delta}
         )
     return points
+
+
+def _short(family: str) -> str:
+    """Records spell out the name of a parameter ('blocks:count=8'); theory does not ('blocks:8')."""
+    return re.sub(r"\w+=", "", family)
 
 
 @cache
