@@ -15,6 +15,7 @@ import numpy as np
 
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
+from loadstone.experiments.one_law_sweeps import answers, families
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
 from loadstone.theory.capacity import capacity_associations
@@ -260,6 +261,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "law": law,
     "rank": rank,
     "optimisers": optimisers,
+    "answers": answers,
+    "families": families,
 }
 
 #: Groups of sweeps: all of them, and those of the paper itself ('accuracy' includes the runs of 'equivalence', 'loss'

@@ -25,6 +25,8 @@ GALLERY: dict[str, str] = {
     "law": "loadstone.figures.law:LAW",
     "rank": "loadstone.figures.rank:RANK",
     "optimisers": "loadstone.figures.optimisers:OPTIMISERS",
+    "answers": "loadstone.figures.one_law:ANSWERS",
+    "families": "loadstone.figures.one_law:FAMILIES",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

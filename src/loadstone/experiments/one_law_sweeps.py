@@ -1,0 +1,45 @@
+"""Sweeps of the law N D(M) = delta: exact capacities for few and many answers, and for families of memories."""
+
+from __future__ import annotations
+
+from loadstone.experiments.spec import Spec
+from loadstone.theory.answers import facts_capacity
+
+#: For each scale: dimension, numbers of answers, streams.
+_ANSWERS: dict[str, tuple[tuple[int, tuple[int, ...], int], ...]] = {
+    "quick": ((12, (2, 4, 8, 13, 30, 80), 4),),
+    "paper": (
+        (20, (2, 3, 5, 10, 15, 20, 21, 30, 60, 150, 400, 1000), 40),
+        (30, (2, 3, 6, 15, 25, 30, 31, 60, 150, 400, 1000), 20),
+        (50, (2, 10, 40, 51, 200, 1000), 4),
+    ),
+}
+#: For each scale: dimension, number of blocks, streams.
+_FAMILIES = {"quick": ((12, 3, 6),), "paper": ((20, 4, 40), (30, 3, 40))}
+_LINEAR = ("symmetric", "traceless", "skew", "masked:0.5", "masked:0.25", "circulant", "diagonal")
+
+
+def answers(scale: str) -> list[Spec]:
+    """Exact capacities for M answers, both problems; targets are balanced, so that unequal counts do not matter."""
+    return [
+        Spec(problem, d, _guess("full", d, count, problem), seed, solver="capacity", answers=count, frequencies=drawn)
+        for d, counts, streams in _ANSWERS[scale]
+        for count in counts
+        for problem, drawn in (("decoupled", "uniform"), ("original", "balanced"))
+        for seed in range(streams)
+    ]
+
+
+def families(scale: str) -> list[Spec]:
+    """Exact capacities of the linear families, both problems, each fact with its own answer."""
+    return [
+        Spec(problem, d, _guess(family, d, None, problem), seed, solver="capacity", family=family)
+        for d, blocks, streams in _FAMILIES[scale]
+        for family in ("full", f"blocks:{blocks}", *_LINEAR)
+        for problem in ("decoupled", "original")
+        for seed in range(streams)
+    ]
+
+
+def _guess(family: str, d: int, answers: int | None, problem: str) -> int:
+    return max(2, round(facts_capacity(family, d, answers, problem == "decoupled")))
