@@ -46,9 +46,11 @@ def slope(distances: Float64[np.ndarray, "streams sizes"], passes: Float64[np.nd
     whole associations) at which most streams were stored; not a number if there are fewer than two."""
     mean, median = distances.mean(axis=0), _medians(passes, 0.5)
     used = (mean > 0) & (mean < 1.2 * FURTHEST) & np.isfinite(median)
-    if used.sum() < 2:
+    x, y = np.log(mean[used]), np.log(median[used])
+    if len(np.unique(x)) < 2:  # in small streams several distances are the same number of associations
         return math.nan
-    return -float(np.polyfit(np.log(mean[used]), np.log(median[used]), 1)[0])
+    x = x - x.mean()
+    return -float((x * y).sum() / (x * x).sum())
 
 
 def _error(distances: Float64[np.ndarray, "streams sizes"], passes: Float64[np.ndarray, "streams sizes"]) -> float:
