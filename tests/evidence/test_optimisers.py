@@ -1,11 +1,15 @@
 """Exponents, medians and quartiles of passes, with searches that failed among them."""
 
 import math
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from loadstone.evidence.optimisers import approached, slope
+from loadstone.evidence.rows import row_of
+from loadstone.records.record import from_bytes
 
 DISTANCES = [0.2, 0.1, 0.05, 0.02, 0.01, 0.0]
 
@@ -59,3 +63,33 @@ def test_laws_and_optimisers_are_kept_apart_and_other_records_left_out():
     rows += [{"solver": "capacity", "p_c": 5}, {"solver": {"name": "sgd"}}]
     found = [(curve["law_exponent"], curve["optimiser"], curve["streams"]) for curve in approached(rows)]
     assert found == [(0.0, "adam:learning_rate=0.1", 1), (0.5, "lbfgs", 1), (1.0, "lbfgs", 1)]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    folder, rows = Path(__file__).parents[2] / "results" / "paper", []
+    with zipfile.ZipFile(folder / "optimisers.zip") as packed:
+        for name in packed.namelist():
+            if name.endswith(".record"):
+                record = from_bytes(packed.read(name))
+                rows.append(row_of(record.spec, record.result))
+    return [row for row in rows if row["d"] == 30]
+
+
+def test_shipped_streams_have_one_capacity_under_every_law(shipped):
+    """Each was proved anew for every law."""
+    found = {}
+    for row in shipped:
+        found.setdefault(row["seed"], {})[row["law"]] = row["p_c"]
+    assert len(found) == 12 and all(len(laws) == 4 and len(set(laws.values())) == 1 for laws in found.values())
+
+
+def test_what_docs_state_of_the_shipped_streams(shipped):
+    """docs/results.md: who stores at 1 % below the capacity and at the capacity, and the exponents."""
+    curves = {one["optimiser"].partition(":")[0]: one for one in approached(shipped) if one["law_exponent"] == 0}
+    assert {name: one["stored"][4:] for name, one in curves.items()} == {
+        "lbfgs": [12, 12], "newton": [12, 12], "muon": [12, 3], "adam": [12, 3], "normalised": [12, 3],
+        "sgd": [7, 0], "minibatch": [4, 0], "perceptron": [2, 0], "paper": [0, 0],
+    }  # fmt: skip
+    stated = {"lbfgs": 0.53, "newton": 0.85, "muon": 1.12, "normalised": 1.37, "adam": 1.60, "sgd": 1.85}
+    assert {name: round(curves[name]["z"], 2) for name in stated} == stated

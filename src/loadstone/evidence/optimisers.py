@@ -30,7 +30,7 @@ def approached(rows: list[Row]) -> list[dict]:
         exponents = {"z": slope(distances, passes), "error": _error(distances, passes)}
         curves.append(
             {"problem": problem, "d": d, "law_exponent": exponent, "optimiser": optimiser, "streams": len(group)}
-            | {"limit": max(row["limit"] for row in group), "nominal": group[0]["distances"]}
+            | {"limit": _limit(group), "nominal": group[0]["distances"]}
             | {"distance": distances.mean(axis=0).tolist(), "stored": np.isfinite(passes).sum(axis=0).tolist()}
             | {f"{name}": _quantile(passes, share) for name, share in _QUANTILES.items()}
             | {name: None if math.isnan(value) else value for name, value in exponents.items()}
@@ -46,9 +46,11 @@ def slope(distances: Float64[np.ndarray, "streams sizes"], passes: Float64[np.nd
     whole associations) at which most streams were stored; not a number if there are fewer than two."""
     mean, median = distances.mean(axis=0), _medians(passes, 0.5)
     used = (mean > 0) & (mean < 1.2 * FURTHEST) & np.isfinite(median)
-    if used.sum() < 2:
+    x, y = np.log(mean[used]), np.log(median[used])
+    if len(np.unique(x)) < 2:  # in small streams several distances are the same number of associations
         return math.nan
-    return -float(np.polyfit(np.log(mean[used]), np.log(median[used]), 1)[0])
+    x = x - x.mean()
+    return -float((x * y).sum() / (x * x).sum())
 
 
 def _error(distances: Float64[np.ndarray, "streams sizes"], passes: Float64[np.ndarray, "streams sizes"]) -> float:
@@ -68,6 +70,12 @@ def _medians(passes: Float64[np.ndarray, "streams sizes"], share: float) -> Floa
     low, high = rank[math.floor(place)], rank[math.ceil(place)]
     known = np.isfinite(high)
     return np.where(known, low + (place % 1) * (np.where(known, high, 0) - np.where(known, low, 0)), math.inf)
+
+
+def _limit(rows: list[Row]) -> int:
+    """After how many passes a search was given up; that is less than was allowed where a schedule ended before."""
+    given_up = [taken for row in rows for _, stored, _, taken in row["attempts"] if not stored]
+    return max(given_up, default=max(row["limit"] for row in rows))
 
 
 def _quantile(passes: Float64[np.ndarray, "streams sizes"], share: float) -> list[float | None]:

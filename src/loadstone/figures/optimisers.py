@@ -24,7 +24,7 @@ _LOOKS = {
     "normalised": ("normalised gradient", COLOURS[3], "P"),
     "muon": ("Muon", "#8C5A2B", "*"),
     "lbfgs": ("L-BFGS", COLOURS[2], "^"),
-    "newton": ("Newton (its arithmetic)", "black", "."),
+    "newton": ("Newton, by arithmetic", "black", "."),
 }
 #: The right panel is at this distance.
 _NEAR = 0.05
@@ -55,7 +55,7 @@ def draw_optimisers(rows: list[Row], stem: Path) -> list[Path]:
         keys = [_key(curve) for curve in sorted(shown, key=_slowness)]
         others = sorted({curve["d"] for curve in white} - {main})
         keys += [Line2D([], [], color="0.3", lw=0.9, ls=_DASHES[d % 3], label=f"d = {d}") for d in others]
-        figure.legend(handles=keys, loc="lower center", ncols=3, frameon=False, fontsize=8)
+        figure.legend(handles=keys, loc="lower center", ncols=3, frameon=False, fontsize=7.5)
         figure.tight_layout(rect=(0, 0.036 * -(-len(keys) // 3) + 0.01, 1, 1))
         return save(figure, stem, {"curves": curves})
 
@@ -112,8 +112,8 @@ def _key(curve: dict) -> Line2D:
     name, colour, mark = _look(curve)
     words = [name]
     if curve["z"] is not None:
-        error = f" ± {curve['error']:.1f}" if curve["error"] is not None else ""
-        words.append(f"z = {curve['z']:.1f}{error}")
+        error = f"({max(1, round(100 * curve['error']))})" if curve["error"] is not None else ""
+        words.append(f"z = {curve['z']:.2f}{error}")
     if 0.01 in curve["nominal"]:
         words.append(f"{curve['stored'][curve['nominal'].index(0.01)]}/{curve['streams']} at 1 %")
     return Line2D([], [], color=colour, marker=mark, ms=5, lw=1.2, label=", ".join(words))
@@ -160,9 +160,9 @@ OPTIMISERS = Figure(
             "multiplications. Right: the same streams with power-law variances of the embeddings."
         ),
         theory=(
-            "Margins close in proportion to the distance, and the perceptron rule takes at most (1 / margin)^2 moves: "
-            "z = 2. The covariance of the embeddings leaves the capacity exactly as it is and changes only the speed, "
-            "which whitening restores."
+            "Margins close in proportion to the distance, and the perceptron rule takes at most (1 / margin)^2 moves, "
+            "so its z is at most 2. The covariance of the embeddings leaves the capacity of every stream exactly as it "
+            "is. It changes only the speed, which whitening restores."
         ),
     ),
 )
