@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import fmean
 from typing import Annotated, Any, Optional
 
@@ -21,6 +22,9 @@ def capacity(
     seed: Annotated[int, typer.Option(help="First stream.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
     law: Annotated[str, typer.Option(help="gaussian, sphere or rademacher.")] = "gaussian",
+    family: Annotated[
+        str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
+    ] = "full",
     steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
     budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
@@ -31,27 +35,32 @@ def capacity(
     choice("problem", problem, ("original", "decoupled"))
 
     from loadstone.measurements.threshold import instance_capacity
+    from loadstone.memories.families import subspace_of
     from loadstone.problems.budget import Budget
     from loadstone.problems.stream import Stream
     from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.decide import ProofLimits
 
-    predicted = float(capacity_associations(d))
-    interval = [int(p) for p in storable_interval(d)]
+    subspace = subspace_of(family, d, seed)
+    # The capacity depends on the number of dimensions alone, d^2 for all matrices.
+    dimensions = d * d if subspace is None else subspace.dimension(d)
+    predicted = float(capacity_associations(math.sqrt(dimensions)))
+    interval = [int(p) for p in storable_interval(d)] if subspace is None else None
     limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
     found = []
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):
             tell = lambda p, verdict: advance(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
-            found.append(
-                instance_capacity(problem, Stream(seed + index, d, law), max(2, round(predicted)), limits, tell)
-            )
+            stream, around = Stream(seed + index, d, law), max(2, round(predicted))
+            found.append(instance_capacity(problem, stream, around, limits, tell, family))
         advance(seeds, "")
     decided = [one.p_c for one in found if one.p_c is not None]
     record = {
         "problem": problem,
         "d": d,
         "law": law,
+        "family": family,
+        "dimensions": dimensions,
         "seeds": list(range(seed, seed + seeds)),
         "p_c": [one.p_c for one in found],
         "alpha_c": [None if one.p_c is None else float(alpha(one.p_c, d)) for one in found],
@@ -65,19 +74,20 @@ def capacity(
     if json:
         print_json(record)
     else:
-        print_pairs(f"Exact capacity, {problem} problem, d = {d}", _rows(record))
+        of_family = "" if family == "full" else f", {family}"
+        print_pairs(f"Exact capacity, {problem} problem, d = {d}{of_family}", _rows(record))
     if record["undecided"]:
         raise typer.Exit(3)
 
 
 def _rows(record: dict[str, Any]) -> dict[str, str]:
-    low, high = record["predicted_interval"]
     listed = ", ".join("undecided" if p is None else str(p) for p in record["p_c"])
     mean = record["mean_p_c"]
-    return {
+    rows = {
         f"largest storable p, seeds {record['seeds'][0]} to {record['seeds'][-1]}": listed,
         "mean": "none decided" if mean is None else f"{mean:.2f}, load {alpha(mean, record['d']):.4f}",
         "predicted (gaussian, decoupled)": f"{record['predicted_p_c']:.2f}",
-        "predicted for 95 % of streams": f"{low} to {high}",
-        "verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s",
     }
+    if record["predicted_interval"]:
+        rows["predicted for 95 % of streams"] = "{} to {}".format(*record["predicted_interval"])
+    return rows | {"verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s"}
