@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from loadstone.theory.capacity import capacity_associations
+
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 
 
@@ -45,9 +47,27 @@ def test_an_instance_from_a_file_and_a_proof_about_another(tmp_path):
     refused = run("check", proof, "--instance", other, "--json")
     assert refused.returncode == 1
     assert json.loads(refused.stdout) | {"verdict": None} == {
-        "valid": False, "verdict": None, "margin": None, "bound": None, "share": None,
+        "valid": False, "verdict": None, "margin": None, "bound": None, "share": None, "family": "full",
         "reason": "the proof is about another instance.",
     }  # fmt: skip
+
+
+def test_families(tmp_path, command):
+    proof, mask = tmp_path / "proof.npz", tmp_path / "mask.npy"
+    np.save(mask, np.eye(6) + np.eye(6, k=1))
+    for family, name in (("blocks:2", "blocks:count=2"), ("masked:0.6", "masked"), (f"masked:{mask}", "masked")):
+        for p, verdict in ((3, "storable"), (24, "not storable")):
+            done = command("certify", "--d", 6, "--p", p, "--family", family, "--out", proof, "--json")
+            found = json.loads(done.stdout)
+            assert done.returncode == 0 and found["verdict"] == verdict and found["family"] == name
+            checked = json.loads(command("check", proof, "--json").stdout)
+            assert checked["valid"] and checked["verdict"] == verdict and checked["family"] == name
+            assert f"of the family '{name}'" in checked["reason"]
+    done = json.loads(command("capacity", "--d", 6, "--seeds", 2, "--family", "symmetric", "--json").stdout)
+    assert done["dimensions"] == 21 and done["undecided"] == 0 and done["predicted_interval"] is None
+    assert done["predicted_p_c"] == pytest.approx(float(capacity_associations(np.sqrt(21))))
+    assert all(3 <= p <= 15 for p in done["p_c"])
+    assert "d = 6, skew" in command("capacity", "--d", 6, "--seeds", 1, "--family", "skew").stdout
 
 
 def test_undecided_has_an_exit_code_of_its_own_and_leaves_no_proof(tmp_path):
@@ -112,6 +132,9 @@ BAD = {
     "a name too long": (("certify", "--d", 5, "--p", 4, "--out", 300 * "n" + ".npz"), "(File name too long)"),
     "no name for an instance": (("instance", "--d", 5, "--p", 4, "--out", ""), "out is ''"),
     "instance with a name too long": (("instance", "--d", 5, "--p", 4, "--out", 300 * "n" + ".npz"), "name too long"),
+    "blocks of no size": (("certify", "--d", 5, "--p", 5, "--family", "blocks:2"), "count is 2, but must be a divisor"),
+    "a cone": (("capacity", "--d", 5, "--family", "psd"), "family is 'psd', but must be linear for an exact verdict"),
+    "no mask": (("certify", "--d", 5, "--p", 5, "--family", "masked:none.npy"), "none.npy is not a file"),
     "no streams": (("capacity", "--d", 5, "--seeds", 0), "seeds is 0"),
     "d of zero": (("capacity", "--d", 0), "d is 0"),
     "budget in words": (("certify", "--d", 5, "--p", 4, "--budget", "much"), "budget is 'much'"),

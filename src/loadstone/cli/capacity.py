@@ -10,12 +10,13 @@ import typer
 from loadstone.arguments import choice, whole
 from loadstone.cli.output import print_json, print_pairs, progress_of
 from loadstone.cli.size import MOST_DIMENSION
-from loadstone.theory.answers import facts_capacity, memories_seen
-from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.capacity import facts_that_fit
+from loadstone.theory.cone import mean_merged
+from loadstone.theory.families import FaceLaw, StatisticalDimension, directions_shown, statistical_dimension
 from loadstone.theory.load import load as alpha
 from loadstone.theory.storable import facts_interval, storable_interval
 
-_NOT_KNOWN = "not known for these frequencies"
+_NOT_KNOWN = "not known for these answers"
 
 
 def capacity(
@@ -28,6 +29,9 @@ def capacity(
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",
+    family: Annotated[
+        str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
+    ] = "full",
     steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
     budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
@@ -38,6 +42,7 @@ def capacity(
     choice("problem", problem, ("original", "decoupled"))
 
     from loadstone.measurements.threshold import instance_capacity
+    from loadstone.memories.families import subspace_of
     from loadstone.problems.budget import Budget
     from loadstone.problems.frequencies import check_answers, read_frequencies
     from loadstone.problems.stream import Stream
@@ -45,21 +50,27 @@ def capacity(
     from loadstone.solvers.decide import ProofLimits
 
     answers, drawn = check_answers(answers, read_frequencies(frequencies))
-    predicted, interval = _predicted(problem, d, answers, drawn)
-    around = predicted or facts_capacity("full", d, answers, problem == "decoupled")
+    subspace = subspace_of(family, d, seed)
+    dimensions = d * d if subspace is None else subspace.dimension(d)
+    directions = directions_shown(d, answers or d + 1, problem == "decoupled")
+    memories = _memories(family, d, directions, dimensions)
+    predicted, interval = _predicted(memories, answers, drawn)
+    around = predicted or dimensions / float(mean_merged(answers or d))
     limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
     found = []
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):
             tell = lambda p, verdict: advance(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
-            stream = Stream(seed + index, d, law)
-            found.append(instance_capacity(problem, stream, max(2, round(around)), limits, tell, answers, drawn))
+            stream, first = Stream(seed + index, d, law), max(2, round(around))
+            found.append(instance_capacity(problem, stream, first, limits, tell, answers, drawn, family))
         advance(seeds, "")
     decided = [one.p_c for one in found if one.p_c is not None]
     record: dict[str, Any] = {
         "problem": problem,
         "d": d,
         "law": law,
+        "family": family,
+        "dimensions": dimensions,
         **({} if answers is None else {"answers": answers, "frequencies": drawn}),
         "seeds": list(range(seed, seed + seeds)),
         "p_c": [one.p_c for one in found],
@@ -74,32 +85,43 @@ def capacity(
     if json:
         print_json(record)
     else:
-        print_pairs(f"Exact capacity, {problem} problem, d = {d}", _rows(record))
+        of_family = "" if family == "full" else f", {family}"
+        print_pairs(f"Exact capacity, {problem} problem, d = {d}{of_family}", _rows(record))
     if record["undecided"]:
         raise typer.Exit(3)
 
 
+def _memories(family: str, d: int, directions: int, dimensions: int) -> StatisticalDimension | None:
+    """What theory knows of a linear family: by its name, or, of one that a file gives, by its dimension alone."""
+    if not family.endswith(".npy"):
+        return statistical_dimension(family, d, directions)
+    if directions < d:
+        return None
+    return StatisticalDimension(family, d, d, dimensions, faces=FaceLaw(dimensions), variance=0.0)
+
+
 def _predicted(
-    problem: str, d: int, answers: int | None, frequencies: str | tuple[float, ...]
+    memories: StatisticalDimension | None, answers: int | None, frequencies: str | tuple[float, ...]
 ) -> tuple[float | None, list[int] | None]:
     """The predicted capacity and the interval of 95 % of all streams; None where it is not known."""
-    if answers is None:
-        return float(capacity_associations(d)), [int(p) for p in storable_interval(d)]
-    if frequencies not in ("uniform", "balanced"):
+    if memories is None or frequencies not in ("uniform", "balanced"):
         return None, None
-    decoupled = problem == "decoupled"
-    room = memories_seen("full", d, answers, decoupled)
-    return facts_capacity("full", d, answers, decoupled), [int(p) for p in facts_interval(answers, room)]
+    if answers is None:
+        interval = [int(p) for p in storable_interval(memories.d)] if memories.delta == memories.d**2 else None
+        return facts_that_fit(lambda facts: memories.delta), interval
+    interval = None if memories.faces is None else [int(p) for p in facts_interval(answers, memories)]
+    return memories.delta / float(mean_merged(answers)), interval
 
 
 def _rows(record: dict[str, Any]) -> dict[str, str]:
-    known = record["predicted_interval"] is not None
+    known = record["predicted_p_c"] is not None
     listed = ", ".join("undecided" if p is None else str(p) for p in record["p_c"])
     mean = record["mean_p_c"]
-    return {
+    rows = {
         f"largest storable p, seeds {record['seeds'][0]} to {record['seeds'][-1]}": listed,
         "mean": "none decided" if mean is None else f"{mean:.2f}, load {alpha(mean, record['d']):.4f}",
         "predicted (gaussian, decoupled)": f"{record['predicted_p_c']:.2f}" if known else _NOT_KNOWN,
-        "predicted for 95 % of streams": "{} to {}".format(*record["predicted_interval"]) if known else _NOT_KNOWN,
-        "verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s",
     }
+    if record["predicted_interval"]:
+        rows["predicted for 95 % of streams"] = "{} to {}".format(*record["predicted_interval"])
+    return rows | {"verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s"}

@@ -33,13 +33,16 @@ def certify(
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",
     instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets) instead.")] = None,
+    family: Annotated[
+        str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
+    ] = "full",
     steps: Annotated[int, typer.Option(help="Most Newton steps.")] = 200,
     seconds: Annotated[Optional[float], typer.Option(help="Most seconds; undecided after that.")] = None,
     budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     out: Annotated[Optional[str], typer.Option(help="File for the proof (.npz).")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Decide whether any d x d matrix stores the associations. Exit code 0 if decided either way, 3 if not."""
+    """Decide whether any d x d matrix, or one of a family, stores the facts. Exit code 0 if decided, 3 if not."""
     if instance is not None and not (d is p is load is answers is None):
         raise ValueError("The instance is given twice: give either --instance or a size (--d with --p or --load).")
     if instance is None and d is None:
@@ -54,6 +57,8 @@ def certify(
         check_writable(out)
 
     from loadstone.measurements.threshold import Prefixes
+    from loadstone.memories.families import subspace_of
+    from loadstone.memories.subspaces.registry import name_of
     from loadstone.problems.arrays import read_instance
     from loadstone.problems.budget import Budget
     from loadstone.problems.frequencies import read_frequencies
@@ -75,9 +80,11 @@ def certify(
         arrays = read_instance(instance)
         about = {"problem": "decoupled" if arrays.decoupled else "original", "instance": instance}
         about |= {"d": arrays.inputs.shape[1], "p": len(arrays.targets)}
+    subspace = subspace_of(family, arrays.inputs.shape[1], seed)
+    about["family"] = "full" if subspace is None else name_of(subspace)
     with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as advance:
         tell = lambda step, loss, margin: advance(step, _progress(loss, margin))  # noqa: E731
-        verdict = decide(arrays, limits, progress=tell)
+        verdict = decide(arrays, limits, progress=tell, family=subspace or "full")
     if out is not None and verdict.verdict != Outcome.UNDECIDED:
         with ends_like_an_interrupt():
             write_proof(out, arrays, verdict, about)

@@ -27,7 +27,7 @@ from loadstone.problems.budget import Budget
 from loadstone.problems.exact import ExactPass, Numbers
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes
-from loadstone.solvers.restricted import RestrictedHessian, restricted_bytes
+from loadstone.solvers.restricted import RestrictedHessian, restricted_bytes, restricted_work
 from loadstone.solvers.threads import all_threads
 
 #: Relative residuals of the linear system: for ordinary steps, and when a certificate seems close.
@@ -68,12 +68,15 @@ class NewtonSearch:
         self.exact = ExactPass(instance.arrays, xp)
         self.weights = instance.inside(xp.asarray(start, dtype=xp.float64), xp)
         n, d = instance.arrays.inputs.shape
+        allowed, subspace = budget or Budget(), instance.subspace
+        if subspace is None:
+            work, needed = n * d**4 / 2 + d**6 / 3, dense_bytes(n, d, xp)
+        else:
+            k = subspace.dimension(d)
+            work, needed = restricted_work(n, d, k), restricted_bytes(n, d, k, xp)
         # So many products of conjugate gradients cost as much as half a dense solve.
-        self.most_products = int(max(50, (n * d**4 / 2 + d**6 / 3) / (6 * n * d**2) / 2))
-        allowed = budget or Budget()
+        self.most_products = int(max(50, work / (6 * n * d**2) / 2))
         self.has_matrices = allowed.allows(matrices_bytes(n, instance.arrays.outputs.shape[-2], d))
-        subspace = instance.subspace
-        needed = dense_bytes(n, d, xp) if subspace is None else restricted_bytes(n, d, subspace.dimension(d), xp)
         self.may_be_dense = self.has_matrices and allowed.allows(needed)
         self.stalled = False
         self.steps = self.products = self.dense_solves = 0

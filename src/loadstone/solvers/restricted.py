@@ -8,6 +8,7 @@ from types import ModuleType
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from jaxtyping import Float64
 
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, Vector, dense_bytes, matrix_of
@@ -17,7 +18,7 @@ class RestrictedHessian(Hessian):
     """Products and solves for matrices of the family. Gradients and solutions are members of it.
 
     Conjugate gradients stay inside by themselves. A dense solve is done in an orthonormal basis of the family, on the
-    CPU: k x k numbers for a family of k dimensions, once the d^2 x d^2 matrix has been made.
+    CPU: k x k numbers for a family of k dimensions.
     """
 
     def __init__(self, hessian: Hessian, subspace: Subspace) -> None:
@@ -45,9 +46,7 @@ class RestrictedHessian(Hessian):
     def _factorised(self) -> Callable[[Vector], Vector]:
         d = self.inputs.shape[1]
         axes = scipy.sparse.csr_array(self.subspace.axes(d).reshape(-1, d * d))
-        whole = matrix_of(np.asarray(self.hessian.inputs), np.asarray(self.hessian.covariances))
-        matrix = np.asarray(axes @ (axes @ whole).T)
-        del whole
+        matrix = _matrix(axes, np.asarray(self.hessian.inputs), np.asarray(self.hessian.covariances))
         scale = float(np.trace(matrix)) / len(matrix)
         for ridge in (1e-14 * scale, 1e-12 * scale, 1e-10 * scale):
             try:
@@ -61,4 +60,27 @@ class RestrictedHessian(Hessian):
 
 def restricted_bytes(n: int, d: int, k: int, xp: ModuleType) -> int:
     """Memory of a dense solve in a family of k dimensions."""
-    return dense_bytes(n, d, xp) + 8 * (2 * k * d**2 + 3 * k**2)
+    made = 8 * 3 * n * (k * d + d**2) if _is_small(k, d) else dense_bytes(n, d, xp) + 8 * k * d**2
+    return made + 8 * (k * d**2 + 3 * k**2)
+
+
+def restricted_work(n: int, d: int, k: int) -> float:
+    """Operations of a dense solve in a family of k dimensions."""
+    return (n * k**2 * d if _is_small(k, d) else n * d**4 / 2 + 2 * d**4) + k**3 / 3
+
+
+def _is_small(k: int, d: int) -> bool:
+    """Whether it is less work to sum over the associations in the family than to make the d^2 x d^2 matrix."""
+    return 2 * k**2 < d**3
+
+
+def _matrix(
+    axes: scipy.sparse.csr_array, inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"]
+) -> Float64[np.ndarray, "k k"]:
+    """The Hessian in the coordinates of the family: sum over mu of (A_i e_mu)^T C_mu (A_j e_mu), A_i the axes."""
+    (n, d), k = inputs.shape, axes.shape[0]
+    if not _is_small(k, d):
+        return np.asarray(axes @ (axes @ matrix_of(inputs, covariances)).T)
+    images = (axes.reshape(k * d, d) @ inputs.T).reshape(k, d, n).transpose(2, 0, 1)
+    spread = images @ covariances
+    return spread.transpose(1, 0, 2).reshape(k, n * d) @ images.transpose(1, 0, 2).reshape(k, n * d).T

@@ -1,0 +1,120 @@
+"""Proofs about linear families: what is tampered with, or claimed for another family, is refused."""
+
+import re
+
+import numpy as np
+import pytest
+
+from loadstone.measurements.threshold import Prefixes
+from loadstone.memories.families import subspace_of
+from loadstone.memories.subspaces.given import Given
+from loadstone.problems.stream import Stream
+from loadstone.proofs.certificate import _checksum, check_proof, write_proof
+from loadstone.proofs.verdict import Outcome, in_words
+from loadstone.solvers.decide import decide
+
+D = 6
+BASIS = np.random.default_rng(5).standard_normal((15, D, D))
+FAMILIES = ["symmetric", "traceless", "skew", "masked:0.6", "blocks:2", "diagonal", "circulant", "given"]
+STORABLE, NOT_STORABLE = 4, 17
+
+
+@pytest.fixture(scope="module")
+def proofs(tmp_path_factory):
+    folder, made = tmp_path_factory.mktemp("proofs"), {}
+    for name in FAMILIES:
+        family = Given(BASIS) if name == "given" else subspace_of(name, D, 0)
+        for p in (2 if name in ("diagonal", "circulant") else STORABLE, NOT_STORABLE):
+            arrays = Prefixes("original", Stream(0, D)).of(p)
+            verdict = decide(arrays, family=family)
+            path = folder / f"{name.replace(':', '-')}-{p}.npz"
+            write_proof(path, arrays, verdict)
+            made[name, verdict.verdict] = path
+            assert check_proof(path).reason == in_words(verdict)
+    return made
+
+
+def changed(proof, tmp_path, **changes):
+    with np.load(proof) as file:
+        contents = {name: file[name] for name in file.files if name != "checksum"}
+    for name, change in changes.items():
+        if change is None:
+            del contents[name]
+        else:
+            contents[name] = np.asarray(change(contents.get(name)) if callable(change) else change)
+    contents["checksum"] = np.asarray(_checksum(contents))
+    np.savez(tmp_path / "changed.npz", **contents)
+    return check_proof(tmp_path / "changed.npz")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_proofs_hold_and_those_for_another_family_do_not(name, proofs, tmp_path):
+    for verdict in (Outcome.STORABLE, Outcome.NOT_STORABLE):
+        proof = proofs[name, verdict]
+        found = check_proof(proof)
+        assert found.valid and found.verdict == verdict and found.family.startswith(name.partition(":")[0])
+        # 'skew' and 'symmetric' share nothing, and of the others neither holds the circulant matrices, nor the reverse.
+        other = "circulant" if name != "circulant" else "skew"
+        arrays = {"mask": None} if name.startswith("masked") else {"basis": None} if name == "given" else {}
+        forged = changed(proof, tmp_path, family=other, **arrays)
+        assert not forged.valid, (name, verdict)
+        sentence = "the witness is not of the family" if verdict == Outcome.STORABLE else "prove a bound|too weak"
+        assert re.search(sentence, forged.reason)
+        # A certificate about a family says nothing about all matrices.
+        if verdict == Outcome.NOT_STORABLE:
+            whole = changed(proof, tmp_path, family=None, version=1, **arrays)
+            assert not whole.valid and whole.family == "full"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_is_tampered_with_is_refused(name, proofs, tmp_path):
+    outside = np.random.default_rng(0).standard_normal((D, D))
+    witness = proofs[name, Outcome.STORABLE]
+    # So little that every margin stays positive.
+    found = changed(witness, tmp_path, witness=lambda w: w + 1e-7 * outside)
+    assert not found.valid and "the witness is not of the family" in found.reason
+    assert "not that of the witness" in changed(witness, tmp_path, margin=lambda margin: 1.01 * margin).reason
+    certificate = proofs[name, Outcome.NOT_STORABLE]
+    found = changed(certificate, tmp_path, multipliers=lambda x: x * (1 + 1e-6 * np.arange(x.size).reshape(x.shape)))
+    assert not found.valid and ("prove a bound" in found.reason or "too weak" in found.reason)
+    found = changed(certificate, tmp_path, multipliers=lambda x: x * np.where(np.arange(len(x)) == 1, 1.5, 1)[:, None])
+    assert not found.valid
+
+
+def test_a_last_digit_outside_of_the_family_counts_as_an_error(proofs, tmp_path):
+    """Then the member nearest to the witness is meant."""
+    proof = proofs["symmetric", Outcome.STORABLE]
+
+    def nudged(witness):
+        witness[0, 1] = np.nextafter(witness[0, 1], 9)
+        return witness
+
+    found = changed(proof, tmp_path, witness=nudged)
+    assert found.valid and found.margin < check_proof(proof).margin
+
+
+@pytest.mark.parametrize("changes, reason", [
+    ({"family": "round"}, "its family is not one: family is 'round', but must be one of symmetric"),
+    ({"family": "blocks:count=4"}, "its family is not one"),
+    ({"mask": None}, "its family is not one: family is 'masked', but must be given with mask"),
+    ({"mask": lambda mask: mask[:5, :5]}, r"its family is not one: mask.shape is \(5, 5\)"),
+    ({"mask": lambda mask: mask & False}, "its family is not one: mask is 'empty in row 0'"),
+    ({"mask": lambda mask: ~np.eye(D, dtype=bool)}, "the witness is not of the family"),
+    ({"basis": BASIS}, "its family is not one: family parameter is 'basis'"),
+    ({"version": 1}, "its version is 1, but of proofs about a family it is 2"),
+    ({"family": None}, "its version is 2, but of proofs about all matrices it is 1"),
+    ({"family": None, "version": 1}, "it holds a mask, but no family"),
+    ({"more": 1}, "the file holds more, which no proof does"),
+])  # fmt: skip
+def test_what_does_not_go_with_the_family_is_refused(changes, reason, proofs, tmp_path):
+    found = changed(proofs["masked:0.6", Outcome.STORABLE], tmp_path, **changes)
+    assert not found.valid
+    assert re.search(reason, found.reason), found.reason
+
+
+def test_a_full_proof_has_kept_its_format(tmp_path):
+    arrays = Prefixes("original", Stream(0, D)).of(4)
+    write_proof(tmp_path / "proof.npz", arrays, decide(arrays))
+    with np.load(tmp_path / "proof.npz") as file:
+        assert file["version"] == 1 and not {"family", "mask", "basis"} & set(file.files)
+    assert check_proof(tmp_path / "proof.npz").family == "full"

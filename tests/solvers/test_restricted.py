@@ -1,0 +1,125 @@
+"""Verdicts within linear families, against a general solver of linear programs; and the Hessian that finds them."""
+
+import numpy as np
+import pytest
+
+import loadstone
+from loadstone.measurements.threshold import Prefixes, instance_capacity
+from loadstone.memories.families import subspace_of
+from loadstone.memories.projected import Projected
+from loadstone.memories.subspaces.given import Given
+from loadstone.memories.subspaces.masked import Masked
+from loadstone.problems.exact import ExactPass
+from loadstone.problems.stream import Stream
+from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.solvers import decide as deciding
+from loadstone.solvers import restricted
+from loadstone.solvers.decide import ProofLimits, decide
+from loadstone.solvers.hessian import Hessian
+from loadstone.solvers.restricted import RestrictedHessian
+from tests.solvers.linear_program import largest_margin
+
+D = 6
+BASIS = np.random.default_rng(5).standard_normal((15, D, D))
+#: Families, and numbers of facts on both sides of what fits.
+SIZES = {
+    "symmetric": (6, 9, 12), "traceless": (6, 9, 12), "skew": (5, 7, 9), "masked:0.6": (6, 9, 12),
+    "blocks:2": (6, 8, 11),    "diagonal": (3, 4, 6), "circulant": (3, 4, 6), "given": (5, 7, 9),
+}  # fmt: skip
+
+
+def subspace(name, d=D, seed=0):
+    return Given(BASIS) if name == "given" else subspace_of(name, d, seed)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_verdicts_are_those_of_linear_programs_and_their_proofs_are_accepted(name, tmp_path):
+    seen = set()
+    for kind in ("original", "decoupled"):
+        for seed in range(2):
+            family = subspace(name, seed=seed)
+            for p in SIZES[name]:
+                arrays = Prefixes(kind, Stream(seed, D)).of(p)
+                verdict = decide(arrays, family=family)
+                expected = "storable" if largest_margin(arrays, family.axes(D)) > 1e-7 else "not storable"
+                assert verdict.verdict == expected, (kind, seed, p, verdict.reason)
+                seen.add(expected)
+                write_proof(tmp_path / "proof.npz", arrays, verdict)
+                found = check_proof(tmp_path / "proof.npz", arrays)
+                assert found.valid and found.verdict == expected and found.family == name.partition(":")[0] + (
+                    ":count=2" if name == "blocks:2" else ""
+                )
+    assert seen == {"storable", "not storable"}
+
+
+@pytest.mark.parametrize("name, p", [("symmetric", 30), ("circulant", 6), ("masked:0.5", 40)])
+def test_lbfgs_and_streamed_products_come_to_the_same_verdicts(name, p, monkeypatch):
+    arrays, family = Prefixes("original", Stream(1, 16)).of(p), subspace(name, 16, 1)
+    expected = decide(arrays, family=family)
+    assert expected.verdict != "undecided"
+    assert decide(arrays, ProofLimits(budget=loadstone.Budget(1000)), family=family).verdict == expected.verdict
+    if name == "symmetric":
+        monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
+        again = decide(arrays, family=family)
+        assert again.verdict == expected.verdict == "storable" and again.passes > 0
+        assert family.contains(again.witness)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_hessian_of_a_family_is_that_of_all_matrices_seen_along_its_axes(name, monkeypatch):
+    arrays, family, numbers = Prefixes("original", Stream(0, D)).of(30), subspace(name), np.random.default_rng(0)
+    exact = ExactPass(arrays)
+    softmax = numbers.dirichlet(np.ones(30), 30)
+    whole = Hessian(exact.inputs, exact.spreads(softmax, exact.mean(softmax), exact.mean(softmax)), np)
+    axes = family.axes(D)
+    expected = np.array([[(one * whole.product(other)).sum() for other in axes] for one in axes])
+    target = np.tensordot(numbers.standard_normal(len(axes)), axes, 1)
+    solution = np.tensordot(np.linalg.solve(expected, axes.reshape(len(axes), -1) @ target.ravel()), axes, 1)
+    for small in (True, False):
+        monkeypatch.setattr(restricted, "_is_small", lambda k, d, small=small: small)
+        hessian = RestrictedHessian(whole, family)
+        np.testing.assert_allclose(hessian.dense(target), solution, rtol=1e-8, atol=1e-10 * np.abs(solution).max())
+    found, reached = hessian.conjugate_gradients(target, 1e-12, 200)
+    assert reached
+    np.testing.assert_allclose(found, solution, rtol=1e-7, atol=1e-9 * np.abs(solution).max())
+
+
+def test_dense_solves_are_used_where_conjugate_gradients_stall(monkeypatch):
+    arrays = Prefixes("original", Stream(0, 10)).of(18)
+    expected = decide(arrays, family="symmetric")
+    monkeypatch.setattr(RestrictedHessian, "conjugate_gradients", lambda self, target, *_: (0 * target, False))
+    found = decide(arrays, family="symmetric")
+    assert found.dense_solves > 0 and found.verdict == expected.verdict != "undecided"
+
+
+def test_the_capacity_of_a_stream_in_a_family():
+    found = instance_capacity("decoupled", Stream(3, 10), 14, family="masked:0.5")
+    family = subspace_of("masked:0.5", 10, 3)
+    prefixes = Prefixes("decoupled", Stream(3, 10))
+    assert largest_margin(prefixes.of(found.p_c), family.axes(10)) > 1e-7
+    assert largest_margin(prefixes.of(found.p_c + 1), family.axes(10)) < 1e-7
+    assert (found.witness[~family.mask] == 0).all()
+
+
+def test_a_start_outside_of_the_family_is_projected():
+    arrays = Prefixes("original", Stream(0, D)).of(5)
+    start = np.random.default_rng(0).standard_normal((D, D))
+    verdict = decide(arrays, family="symmetric", start=start)
+    assert verdict.verdict == "storable" and (verdict.witness == verdict.witness.T).all()
+    assert isinstance(verdict.memory, Projected)
+    assert loadstone.measure(loadstone.facts(arrays.inputs, arrays.outputs), verdict.memory).violations == 0
+
+
+def test_a_memory_says_which_family_is_meant():
+    arrays, mask = Prefixes("original", Stream(0, D)).of(4), np.tril(np.ones((D, D), bool))
+    memory = loadstone.initial_memory(D, family=Masked(mask))
+    assert (decide(arrays, family=memory).witness[~mask] == 0).all()
+    assert decide(arrays, family=loadstone.initial_memory(D)).family is None
+    for family, sentence in (
+        ("psd", "family is 'psd', but must be linear"),
+        (Masked(mask[:5, :5]), r"mask.shape is \(5, 5\), but must be \(6, 6\)"),
+        ("masked:0.5", "a density needs a seed"),
+        (3, "family is 3, but must be one of"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            decide(arrays, family=family)
