@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from loadstone.arguments import choice, positive, whole
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.facts import Facts
-from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
@@ -80,7 +80,7 @@ def largest_stored(
 
     around: the first guess; the search steps away from it by 2 %, then twice as far, and then halves the bracket.
     passes: most passes of one attempt.
-    answers, frequencies: how many outputs there are, and how often each is a target (problems/frequencies.py).
+    answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     """
     choice("kind", kind, ("original", "decoupled"))
     positive("width", width)
