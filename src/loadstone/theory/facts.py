@@ -127,9 +127,9 @@ def _caveats(room: StatisticalDimension, answers: int, decoupled: bool, frequenc
         found.append("Shared answers: the law is derived for decoupled ones, and holds to a few per cent at small d.")
         if room.directions < room.d:
             found.append(f"{answers} answers show only {room.directions} of the {room.d} directions of a query.")
-        if frequencies == "uniform" and room.d // 4 <= answers - 1 < room.d:
+        if frequencies == "uniform" and room.d // 4 <= answers - 1 < 2 * room.d:
             found.append(
-                "Targets drawn at random are not equally frequent, which costs up to a tenth where there are nearly as "
+                "Targets drawn at random are not equally frequent, which costs up to a tenth where there are about as "
                 "many answers as dimensions; balanced targets reach the law."
             )
         if room.family == "psd" and answers < 10 * room.d:
