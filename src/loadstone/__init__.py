@@ -37,6 +37,7 @@ _HOMES = {
     "problems.problem": ("Problem",),
     "problems.recall": ("Recall",),
     "problems.stream": ("Stream",),
+    "theory.answers": ("facts_capacity", "memories_seen"),
     "theory.capacity": (
         "HEBBIAN_CAPACITY",
         "asymptotic_capacity_associations",
@@ -46,13 +47,15 @@ _HOMES = {
         "finite_capacity",
         "hebbian_associations",
     ),
+    "theory.facts": ("FactsPrediction", "predict_facts"),
+    "theory.families": ("StatisticalDimension", "statistical_dimension"),
     "theory.finite_margin": ("finite_largest_margin",),
     "theory.load": ("associations", "dimension", "load", "nearest_associations", "nearest_dimension"),
     "theory.margin": ("largest_margin", "margin_capacity", "margin_codimension"),
     "theory.minimiser": ("Minimiser", "minimiser"),
     "theory.prediction": ("Prediction", "predict"),
     "theory.spectra": ("Spectrum", "at_capacity", "initial_factored", "initial_full", "quarter_circle"),
-    "theory.storable": ("probability_storable", "storable_interval"),
+    "theory.storable": ("facts_interval", "probability_facts_storable", "probability_storable", "storable_interval"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

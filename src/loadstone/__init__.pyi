@@ -49,6 +49,8 @@ from loadstone.solvers.solve import train as train
 from loadstone.solvers.solver import Iterative as Iterative
 from loadstone.solvers.solver import Solver as Solver
 from loadstone.solvers.stop import Limits as Limits
+from loadstone.theory.answers import facts_capacity as facts_capacity
+from loadstone.theory.answers import memories_seen as memories_seen
 from loadstone.theory.capacity import HEBBIAN_CAPACITY as HEBBIAN_CAPACITY
 from loadstone.theory.capacity import asymptotic_capacity_associations as asymptotic_capacity_associations
 from loadstone.theory.capacity import bits_per_parameter as bits_per_parameter
@@ -56,6 +58,10 @@ from loadstone.theory.capacity import capacity as capacity
 from loadstone.theory.capacity import capacity_associations as capacity_associations
 from loadstone.theory.capacity import finite_capacity as finite_capacity
 from loadstone.theory.capacity import hebbian_associations as hebbian_associations
+from loadstone.theory.facts import FactsPrediction as FactsPrediction
+from loadstone.theory.facts import predict_facts as predict_facts
+from loadstone.theory.families import StatisticalDimension as StatisticalDimension
+from loadstone.theory.families import statistical_dimension as statistical_dimension
 from loadstone.theory.finite_margin import finite_largest_margin as finite_largest_margin
 from loadstone.theory.load import associations as associations
 from loadstone.theory.load import dimension as dimension
@@ -74,6 +80,8 @@ from loadstone.theory.spectra import at_capacity as at_capacity
 from loadstone.theory.spectra import initial_factored as initial_factored
 from loadstone.theory.spectra import initial_full as initial_full
 from loadstone.theory.spectra import quarter_circle as quarter_circle
+from loadstone.theory.storable import facts_interval as facts_interval
+from loadstone.theory.storable import probability_facts_storable as probability_facts_storable
 from loadstone.theory.storable import probability_storable as probability_storable
 from loadstone.theory.storable import storable_interval as storable_interval
 

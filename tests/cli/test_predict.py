@@ -50,6 +50,42 @@ def test_people_get_a_table_and_a_comparison():
     assert "p set to the capacity" in done.stdout
 
 
+def test_a_model_is_named_only_if_it_has_this_width(command):
+    assert json.loads(command("predict", "--d", 4095, "--json").stdout)["intuition"] is None
+    assert "For scale" not in command("predict", "--d", 4095).stdout
+    assert "Llama 2 7B" in json.loads(command("predict", "--d", 4096, "--kappa", 0.5, "--json").stdout)["intuition"]
+
+
+def test_facts_answers_and_a_family(command):
+    asked = ("--d", 100, "--facts", 200, "--answers", 200, "--memory", "blocks:8")
+    record = json.loads(command("predict", *asked, "--json").stdout)
+    assert record.keys() >= KEYS | {"facts_c", "delta", "family", "answers", "facts", "bound", "caveats"}
+    # Four blocks of 13 and four of 12.
+    assert record["delta"] == 4 * 13**2 + 4 * 12**2 and record["facts_c"] == pytest.approx(1252 / record["D"])
+    assert 0.9 < record["probability_storable"] < 1 and record["family"] == "blocks:8" and record["p"] == 200
+    shown = command("predict", *asked).stdout
+    assert "217 facts" in shown and "200 answers, blocks:8 memories" in shown and "half of all instances" in shown
+    assert "an upper bound" in command("predict", "--d", 20, "--memory", "rank:5").stdout
+
+
+def test_as_many_answers_as_facts_has_the_new_keys_too(command):
+    record = json.loads(command("predict", "--d", 64, "--facts", 300, "--kappa", 0.25, "--json").stdout)
+    assert (record["facts"], record["answers"], record["family"], record["bound"]) == (300, 300, "rank:16", True)
+    assert record["facts_c"] == record["p_c"] and record["delta"] == pytest.approx(2 * record["alpha_c"] * 64**2)
+
+
+def test_a_rank_fraction_with_answers_is_a_family(command):
+    record = json.loads(command("predict", "--d", 40, "--answers", 60, "--kappa", 0.25, "--json").stdout)
+    assert record["family"] == "rank:10" and record["bound"] and record["filled_in"] == "facts"
+
+
+def test_curves_of_a_subspace(command):
+    asked = ("--d", 12, "--facts", 150, "--answers", 9, "--problem", "decoupled", "--memory", "symmetric", "--curves")
+    record = json.loads(command("predict", *asked, "--json").stdout)
+    assert record["minimiser"] == "above capacity" and record["decoupled"] and 0 < record["accuracy"] < 1
+    assert "trained on the cross-entropy" in command("predict", *asked).stdout
+
+
 def test_curves_give_loss_and_accuracy_above_capacity_and_say_so_below():
     above = json.loads(run("--d", 30, "--p", 260, "--curves", "--json").stdout)
     assert above["minimiser"] == "above capacity" and 0 < above["loss"] and 0 < above["accuracy"] < 1
@@ -59,6 +95,15 @@ def test_curves_give_loss_and_accuracy_above_capacity_and_say_so_below():
 
 
 BAD = {
+    "load and answers": (("--d", 10, "--answers", 5, "--load", 0.5), "load is 0.5, but must be left out where answers"),
+    "rank twice": (("--d", 10, "--kappa", 0.5, "--memory", "skew"), "kappa is 0.5, but must be 1 with a family"),
+    "rank of nothing": (("--p", 10, "--kappa", 0.5, "--answers", 5), "kappa is 0.5, but must be 1 unless d is given"),
+    "curves of a cone": (("--d", 9, "--memory", "psd", "--curves"), "memory is 'psd', but must be a linear family"),
+    "unknown family": (("--d", 9, "--memory", "round"), "family is 'round', but must be one of full, rank:8"),
+    "frequencies without answers": (("--d", 9, "--frequencies", "balanced"), "uniform unless a number of answers"),
+    "margin": (("--d", 9, "--margin", 0.1), "margin is 0.1, but must be 0, because"),
+    "skewed": (("--d", 9, "--answers", 5, "--frequencies", "zipf:1"), "frequencies is 'zipf:1', but must be unif"),
+    "unknown problem": (("--d", 9, "--problem", "both"), "problem is 'both', but must be one of original, decoupled"),
     "nothing": ((), "give a dimension d, a number of associations p, or both"),
     "load alone": (("--load", 0.5), "give a dimension d"),
     "all three": (("--d", 10, "--p", 20, "--load", 1), "overdetermined"),

@@ -13,6 +13,7 @@ import pytest
 from loadstone.cli.predict import MODEL_WIDTHS, _rows
 from loadstone.figures.style import COLOURS, PREDICTION, TARGET
 from loadstone.pages.explorer import explorer_page
+from loadstone.theory.facts import predict_facts
 from loadstone.theory.hebbian import score_moments
 from loadstone.theory.prediction import predict
 from loadstone.theory.scores import rival_density, target_density
@@ -83,6 +84,40 @@ def test_numbers_are_those_of_the_theory(page):
                 assert value is None and kappa < 1
                 continue
             assert value == pytest.approx(expected[name], rel=1e-8, abs=NOISE.get(name, 0)), (d, p, kappa, name)
+
+
+def test_answers_and_families_are_those_of_the_theory(page):
+    names = page.evaluate("families.names")
+    few = [(8, 20, None), (8, 30, 5), (20, 60, 12), (20, 45, 300), (50, 371, None), (300, 10_000, 40), (300, 5000, 700)]
+    sizes = [(*size, name) for name in names for size in few]
+    found = page.evaluate("sizes => sizes.map(([d, p, m, name]) => families.predictFacts(d, p, m, name))", sizes)
+    for (d, facts, answers, name), record in zip(sizes, found):
+        if record is None:
+            with pytest.raises(ValueError, match="not known"):
+                predict_facts(d, facts, answers, name)
+            continue
+        expected = dataclasses.asdict(predict_facts(d, facts, answers, name))
+        for key, value in record.items():
+            where = (d, facts, answers, name, key)
+            assert (value is None) == (expected[key] is None), where
+            assert value is None or value == pytest.approx(expected[key], rel=1e-8, abs=NOISE.get(key, 0)), where
+
+
+def test_answers_and_family_can_be_set_and_are_in_the_address(page, explorer):
+    page.goto(f"{explorer.as_uri()}#d=100&p=200&answers=200&family=blocks:8")
+    page.wait_for_function("() => element('facts_c').textContent === '217'")
+    assert page.input_value("#family") == "blocks:8" and page.input_value("#answers-field") == "200"
+    assert page.inner_text("#delta") == "1252" and page.inner_text("#D") == "5.7511"
+    page.select_option("#family", "psd")
+    page.fill("#answers-field", "50")
+    page.wait_for_function("() => location.hash.endsWith('&answers=50&family=psd')")
+    assert page.inner_text("#facts_c") == "not known"
+    page.fill("#answers-field", "1")
+    assert page.inner_text("#answers-error").startswith("answers is “1”, but must be a whole number from 2")
+    page.fill("#answers-field", "")
+    page.select_option("#family", "full")
+    page.wait_for_function("() => element('facts_c').textContent === element('p_c').textContent")
+    page.wait_for_function("() => location.hash === '#d=100&kappa=1&p=200'")
 
 
 def test_hebbian_scores_have_the_moments_of_the_theory(page):

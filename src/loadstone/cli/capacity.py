@@ -41,10 +41,10 @@ def capacity(
     seed = whole("seed", seed, 0, 2**64 - seeds)
     choice("problem", problem, ("original", "decoupled"))
 
+    from loadstone.frequencies import check_answers, read_frequencies
     from loadstone.measurements.threshold import instance_capacity
     from loadstone.memories.families import subspace_of
     from loadstone.problems.budget import Budget
-    from loadstone.problems.frequencies import check_answers, read_frequencies
     from loadstone.problems.stream import Stream
     from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.decide import ProofLimits

@@ -56,12 +56,12 @@ def certify(
     if out is not None:
         check_writable(out)
 
+    from loadstone.frequencies import read_frequencies
     from loadstone.measurements.threshold import Prefixes
     from loadstone.memories.families import subspace_of
     from loadstone.memories.subspaces.registry import name_of
     from loadstone.problems.arrays import read_instance
     from loadstone.problems.budget import Budget
-    from loadstone.problems.frequencies import read_frequencies
     from loadstone.problems.stream import Stream
     from loadstone.proofs.certificate import write_proof
     from loadstone.proofs.verdict import Outcome, in_words

@@ -27,7 +27,7 @@ def instance(
     p = associations_from(p, load, d)
     if not out.endswith(".npz"):
         raise ValueError(f"out is {out!r}, but must end in .npz.")
-    from loadstone.problems.frequencies import read_frequencies
+    from loadstone.frequencies import read_frequencies
     from loadstone.problems.instance import write_instance
     from loadstone.problems.stream import Stream
 

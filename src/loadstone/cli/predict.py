@@ -8,7 +8,12 @@ from typing import Annotated, Optional
 
 import typer
 
+from loadstone.arguments import choice
 from loadstone.cli.output import print_json, print_pairs
+from loadstone.cli.predict_facts import print_facts
+from loadstone.cli.trained import trained_memory, trained_rows
+from loadstone.frequencies import check_answers, read_frequencies
+from loadstone.theory.capacity import capacity
 from loadstone.theory.prediction import Prediction
 from loadstone.theory.prediction import predict as predict_size
 
@@ -26,46 +31,58 @@ MODEL_WIDTHS = {
 
 def predict(
     d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
-    p: Annotated[Optional[int], typer.Option(help="Number of associations.")] = None,
+    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --d or --p.")] = None,
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as facts].")] = None,
+    frequencies: Annotated[
+        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
+    ] = "uniform",
+    memory: Annotated[str, typer.Option(help="Family of memories: full, rank:25, symmetric, blocks:8...")] = "full",
+    margin: Annotated[float, typer.Option(help="Margin of every fact, in units of |W|.")] = 0.0,
+    problem: Annotated[str, typer.Option(help="original (shared outputs) or decoupled.")] = "original",
     curves: Annotated[bool, typer.Option("--curves", help="Also loss and accuracy of the trained memory.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Predict how many associations fit into a d x d memory, or how many of p associations it recalls."""
+    """Predict how many facts fit into a d x d memory, and whether so many do."""
+    decoupled = choice("problem", problem, ("original", "decoupled")) == "decoupled"
+    if answers is not None or memory != "full" or margin != 0 or frequencies != "uniform":
+        drawn = read_frequencies(frequencies)
+        if drawn != "uniform":
+            _, drawn = check_answers(answers, drawn)
+        asked = (d, p, answers, memory, decoupled, margin, drawn)
+        print_facts(*asked, load=load, kappa=kappa, curves=curves, json=json)
+        return
     prediction = predict_size(d, p, load, kappa)
     if curves and prediction.kappa != 1:
         raise ValueError(f"kappa is {kappa}, but must be 1 with --curves: the minimiser is known at full rank only.")
-    trained = _trained(prediction) if curves else {}
+    trained = trained_memory(prediction.p, prediction.d) if curves else {}
     if json:
-        print_json(asdict(prediction) | trained | {"intuition": intuition(prediction)})
+        print_json(asdict(prediction) | trained | _as_facts(prediction) | {"intuition": intuition(prediction)})
         return
-    print_pairs(_title(prediction), _rows(prediction) | _trained_rows(trained))
-    print(intuition(prediction))
+    print_pairs(_title(prediction), _rows(prediction) | trained_rows(trained))
+    print("Embeddings are random, with no special direction; at capacity half of all instances are storable.")
+    if sentence := intuition(prediction):
+        print(sentence)
 
 
-def intuition(prediction: Prediction) -> str:
-    """One sentence that compares the number with a language model of about this width."""
-    width = min(MODEL_WIDTHS, key=lambda known: abs(known - prediction.d) / min(known, prediction.d))
-    count = math.floor(predict_size(d=width, kappa=prediction.kappa).p_c + 1e-9)
+def intuition(prediction: Prediction) -> str | None:
+    """One sentence that names a language model of this width, if there is a well-known one."""
+    width = prediction.d
+    if width not in MODEL_WIDTHS:
+        return None
+    count = math.floor(prediction.p_c + 1e-9)
     facts = f"{count:,} facts".replace(",", " ") if count > 1 else "one fact"
     rank = "" if prediction.kappa == 1 else f" of rank {prediction.kappa:g} d"
     return f"For scale: one {width} x {width} matrix{rank}, the width of {MODEL_WIDTHS[width]}, can hold {facts}."
 
 
-def _trained(prediction: Prediction) -> dict[str, object]:
-    from loadstone.theory.minimiser import minimiser
-
-    found = minimiser(prediction.p, prediction.d)
-    return {
-        "loss": found.loss,
-        "loss_error": found.loss_error,
-        "accuracy": found.accuracy,
-        "accuracy_error": found.accuracy_error,
-        "norm": found.norm,
-        "chi": found.chi,
-        "minimiser": found.status,
-    }
+def _as_facts(prediction: Prediction) -> dict[str, object]:
+    """The same in the words of facts and answers, of which there are as many as facts."""
+    x = prediction
+    family = "full" if x.kappa == 1 else f"rank:{max(1, round(x.kappa * x.d))}"
+    delta = 2 * float(capacity(x.kappa)) * x.d**2
+    return {"facts": x.p, "answers": x.p, "facts_c": x.p_c, "family": family, "delta": delta, "bound": x.kappa < 1}
 
 
 def _title(prediction: Prediction) -> str:
@@ -91,15 +108,4 @@ def _rows(prediction: Prediction) -> dict[str, str]:
         "  at capacity": f"{x.bits_per_parameter_at_capacity:.4f}",
         "parameters, d^2 or 2 d m - m^2": f"{x.parameters}",
         "D(p) and Var k": f"{x.D:.6f}, {x.var_k:.6f}",
-    }
-
-
-def _trained_rows(trained: dict[str, object]) -> dict[str, str]:
-    if not trained:
-        return {}
-    return {
-        "trained on the cross-entropy: loss": f"{trained['loss']:.4f} +- {trained['loss_error']:.4f}",
-        "  accuracy": f"{trained['accuracy']:.4f} +- {trained['accuracy_error']:.4f}",
-        "  norm of W": f"{trained['norm']:.4g}",
-        "  status": str(trained["minimiser"]),
     }

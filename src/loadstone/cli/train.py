@@ -59,9 +59,9 @@ def train(
     # Heavy imports come after the first checks, so that a mistake is reported at once.
     from loadstone.experiments.run import run_all
     from loadstone.experiments.spec import Spec
+    from loadstone.frequencies import read_frequencies
     from loadstone.memories.files import save_memory
     from loadstone.problems.budget import Budget
-    from loadstone.problems.frequencies import read_frequencies
     from loadstone.solvers.registry import solver_of
     from loadstone.solvers.stop import Limits
 

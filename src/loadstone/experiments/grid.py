@@ -25,8 +25,8 @@ from pathlib import Path
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.experiments.spec import Spec
+from loadstone.frequencies import read_frequencies
 from loadstone.measurements.approach import Approach
-from loadstone.problems.frequencies import read_frequencies
 from loadstone.solvers.registry import parameter_names
 from loadstone.theory.load import nearest_associations
 

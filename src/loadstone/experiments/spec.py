@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from loadstone.arguments import choice, rank_fraction, refuse, set_as, whole
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.approach import Approach
 from loadstone.measurements.effort import Effort
 from loadstone.memories.families import check_family, is_linear
 from loadstone.memories.low_rank import rank_of
 from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
-from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
 from loadstone.records.record import canonical
@@ -56,7 +56,7 @@ class Spec:
     hold: whether decoupled outputs are stored or regenerated.
     stored_dtype: number type of stored decoupled outputs.
     answers: how many outputs there are; None: as many as inputs, and input mu has output mu as its target.
-    frequencies: how often each answer is a target (problems/frequencies.py).
+    frequencies: how often each answer is a target (frequencies.py).
     """
 
     problem: str

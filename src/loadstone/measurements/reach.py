@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from loadstone.arguments import choice, positive, whole
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.accuracy import measure
 from loadstone.measurements.effort import Effort
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.facts import Facts
-from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
@@ -89,7 +89,7 @@ def largest_stored(
     passes: most passes of one search.
     effort: with more than one start, the search goes on upwards from what the first start of each p has stored, as
         long as one of the starts stores the next p.
-    answers, frequencies: how many outputs there are, and how often each is a target (problems/frequencies.py).
+    answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     """
     choice("kind", kind, ("original", "decoupled"))
     positive("width", width)

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import choice, whole
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.stream import Stream
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide

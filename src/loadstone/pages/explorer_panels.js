@@ -161,6 +161,7 @@ function drawScores({ d, p, p_c }) {
 function showAll(found) {
   showVerdict(found);
   for (const [name, format] of Object.entries(FORMATS)) element(name).textContent = format(found[name]);
+  showAnswers(found);
   drawChance(found);
   drawSpectrum(found);
   drawScores(found);

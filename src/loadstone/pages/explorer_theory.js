@@ -132,9 +132,12 @@ function makeTheory(tables) {
    *
    *     P = 1/2 + (4 / L) sum_w |phi(w)|^p sin(w d^2 - p arg phi(w)) / sin(w),   phi(w) = E exp(i w k).
    */
-  function probabilityStorable(p, d) {
-    const { v, mean, variance } = mergeLaw(p);
-    const deviation = Math.sqrt(p * variance), away = d * d - p * mean;
+  const probabilityStorable = (p, d) => probabilityMet(p, p, d * d, 0);
+
+  /** The same for N facts with M answers, and memories whose J is `fixed` plus fair coins, each with phi = cos(w / 2). */
+  function probabilityMet(p, answers, fixed, coins) {
+    const { v, mean, variance } = mergeLaw(answers);
+    const deviation = Math.sqrt(p * variance + coins / 4), away = fixed + coins / 2 - p * mean;
     if (Math.abs(away) > 40 * deviation + v.length) return away > 0 ? 1 : 0;
     const period = 4 * Math.ceil((Math.abs(away) + 20 * deviation + v.length) / 2);
     let total = 0, sum = 0;
@@ -154,7 +157,7 @@ function makeTheory(tables) {
       }
       a *= 2 / total;
       b *= 2 / total;
-      const logModulus = (p / 2) * Math.log1p(a * a - 2 * a + b * b);
+      const logModulus = (p / 2) * Math.log1p(a * a - 2 * a + b * b) + coins * Math.log(Math.abs(turnCos));
       if (logModulus < NEGLIGIBLE && w * deviation > 6) break;
       sum += (Math.exp(logModulus) * Math.sin(w * away - p * Math.atan2(b, 1 - a))) / Math.sin(w);
     }
@@ -335,6 +338,6 @@ function makeTheory(tables) {
 
   return {
     predict, mergeLaw, probabilityStorable, capacityAssociations, rank, hebbianScores, normal, transition,
-    scoreLaws, spectrumAtCapacity, spectrumInitial,
+    scoreLaws, spectrumAtCapacity, spectrumInitial, probabilityMet, logPhiAt,
   };
 }

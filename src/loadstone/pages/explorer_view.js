@@ -14,8 +14,10 @@ let typing = null;
 // --- Numbers from words, and a sentence where that fails ---
 
 /** The number that `text` stands for, or an error that says what is allowed. */
-function parsed(name, text) {
-  const { least, most, whole } = ALLOWED[name], digits = text.replace(/\s/g, "");
+const parsed = (name, text) => parsedNumber(name, text, ALLOWED[name]);
+
+function parsedNumber(name, text, { least, most, whole }) {
+  const digits = text.replace(/\s/g, "");
   const value = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits) ? Number(digits) : NaN;
   if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value;
   const shown = digits === "" ? "empty" : `“${text.length > 30 ? `${text.slice(0, 30)}…` : text}”`;
@@ -103,7 +105,7 @@ function changed() {
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(render);
   clearTimeout(writing);
-  writing = setTimeout(() => history.replaceState(null, "", `#${new URLSearchParams(state)}`), 300);
+  writing = setTimeout(() => history.replaceState(null, "", `#${new URLSearchParams({ ...state, ...askedInAddress() })}`), 300);
 }
 
 function setTo(name, value) {
@@ -119,6 +121,7 @@ function readAddress() {
   for (const name of NAMES) {
     if (given.has(name) && !take(name, given.get(name))) sentences[name] = element(`${name}-error`).textContent;
   }
+  readAsked(given);
   render();
   for (const [name, sentence] of Object.entries(sentences)) complain(name, sentence);
 }
@@ -139,6 +142,7 @@ function listen() {
   element("fill").addEventListener("click", () => {
     setTo("p", Math.max(2, Math.floor(theory.capacityAssociations(state.d, state.kappa) + 1e-9)));
   });
+  listenToAnswers(changed);
   addEventListener("hashchange", readAddress);
   // A telephone resizes the page when its keyboard appears: what is being typed must stay.
   addEventListener("resize", () => requestAnimationFrame(() => showAll(prediction())));

@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import choice, refuse, whole
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.counters import Key
 from loadstone.problems.embeddings import decoupled_vectors
-from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.passes.choice import Case, chosen
 from loadstone.problems.passes.decoupled_xla import ROWS_AT_A_TIME, decoupled_scores
 from loadstone.problems.passes.devices import has_triton_kernels
@@ -187,7 +187,7 @@ def decoupled(
     """The first p associations of a stream, each with a separate set of p outputs, or of as many as `answers` says.
 
     Of p outputs, output mu is the target of association mu; of `answers` outputs one that is drawn with `frequencies`
-    (problems/frequencies.py). These are stored in float32.
+    (frequencies.py). These are stored in float32.
 
     `hold` 'auto' stores the outputs when they fit into the budget and regenerates them otherwise; the problem's
     description says which. `dtype` 'float16' halves the memory of stored outputs, which are then rounded to 11 bits.

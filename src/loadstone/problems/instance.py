@@ -13,7 +13,7 @@ from jaxtyping import Float32
 
 from loadstone.arguments import choice, whole
 from loadstone.files import write_whole
-from loadstone.problems.frequencies import Frequencies, check_answers
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.stream import Stream
 
 KINDS = ("original", "decoupled")

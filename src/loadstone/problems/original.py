@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from loadstone.arguments import whole
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import Facts, block_rows
-from loadstone.problems.frequencies import Frequencies, check_answers
 from loadstone.problems.stream import Stream
 
 
@@ -21,7 +21,7 @@ def original(
 ) -> Facts:
     """The first p associations of a stream; input mu has output mu as its target.
 
-    answers: how many outputs there are. If given, targets are drawn with `frequencies` (problems/frequencies.py), and
+    answers: how many outputs there are. If given, targets are drawn with `frequencies` (frequencies.py), and
     several inputs may have the same one.
     """
     p = whole("p", p, 2)

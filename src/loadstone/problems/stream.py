@@ -11,10 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float32, Int32, UInt32
 
 from loadstone.arguments import set_as, whole
+from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.counters import Key, stream_key
 from loadstone.problems.embeddings import decoupled_targets, decoupled_vectors, vectors
-from loadstone.problems.frequencies import Frequencies, check_answers, draw_targets
 from loadstone.problems.laws.registry import check_law, law_of
+from loadstone.problems.targets import draw_targets
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Stream:
         return self._shared("outputs", p)
 
     def targets(self, n: int, answers: int, frequencies: Frequencies = "uniform") -> Int32[np.ndarray, "n"]:
-        """For each of the first n inputs, which of M answers is its target: see problems/frequencies.py."""
+        """For each of the first n inputs, which of M answers is its target: see frequencies.py."""
         _, frequencies = check_answers(whole("answers", answers, 2), frequencies)
         return draw_targets(self.seed, self.d, whole("n", n, 1, 2**31 - 1), answers, frequencies)
 

@@ -4,10 +4,10 @@ import jax
 import numpy as np
 import pytest
 
+from loadstone.frequencies import check_answers, read_frequencies
 from loadstone.problems.arrays import read_instance
 from loadstone.problems.counters import fold, host_words, stream_key, threefry
 from loadstone.problems.decoupled import decoupled
-from loadstone.problems.frequencies import check_answers, read_frequencies
 from loadstone.problems.instance import write_instance
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream

@@ -1,0 +1,76 @@
+"""The whole prediction for N facts and M answers: it fills in what is missing, and says what it does not know."""
+
+import time
+
+import pytest
+
+from loadstone.theory.answers import facts_capacity
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.cone import mean_merged
+from loadstone.theory.facts import predict_facts
+from loadstone.theory.prediction import least_dimension, predict
+
+FAMILIES = ["full", "rank:5", "symmetric", "traceless", "skew", "masked:0.5", "blocks:4", "circulant", "diagonal",
+            "nonnegative", "psd", "pruned:0.5"]  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("answers", [None, 60])
+def test_facts_are_set_to_the_capacity_and_the_dimension_to_the_least(family, answers):
+    found = predict_facts(40, None, answers, family)
+    assert found.filled_in == "facts" and found.facts == int(found.facts_c + 1e-6)
+    assert found.answers == (answers or found.facts) and found.family == family
+    assert found.facts * found.D <= found.delta * (1 + 1e-9) < (found.facts + 1) * mean_merged(found.answers + 1)
+    back = predict_facts(None, found.facts, answers, family)
+    assert back.filled_in == "d" and back.d <= 40 and back.facts_c >= found.facts * (1 - 1e-9)
+    if back.d > 5:
+        assert facts_capacity(family, back.d - 1, answers) < found.facts
+    given = predict_facts(40, 77, answers, family)
+    assert given.filled_in is None and given.facts == 77
+    probability = given.probability_storable
+    assert probability is None if family in ("rank:5", "pruned:0.5") else 0 <= probability <= 1
+
+
+def test_full_memories_and_as_many_answers_as_facts_are_what_was_predicted_before():
+    for d in (1, 12, 100):
+        before, now = predict(d), predict_facts(d)
+        assert (now.facts, now.facts_c, now.D) == (before.p, before.p_c, before.D)
+        assert now.probability_storable == before.probability_storable and now.delta == d * d
+    for p in (2, 3, 100, 5000):
+        assert predict_facts(facts=p).d == least_dimension(p)
+    assert predict_facts(30, 200).facts_c == capacity_associations(30)
+
+
+def test_caveats_say_what_matters():
+    text = lambda *asked: " ".join(predict_facts(*asked).caveats)  # noqa: E731
+    assert "half of all instances" in text(20) and "upper bound" not in text(20)
+    assert "upper bound" in text(20, None, None, "rank:5") and "not known" in text(20, None, None, "rank:5")
+    assert "10 answers show only 9 of the 20 directions" in text(20, None, 10) and "balanced" in text(20, None, 10)
+    assert "show only" not in text(20, None, 10, "full", True) and "Decoupled" in text(20, None, 10, "full", True)
+    assert "hold more" in text(20, None, 30, "psd") and "hold more" not in text(20, None, 300, "psd")
+
+
+def test_it_is_quick_for_the_largest_sizes():
+    began = time.process_time()
+    for family in ("full", "symmetric", "masked:0.5", "nonnegative"):
+        assert predict_facts(10**6, None, 10**9, family).facts > 10**9
+        assert predict_facts(None, 10**9, 10**5, family).d > 1000
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("asked, sentence", [
+    ({}, "give a dimension d, a number of facts, or both"),
+    ({"d": 5, "facts": 1}, "facts is 1, but must be a whole number of at least 2"),
+    ({"d": 5, "facts": 0, "answers": 3}, "facts is 0, but must be a whole number of at least 1"),
+    ({"d": 5, "answers": 1}, "answers is 1, but must be a whole number of at least 2"),
+    ({"d": 0}, "d is 0"), ({"d": 10**9}, "d is 1000000000"),
+    ({"d": 5, "family": "rank:9"}, "family is 'rank:9', but must be rank:K, K a whole number in 1..5"),
+    ({"facts": 10**15, "family": "diagonal"}, "few enough to fit in d = 1e+08"),
+    ({"d": 5, "answers": 4, "family": "psd"}, "not known for 4 answers at d = 5"),
+    ({"d": 5, "margin": 0.1}, "margin is 0.1, but must be 0"),
+    ({"facts": 50, "answers": 4, "frequencies": "zipf:1"}, "frequencies is 'zipf:1', but must be uniform or balanced"),
+])  # fmt: skip
+def test_bad_input_gets_one_sentence(asked, sentence):
+    with pytest.raises(ValueError) as refusal:
+        predict_facts(**asked)
+    assert sentence in str(refusal.value)
