@@ -54,6 +54,7 @@ _HOMES = {
     "theory.margin": ("largest_margin", "margin_capacity", "margin_codimension"),
     "theory.minimiser": ("Minimiser", "minimiser"),
     "theory.prediction": ("Prediction", "predict"),
+    "theory.skew": ("random_target_capacity", "skewed_capacity"),
     "theory.spectra": ("Spectrum", "at_capacity", "initial_factored", "initial_full", "quarter_circle"),
     "theory.storable": ("facts_interval", "probability_facts_storable", "probability_storable", "storable_interval"),
 }

@@ -75,6 +75,8 @@ from loadstone.theory.minimiser import Minimiser as Minimiser
 from loadstone.theory.minimiser import minimiser as minimiser
 from loadstone.theory.prediction import Prediction as Prediction
 from loadstone.theory.prediction import predict as predict
+from loadstone.theory.skew import random_target_capacity as random_target_capacity
+from loadstone.theory.skew import skewed_capacity as skewed_capacity
 from loadstone.theory.spectra import Spectrum as Spectrum
 from loadstone.theory.spectra import at_capacity as at_capacity
 from loadstone.theory.spectra import initial_factored as initial_factored

@@ -23,17 +23,17 @@ def test_nearest_point_against_a_general_solver():
 
 def test_two_answers_by_quadrature():
     """One plane, at kappa sqrt(d) / |u_1 - u_2| from the origin: a normal number below that has to be moved there."""
-    d, kappa = 6, 0.8
+    d, kappa = 12, 0.8
 
-    lengths = np.arange(0.05, 8, 0.05)
+    lengths = np.arange(0.05, 10, 0.05)
     share = chi.pdf(lengths, d) * 0.05
     a = kappa * d / (np.sqrt(2) * lengths[:, None] * lengths[None, :])  # |u_1 - u_2| is sqrt(2) times a length, |e| one
     moved = (1 + a * a) * norm.cdf(a) + a * norm.pdf(a)
     found = finite_margin_codimension(d, 2, kappa, samples=600)
-    assert abs(found.value - share @ moved @ share) < 4 * found.error < 0.2
+    assert abs(found.value - share @ moved @ share) < 4 * found.error < 0.3
     fixed = finite_margin_codimension(d, 2, kappa, inputs="sphere", samples=600)
     a = kappa * np.sqrt(d) / (np.sqrt(2) * lengths)
-    assert abs(fixed.value - share @ ((1 + a * a) * norm.cdf(a) + a * norm.pdf(a))) < 4 * fixed.error < 0.2
+    assert abs(fixed.value - share @ ((1 + a * a) * norm.cdf(a) + a * norm.pdf(a))) < 4 * fixed.error < 0.3
 
 
 def test_many_dimensions_are_the_limit():

@@ -89,7 +89,7 @@ def test_margin_and_capacity_are_inverse(delta, facts, answers):
 
 
 def test_values_of_the_first_look():
-    """theory.md's first values, by Monte Carlo, were 1.586, 0.517, 1.743 and 0.696."""
+    """An earlier calculation, by Monte Carlo alone."""
     found = [largest_margin(d * d, p) for d, p in ((12, 18), (12, 30), (24, 50), (24, 80))]
     np.testing.assert_allclose(found, [1.586, 0.517, 1.743, 0.696], rtol=0.01)
 

@@ -3,8 +3,8 @@
 The noise adds sigma (u_target - u_rho) . W xi to each margin, a normal number of variance
 sigma^2 |W^T (u_target - u_rho)|^2. So a memory of large margin bears much noise. The target is recalled if xi, which is
 normal in d dimensions, stays on the right side of one plane for each rival. The prediction takes one rival after the
-other, the most dangerous first: the probability to beat the next one is Phi(mean / deviation) of its margin, and knowing that it was
-beaten changes mean and covariance of xi, which is again taken as normal. Two bounds that always hold come with it.
+other, the most dangerous first. The probability to beat the next one is Phi(mean / deviation) of its margin; that it is
+beaten changes mean and covariance of xi, which is then taken as normal again. Two bounds that always hold come with it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,164 @@
+"""Capacity when some answers are asked for more often than others: fewer facts fit than with equal frequencies.
+
+For M answers in at least M - 1 dimensions the scores of an input are W' e, and the M x d numbers of W' are free but for
+a common shift. If answer y is the target of a share pi_y of the facts, the replica-symmetric capacity is
+
+    N_c / d = max over Q min over B of Tr(B Q) / sum_y pi_y E dist_B^2(Q^(1/2) xi, K_y),   xi ~ N(0, I_M),
+
+where Q is the Gram matrix of the rows of W', B the inverse of their response to a force, K_y the cone in which y has
+the largest score and dist_B^2(x, K) the least (v - x)^T B (v - x) of all v in K, all modulo a common shift. Here both
+are diagonal, Q = diag a and B = diag b: the numerator is sum a b - sum a b^2 / sum b, and projecting onto K_y merges
+the target with the rivals above their weighted mean tau, as in cone.py. For equal frequencies a = b = 1, and this is
+d (M - 1) / D(M). An answer so rare that its row has more numbers than constraints gets b = 0: it costs nothing.
+
+The distance is sampled, with the same samples for every a and b, and divided by what they give for a = b = 1, where the
+exact value is known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+
+from loadstone.arguments import refuse
+from loadstone.theory.checks import numbers, plain, whole_number
+from loadstone.theory.cone import mean_merged
+from loadstone.theory.finite_margin import Estimate
+
+#: Logarithms of a stay within these bounds: rows that do not matter would run away.
+_BOUND = 5.0
+
+
+def skewed_capacity(d: int, frequencies: ArrayLike, samples: int = 8000, seed: int = 0) -> Estimate:
+    """N_c for answers with these frequencies (any positive scale; zero for an answer that is only a rival), M <= d + 1.
+
+    The error is that of sampling. The formula is for many facts an answer, and for frequencies that are those of the
+    facts themselves: for random targets see `random_target_capacity`.
+    """
+    d, shares = whole_number("d", d, 1, 10**6), _shares(frequencies)
+    if len(shares) - 1 > d:
+        allowed = (
+            f"at most d + 1 = {d + 1}: with more answers the outputs depend on each other, and no formula is known"
+        )
+        raise refuse("the number of frequencies", len(shares), allowed)
+    samples, seed = whole_number("samples", samples, 100, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
+    exact = d * (len(shares) - 1) / float(mean_merged(len(shares)))
+    if np.ptp(shares) == 0:
+        return Estimate(exact, 0.0)
+    sampled = _Sampled(shares, samples, np.random.default_rng(seed))
+    ratio, error = sampled.ratio(*sampled.saddle())
+    return Estimate(exact * ratio, exact * error)
+
+
+def random_target_capacity(
+    d: int, frequencies: ArrayLike, draws: int = 20, samples: int = 4000, seed: int = 0
+) -> Estimate:
+    """Mean capacity if every fact draws its answer with these probabilities, so that counts scatter about them.
+
+    Each draw has the counts of N_c facts and the capacity for them; N_c is then set to the mean, and all is done again.
+    """
+    draws, seed = whole_number("draws", draws, 2, 10**6), whole_number("seed", seed, 0, 2**31)
+    random = np.random.default_rng(seed)
+    facts, shares = skewed_capacity(d, frequencies, samples, seed).value, _shares(frequencies)
+    for _ in range(2):
+        counts = random.multinomial(max(1, round(facts)), shares, size=draws)
+        found = [skewed_capacity(d, each, samples, seed + 1 + index).value for index, each in enumerate(counts)]
+        facts = float(np.mean(found))
+    return Estimate(facts, float(np.std(found, ddof=1) / np.sqrt(draws)))
+
+
+class _Sampled:
+    """Samples of scores with their targets; answers of equal frequency share one a and one b."""
+
+    def __init__(self, shares: np.ndarray, samples: int, random: np.random.Generator) -> None:
+        self.levels, self.group = np.unique(-shares, return_inverse=True)  # the most frequent first
+        # As many samples of each target as its share says, to within one.
+        steps = (np.arange(samples) + random.random()) / samples
+        self.targets = np.minimum(np.searchsorted(np.cumsum(shares), steps), len(shares) - 1)
+        self.xi = random.standard_normal((samples, len(shares)))
+        self.rows = np.arange(samples)
+
+    def saddle(self) -> tuple[np.ndarray, np.ndarray]:
+        """a and b at the largest (over a) of the least (over b) ratio, one number for each group."""
+        self.b = np.ones(len(self.levels))
+        best = minimize(
+            self._least, np.zeros(len(self.levels)), jac=True, method="L-BFGS-B",
+            bounds=[(-_BOUND, _BOUND)] * len(self.levels), options={"gtol": 1e-4, "ftol": 1e-7, "maxiter": 60},
+        )  # fmt: skip
+        self._least(best.x)
+        return np.exp(best.x), self.b
+
+    def ratio(self, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+        """The ratio relative to a = b = 1, and its error; at a stationary point errors of a and b hardly matter."""
+        ones = np.ones_like(a)
+        square, plain_square = self._squares(a, b)[0], self._squares(ones, ones)[0]
+        value = self._numerator(a, b)[0] / square.mean() / (self._numerator(ones, ones)[0] / plain_square.mean())
+        scatter = square / square.mean() - plain_square / plain_square.mean()
+        return float(value), float(value * scatter.std() / np.sqrt(len(scatter)))
+
+    def _least(self, log_a: np.ndarray) -> tuple[float, np.ndarray]:
+        """Minus the logarithm of the least ratio over b, and its derivative: that of the ratio at the best b."""
+        a = np.exp(log_a)
+        found = minimize(
+            lambda b: self._log_ratio(a, b)[::2], self.b, jac=True, method="L-BFGS-B",
+            bounds=[(1e-9, None)] * len(a), options={"gtol": 1e-6, "ftol": 1e-9, "maxiter": 200},
+        )  # fmt: skip
+        self.b = found.x / found.x.max()
+        value, slope, _ = self._log_ratio(a, self.b)
+        return -value, -slope * a
+
+    def _log_ratio(self, a: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """log of the ratio and its derivatives with respect to a and b."""
+        squares, by_a, by_b = self._squares(a, b)
+        numerator, top_by_a, top_by_b = self._numerator(a, b)
+        mean = squares.mean()
+        return float(np.log(numerator / mean)), top_by_a / numerator - by_a / mean, top_by_b / numerator - by_b / mean
+
+    def _numerator(self, a: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        a, b = a[self.group], b[self.group]
+        total, squares = b.sum(), (a * b * b).sum()
+        by_b = a - 2 * a * b / total + squares / total**2
+        return float((a * b).sum() - squares / total), self._grouped(b - b * b / total), self._grouped(by_b)
+
+    def _squares(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """dist_B^2 of each sample, and the derivatives of its mean. The nearest point moves only to second order."""
+        a, b = a[self.group], b[self.group]
+        x = self.xi * np.sqrt(a)
+        moved = x - weighted_projection(x, b, self.targets)
+        by_a = (b * moved * x).mean(axis=0) / a
+        return (moved**2) @ b, self._grouped(by_a), self._grouped((moved**2).mean(axis=0))
+
+    def _grouped(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.group, values, len(self.levels))
+
+
+def weighted_projection(x: np.ndarray, weights: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """For each row the nearest v with v_target >= v_rho for all rho, at the cost sum of weights (v - x)^2.
+
+    Rivals above tau, the weighted mean of the target and of all rivals above it, come down to tau. They are added in
+    falling order until the next one is below the mean so far.
+    """
+    rows = np.arange(len(x))
+    own, heavy = x[rows, targets], weights[targets]
+    rivals = x.copy()
+    rivals[rows, targets] = -np.inf
+    order = np.argsort(-rivals, axis=1)[:, :-1]
+    falling, weight = np.take_along_axis(x, order, axis=1), weights[order]
+    means = (heavy * own)[:, None] + np.cumsum(weight * falling, axis=1)
+    means /= heavy[:, None] + np.cumsum(weight, axis=1)
+    before = np.concatenate([own[:, None], means[:, :-1]], axis=1)
+    merged = (falling > before).sum(axis=1)
+    tau = np.concatenate([own[:, None], means], axis=1)[rows, merged]
+    nearest = np.minimum(x, tau[:, None])
+    nearest[rows, targets] = tau
+    return nearest
+
+
+def _shares(frequencies: ArrayLike) -> np.ndarray:
+    allowed = "at least two numbers, none negative and not all zero"
+    array = numbers("frequencies", frequencies, allowed)
+    if array.ndim != 1 or len(array) < 2 or not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise refuse("frequencies", plain(array), allowed)
+    scaled = array / array.max()
+    return scaled / scaled.sum()
