@@ -99,7 +99,9 @@ def _rows(record: dict[str, Any]) -> dict[str, str]:
     return {
         f"largest storable p, seeds {record['seeds'][0]} to {record['seeds'][-1]}": listed,
         "mean": "none decided" if mean is None else f"{mean:.2f}, load {alpha(mean, record['d']):.4f}",
-        "predicted (gaussian, decoupled)": f"{record['predicted_p_c']:.2f}" if known else _NOT_KNOWN,
+        "predicted (gaussian, decoupled)" if "answers" not in record else "predicted (gaussian)": (
+            f"{record['predicted_p_c']:.2f}" if known else _NOT_KNOWN
+        ),
         "predicted for 95 % of streams": "{} to {}".format(*record["predicted_interval"]) if known else _NOT_KNOWN,
         "verdicts, each proved": f"{record['verdicts']} in {record['seconds']:.1f} s",
     }
