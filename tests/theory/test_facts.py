@@ -47,6 +47,7 @@ def test_caveats_say_what_matters():
     assert "upper bound" in text(20, None, None, "rank:5") and "not known" in text(20, None, None, "rank:5")
     assert "10 answers show only 9 of the 20 directions" in text(20, None, 10) and "balanced" in text(20, None, 10)
     assert "show only" not in text(20, None, 10, "full", True) and "Decoupled" in text(20, None, 10, "full", True)
+    assert "less sharp" in text(20, None, 30, "nonnegative") and "less sharp" not in text(20, None, 300, "nonnegative")
     assert "hold more" in text(20, None, 30, "psd") and "hold more" not in text(20, None, 300, "psd")
 
 

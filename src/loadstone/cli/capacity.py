@@ -120,7 +120,9 @@ def _rows(record: dict[str, Any]) -> dict[str, str]:
     rows = {
         f"largest storable p, seeds {record['seeds'][0]} to {record['seeds'][-1]}": listed,
         "mean": "none decided" if mean is None else f"{mean:.2f}, load {alpha(mean, record['d']):.4f}",
-        "predicted (gaussian, decoupled)": f"{record['predicted_p_c']:.2f}" if known else _NOT_KNOWN,
+        "predicted (gaussian, decoupled)" if "answers" not in record else "predicted (gaussian)": (
+            f"{record['predicted_p_c']:.2f}" if known else _NOT_KNOWN
+        ),
     }
     if record["predicted_interval"]:
         rows["predicted for 95 % of streams"] = "{} to {}".format(*record["predicted_interval"])

@@ -134,6 +134,8 @@ def _caveats(room: StatisticalDimension, answers: int, decoupled: bool, frequenc
             )
         if room.family == "psd" and answers < 10 * room.d:
             found.append("Positive semidefinite memories hold more while there are not far more answers than d.")
+        if room.family == "nonnegative" and answers < 10 * room.d:
+            found.append("While there are not far more answers than d, the threshold is less sharp than this says.")
     if room.faces is None and room.variance is None:
         found.append("The probability of being storable is not known for this family.")
     return found
