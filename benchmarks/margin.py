@@ -22,7 +22,7 @@ from loadstone.solvers.margin import maximum_margin
 from loadstone.theory.finite_margin import Estimate, finite_largest_margin
 from loadstone.theory.margin import largest_margin
 
-SIZES = ["12:18:24", "12:30:24", "20:40:16", "20:65:16", "30:75:24", "30:125:36"]
+SIZES = ["12:18:24", "12:30:24", "20:40:16", "20:65:16", "30:75:12", "30:125:12"]
 PROBLEMS = {"original": original, "decoupled": decoupled}
 
 
