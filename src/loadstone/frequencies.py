@@ -35,6 +35,16 @@ def check_answers(answers: object, frequencies: object) -> tuple[int | None, Fre
     return count, _numbers(frequencies, count)
 
 
+def shares_of(answers: int, frequencies: Frequencies) -> np.ndarray:
+    """The share of the facts that has each answer, of checked frequencies."""
+    if isinstance(frequencies, str):
+        _, _, exponent = frequencies.partition(":")
+        weights = np.arange(1.0, answers + 1) ** -float(exponent or 0)
+    else:
+        weights = np.asarray(frequencies)
+    return weights / weights.sum()
+
+
 def read_frequencies(text: str) -> Frequencies:
     """A word of this module as it is; otherwise the numbers in the file of this name, separated by blanks or commas."""
     if text.partition(":")[0] in ("uniform", "balanced", "zipf"):

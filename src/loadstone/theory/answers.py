@@ -6,23 +6,16 @@ outputs of an isotropic law; at capacity an instance is storable with probabilit
 
 from __future__ import annotations
 
-from loadstone.arguments import refuse, whole
+from loadstone.arguments import whole
 from loadstone.theory.capacity import facts_that_fit
 from loadstone.theory.cone import MOST, mean_merged
 from loadstone.theory.families import StatisticalDimension, directions_shown, statistical_dimension
+from loadstone.theory.margin import margin_capacity, margin_codimension
 
-Frequencies = str | tuple[float, ...]
-
-
-def codimension(answers: int, margin: float = 0.0, frequencies: Frequencies = "uniform") -> float:
-    """What one fact with M answers costs: D(M). The one place where a margin or unequal answers would enter."""
+def codimension(answers: int, margin: float = 0.0) -> float:
+    """What one fact with M answers costs: D(M), or D_kappa(M) if its margin must be kappa |W|."""
     answers = whole("answers", answers, 2, MOST)
-    if margin != 0:
-        raise refuse("margin", margin, "0, because the capacity with a margin is not known here yet")
-    if frequencies not in ("uniform", "balanced"):
-        allowed = "uniform or balanced, because the capacity with unequal answers is not known here yet"
-        raise refuse("frequencies", frequencies, allowed)
-    return float(mean_merged(answers))
+    return float(margin_codimension(answers, margin) if margin else mean_merged(answers))
 
 
 def memories_seen(family: str, d: int, answers: int, decoupled: bool = False) -> StatisticalDimension:
@@ -32,21 +25,17 @@ def memories_seen(family: str, d: int, answers: int, decoupled: bool = False) ->
 
 
 def facts_capacity(
-    family: str,
-    d: int,
-    answers: int | None = None,
-    decoupled: bool = False,
-    margin: float = 0.0,
-    frequencies: Frequencies = "uniform",
+    family: str, d: int, answers: int | None = None, decoupled: bool = False, margin: float = 0.0
 ) -> float:
     """N_c: how many facts fit. delta / D(M) with M answers; the N with N D(N) = delta if every fact brings its own.
 
     An upper bound if the family is not convex (`StatisticalDimension.bound`).
     """
     if answers is not None:
-        return memories_seen(family, d, answers, decoupled).delta / codimension(answers, margin, frequencies)
-    codimension(2, margin, frequencies)  # refuses what it does not know
+        return memories_seen(family, d, answers, decoupled).delta / codimension(answers, margin)
     everything = statistical_dimension(family, d)
+    if margin:
+        return float(margin_capacity(everything.delta, None, margin))
     found = facts_that_fit(lambda facts: everything.delta)
     if decoupled or found > d + 1:
         return found

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 
 from loadstone.arguments import refuse, whole
-from loadstone.theory.answers import Frequencies, codimension, facts_capacity, memories_seen
+from loadstone.frequencies import Frequencies, shares_of
+from loadstone.theory.answers import codimension, facts_capacity, memories_seen
 from loadstone.theory.capacity import MOST_DIMENSION
 from loadstone.theory.cone import MOST
 from loadstone.theory.families import StatisticalDimension
+from loadstone.theory.skew import skewed_capacity
 from loadstone.theory.storable import probability_facts_storable
 
 #: Numbers that are equal but for rounding may differ by this share.
@@ -42,8 +44,10 @@ class FactsPrediction:
     bound: bool
     #: What one fact costs, D(M).
     D: float
-    #: Capacity: the number of facts with N D = delta.
+    #: Capacity: the number of facts with N D = delta; less where answers are unequally frequent.
     facts_c: float
+    #: Standard error of the capacity where it is sampled, else 0.
+    facts_c_error: float
     #: Probability that an instance of this size is storable; None where it is not known.
     probability_storable: float | None
     #: What to keep in mind, in words.
@@ -70,15 +74,18 @@ def predict_facts(
     if d is None:
         if facts is None:
             raise ValueError("The size is not determined: give a dimension d, a number of facts, or both.")
-        needed = facts * codimension(answers or facts, margin, frequencies)
+        needed = facts * codimension(answers or facts, margin)
         d, filled_in = _least_dimension(needed, family, answers or facts, decoupled), "d"
     d = whole("d", d, 1, MOST_DIMENSION)
-    fitting = facts_capacity(family, d, answers, decoupled, margin, frequencies)
+    fitting, error = facts_capacity(family, d, answers, decoupled, margin), 0.0
+    equal = frequencies in ("uniform", "balanced") or decoupled
+    known = equal or _skew_is_known(family, d, answers, margin)
+    if answers is not None and known and not equal:
+        fitting, error = skewed_capacity(d, shares_of(answers, frequencies))
     if facts is None:
         facts, filled_in = max(1 if answers else 2, math.floor(fitting * (1 + _ROUNDING))), "facts"
     m = answers or facts
     room = memories_seen(family, d, m, decoupled)
-    plain = margin == 0 and frequencies in ("uniform", "balanced")
     return FactsPrediction(
         d=d,
         facts=facts,
@@ -89,13 +96,19 @@ def predict_facts(
         frequencies=frequencies,
         filled_in=filled_in,
         delta=room.delta,
-        bound=room.bound,
-        D=codimension(m, margin, frequencies),
+        bound=room.bound or not known,
+        D=codimension(m, margin),
         facts_c=fitting,
+        facts_c_error=error,
         # The kinematic formula is about cones, and about facts that all cost the same.
-        probability_storable=probability_facts_storable(facts, m, room) if plain else None,
-        caveats=tuple(_caveats(room, m, decoupled, frequencies)),
+        probability_storable=probability_facts_storable(facts, m, room) if margin == 0 and equal else None,
+        caveats=(*_caveats(room, m, decoupled, frequencies), *_further_caveats(margin, equal, known)),
     )
+
+
+def _skew_is_known(family: str, d: int, answers: int | None, margin: float) -> bool:
+    """Where there is a formula for unequal frequencies (skew.py)."""
+    return family == "full" and margin == 0 and answers is not None and answers <= d + 1
 
 
 def _least_dimension(needed: float, family: str, answers: int, decoupled: bool) -> int:
@@ -138,4 +151,18 @@ def _caveats(room: StatisticalDimension, answers: int, decoupled: bool, frequenc
             found.append("While there are not far more answers than d, the threshold is less sharp than this says.")
     if room.faces is None and room.variance is None:
         found.append("The probability of being storable is not known for this family.")
+    return found
+
+
+def _further_caveats(margin: float, equal: bool, known: bool) -> list[str]:
+    found = []
+    if margin > 0:
+        found.append("With a margin the law is a limit of large d: at d = 24 the largest margins are some 20 % smaller.")
+    if not known:
+        found.append(
+            "How much unequal answers cost is known for full memories without a margin and at most d + 1 answers; here "
+            "the capacity is that of equally frequent ones, an upper bound."
+        )
+    elif not equal:
+        found.append("Unequal answers: replica-symmetric, sampled, for facts with exactly these frequencies.")
     return found
