@@ -12,12 +12,16 @@ from loadstone.experiments.grid import grid
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
+from loadstone.measurements.threshold import Prefixes
 from loadstone.memories.families import FAMILIES, initial_memory
 from loadstone.memories.files import load_memory, save_memory
+from loadstone.memories.subspaces.registry import SUBSPACES
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.laws.registry import LAWS
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.solvers.decide import decide
 from loadstone.solvers.registry import SOLVERS
 from loadstone.solvers.solve import solve, solve_batch
 
@@ -59,6 +63,24 @@ def test_a_memory(persymmetric, tmp_path, command):
         Spec("original", 14, 16, kappa=0.5, family="persymmetric")
     done = command("train", "--d", 14, "--p", 16, "--family", "persymmetric", "--json")
     assert done.returncode == 0 and '"family": "persymmetric"' in done.stdout
+
+
+def test_a_linear_family(tmp_path, monkeypatch):
+    kind = skeleton("A linear family", tmp_path).Toeplitz
+    for registry in (SUBSPACES, FAMILIES):
+        monkeypatch.setitem(registry, "toeplitz", kind)
+    prefixes = Prefixes("original", Stream(0, 6))
+    for p, verdict in ((4, "storable"), (9, "not storable")):
+        found = decide(prefixes.of(p), family="toeplitz")
+        assert found.verdict == verdict
+        write_proof(tmp_path / "proof.npz", prefixes.of(p), found)
+        checked = check_proof(tmp_path / "proof.npz")
+        assert checked.valid and checked.verdict == verdict and checked.family == "toeplitz"
+    problem = original(Stream(0, 6), 4)
+    solution = solve(problem, initial_memory(6, family="toeplitz"))
+    save_memory(tmp_path / "toeplitz.safetensors", solution.memory)
+    weights = np.asarray(load_memory(tmp_path / "toeplitz.safetensors").matrix())
+    assert solution.status == "stored" and (weights[1:, 1:] == weights[:-1, :-1]).all()
 
 
 def test_a_solver(tmp_path, monkeypatch, command):

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import loadstone
+from loadstone.experiments.result import perform
+from loadstone.experiments.spec import Spec
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.memories.families import subspace_of
 from loadstone.memories.projected import Projected
@@ -99,6 +101,13 @@ def test_the_capacity_of_a_stream_in_a_family():
     assert largest_margin(prefixes.of(found.p_c), family.axes(10)) > 1e-7
     assert largest_margin(prefixes.of(found.p_c + 1), family.axes(10)) < 1e-7
     assert (found.witness[~family.mask] == 0).all()
+
+
+def test_a_capacity_in_a_family_is_a_spec():
+    (record,) = perform([Spec("decoupled", 6, 9, seed=2, solver="capacity", family="blocks:2")])
+    found = instance_capacity("decoupled", Stream(2, 6), 9, family="blocks:2")
+    assert record.result["p_c"] == found.p_c and record.result["status"] == "proved"
+    assert record.spec["family"] == "blocks:count=2" and Spec.from_identity(record.spec).key == record.key
 
 
 def test_a_start_outside_of_the_family_is_projected():

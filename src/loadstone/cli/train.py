@@ -21,7 +21,7 @@ def train(
     p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
-    family: Annotated[str, typer.Option(help="Family of the memory, such as full.")] = "full",
+    family: Annotated[str, typer.Option(help="Family of W: full, symmetric, masked:0.5, blocks:8, psd...")] = "full",
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
     answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
     frequencies: Annotated[
