@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from loadstone.frequencies import check_answers, read_frequencies
+from loadstone.problems import targets
 from loadstone.problems.arrays import read_instance
 from loadstone.problems.counters import fold, host_words, stream_key, threefry
 from loadstone.problems.decoupled import decoupled
@@ -53,6 +54,13 @@ def test_answers_are_as_frequent_as_they_should_be(frequencies, expected):
     counts = np.bincount(Stream(1, 5).targets(n, 4, frequencies), minlength=4)
     expected = np.asarray(expected)
     assert np.all(np.abs(counts - n * expected) <= 4.5 * np.sqrt(n * expected * (1 - expected)))
+
+
+@pytest.mark.parametrize("word, first, last", [(0, 1, 0), (2**64 - 1, 1, 3)])
+def test_the_extreme_words_never_draw_an_answer_that_has_no_share(word, first, last, monkeypatch):
+    monkeypatch.setattr(targets, "_words", lambda seed, d, count: np.full(count, word, np.uint64))
+    assert Stream(0, 5).targets(2, 4, (0, 1, 0, 0)).tolist() == [first] * 2
+    assert Stream(0, 5).targets(2, 4).tolist() == [last] * 2
 
 
 def test_neighbouring_targets_are_independent():
