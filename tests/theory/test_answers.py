@@ -209,8 +209,7 @@ def test_free_entropy_of_as_many_answers_as_facts():
 @pytest.mark.parametrize("call, sentence", [
     (lambda: facts_capacity("full", 5, 1), "answers is 1, but must be a whole number of at least 2"),
     (lambda: facts_capacity("full", 0), "d is 0, but must be"),
-    (lambda: facts_capacity("full", 5, 9, margin=0.1), "margin is 0.1, but must be 0, because"),
-    (lambda: facts_capacity("full", 5, frequencies="zipf:1"), "frequencies is 'zipf:1', but must be uniform or bal"),
+    (lambda: facts_capacity("full", 5, 9, margin=-0.1), "margin is -0.1, but must be"),
     (lambda: probability_facts_storable(0, 5, statistical_dimension("full", 4)), "facts is 0"),
 ])  # fmt: skip
 def test_bad_input_gets_one_sentence(call, sentence):

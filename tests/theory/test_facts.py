@@ -2,13 +2,16 @@
 
 import time
 
+import numpy as np
 import pytest
 
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.facts import predict_facts
+from loadstone.theory.margin import margin_capacity, margin_codimension
 from loadstone.theory.prediction import least_dimension, predict
+from loadstone.theory.skew import skewed_capacity
 
 FAMILIES = ["full", "rank:5", "symmetric", "traceless", "skew", "masked:0.5", "blocks:4", "circulant", "diagonal",
             "nonnegative", "psd", "pruned:0.5"]  # fmt: skip
@@ -68,10 +71,31 @@ def test_it_is_quick_for_the_largest_sizes():
     ({"d": 5, "family": "rank:9"}, "family is 'rank:9', but must be rank:K, K a whole number in 1..5"),
     ({"facts": 10**15, "family": "diagonal"}, "few enough to fit in d = 1e+08"),
     ({"d": 5, "answers": 4, "family": "psd"}, "not known for 4 answers at d = 5"),
-    ({"d": 5, "margin": 0.1}, "margin is 0.1, but must be 0"),
-    ({"facts": 50, "answers": 4, "frequencies": "zipf:1"}, "frequencies is 'zipf:1', but must be uniform or balanced"),
+    ({"d": 5, "margin": 1000.0}, "margin is 1000"),
 ])  # fmt: skip
 def test_bad_input_gets_one_sentence(asked, sentence):
     with pytest.raises(ValueError) as refusal:
         predict_facts(**asked)
     assert sentence in str(refusal.value)
+
+
+def test_a_margin_makes_every_fact_dearer():
+    plain, wide = (predict_facts(d=20, answers=30, margin=margin) for margin in (0.0, 0.5))
+    assert wide.D == pytest.approx(float(margin_codimension(30, 0.5))) and wide.D > plain.D
+    assert wide.facts_c == pytest.approx(400 / wide.D) and wide.probability_storable is None
+    assert predict_facts(d=20, margin=0.5).facts_c == pytest.approx(float(margin_capacity(400.0, None, 0.5)))
+    assert any("margin" in sentence for sentence in wide.caveats)
+
+
+def test_unequal_answers_have_a_capacity_where_it_is_known_and_a_bound_elsewhere():
+    found = predict_facts(d=8, answers=4, frequencies="zipf:1")
+    assert (found.facts_c, found.facts_c_error) == skewed_capacity(8, 1 / np.arange(1, 5)) and not found.bound
+    assert found.facts_c < predict_facts(d=8, answers=4).facts_c and found.probability_storable is None
+    for other in ({"answers": 20}, {"family": "symmetric"}, {"margin": 0.1}):
+        asked = {"d": 8, "answers": 4} | other
+        bound, equal = (predict_facts(**asked, frequencies=word) for word in ("zipf:1", "balanced"))
+        assert bound.bound and bound.facts_c == equal.facts_c and not equal.bound
+        assert any("upper bound" in sentence for sentence in bound.caveats)
+    # Each input has its own answers: which of them is the target does not matter.
+    one, other = (predict_facts(d=8, answers=4, decoupled=True, frequencies=word) for word in ("zipf:1", "balanced"))
+    assert one.facts_c == other.facts_c and not one.bound

@@ -12,6 +12,7 @@ from loadstone.theory.cone import MOST, mean_merged
 from loadstone.theory.families import StatisticalDimension, directions_shown, statistical_dimension
 from loadstone.theory.margin import margin_capacity, margin_codimension
 
+
 def codimension(answers: int, margin: float = 0.0) -> float:
     """What one fact with M answers costs: D(M), or D_kappa(M) if its margin must be kappa |W|."""
     answers = whole("answers", answers, 2, MOST)

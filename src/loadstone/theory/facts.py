@@ -157,7 +157,7 @@ def _caveats(room: StatisticalDimension, answers: int, decoupled: bool, frequenc
 def _further_caveats(margin: float, equal: bool, known: bool) -> list[str]:
     found = []
     if margin > 0:
-        found.append("With a margin the law is a limit of large d: at d = 24 the largest margins are some 20 % smaller.")
+        found.append("With a margin the law is a limit of large d; at d = 24 margins are some 20 % smaller.")
     if not known:
         found.append(
             "How much unequal answers cost is known for full memories without a margin and at most d + 1 answers; here "
