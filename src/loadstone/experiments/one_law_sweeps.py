@@ -11,7 +11,7 @@ _ANSWERS: dict[str, tuple[tuple[int, tuple[int, ...], int], ...]] = {
     "paper": (
         (20, (2, 3, 5, 10, 15, 20, 21, 30, 60, 150, 400, 1000), 40),
         (30, (2, 3, 6, 15, 25, 30, 31, 60, 150, 400, 1000), 20),
-        (50, (2, 10, 40, 51, 200, 1000), 4),
+        (50, (40, 51, 200, 1000), 4),
     ),
 }
 #: For each scale: dimension, number of blocks, streams.
