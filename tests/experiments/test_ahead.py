@@ -98,8 +98,9 @@ def test_no_array_is_made(monkeypatch):
     assert [function.__name__ for function, _ in calls([spec], "cpu")].count("advance_one") == 1
 
 
-def test_exact_capacities_compile_nothing():
-    assert not names([Spec("original", 12, 40, solver="capacity")])
+def test_what_is_measured_of_whole_streams_compiles_nothing():
+    for solver in ("capacity", "reach", "approach"):
+        assert not names([Spec("original", 12, 40, solver=solver)])
 
 
 class Accelerator:

@@ -68,8 +68,8 @@ def _medians(passes: Float64[np.ndarray, "streams sizes"], share: float) -> Floa
     rank = np.sort(passes, axis=0)
     place = share * (len(passes) - 1)
     low, high = rank[math.floor(place)], rank[math.ceil(place)]
-    known = np.isfinite(high)
-    return np.where(known, low + (place % 1) * (np.where(known, high, 0) - np.where(known, low, 0)), math.inf)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity, which is not used
+        return np.where(np.isfinite(high), low + (place % 1) * (high - low), math.inf)
 
 
 def _limit(rows: list[Row]) -> int:

@@ -160,9 +160,10 @@ OPTIMISERS = Figure(
             "multiplications. Right: the same streams with power-law variances of the embeddings."
         ),
         theory=(
-            "Margins close in proportion to the distance, and the perceptron rule takes at most (1 / margin)^2 moves, "
-            "so its z is at most 2. The covariance of the embeddings leaves the capacity of every stream exactly as it "
-            "is. It changes only the speed, which whitening restores."
+            "Novikoff's bound allows the perceptron rule (1 / margin)^2 moves: z = 2 if margins close in proportion to "
+            "the distance. That holds close to the capacity; fits are over the few distances that were stored. The "
+            "covariance of the embeddings leaves the capacity of every stream exactly as it is. It changes only the "
+            "speed, which whitening restores."
         ),
     ),
 )
