@@ -41,8 +41,8 @@ def stored_by_rank(rows: list[Row]) -> list[dict]:
         point = {"d": d, "rank": rank, "help": tried, "streams": len(stored), "stored": float(np.mean(stored))}
         point["error"] = deviation(stored) / math.sqrt(len(stored))
         point["bound"] = float(capacity_associations(d, rank / d))
-        limits = [proved.get((d, row["seed"])) for row in group]
-        if all(limits):
+        limits = [proved[d, row["seed"]] for row in group if (d, row["seed"]) in proved]
+        if len(limits) == len(group):
             point["proved"] = float(np.mean(limits))
             point["differences"] = [found - limit for found, limit in zip(stored, limits)]
         points.append(point)

@@ -46,7 +46,10 @@ def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
 
 def padded_rows(spec: Spec, platform: str) -> int | None:
     """To how many rows the arrays of a run are padded; None: they are not."""
-    return batches.padded_rows(spec.problem, spec.p, spec.d, platform)
+    rows = batches.padded_rows(spec.problem, spec.p, spec.d, platform)
+    if rows is None and spec.solver == "lbfgs":
+        return batches.padded_rows_of_few_passes(spec.problem, spec.p)
+    return rows
 
 
 def batch_size(spec: Spec, platform: str) -> int:
