@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from loadstone.evidence.comparison import FEWEST, Comparison
+from loadstone.evidence.curves import compare_curves
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.hebbian import finite_accuracy
 from loadstone.theory.load import load
@@ -32,17 +34,33 @@ def load_curves(rows: list[Row], quantity: str) -> list[dict]:
 
 
 def compare_equivalence(rows: list[Row]) -> list[Comparison]:
-    """Mean accuracy over the loads: decoupled - original is zero in theory."""
+    """Mean accuracy over the loads: decoupled - original is zero in theory. And what L-BFGS reaches above capacity."""
     comparisons = []
-    for (d,), found in grouped(rows, "d"):
+    for (solver, d), found in grouped(rows, "solver", "d"):
         original, decoupled = (_mean_by_seed(found, problem) for problem in ("original", "decoupled"))
         if min(len(original), len(decoupled)) < FEWEST:
             continue
         error = math.sqrt(sum(np.var(means, ddof=1) / len(means) for means in (original, decoupled)))
-        what = f"accuracy over all loads, decoupled - original, d = {d}"
+        by = " by L-BFGS" if solver == "lbfgs" else ""
+        what = f"accuracy over all loads{by}, decoupled - original, d = {d}"
         freedom = len(original) + len(decoupled) - 2
         comparisons.append(Comparison(what, 0.0, float(decoupled.mean() - original.mean()), error, freedom))
-    return comparisons
+    return comparisons + compare_minimised(rows)
+
+
+def compare_minimised(rows: list[Row]) -> list[Comparison]:
+    """Accuracy of L-BFGS at full rank above capacity, where it ends at the minimum of the loss, beside the predicted
+    accuracy of that minimum."""
+    searched = [row for row in rows if row["solver"] == "lbfgs"]
+    # Where some streams were stored, the others are not a fair sample.
+    minimised = [
+        row | {"solver": "adam"}
+        for _, group in grouped(searched, "problem", "kappa", "d", "p")
+        if all(row["status"] == "minimum reached" for row in group)
+        for row in group
+    ]
+    found = compare_curves(minimised)
+    return [replace(one, what=f"{one.what}, L-BFGS") for one in found if one.what.startswith("accuracy")]
 
 
 def _mean_by_seed(rows: list[Row], problem: str) -> np.ndarray:

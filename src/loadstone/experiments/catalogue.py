@@ -41,9 +41,9 @@ _HEBBIAN_LOADS = {
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
 #: Rank fractions, and what is tried to store as much as possible at each (measurements/effort.py).
-_RANKS = {"quick": (0.2, 0.5, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}
+_RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}
 _EFFORTS: dict[str, dict[str, object]] = {
-    "quick": {"starts": 3, "grown": True, "truncated": True},
+    "quick": {"starts": 3, "grown": True},
     "paper": {"starts": 5, "grown": True, "truncated": True, "alternating": True},
 }
 #: A single start, and each help alone.
@@ -57,13 +57,27 @@ _OPTIMISERS = ("sgd:1.5", "minibatch", "perceptron", "paper", "adam:0.1", "norma
 _ON_POWER_LAWS = ("adam:0.1", "lbfgs:whiten=False", "lbfgs")
 
 
+#: What L-BFGS stores is shown at few of the quick sizes: its programs take longer to compile than to run.
+_LBFGS_DIMENSIONS: dict[str, dict[tuple[str, float], tuple[int, ...]]] = {
+    "quick": {
+        ("original", 1.0): (20, 40), ("decoupled", 1.0): (20,), ("original", 0.25): (40,), ("original", 0.5): (40,),
+    },
+    "paper": {(problem, kappa): ds for problem, ds in _DIMENSIONS["paper"].items() for kappa in _KAPPAS},
+}  # fmt: skip
+
+
 def equivalence(scale: str) -> list[Spec]:
-    """Accuracy against load at full rank, original and decoupled."""
-    return _trained(scale, (1.0,))
+    """Accuracy against load at full rank, original and decoupled: the paper's protocol, and L-BFGS."""
+    return _trained(scale, (1.0,)) + _by_lbfgs(scale, (1.0,))
 
 
 def accuracy(scale: str) -> list[Spec]:
     """The same for three rank fractions, and the Hebbian rule."""
+    return protocol(scale) + _by_lbfgs(scale, _KAPPAS)
+
+
+def protocol(scale: str) -> list[Spec]:
+    """The paper's protocol at three rank fractions, and the Hebbian rule."""
     hebbian = [
         Spec("original", d, associations(load, d), seed, solver="hebbian")
         for d in _DIMENSIONS[scale]["original"]
@@ -105,7 +119,7 @@ def finite_size(scale: str) -> list[Spec]:
         for load in _LOADS[scale]
         for seed in range(_SEEDS[scale])
     ]
-    return equivalence(scale) + until_exact + capacity(scale)
+    return _trained(scale, (1.0,)) + until_exact + capacity(scale)
 
 
 def initial_spectra(scale: str) -> list[Spec]:
@@ -250,13 +264,13 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "spectra": spectra,
     "scores": scores,
     "single": scores,
-    "loss": accuracy,
+    "loss": protocol,
     "finite-size": finite_size,
     "initial-spectra": initial_spectra,
     "hebbian": hebbian,
     "capacity": capacity,
     "curves": curves,
-    "phase": accuracy,
+    "phase": protocol,
     "beyond": beyond,
     "law": law,
     "rank": rank,
@@ -265,11 +279,11 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "families": families,
 }
 
-#: Groups of sweeps: all of them, and those of the paper itself ('accuracy' includes the runs of 'equivalence', 'loss'
-#: and 'phase').
+#: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'
+#: that follow the paper's protocol).
 GROUPS: dict[str, tuple[str, ...]] = {
     "all": tuple(CATALOGUE),
-    "paper": ("accuracy", "spectra", "scores", "initial-spectra", "hebbian"),
+    "paper": ("loss", "spectra", "scores", "initial-spectra", "hebbian"),
 }
 
 
@@ -297,6 +311,18 @@ def _trained(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
         for d in dimensions
         for kappa in kappas
         for load in _LOADS[scale]
+        for seed in range(_SEEDS[scale])
+    ]
+
+
+def _by_lbfgs(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
+    """Until everything is stored, or the minimum of the loss is reached."""
+    return [
+        Spec(problem, d, associations(load, d), seed, kappa, solver="lbfgs", stop="exact")
+        for (problem, kappa), dimensions in _LBFGS_DIMENSIONS[scale].items()
+        if kappa in kappas
+        for d in dimensions
+        for load in {"quick": (0.7, 0.8, 0.9, 1.0, 1.2), "paper": _LOADS["paper"]}[scale]
         for seed in range(_SEEDS[scale])
     ]
 

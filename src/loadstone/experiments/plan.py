@@ -48,7 +48,12 @@ def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
 
 def padded_rows(spec: Spec, platform: str) -> int | None:
     """To how many rows the arrays of a run are padded; None: they are not. Padding needs as many outputs as inputs."""
-    return None if spec.answers is not None else batches.padded_rows(spec.problem, spec.p, spec.d, platform)
+    if spec.answers is not None:
+        return None
+    rows = batches.padded_rows(spec.problem, spec.p, spec.d, platform)
+    if rows is None and spec.solver == "lbfgs":
+        return batches.padded_rows_of_few_passes(spec.problem, spec.p)
+    return rows
 
 
 def batch_size(spec: Spec, platform: str) -> int:

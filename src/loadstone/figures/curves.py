@@ -93,7 +93,10 @@ CURVES = Figure(
     compare=compare_curves,
     caption=Caption(
         title="What is left when not everything fits",
-        drawn="Cross-entropy and accuracy of memories trained with more associations than they can store.",
+        drawn=(
+            "Cross-entropy and accuracy of memories that Adam (the paper's protocol) trains with more associations "
+            "than they can store."
+        ),
         theory=(
             "The curves come from two equations for the minimiser of the loss, without a free parameter; they hold "
             "for large d and begin at the capacity of each size (dotted)."
@@ -109,8 +112,9 @@ BEYOND = Figure(
     caption=Caption(
         title="Larger sizes than the paper's",
         drawn=(
-            "Loss and accuracy on both sides of the capacity: large original problems, and decoupled ones whose "
-            "outputs are stored in half precision, or regenerated in every step and not stored at all."
+            "Loss and accuracy on both sides of the capacity, by Adam with the paper's protocol: large original "
+            "problems, and decoupled ones whose outputs are stored in half precision, or regenerated in every step "
+            "and not stored at all."
         ),
         theory=(
             "Below the capacity of each size (dotted) everything can be stored, though training may fail before; "

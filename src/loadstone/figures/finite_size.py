@@ -61,7 +61,7 @@ def _points(rows: list[Row]) -> list[dict]:
 def _counts(points: list[dict]) -> str:
     """How many streams or seeds a point is the mean of, in words."""
     words = []
-    for name, of in (("streams proved", ("proved",)), ("seeds trained", ("exact stop", "paper's stop"))):
+    for name, of in (("streams proved", ("proved",)), ("seeds trained by Adam", ("exact stop", "paper's stop"))):
         counts = [point["seeds"] for point in points if point["kind"] in of]
         if counts:
             words.append(counted(counts, name))
@@ -85,7 +85,7 @@ FINITE_SIZE = Figure(
         title="How slowly the threshold approaches 1/2",
         drawn=(
             "The distance of the threshold from its limit, on scales where a law of 1 / log p is a line of slope -1: "
-            "proved capacities, and the loads at which training fails by either stop rule."
+            "proved capacities, and the loads at which Adam with the paper's schedule fails by either stop rule."
         ),
         theory=(
             "The red curve, log p / D(p), has no free parameter. Proved capacities lie on it; training fails at lower "

@@ -1,6 +1,7 @@
 """Accuracy or loss against load: original (solid), decoupled (dashed, with deviation), the Hebbian rule (dotted).
 
-One panel for each rank fraction, with the capacity predicted for large d in red.
+Plain lines are the paper's protocol, lines with marks L-BFGS. One panel for each rank fraction, with the capacity
+predicted for large d in red.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from loadstone.figures.figure import Caption, Figure, from_catalogue, no_compari
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 
-_STYLES = {("original", "adam"): "-", ("decoupled", "adam"): "--", ("original", "hebbian"): ":"}
-_NAMES = {
-    ("original", "adam"): "original, trained",
-    ("decoupled", "adam"): "decoupled, trained (bands: deviation)",
-    ("original", "hebbian"): "original, Hebbian",
+#: Line, mark, and whether the mark is filled.
+_STYLES = {
+    ("original", "adam"): ("-", "", True),
+    ("decoupled", "adam"): ("--", "", True),
+    ("original", "lbfgs"): ("-", "o", True),
+    ("decoupled", "lbfgs"): ("--", "s", False),
+    ("original", "hebbian"): (":", "", True),
 }
+_SOLVERS = {"adam": "Adam (the paper's protocol)", "lbfgs": "L-BFGS", "hebbian": "Hebbian"}
 _LABELS = {"accuracy": "accuracy", "loss": "cross-entropy (nats)"}
 
 
@@ -38,7 +42,7 @@ def draw_accuracy(rows: list[Row], stem: Path) -> list[Path]:
 
 
 def draw_loss(rows: list[Row], stem: Path) -> list[Path]:
-    """Cross-entropy of the trained memories."""
+    """Cross-entropy of the memories that the paper's protocol trains."""
     trained = [row for row in rows if row["solver"] == "adam"]
     return _draw(load_curves(trained, "loss"), "loss", "Cross-entropy against load", stem)
 
@@ -56,24 +60,33 @@ def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Pat
         axes[0, 0].set_ylabel(_LABELS[quantity])
         used = {(curve["problem"], curve["solver"]) for curve in curves}
         handles = [Line2D([], [], color=colour(d), label=f"d = {d}") for d in dimensions]
-        handles += [Line2D([], [], color="0.3", ls=_STYLES[way], label=_NAMES[way]) for way in _STYLES if way in used]
+        handles += [_key(*way) for way in _STYLES if way in used]
         if any("predicted" in curve for curve in curves):
             handles.append(Line2D([], [], color="0.45", lw=0.6, label="Hebbian, predicted"))
         handles += [Line2D([], [], color=PREDICTION, lw=1, ls=(0, (6, 2)), label="predicted threshold, large d")]
-        columns = 2 if len(kappas) == 1 else 4
+        columns = 2 if len(kappas) == 1 else 3
         rows = -(-len(handles) // columns)
         figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
         seeds = counted((count for curve in curves for count in curve["seeds"]), "seeds")
+        title += "" if any(curve["solver"] != "adam" for curve in curves) else ", Adam with the paper's protocol"
         figure.suptitle(f"{title} ({seeds} a point)", y=0.985, fontsize=10)
         figure.tight_layout(rect=(0, 0.055 * rows, 1, 1))
         return save(figure, stem, {"quantity": quantity, "curves": curves})
 
 
+def _key(problem: str, solver: str) -> Line2D:
+    style, mark, filled = _STYLES[problem, solver]
+    bands = ", bands: deviation" if problem == "decoupled" else ""
+    name, face = f"{problem}, {_SOLVERS[solver]}{bands}", "0.3" if filled else "white"
+    return Line2D([], [], color="0.3", ls=style, marker=mark, ms=3.5, mfc=face, lw=0.8 if mark else 1.4, label=name)
+
+
 def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None:
     for curve in curves:
-        style, ink = _STYLES[curve["problem"], curve["solver"]], colour(curve["d"])
+        (style, mark, filled), ink = _STYLES[curve["problem"], curve["solver"]], colour(curve["d"])
         loads, mean, deviation = (np.array(curve[name]) for name in ("load", "mean", "deviation"))
-        panel.plot(loads, mean, style, color=ink, lw=1.4)
+        fine = 0.8 if mark else 1.4
+        panel.plot(loads, mean, ls=style, marker=mark, ms=3.5, mfc=ink if filled else "white", color=ink, lw=fine)
         if "predicted" in curve:
             panel.plot(loads, curve["predicted"], color="0.45", lw=0.6, zorder=1)
         panel.fill_between(loads, mean - deviation, mean + deviation, color=ink, alpha=0.13, lw=0)
@@ -100,7 +113,8 @@ EQUIVALENCE = Figure(
         drawn=(
             "Accuracy of trained memories against the load, for the original problem (all inputs share one set of "
             "outputs; solid lines) and the decoupled one (every input has a separate set of outputs; dashed, the band "
-            "is one standard deviation)."
+            "is one standard deviation). Plain lines: Adam with the paper's protocol. Marks: L-BFGS, which stores up "
+            "to the capacity of the size, and above it ends at the minimum of the loss, whose accuracy is predicted."
         ),
         theory=(
             "Both have the same capacity, a load of 1/2 as d grows (red). At finite size the transition lies higher "
@@ -117,8 +131,9 @@ ACCURACY = Figure(
     caption=Caption(
         title="A lower rank stores less, and the Hebbian rule far less",
         drawn=(
-            "Accuracy against the load for memories of rank kappa d with kappa = 1/4, 1/2 and 1, and for the Hebbian "
-            "rule (dotted), which adds up the products u e^T without training."
+            "Accuracy against the load for memories of rank kappa d with kappa = 1/4, 1/2 and 1, trained by Adam with "
+            "the paper's protocol (plain lines) and by L-BFGS (marks), and for the Hebbian rule (dotted), which adds "
+            "up the products u e^T without training."
         ),
         theory=(
             "Capacity falls with the rank along a known curve (red), slowly at first: half the rank keeps most of it. "
@@ -130,12 +145,12 @@ ACCURACY = Figure(
 
 LOSS = Figure(
     name="loss",
-    sweep=from_catalogue("accuracy"),
+    sweep=from_catalogue("loss"),
     draw=draw_loss,
     compare=no_comparison,
     caption=Caption(
         title="The loss rises where capacity ends",
-        drawn="Cross-entropy of the same trained memories.",
+        drawn="Cross-entropy of the memories of 'accuracy' that Adam trained with the paper's protocol.",
         theory=(
             "Below capacity the loss can be made as small as one likes, above capacity it cannot. The figure 'curves' "
             "shows the predicted values above capacity."

@@ -50,12 +50,12 @@ def draw_phase(rows: list[Row], stem: Path) -> list[Path]:
 
 PHASE = Figure(
     name="phase",
-    sweep=from_catalogue("accuracy"),
+    sweep=from_catalogue("phase"),
     draw=draw_phase,
     compare=compare_thresholds,
     caption=Caption(
         title="What can be stored, by rank and load",
-        drawn="Loads at which training first fails, for each rank.",
+        drawn="Loads at which Adam with the paper's protocol first fails, for each rank.",
         theory=(
             "Below the red curve everything can be stored as d grows; the dashed curves are the same prediction at "
             "finite d."

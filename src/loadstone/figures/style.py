@@ -55,12 +55,12 @@ MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
 
 
 def trained_keys(points: Iterable[dict]) -> list[Line2D]:
-    """Keys of a legend for trained points: a colour for each dimension, a mark for each problem."""
+    """Keys of a legend for points of the paper's protocol: a colour for each dimension, a mark for each problem."""
     points = list(points)
     keys = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in sorted({point["d"] for point in points})]
     for problem in sorted({point["problem"] for point in points}, reverse=True):
         mark, face = MARKS[problem]
-        name = f"{problem}, trained"
+        name = f"{problem}, Adam (the paper's protocol)"
         keys.append(Line2D([], [], label=name, marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
     return keys
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 _PADDED = 512
 #: Padded arrays have at least the first number of rows; above the second, padding to a power of two costs too much.
 _FEW_ROWS, _MANY_ROWS = 512, 16_384
+#: Decoupled outputs on a CPU are padded to at least this many rows.
+_FEWEST_ROWS = 128
 #: Sizes of batches, few because each has to be compiled; and for a whole batch the most products a step (original) or
 #: stored numbers (decoupled).
 _BATCHES, _BATCH_PRODUCTS, _BATCH_NUMBERS = (25, 16, 8, 4, 2, 1), 4.2e10, 5e8
@@ -30,6 +32,15 @@ def padded_rows(problem: str, p: int, d: int, platform: str) -> int | None:
     whole_octaves = problem == "original" and octave <= _MANY_ROWS
     step = max(_FEW_ROWS, octave if whole_octaves else octave // 4)
     return -(-p // step) * step
+
+
+def padded_rows_of_few_passes(problem: str, p: int) -> int | None:
+    """The same for a search of few passes on a CPU. The program of a small problem takes longer to compile than to run,
+    so small problems share one. None: not padded."""
+    if p > _FEW_ROWS:
+        return None
+    # The fused pass skips padding; decoupled outputs are stored and read with it.
+    return _FEW_ROWS if problem == "original" else max(_FEWEST_ROWS, 2 ** (p - 1).bit_length())
 
 
 def batch_size(problem: str, p: int, d: int, hold: str, platform: str) -> int:

@@ -91,7 +91,9 @@ class Alternating(Iterative):
         length = jnp.sqrt(sum(jnp.sum(part**2) for part in gradient))
         go_on = Turn(search, state.waiting, state.left, moves, accepted & (length * size <= self.tolerance * loss))
         hand_over = Turn(other, search.pairs, ~state.left, jnp.int32(0), go_on.flat)
-        return jax.tree.map(lambda new, old: jnp.where(over, new, old), (there, hand_over), (here, go_on))
+        point, turn = jax.tree.map(lambda new, old: jnp.where(over, new, old), (there, hand_over), (here, go_on))
+        # At the minimum the next pass sees this point again, and the search ends with it.
+        return jax.tree.map(lambda new, old: jnp.where(go_on.flat, old, new), point, parameters), turn
 
     def precisions(self) -> tuple[str, ...]:
         return self._search.precisions()

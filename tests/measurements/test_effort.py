@@ -1,0 +1,108 @@
+"""Everything that is tried to store more at low rank: in which order, from which memories, and what comes of it."""
+
+import numpy as np
+import pytest
+
+from loadstone.measurements import effort as efforts
+from loadstone.measurements import reach
+from loadstone.measurements.effort import Effort, truncated
+from loadstone.measurements.reach import largest_stored
+from loadstone.measurements.threshold import instance_capacity
+from loadstone.memories.families import initial_memory
+from loadstone.memories.low_rank import LowRank
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.solvers.alternating import Alternating
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import NO_LIMITS
+
+ALL = Effort(starts=3, truncated=True, grown=True, alternating=True)
+MOST = Effort(starts=2, grown=True, alternating=True)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The largest p stored at d = 6 for ranks 2 and 6, with one start and with more; and what is proved."""
+    stream = Stream(0, 6)
+    stored = {
+        (m, effort): largest_stored("original", stream, 13, m / 6, passes=150, family="low rank", effort=effort)
+        for m, effort in ((2, Effort()), (2, MOST), (6, Effort(grown=True)))
+    }
+    return stored, instance_capacity("original", stream, 13).p_c
+
+
+def test_no_rank_stores_more_than_is_proved_and_full_rank_stores_just_that(found):
+    stored, proved = found
+    assert stored[2, MOST].stored < proved == stored[6, Effort(grown=True)].stored
+
+
+def test_more_effort_stores_more(found):
+    stored, _ = found
+    assert stored[2, Effort()].stored < stored[2, MOST].stored
+
+
+def test_the_last_attempt_has_tried_everything(found):
+    reached = found[0][2, MOST]
+    assert reached.not_stored == reached.stored + 1
+    assert max(one.p for one in reached.attempts if one.stored) == reached.stored
+    last = reached.attempts[-1]
+    assert (last.p, last.stored, last.way) == (reached.not_stored, False, "alternating")
+    assert last.passes > 150  # of all searches together
+
+
+def test_the_order_of_the_starts_and_their_memories():
+    problem, best = original(Stream(0, 6), 10), initial_memory(6, 0.5, 99)
+    initial = lambda number: initial_memory(6, 0.5, number)  # noqa: E731
+    found = list(ALL.all_starts(problem, initial, LBFGS(), NO_LIMITS, best))
+    names = ["start 1", "grown", "start 2", "start 3", "truncated", "alternating, grown", "alternating"]
+    assert [one.name for one in found] == names and len(names) + 1 == ALL.searches  # and the full rank of 'truncated'
+    for index, memory in ((0, initial(0)), (1, best), (2, initial(1)), (3, initial(2)), (5, best), (6, initial(0))):
+        np.testing.assert_array_equal(found[index].memory.left, memory.left)
+    assert [isinstance(one.solver, Alternating) for one in found] == [False] * 5 + [True] * 2
+    assert [one.name for one in Effort().all_starts(problem, initial, LBFGS(), NO_LIMITS, best)] == ["start 1"]
+    alone = [one.name for one in ALL.all_starts(problem, initial, LBFGS(), NO_LIMITS)]
+    assert alone == [name for name in names if "grown" not in name]
+
+
+def test_truncation_keeps_the_largest_singular_values():
+    problem = original(Stream(0, 6), 10)
+    full = np.asarray(solve(problem).memory.weights, float)
+    left, sizes, right = np.linalg.svd(full)
+    sizes[2:] = 0
+    cut = truncated(problem, 2, NO_LIMITS)
+    assert isinstance(cut, LowRank) and cut.rank == 2 and cut.left.dtype == np.float32
+    np.testing.assert_allclose(np.asarray(cut.matrix()), left * sizes @ right, atol=2e-5 * sizes[0])
+    np.testing.assert_allclose(np.linalg.norm(cut.left), np.linalg.norm(cut.right), rtol=1e-5)
+
+
+def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
+    """With searches that store up to 20 from scratch, and one more than the memory that they begin with."""
+    begun = []
+
+    def search(p, memory, *rest):
+        begun.append((p, memory))
+        good = p <= 20 or (isinstance(memory, int) and memory >= p - 1 and p <= 24)
+        return type("Found", (), {"status": "stored" if good else "out of passes", "passes": 1, "memory": p})
+
+    monkeypatch.setattr(reach._Prefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach, "solve", search)
+    monkeypatch.setattr(reach, "measure", lambda p, memory: type("Measured", (), {"violations": 0}))
+    monkeypatch.setattr(efforts, "_in_float32", lambda memory: memory)
+    found = largest_stored("original", Stream(0, 8), 17, 0.5, effort=Effort(grown=True))
+    assert (found.stored, found.not_stored) == (24, 25)
+    assert [memory for p, memory in begun if isinstance(memory, int)] == [20, 21, 22, 23, 24]
+    assert [one.way for one in found.attempts if one.p > 20][-5:] == ["grown"] * 5
+    assert largest_stored("original", Stream(0, 8), 17, 0.5).stored == 20
+
+
+@pytest.mark.parametrize("bad", [{"starts": 0}, {"starts": 1.5}, {"truncated": 1}, {"grown": "no"}, {"alternating": 2}])
+def test_bad_parameters(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
+        Effort(**bad)
+
+
+@pytest.mark.parametrize("name", ["truncated", "alternating"])
+def test_a_full_memory_has_no_factors(name):
+    with pytest.raises(ValueError, match=f"{name} is True, but must be False for Full, because only LowRank has two"):
+        largest_stored("original", Stream(0, 6), 12, effort=Effort(**{name: True}))

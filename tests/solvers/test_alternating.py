@@ -1,0 +1,83 @@
+"""One factor at a time: each turn is a convex problem, and no turn undoes what the last one gained."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import initial_memory
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.solvers import alternating
+from loadstone.solvers.alternating import Alternating
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
+
+ABOVE = original(Stream(0, 8), 30)  # at rank 3, which holds about 15
+START = initial_memory(8, 3 / 8, 0)
+
+
+def plain_loss(left, right):
+    arrays = ABOVE.arrays()
+    inputs, outputs = arrays.inputs.astype(float), arrays.outputs.astype(float)
+    scores = inputs @ right @ left.T @ outputs.T
+    return float(np.mean(logsumexp(scores, axis=1) - np.diag(scores)))
+
+
+def test_the_first_turn_solves_the_convex_problem_of_the_left_factor():
+    """Against SciPy's BFGS on plain formulas; the right factor has not moved."""
+    right = np.asarray(START.right, float)
+    # With so small a tolerance the turn of the left factor is not over in 60 passes.
+    turn = solve(ABOVE, START, Alternating(turn=10**6, tolerance=1e-12), limits=Limits(60), precision="float64")
+    best = minimize(lambda left: plain_loss(left.reshape(8, 3), right), np.zeros(24), method="BFGS").fun
+    np.testing.assert_array_equal(np.asarray(turn.memory.right), right)
+    assert plain_loss(np.asarray(turn.memory.left), right) == pytest.approx(best, rel=1e-6)
+
+
+def test_it_never_ends_with_a_higher_loss_than_it_began_with():
+    found = solve(ABOVE, START, Alternating(turn=5), limits=Limits(120), precision="float64")
+    # A line search may try a point that is worse, but each turn begins with the best point of the last.
+    best = np.minimum.accumulate(found.loss)
+    assert np.all(np.diff(best[::20]) < 0) and found.loss[-1] < 1.05 * best[-1]
+    # Both factors have moved, and together they get further than the left one alone can.
+    right = np.asarray(START.right, float)
+    alone = minimize(lambda left: plain_loss(left.reshape(8, 3), right), np.zeros(24), method="BFGS").fun
+    assert best[-1] < 0.99 * alone and not np.array_equal(np.asarray(found.memory.right), right)
+
+
+def test_from_a_memory_that_stores_everything_it_stays_there():
+    problem = original(Stream(0, 8), 12)
+    found = solve(problem, initial_memory(8, 0.5, 0), "alternating")
+    assert found.status == Status.STORED and measure(problem, found.memory).violations == 0
+    again = solve(problem, found.memory, "alternating")
+    assert again.status == Status.STORED and again.passes == 1
+
+
+def test_at_a_minimum_of_both_factors_nothing_is_left_to_gain():
+    """By convexity each factor is at its own minimum there."""
+    joint = solve(ABOVE, START, precision="float64")
+    assert joint.status == Status.MINIMUM
+    after = solve(ABOVE, joint.memory, Alternating(tolerance=3e-5), precision="float64", limits=Limits(100))
+    assert after.status == Status.MINIMUM and after.passes == 2  # the pass that sees it, and the one that says so
+    assert after.loss[0] == after.loss[1] == joint.loss[-1]
+    np.testing.assert_array_equal(np.asarray(after.memory.left), joint.memory.left)
+
+
+def test_skewed_facts_are_searched_in_better_coordinates(monkeypatch):
+    seen = []
+    monkeypatch.setattr(alternating, "in_better_coordinates", lambda search, *given: seen.append(given[0]) or [None])
+    solve(ABOVE, START, "alternating")
+    assert seen == [[ABOVE]]
+
+
+def test_only_two_factors_can_take_turns():
+    with pytest.raises(ValueError, match="memory is 'Full', but must be LowRank, whose two factors take turns"):
+        solve(ABOVE, initial_memory(8), "alternating")
+
+
+@pytest.mark.parametrize("bad", [{"turn": 0}, {"pairs": 0}, {"tolerance": -1.0}, {"whiten": 1}])
+def test_bad_parameters(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
+        Alternating(**bad)
