@@ -34,7 +34,7 @@ def test_measured_beside_predicted(decoupled, noise):
     arrays = instance(12, 20, decoupled)
     memory = maximum_margin(arrays, tolerance=1e-3).memory
     found = predicted_noisy_accuracy(arrays, memory, noise)
-    measured, error = measured_noisy_accuracy(arrays, memory, noise, 400)
+    measured, error = measured_noisy_accuracy(arrays, memory, noise, 250)
     assert found.at_least - 4 * error <= measured <= found.at_most + 4 * error
     # What the next rival meets is no longer quite normal.
     assert abs(found.predicted - measured) < 0.01 + 4 * error

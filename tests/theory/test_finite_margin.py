@@ -50,8 +50,8 @@ def test_without_a_margin_the_dimension_does_not_matter():
 
 def test_lengths_make_the_margin_smaller():
     limit = largest_margin(144, 18)
-    gaussian = finite_largest_margin(12, 18, samples=150)
-    sphere = finite_largest_margin(12, 18, inputs="sphere", outputs="sphere", samples=150)
+    gaussian = finite_largest_margin(12, 18, samples=100)
+    sphere = finite_largest_margin(12, 18, inputs="sphere", outputs="sphere", samples=100)
     # 24 streams of the decoupled problem gave 1.011(31) and 1.243(30).
     assert abs(gaussian.value - 1.011) < 4 * np.hypot(gaussian.error, 0.031)
     assert abs(sphere.value - 1.243) < 4 * np.hypot(sphere.error, 0.030)
@@ -59,7 +59,7 @@ def test_lengths_make_the_margin_smaller():
 
 
 def test_few_answers_and_refusals():
-    found = finite_largest_margin(20, 100, 4, samples=100)
+    found = finite_largest_margin(20, 100, 4, samples=40)
     assert 0 < found.value < largest_margin(400, 100, 4)
     with pytest.raises(ValueError, match="facts is 60, but must be at most"):
         finite_largest_margin(12, 60)

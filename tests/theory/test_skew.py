@@ -72,15 +72,15 @@ def test_order_and_scale_of_the_frequencies_do_not_matter():
 
 def test_an_answer_that_nobody_asks_for_is_only_a_rival():
     """It makes storing harder than without it, but not as much as one that is asked for."""
-    two, three = skewed_capacity(16, [1, 1], 4000), skewed_capacity(16, [1, 1, 0], 8000)
+    two, three = skewed_capacity(16, [1, 1], 100), skewed_capacity(16, [1, 1, 0], 3000)
     assert 0.8 * two.value < three.value < two.value + 4 * three.error
 
 
 def test_random_targets_store_less_than_balanced_ones():
     """Counts that scatter: exact verdicts at d = 16, M = 13 gave .91 of the law, balanced ones at least the law."""
-    found = random_target_capacity(16, np.ones(13), draws=4, samples=600)
+    found = random_target_capacity(16, np.ones(13), draws=3, samples=400)
     dip = 1 - found.value / (16 * 12 / mean_merged(13))
-    assert 0.02 < dip < 0.14
+    assert 0.01 < dip < 0.15
 
 
 def test_refusals():

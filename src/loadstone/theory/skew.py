@@ -9,7 +9,7 @@ where Q is the Gram matrix of the rows of W', B the inverse of their response to
 the largest score and dist_B^2(x, K) the least (v - x)^T B (v - x) of all v in K, all modulo a common shift. Here both
 are diagonal, Q = diag a and B = diag b: the numerator is sum a b - sum a b^2 / sum b, and projecting onto K_y merges
 the target with the rivals above their weighted mean tau, as in cone.py. For equal frequencies a = b = 1, and this is
-d (M - 1) / D(M). An answer so rare that its row has more numbers than constraints gets b = 0: it costs nothing.
+d (M - 1) / D(M). For rare answers the least may lie at b = 0: they cost nothing.
 
 The distance is sampled, with the same samples for every a and b, and divided by what they give for a = b = 1, where the
 exact value is known.
