@@ -44,6 +44,16 @@ APPROACHED = [
     for seed in range(3)
 ]
 REACHED = [Spec("original", 6, 13, seed, solver="reach") for seed in range(2)]
+ANSWERED = [
+    Spec(kind, 5, 8, seed, solver="capacity", answers=4) for kind in ("original", "decoupled") for seed in range(2)
+]
+LINEAR = [
+    Spec("decoupled", 6, 8, seed, solver="capacity", family=name)
+    for name in ("symmetric", "blocks:2")
+    for seed in range(2)
+]
+#: Here colours do not stand for dimensions, or only within the figure.
+OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank"}
 
 
 class Case(NamedTuple):
@@ -70,6 +80,8 @@ CASES = {
     "capacity": Case(PROVED + TRIED, 0, 8),
     "law": Case(REACHED, 0, 1),
     "optimisers": Case(APPROACHED, 0, 0),
+    "answers": Case(ANSWERED, 0, 2),
+    "families": Case(LINEAR, 0, 2),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
@@ -169,7 +181,7 @@ def test_the_papers_dimensions_and_the_quick_ones_have_colours_of_their_own(dime
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_no_figure_shows_two_dimensions_in_one_colour(scale):
-    for name in GALLERY.keys() - {"finite-size", "capacity", "law", "optimisers"}:  # colours stand for others
+    for name in GALLERY.keys() - OTHER_COLOURS:
         dimensions = {spec.d for spec in figure_of(name).sweep(scale)}
         assert len({colour(d) for d in dimensions}) == len(dimensions), name
 

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from loadstone.evidence.one_law import compare_one_law, proved_facts
 from loadstone.evidence.rows import Row
 from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, PREDICTION, STYLE, NothingToDrawError, colour, counted, save
+from loadstone.figures.style import COLOURS, MARKS, PREDICTION, STYLE, NothingToDrawError, counted, save
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.cone import mean_merged
 
@@ -28,40 +28,41 @@ def draw_answers(rows: list[Row], stem: Path) -> list[Path]:
     with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 4.2))
         most = max(point["answers"] for point in points)
-        for d in sorted({point["d"] for point in points}):
-            _curves(left, d, most)
+        tints = dict(zip(sorted({point["d"] for point in points}), COLOURS))
+        for d, tint in tints.items():
+            _curves(left, d, most, tint)
         for point in points:
-            _answers_point(left, point, point["facts"], point["error"])
-            _answers_point(right, point, point["facts"] / point["predicted"], point["error"] / point["predicted"])
+            ratio, error = point["facts"] / point["predicted"], point["error"] / point["predicted"]
+            _answers_point(left, point, point["facts"], point["error"], tints[point["d"]])
+            _answers_point(right, point, ratio, error, tints[point["d"]])
         right.axhline(1, color="0.3", lw=1, zorder=0)
         left.set(xscale="log", yscale="log", xlabel="answers M", ylabel="facts that fit, N")
         right.set(xscale="log", xlabel="answers M", ylabel="proved / law")
         figure.suptitle(f"Facts that fit, proved ({_streams(points)}), and N D(M) = delta", fontsize=10)
-        figure.legend(handles=_answer_keys(points), loc="lower center", ncols=4, frameon=False)
+        figure.legend(handles=_answer_keys(points, tints), loc="lower center", ncols=4, frameon=False)
         figure.tight_layout(rect=(0, 0.14, 1, 1))
         return save(figure, stem, {"points": points})
 
 
-def _curves(panel: Axes, d: int, most: int) -> None:
+def _curves(panel: Axes, d: int, most: int, tint: str) -> None:
     """The law for both problems, Cover's theorem (M = 2) and the paper (M = N)."""
     answers = np.unique(np.geomspace(2, most, 60).round().astype(int))
     for decoupled, style in ((False, "-"), (True, "--")):
         facts = [facts_capacity("full", d, int(m), decoupled) for m in answers]
-        panel.plot(answers, facts, style, color=colour(d), lw=1.2, zorder=1)
-    panel.plot(2, 2 * d, "*", color=colour(d), ms=11, mec="k", mew=0.6, zorder=3)
+        panel.plot(answers, facts, style, color=tint, lw=1.2, zorder=1)
+    panel.plot(2, 2 * d, "*", color=tint, ms=11, mec="k", mew=0.6, zorder=3)
     own = facts_capacity("full", d)
-    panel.plot(own, own, "D", color=colour(d), ms=6, mec="k", mew=0.6, zorder=3)
+    panel.plot(own, own, "D", color=tint, ms=6, mec="k", mew=0.6, zorder=3)
 
 
-def _answers_point(panel: Axes, point: dict, height: float, error: float) -> None:
+def _answers_point(panel: Axes, point: dict, height: float, error: float, tint: str) -> None:
     mark, face = MARKS[point["problem"]]
-    tint = colour(point["d"])
     x = point["answers"] * _APART[point["problem"]]
     panel.errorbar(x, height, error, fmt=mark, color=tint, mfc=face or tint, ms=4.5, lw=1, zorder=2)
 
 
-def _answer_keys(points: list[dict]) -> list[Line2D]:
-    keys = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in sorted({point["d"] for point in points})]
+def _answer_keys(points: list[dict], tints: dict[int, str]) -> list[Line2D]:
+    keys = [Line2D([], [], color=tint, lw=3, label=f"d = {d}") for d, tint in tints.items()]
     for problem, style, words in (("original", "-", "outputs shared"), ("decoupled", "--", "decoupled")):
         if any(point["problem"] == problem for point in points):
             mark, face = MARKS[problem]
@@ -78,6 +79,7 @@ def draw_families(rows: list[Row], stem: Path) -> list[Path]:
     if not points:
         raise NothingToDrawError("no capacity is proved")
     families = sorted({point["family"] for point in points}, key=lambda name: -_delta(points, name))
+    dimensions = sorted({point["d"] for point in points})
     tints = dict(zip(families, (COLOURS * 3)[: len(families)]))
     with plt.rc_context(STYLE):
         figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 4.3))
@@ -89,15 +91,16 @@ def draw_families(rows: list[Row], stem: Path) -> list[Path]:
             # N D(N) of the proved mean, scaled by the exact mean of the law rather than by its half-way point.
             room = point["delta"] * _room(point["facts"]) / _room(point["predicted"])
             left.plot(point["delta"], room, mark, color=tint, mfc=face or tint, ms=5, zorder=2)
-            x = families.index(point["family"]) + (0.12 if point["problem"] == "original" else -0.12)
-            x += 0.05 * (sorted({one["d"] for one in points}).index(point["d"]) - 1)
+            # From left to right: decoupled, then original, each with d rising.
+            x = families.index(point["family"]) + (0.1 if point["problem"] == "original" else -0.25)
+            x += 0.15 * dimensions.index(point["d"])
             ratio, error = point["facts"] / point["predicted"], point["error"] / point["predicted"]
             right.errorbar(x, ratio, error, fmt=mark, color=tint, mfc=face or tint, ms=4.5, lw=1)
         right.axhline(1, color=PREDICTION, lw=1, zorder=0)
         left.set(xscale="log", yscale="log", xlabel="statistical dimension", ylabel="N D(N) at the proved capacity")
         right.set(ylabel="proved / law")
         right.set_xticks(range(len(families)), families, rotation=60, ha="right", fontsize=8)
-        sizes = ", ".join(str(d) for d in sorted({point["d"] for point in points}))
+        sizes = ", ".join(map(str, dimensions))
         figure.suptitle(f"Families of memories, d = {sizes}, proved ({_streams(points)} a point)", fontsize=10)
         figure.legend(handles=_family_keys(points), loc="lower center", ncols=3, frameon=False)
         figure.tight_layout(rect=(0, 0.06, 1, 1))

@@ -22,15 +22,19 @@ from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.registry import SUBSPACES, arrays_of
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.memories.two_layers import Attention, Gelu, Hidden, Relu
 from loadstone.parameters import made_from_text, named, text_of
 
-FAMILIES: dict[str, type[Memory] | type[Subspace] | type[RandomMask]] = {
+FAMILIES: dict[str, type[Memory] | type[Subspace] | type[RandomMask] | type[Hidden]] = {
     "full": Full,
     "low rank": LowRank,
     **SUBSPACES,
     "masked": RandomMask,  # as text; from Python, `Masked` takes any mask
     "nonnegative": Nonnegative,
     "psd": PositiveSemidefinite,
+    "relu": Relu,
+    "gelu": Gelu,
+    "attention": Attention,
 }
 #: Linear families that a file can give: what the array in it is.
 _FROM_FILE = {"masked": "mask", "given": "basis"}
@@ -47,6 +51,8 @@ def initial_memory(d: int, kappa: float = 1.0, seed: int = 0, family: str | Subs
     if isinstance(found, type):
         kind: type[Memory] = found
         return kind.initial(d, seed, **({"kappa": kappa} if _has_rank(kind) else {}))
+    if isinstance(found, Hidden):
+        return found.initial(d, seed)
     return Projected.starting(_in_dimension(found, d, seed), d, seed)
 
 
@@ -68,8 +74,8 @@ def subspace_of(family: str | Subspace | Memory, d: int, seed: int | None = None
     found = type(family) if isinstance(family, Memory) else _family(family, 1.0)
     if found is Full:
         return None
-    if isinstance(found, type):
-        shown = family if isinstance(family, str) else found.__name__
+    if isinstance(found, (type, Hidden)):
+        shown = family if isinstance(family, str) else type(family).__name__
         linear = ", ".join(name for name in FAMILIES if name == "full" or name in SUBSPACES)
         raise refuse("family", shown, f"linear for an exact verdict ({linear})")
     return _exact(_in_dimension(found, d, seed))
@@ -100,7 +106,7 @@ def _from_text(text: str, files: bool) -> Any:
         if not files:
             raise refuse("family", text, "one that its name says everything about, because a file can change")
         return SUBSPACES[name](**{_FROM_FILE[name]: _array(rest)})
-    if not issubclass(kind, (Subspace, RandomMask)):
+    if not issubclass(kind, (Subspace, RandomMask, Hidden)):
         if colon:
             raise refuse("family", text, f"{name} without parameters")
         return kind

@@ -21,6 +21,7 @@ from loadstone.memories.families import FAMILIES
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.registry import SUBSPACES, arrays_of, name_of, subspace_from
+from loadstone.memories.two_layers import ACTIVATIONS, TwoLayers
 
 _FORMAT = "loadstone memory 1"
 
@@ -52,6 +53,8 @@ def load_memory(path: str | Path) -> Memory:
     )
     if family.partition(":")[0] in SUBSPACES and family not in kinds:
         return _projected(path, family, tensors)
+    if family in ACTIVATIONS:
+        return _two_layers(path, family, tensors)
     if family not in kinds or set(_field_names(kinds[family])) != tensors.keys():
         known = "; ".join(f"{name}: {', '.join(_field_names(kind))}" for name, kind in kinds.items())
         raise refuse("memory file", str(path), f"a file with the arrays of a known family ({known})")
@@ -64,6 +67,8 @@ def _described(memory: Memory) -> tuple[str, dict[str, np.ndarray | jnp.ndarray]
     """The family of a memory, and its arrays."""
     if isinstance(memory, Projected):
         return name_of(memory.subspace), {"weights": memory.weights, **arrays_of(memory.subspace)}
+    if isinstance(memory, TwoLayers):
+        return memory.activation, {"keys": memory.keys, "values": memory.values}
     family = next((name for name, kind in _classes().items() if type(memory) is kind), None)
     if family is None:
         raise refuse("memory", type(memory).__name__, "of a family in loadstone.memories.families")
@@ -80,6 +85,15 @@ def _projected(path: str | Path, family: str, tensors: dict[str, np.ndarray]) ->
     except ValueError as error:
         raise refuse("memory file", str(path), f"one of the family that it names ({error})") from error
     return Projected.made(_kept(weights), subspace)
+
+
+def _two_layers(path: str | Path, family: str, tensors: dict[str, np.ndarray]) -> TwoLayers:
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    keys = shapes.get("keys", ())
+    if len(keys) != 2 or 0 in keys or shapes != {"keys": keys, "values": keys[::-1]}:
+        shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise refuse("memory file", str(path), f"a file with keys (h, d) and values (d, h); it has {shown}")
+    return TwoLayers(_kept(tensors["keys"]), _kept(tensors["values"]), family)
 
 
 def _classes() -> dict[str, type[Memory]]:

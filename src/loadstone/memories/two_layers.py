@@ -7,15 +7,19 @@ can be stored from below.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from loadstone.arguments import set_as, whole
 from loadstone.memories.memory import Memory, check_dimension
+from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import mapped
 
 Activation = Callable[[Float[Array, "n h"]], Float[Array, "n h"]]
@@ -45,3 +49,43 @@ class TwoLayers(Memory):
     @property
     def rank(self) -> int:
         return min(self.keys.shape)
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A family of two layers with a given number of hidden units.
+
+    width: how many.
+    """
+
+    width: int
+    activation: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        set_as(self, "width", whole("width", self.width, 1, 10**6))
+
+    def check(self, d: int) -> None:
+        """Every dimension will do."""
+
+    def initial(self, d: int, seed: int) -> TwoLayers:
+        """Keys whose products with an input have variance 1, and values drawn from N(0, 1/d^2)."""
+        keys = normal_matrix(seed, "memory", d, self.width).T * math.sqrt(d)
+        return TwoLayers(keys, normal_matrix(seed, "second factor", d, self.width), self.activation)
+
+
+class Relu(Hidden):
+    """max(x, 0)."""
+
+    activation = "relu"
+
+
+class Gelu(Hidden):
+    """x Phi(x), as JAX approximates it."""
+
+    activation = "gelu"
+
+
+class Attention(Hidden):
+    """A softmax over all hidden units."""
+
+    activation = "attention"

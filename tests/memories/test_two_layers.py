@@ -1,0 +1,71 @@
+"""Memories of two layers: their queries, their files, their families, and that they train through the pass."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from scipy.special import ndtr
+
+from loadstone.memories.families import initial_memory, is_linear, subspace_of
+from loadstone.memories.files import load_memory, save_memory
+from loadstone.memories.two_layers import TwoLayers
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.solvers.decide import decide
+from loadstone.solvers.solve import solve
+
+BY_HAND = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x * ndtr(x),
+    "attention": lambda x: np.exp(x) / np.exp(x).sum(axis=1, keepdims=True),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_queries_are_values_weighed_by_keys(name):
+    memory = initial_memory(6, seed=3, family=f"{name}:9")
+    inputs = np.asarray(Stream(0, 6).inputs(5))
+    keys, values = (np.asarray(part, np.float64) for part in (memory.keys, memory.values))
+    assert keys.shape == (9, 6) and values.shape == (6, 9)
+    expected = BY_HAND[name](inputs @ keys.T) @ values.T
+    # JAX's gelu is the usual approximation by tanh, which is off by up to 5e-4; values are about 1/6.
+    tolerance = 1e-3 if name == "gelu" else 1e-6
+    np.testing.assert_allclose(memory.queries(jnp.asarray(inputs)), expected, atol=tolerance)
+
+
+def test_a_start_has_hidden_inputs_of_variance_one():
+    memory = initial_memory(30, family="relu:200")
+    hidden = np.asarray(Stream(1, 30).inputs(200)) @ np.asarray(memory.keys).T
+    assert np.var(hidden) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["relu", "gelu"])
+def test_they_store_more_than_a_linear_memory_could(name):
+    # At d = 10 a full W holds 30 facts, and 45 of this stream are proved to be too many for it.
+    problem = original(Stream(0, 10), 45)
+    assert decide(problem).verdict == "not storable"
+    assert solve(problem, initial_memory(10, family=f"{name}:40")).status == "stored"
+
+
+def test_files(tmp_path):
+    memory = initial_memory(4, family="gelu:7")
+    save_memory(tmp_path / "m.safetensors", memory)
+    again = load_memory(tmp_path / "m.safetensors")
+    assert isinstance(again, TwoLayers) and again.activation == "gelu"
+    jax.tree.map(np.testing.assert_array_equal, again, memory)
+    save_file({"keys": np.zeros((7, 4)), "values": np.zeros((7, 4))}, tmp_path / "bad", metadata={"family": "relu"})
+    with pytest.raises(ValueError, match=r"keys \(h, d\) and values \(d, h\); it has"):
+        load_memory(tmp_path / "bad")
+
+
+def test_bad_input_gets_one_sentence():
+    with pytest.raises(ValueError, match="width is 0, but must be"):
+        initial_memory(4, family="relu:0")
+    with pytest.raises(ValueError, match="width, which has no default"):
+        initial_memory(4, family="relu")
+    with pytest.raises(ValueError, match="kappa is 0.5, but must be 1"):
+        initial_memory(4, 0.5, family="gelu:3")
+    with pytest.raises(ValueError, match="'gelu:3', but must be linear for an exact verdict"):
+        subspace_of("gelu:3", 4)
+    assert not is_linear("gelu:3")
