@@ -38,6 +38,17 @@ INITIAL = [Spec("original", 60, 2, seed, kappa, solver="initial") for kappa in (
 PROVED = [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
 TRIED = [Spec("original", 6, p, seed, parameters=SHORT) for p in (6, 12) for seed in range(2)]
 REACHED = [Spec("original", 6, 13, seed, solver="reach") for seed in range(2)]
+BY_LBFGS = [
+    Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
+    for problem in ("original", "decoupled")
+    for p in (6, 60)
+    for seed in range(2)
+]
+RANKED = [
+    Spec("original", 6, 13, seed, solver="reach", parameters=effort, family="low rank")
+    for effort in ({}, {"starts": 2}, {"starts": 2, "grown": True})
+    for seed in range(2)
+]
 
 
 class Case(NamedTuple):
@@ -52,8 +63,8 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "equivalence": Case(FULL, 0, 1),
-    "accuracy": Case(TRAINED + HEBBIAN, 2, 2),
+    "equivalence": Case(FULL + BY_LBFGS, 0, 4),
+    "accuracy": Case(TRAINED + HEBBIAN + BY_LBFGS, 2, 2),
     "spectra": Case([spec for spec in TRAINED if spec.p == SIZES[1]], 4, 4),
     "scores": Case(FULL, 4, 4),
     "single": Case(FULL, 0, 0),
@@ -63,6 +74,7 @@ CASES = {
     "hebbian": Case(HEBBIAN, 4, 4),
     "capacity": Case(PROVED + TRIED, 0, 8),
     "law": Case(REACHED, 0, 1),
+    "rank": Case(RANKED + PROVED[:2], 0, 1),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
@@ -129,7 +141,7 @@ def test_each_is_written_four_times_with_the_same_bytes_from_the_same_rows(name,
 def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path):
     figure_of("accuracy").draw(rows["accuracy"], tmp_path / "a")
     curves = json.loads((tmp_path / "a.json").read_text())["curves"]
-    assert len(curves) == 2 * 2 + 1
+    assert len(curves) == 2 * 2 + 1 + 2
     for curve in curves:
         for index, p in enumerate(curve["p"]):
             names = ("problem", "solver", "kappa", "d")
@@ -162,7 +174,7 @@ def test_the_papers_dimensions_and_the_quick_ones_have_colours_of_their_own(dime
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_no_figure_shows_two_dimensions_in_one_colour(scale):
-    for name in GALLERY.keys() - {"finite-size", "capacity", "law"}:  # their colours stand for problems
+    for name in GALLERY.keys() - {"finite-size", "capacity", "law", "rank"}:  # their colours stand for other things
         dimensions = {spec.d for spec in figure_of(name).sweep(scale)}
         assert len({colour(d) for d in dimensions}) == len(dimensions), name
 
@@ -191,7 +203,9 @@ def test_the_legend_names_a_prediction_where_one_is_drawn(drawn):
     for name, expected in (("accuracy", True), ("loss", False)):
         figure, _ = drawn(name)
         labels = {text.get_text() for text in figure.legends[0].get_texts()}
-        assert ("Hebbian, predicted" in labels) == expected and "original, trained" in labels
+        assert ("Hebbian, predicted" in labels) == expected
+        # Each line says which solver it comes from.
+        assert "original, Adam (the paper's protocol)" in labels and ("original, L-BFGS" in labels) == expected
 
 
 def test_titles_tell_how_many_seeds_there_are(drawn):
