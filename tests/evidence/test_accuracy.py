@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.accuracy import compare_equivalence, compare_hebbian_accuracy, load_curves
+from loadstone.evidence.accuracy import (
+    compare_equivalence,
+    compare_hebbian_accuracy,
+    compare_minimised,
+    load_curves,
+)
+from loadstone.evidence.curves import trained_law
 from loadstone.theory.hebbian import finite_accuracy
 from loadstone.theory.load import load
 
@@ -49,6 +55,33 @@ def test_equivalence_needs_two_seeds_of_either_problem():
     assert not compare_equivalence(table(3, 0)) and not compare_equivalence([])
     several = compare_equivalence(table(2, 2, 20) + table(5, 0, 15) + table(2, 2, 10))
     assert [one.what[-2:] for one in several] == ["10", "20"]
+
+
+def test_the_two_solvers_are_not_mixed():
+    rows = [
+        row(problem, seed=seed, solver=solver, accuracy=accuracy) | {"status": "stored"}
+        for solver, accuracy in (("adam", 0.5), ("lbfgs", 0.9))
+        for problem in ("original", "decoupled")
+        for seed in range(2)
+    ]
+    assert [one.what for one in compare_equivalence(rows)] == [
+        "accuracy over all loads, decoupled - original, d = 10",
+        "accuracy over all loads by L-BFGS, decoupled - original, d = 10",
+    ]
+    assert all(one.measured == 0 for one in compare_equivalence(rows))
+
+
+def test_where_lbfgs_ends_at_the_minimum_its_accuracy_is_predicted():
+    """At d = 10 the capacity is 30.6. A size with a stream that was stored, or that ended otherwise, is left out."""
+    ends = {60: ("minimum reached",) * 2, 35: ("minimum reached", "stored"), 20: ("stored",) * 2}
+    rows = [
+        row(p=p, seed=seed, solver="lbfgs", accuracy=0.4 + 0.1 * seed) | {"status": status}
+        for p, statuses in ends.items()
+        for seed, status in enumerate(statuses)
+    ]
+    (one,) = compare_minimised(rows)
+    assert one.what == f"accuracy, original, d = 10, load {load(60, 10):.2f}, L-BFGS"
+    assert one.measured == pytest.approx(0.45) and one.predicted == trained_law(60, 10).accuracy
 
 
 def test_hebbian_accuracy_has_the_error_of_a_binomial_number():

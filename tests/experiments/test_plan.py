@@ -1,5 +1,7 @@
 """The order of runs: the longest first, one program after another, none lost."""
 
+import pytest
+
 from loadstone.experiments.plan import batch_size, batch_sizes, by_program, cost, expected_costs, jobs, program
 from loadstone.experiments.spec import Spec
 
@@ -20,6 +22,20 @@ def test_seeds_and_loads_train_together_on_an_accelerator_only():
     for spec in (Spec("original", 50, 513), Spec("original", 50, 400, kappa=0.5), Spec("decoupled", 50, 400)):
         assert program(spec, "gpu") != program(LONG[0], "gpu") == program(other[0], "gpu")
     assert program(other[0], "cpu") != program(LONG[0], "cpu") == LONG[0].without_seed
+
+
+def test_small_problems_of_few_passes_share_one_program_on_a_cpu():
+    """There is no padding for the paper's protocol, which takes longer to run than to compile."""
+    found = {p: program(Spec("original", 40, p, solver="lbfgs"), "cpu").p for p in (100, 512, 513)}
+    assert found == {100: 512, 512: 512, 513: 513}
+    assert [program(Spec("decoupled", 20, p, solver="lbfgs"), "cpu").p for p in (60, 128, 129)] == [128, 128, 256]
+    assert program(Spec("original", 40, 100), "cpu").p == 100
+
+
+def test_more_searches_cost_more():
+    one = Spec("original", 20, 54, kappa=0.2, solver="reach")
+    more = Spec("original", 20, 54, kappa=0.2, solver="reach", parameters={"starts": 3, "truncated": True})
+    assert cost(more, "cpu") == pytest.approx(5 * cost(one, "cpu"))
 
 
 def test_of_several_batches_the_last_is_filled_up():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from loadstone.experiments.spec import Spec
+from loadstone.measurements.effort import Effort
 from loadstone.records.record import from_bytes
 
 SPEC = Spec("original", 20, 85, seed=3)
@@ -72,6 +73,17 @@ def test_an_approach_is_named_by_what_it_tries():
     assert adam.key != replace(SPEC, solver="approach").key and not adam.is_iterative
     assert replace(SPEC, solver="approach", parameters={"optimiser": "lbfgs", "passes": 3000}).parameters == ()
     assert str(adam) == "original, d = 20, p = 85, approach of adam:learning_rate=0.1, seed 3"
+
+
+def test_what_is_tried_to_store_more_enters_the_key_only_if_it_is_not_the_default():
+    reach = replace(SPEC, solver="reach", kappa=0.5)
+    assert reach.identity()["solver"] == "reach"
+    assert replace(reach, parameters={"starts": 1, "grown": False}).key == reach.key
+    more = replace(reach, parameters={"grown": True, "starts": 5})
+    assert more.identity()["solver"] == {"name": "reach", "grown": True, "starts": 5} and more.key != reach.key
+    assert Spec.from_identity(more.identity()) == more and more.effort == Effort(starts=5, grown=True)
+    with pytest.raises(ValueError, match="solver parameter is 'steps', but must be a parameter of reach"):
+        replace(reach, parameters={"steps": 5})
 
 
 def test_defaults_of_a_solver_do_not_enter_the_key():

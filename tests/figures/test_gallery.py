@@ -54,6 +54,17 @@ LINEAR = [
 ]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank"}
+BY_LBFGS = [
+    Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
+    for problem in ("original", "decoupled")
+    for p in (6, 60)
+    for seed in range(2)
+]
+RANKED = [
+    Spec("original", 6, 13, seed, solver="reach", parameters=effort, family="low rank")
+    for effort in ({}, {"starts": 2}, {"starts": 2, "grown": True})
+    for seed in range(2)
+]
 
 
 class Case(NamedTuple):
@@ -68,8 +79,8 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "equivalence": Case(FULL, 0, 1),
-    "accuracy": Case(TRAINED + HEBBIAN, 2, 2),
+    "equivalence": Case(FULL + BY_LBFGS, 0, 4),
+    "accuracy": Case(TRAINED + HEBBIAN + BY_LBFGS, 2, 2),
     "spectra": Case([spec for spec in TRAINED if spec.p == SIZES[1]], 4, 4),
     "scores": Case(FULL, 4, 4),
     "single": Case(FULL, 0, 0),
@@ -82,6 +93,7 @@ CASES = {
     "optimisers": Case(APPROACHED, 0, 0),
     "answers": Case(ANSWERED, 0, 2),
     "families": Case(LINEAR, 0, 2),
+    "rank": Case(RANKED + PROVED[:2], 0, 1),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
@@ -148,7 +160,7 @@ def test_each_is_written_four_times_with_the_same_bytes_from_the_same_rows(name,
 def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path):
     figure_of("accuracy").draw(rows["accuracy"], tmp_path / "a")
     curves = json.loads((tmp_path / "a.json").read_text())["curves"]
-    assert len(curves) == 2 * 2 + 1
+    assert len(curves) == 2 * 2 + 1 + 2
     for curve in curves:
         for index, p in enumerate(curve["p"]):
             names = ("problem", "solver", "kappa", "d")
@@ -210,7 +222,9 @@ def test_the_legend_names_a_prediction_where_one_is_drawn(drawn):
     for name, expected in (("accuracy", True), ("loss", False)):
         figure, _ = drawn(name)
         labels = {text.get_text() for text in figure.legends[0].get_texts()}
-        assert ("Hebbian, predicted" in labels) == expected and "original, trained" in labels
+        assert ("Hebbian, predicted" in labels) == expected
+        # Each line says which solver it comes from.
+        assert "original, Adam (the paper's protocol)" in labels and ("original, L-BFGS" in labels) == expected
 
 
 def test_titles_tell_how_many_seeds_there_are(drawn):
