@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -88,7 +89,8 @@ class Elsewhere:
 
     def close(self, client: Client) -> None:
         # A client that lost its scheduler would wait for it, and we need nothing more from it.
-        client.close(timeout=2)
+        with suppress(Exception):
+            client.close(timeout=2)
 
 
 def _is_loopback(address: str) -> bool:

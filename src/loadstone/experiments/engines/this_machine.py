@@ -63,7 +63,7 @@ class ThisMachine:
                 )  # fmt: skip
                 started.callback(self._end)
                 client = Client(self._cluster, set_as_default=False)
-                started.callback(client.close, timeout=2)
+                started.callback(_close, client)
             self._cluster.scale(min(self.workers, most))
             self._started, self._failed = started.pop_all(), 0
         return client
@@ -92,6 +92,11 @@ class ThisMachine:
                 child.kill()
         with suppress(Exception):  # we need nothing more from it
             self._cluster.close(timeout=5)
+
+
+def _close(client: Client) -> None:
+    with suppress(Exception):  # what ended the sweep must not be hidden behind a client that is slow to close
+        client.close(timeout=2)
 
 
 def environment(workers: int, folder: str, outer: Mapping[str, str]) -> dict[str, str]:
