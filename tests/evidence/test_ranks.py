@@ -25,10 +25,10 @@ def test_helps_in_words():
     ]  # fmt: skip
 
 
-def test_the_bound_is_that_of_the_rank_and_not_of_the_rounded_fraction():
+def test_the_prediction_is_that_of_the_rank_and_not_of_the_rounded_fraction():
     (point,) = stored_by_rank([row(30), row(34, 1)])
     assert (point["stored"], point["streams"], point["error"]) == (32.0, 2, pytest.approx(2.0))
-    assert point["bound"] == pytest.approx(capacity_associations(12, 7 / 12)) != capacity_associations(12, 0.6)
+    assert point["predicted"] == pytest.approx(capacity_associations(12, 7 / 12)) != capacity_associations(12, 0.6)
     assert "proved" not in point
 
 
