@@ -16,7 +16,8 @@ from tests.array_annotations import check_arrays_in
 
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
 PROBLEMS = "arrays counters decoupled embeddings exact facts loss normals original passes products recall stream"
-MEMORIES, SOLVERS = "full low_rank memory normal", "gradient hebbian hessian lbfgs loop newton solution stop"
+MEMORIES = "full low_rank memory normal"
+SOLVERS = "alternating gradient hebbian hessian lbfgs loop newton solution stop"
 check_arrays_in(
     [f"loadstone.problems.{name}" for name in PROBLEMS.split()]
     + [f"loadstone.memories.{name}" for name in MEMORIES.split()]

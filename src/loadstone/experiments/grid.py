@@ -23,13 +23,14 @@ from pathlib import Path
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.experiments.spec import Spec
+from loadstone.measurements.effort import Effort
 from loadstone.solvers.registry import parameter_names
 from loadstone.theory.load import nearest_associations
 
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 associations = cache(nearest_associations)
 
-_PARAMETERS = parameter_names()
+_PARAMETERS = (*parameter_names(), *(field.name for field in fields(Effort)))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds")
 #: A grid with more runs is refused before its specs are made.

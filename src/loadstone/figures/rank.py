@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 
 from loadstone.evidence.ranks import EVERYTHING, ONE_START, compare_ranks, stored_by_rank
-from loadstone.evidence.rows import Row
+from loadstone.evidence.rows import Row, deviation
 from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import COLOURS, MARKS, STYLE, NothingToDrawError, counted, save
 
@@ -54,12 +56,25 @@ def _each_help(panel: Axes, points: list[dict]) -> None:
     dimensions = sorted({point["d"] for point in points if point["help"] != EVERYTHING})
     points = [point for point in points if point["problem"] == "original"]
     for d, style, mark in zip(dimensions, ("-", ":"), (("o", None), ("^", "white"))):
-        ranks = {point["rank"] for point in points if point["d"] == d and point["help"] != EVERYTHING}
+        tried = _on_the_same_streams([point for point in points if point["d"] == d])
         for name, ink in zip(names, COLOURS):
-            chosen = [one for one in points if (one["d"], one["help"]) == (d, name) and one["rank"] in ranks]
+            chosen = [point for point in tried if point["help"] == name]
             if chosen:
                 _line(panel, chosen, ink, mark, f"{name}, d = {d}", style)
     panel.set_title("One start, and each help alone", fontsize=9)
+
+
+def _on_the_same_streams(points: list[dict]) -> list[dict]:
+    """The points of ranks at which each help was tried alone, as means over the streams that all of them have."""
+    found = []
+    for rank in sorted({point["rank"] for point in points if point["help"] != EVERYTHING}):
+        alike = [point for point in points if point["rank"] == rank]
+        streams = set.intersection(*(set(point["of_stream"]) for point in alike))
+        for point in alike if streams else ():
+            stored = [point["of_stream"][stream] for stream in sorted(streams)]
+            error = deviation(stored) / math.sqrt(len(stored))
+            found.append(point | {"stored": float(np.mean(stored)), "error": error, "streams": len(stored)})
+    return found
 
 
 def _line(
@@ -84,11 +99,11 @@ RANK = Figure(
         "The largest p up to which a memory W = Q R^T of rank m stores every association of a stream, mean over "
         "streams with standard errors, relative to the replica value. All points are from L-BFGS on both factors: left "
         "with everything tried (several random starts, the memory that stored fewer associations, the truncated "
-        "full-rank memory, and one factor at a time), right with one start, or with one of these helps. Stars: "
-        "capacities proved at full rank for the same streams, which no rank may exceed and rank d should meet.",
+        "full-rank memory, and one factor at a time), right with one start, or with one of these helps, on the same "
+        "streams. Stars: capacities proved at full rank for the same streams, which no rank may exceed and rank d should meet.",
         "p D(p) = 2 alpha_c(m/d) d^2, the replica value. Below full rank it is an upper bound for the decoupled "
-        "problem in the limit of large d. The original problem, whose outputs are shared, stores a few per cent more at small "
-        "sizes, and the more so the lower the rank; at rank 2 every output must be a corner of a polygon in the plane, "
-        "and searches find far less.",
+        "problem in the limit of large d. The original problem, whose outputs are shared, stores a few per cent "
+        "more at small sizes, and the more so the lower the rank; at rank 2 every output must be a corner of a polygon "
+        "in the plane, and searches find far less.",
     ),
 )
