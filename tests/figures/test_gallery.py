@@ -224,7 +224,8 @@ def test_the_legend_names_a_prediction_where_one_is_drawn(drawn):
         labels = {text.get_text() for text in figure.legends[0].get_texts()}
         assert ("Hebbian, predicted" in labels) == expected
         # Each line says which solver it comes from.
-        assert "original, Adam (the paper's protocol)" in labels and ("original, L-BFGS" in labels) == expected
+        assert "original, Adam" in labels and ("original, L-BFGS" in labels) == expected
+        assert "Adam: the paper's protocol" in figure.get_suptitle()
 
 
 def test_titles_tell_how_many_seeds_there_are(drawn):

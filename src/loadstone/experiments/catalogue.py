@@ -218,25 +218,26 @@ def rank(scale: str) -> list[Spec]:
     tried = [(kappa, everything) for kappa in _RANKS[scale]]
     if scale == "paper":
         tried += [(kappa, effort) for kappa in (0.1, 0.2, 0.3, 0.5) for effort in _HELPS]
+    kinds = [("original", d) for d in streams] + ([("decoupled", 20)] if scale == "paper" else [])
     return [
-        _reach(d, kappa, seed, effort)
-        for d, count in streams.items()
+        _reach(problem, d, kappa, seed, effort)
+        for problem, d in kinds
         for kappa, effort in tried
-        if effort is everything or d < 100
-        for seed in range(count)
+        if effort is everything or (problem == "original" and d < 100)
+        for seed in range(streams[d])
     ] + [
-        Spec("original", d, _share(1, d), seed, solver="capacity")
-        for d, count in streams.items()
+        Spec(problem, d, _share(1, d), seed, solver="capacity")
+        for problem, d in kinds
         if d < 100
-        for seed in range(count)
+        for seed in range(streams[d])
     ]
 
 
-def _reach(d: int, kappa: float, seed: int, effort: Mapping[str, object]) -> Spec:
+def _reach(problem: str, d: int, kappa: float, seed: int, effort: Mapping[str, object]) -> Spec:
     """At full rank too the memory has two factors."""
     p = round(float(capacity_associations(d, rank_of(kappa, d) / d)))
     family = "low rank" if kappa == 1 else "full"
-    return Spec("original", d, p, seed, kappa, solver="reach", parameters=effort, family=family)
+    return Spec(problem, d, p, seed, kappa, solver="reach", parameters=effort, family=family)
 
 
 def optimisers(scale: str) -> list[Spec]:

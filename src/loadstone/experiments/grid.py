@@ -27,14 +27,16 @@ from loadstone.arguments import positive, refuse, whole
 from loadstone.experiments.spec import Spec
 from loadstone.frequencies import read_frequencies
 from loadstone.measurements.approach import Approach
+from loadstone.measurements.effort import Effort
 from loadstone.solvers.registry import parameter_names
 from loadstone.theory.load import nearest_associations
 
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 associations = cache(nearest_associations)
 
-#: Of every solver, and of an approach.
-_PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *(field.name for field in fields(Approach)))))
+#: Of every solver, and of what is measured of a stream instead.
+_OF_STREAMS = tuple(field.name for kind in (Approach, Effort) for field in fields(kind))
+_PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_STREAMS)))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds", "facts")
 #: A grid with more runs is refused before its specs are made.

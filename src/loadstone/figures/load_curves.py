@@ -27,13 +27,13 @@ _STYLES = {
     ("decoupled", "lbfgs"): ("--", "s", False),
     ("original", "hebbian"): (":", "", True),
 }
-_SOLVERS = {"adam": "Adam (the paper's protocol)", "lbfgs": "L-BFGS", "hebbian": "Hebbian"}
+_SOLVERS = {"adam": "Adam", "lbfgs": "L-BFGS", "hebbian": "Hebbian"}
 _LABELS = {"accuracy": "accuracy", "loss": "cross-entropy (nats)"}
 
 
 def draw_equivalence(rows: list[Row], stem: Path) -> list[Path]:
     """Accuracy against load at full rank, both problems."""
-    return _draw(load_curves(rows, "accuracy"), "accuracy", "Original and decoupled are equally hard", stem)
+    return _draw(load_curves(rows, "accuracy"), "accuracy", "Original and decoupled: accuracy against load", stem)
 
 
 def draw_accuracy(rows: list[Row], stem: Path) -> list[Path]:
@@ -54,7 +54,7 @@ def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Pat
         raise NothingToDrawError("no memory was trained")
     with plt.rc_context(STYLE):
         width = max(5.4, 3.3 * len(kappas))
-        figure, axes = plt.subplots(1, len(kappas), figsize=(width, 3.6), sharey=True, squeeze=False)
+        figure, axes = plt.subplots(1, len(kappas), figsize=(width, 4.2), sharey=True, squeeze=False)
         for panel, kappa in zip(axes[0], kappas):
             _panel(panel, [curve for curve in curves if curve["kappa"] == kappa], kappa, quantity)
         axes[0, 0].set_ylabel(_LABELS[quantity])
@@ -64,20 +64,19 @@ def _draw(curves: list[dict], quantity: str, title: str, stem: Path) -> list[Pat
         if any("predicted" in curve for curve in curves):
             handles.append(Line2D([], [], color="0.45", lw=0.6, label="Hebbian, predicted"))
         handles += [Line2D([], [], color=PREDICTION, lw=1, ls=(0, (6, 2)), label="predicted threshold, large d")]
-        columns = 2 if len(kappas) == 1 else 3
+        columns = 3 if len(kappas) == 1 else 4
         rows = -(-len(handles) // columns)
         figure.legend(handles=handles, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
         seeds = counted((count for curve in curves for count in curve["seeds"]), "seeds")
-        title += "" if any(curve["solver"] != "adam" for curve in curves) else ", Adam with the paper's protocol"
-        figure.suptitle(f"{title} ({seeds} a point)", y=0.985, fontsize=10)
-        figure.tight_layout(rect=(0, 0.055 * rows, 1, 1))
+        words = f"{title} ({seeds} a point)\nAdam: the paper's protocol; bands: one standard deviation"
+        figure.suptitle(words, y=0.985, fontsize=10)
+        figure.tight_layout(rect=(0, 0.048 * rows, 1, 1))
         return save(figure, stem, {"quantity": quantity, "curves": curves})
 
 
 def _key(problem: str, solver: str) -> Line2D:
     style, mark, filled = _STYLES[problem, solver]
-    bands = ", bands: deviation" if problem == "decoupled" else ""
-    name, face = f"{problem}, {_SOLVERS[solver]}{bands}", "0.3" if filled else "white"
+    name, face = f"{problem}, {_SOLVERS[solver]}", "0.3" if filled else "white"
     return Line2D([], [], color="0.3", ls=style, marker=mark, ms=3.5, mfc=face, lw=0.8 if mark else 1.4, label=name)
 
 
