@@ -45,6 +45,13 @@ def nonnegative_stores(arrays) -> bool:
     return largest_margin(arrays, low=0) > 1e-7
 
 
+def least_margin(arrays, memory) -> float:
+    """In plain float64, whatever the search said."""
+    scores = arrays.inputs.astype(float) @ np.asarray(memory.matrix(), float).T @ arrays.outputs.astype(float).T
+    rivals = np.where(np.eye(len(scores), dtype=bool), -np.inf, scores).max(axis=1)
+    return float((np.diagonal(scores) - rivals).min())
+
+
 @pytest.mark.parametrize("family, judge", [("nonnegative", nonnegative_stores), ("psd", semidefinite_stores)])
 def test_training_stores_exactly_what_can_be_stored(family, judge):
     problems = [original(Stream(seed, D), P) for seed in range(STREAMS)]
@@ -52,7 +59,12 @@ def test_training_stores_exactly_what_can_be_stored(family, judge):
     assert 3 <= sum(storable) <= STREAMS - 3
     memories = [initial_memory(D, seed=seed, family=family) for seed in range(STREAMS)]
     found = solve_batch(problems, memories)
-    assert [one.status == "stored" for one in found] == storable
+    ends = [
+        (one.status.value, one.passes, float(one.loss[-1]), least_margin(problem.arrays(), one.memory))
+        for one, problem in zip(found, problems)
+    ]
+    assert [one.status == "stored" for one in found] == storable, ends
+    assert [margin > 0 for *_, margin in ends] == storable, ends
 
 
 @pytest.mark.parametrize("family", ["nonnegative", "psd"])
