@@ -97,7 +97,7 @@ def test_capacity_with_answers(command):
     assert low < 12 < high
     skewed = command("capacity", "--d", 4, "--answers", 3, "--frequencies", "zipf:1", "--seeds", 1, "--json")
     assert json.loads(skewed.stdout)["predicted_p_c"] is None
-    assert "not known for these frequencies" in command(
+    assert "not known for these answers" in command(
         "capacity", "--d", 4, "--answers", 3, "--frequencies", "zipf:1", "--seeds", 1
     ).stdout  # fmt: skip
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
-from loadstone.memories.families import family_of
+from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
@@ -67,7 +67,7 @@ def test_ranks_start_from_the_prediction_for_the_rank_that_the_memory_has():
     assert {round(10 * spec.kappa) for spec in specs if spec.d == 100} == set(range(1, 11))
     for spec in specs:
         assert spec.p == round(capacity_associations(spec.d, spec.about()["rank"] / spec.d))
-        assert family_of(spec.family, spec.kappa) is LowRank  # at full rank too
+        assert isinstance(initial_memory(spec.d, spec.kappa, 0, spec.family), LowRank)  # at full rank too
 
 
 @pytest.mark.parametrize("scale", SCALES)

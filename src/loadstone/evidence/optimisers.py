@@ -83,11 +83,11 @@ def _quantile(passes: Float64[np.ndarray, "streams sizes"], share: float) -> lis
 
 
 def _is_approach(row: Row) -> bool:
-    return isinstance(row["solver"], dict) and row["solver"].get("name") == "approach"
+    return row["solver"] == "approach"
 
 
 def _tried(row: Row) -> dict[str, object]:
     """The optimiser's text, and the exponent of the embeddings' variances (0: all alike)."""
     _, _, exponent = str(row["law"]).partition("power law:exponent=")
     default = 1.0 if row["law"] == "power law" else 0.0
-    return {"optimiser": row["solver"].get("optimiser", "lbfgs"), "exponent": float(exponent or default)}
+    return {"optimiser": row.get("parameters", {}).get("optimiser", "lbfgs"), "exponent": float(exponent or default)}
