@@ -18,8 +18,9 @@ def row(seed, passes, optimiser="lbfgs", law="gaussian", limit=1000):
     """One stream with p_c = 1000; None: not stored within the limit."""
     sizes = [round(1000 * (1 - x)) for x in DISTANCES]
     attempts = [[p, one is not None, "", one or limit] for p, one in zip(sizes, passes)]
-    solver = {"name": "approach"} | ({} if optimiser == "lbfgs" else {"optimiser": optimiser})
-    found = {"problem": "original", "d": 9, "law": law, "seed": seed, "solver": solver, "p_c": 1000, "limit": limit}
+    parameters = {} if optimiser == "lbfgs" else {"optimiser": optimiser}
+    found = {"problem": "original", "d": 9, "law": law, "seed": seed, "p_c": 1000, "limit": limit}
+    found |= {"solver": "approach", "parameters": parameters}
     return found | {"distances": DISTANCES, "attempts": attempts}
 
 
@@ -60,7 +61,7 @@ def test_laws_and_optimisers_are_kept_apart_and_other_records_left_out():
     passes = [10, 20, 30, 40, 50, 60]
     rows = [row(0, passes, "adam:learning_rate=0.1"), row(0, passes, law="power law:exponent=0.5")]
     rows += [row(0, passes, law="power law"), row(1, passes, law="power law") | {"p_c": None}]
-    rows += [{"solver": "capacity", "p_c": 5}, {"solver": {"name": "sgd"}}]
+    rows += [{"solver": "capacity", "p_c": 5}, {"solver": "sgd"}]
     found = [(curve["law_exponent"], curve["optimiser"], curve["streams"]) for curve in approached(rows)]
     assert found == [(0.0, "adam:learning_rate=0.1", 1), (0.5, "lbfgs", 1), (1.0, "lbfgs", 1)]
 
