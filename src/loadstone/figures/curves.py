@@ -26,12 +26,12 @@ _EXCESS = (0.006, 0.02, 0.05)
 def draw_curves(rows: list[Row], stem: Path) -> list[Path]:
     """Left loss, right accuracy; points are means over seeds with the error of the mean."""
     above = [point for point in curve_points(rows) if point["p"] > capacity_associations(point["d"])]
-    return _draw(above, "Above capacity: trained, and predicted without a free parameter", stem)
+    return _draw(above, "Above capacity: Adam (the paper's protocol), and predicted without a free parameter", stem)
 
 
 def draw_beyond(rows: list[Row], stem: Path) -> list[Path]:
     """The same on both sides of the capacity, at sizes beyond the paper's."""
-    return _draw(curve_points(rows), "Beyond the paper's sizes: trained, and predicted", stem, growth=1.3)
+    return _draw(curve_points(rows), "Beyond the paper's sizes: Adam (the paper's protocol), and predicted", stem, growth=1.3)
 
 
 def _draw(points: list[dict], title: str, stem: Path, growth: float = 0.0) -> list[Path]:

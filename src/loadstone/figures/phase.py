@@ -39,7 +39,7 @@ def draw_phase(rows: list[Row], stem: Path) -> list[Path]:
         panel.set(xlabel=r"rank fraction $\kappa$", ylabel=r"load $\alpha$", xlim=(0, 1.03), ylim=(0, None))
         panel.annotate("storable as d grows", (0.55, 0.2), color=PREDICTION, fontsize=9)
         seeds = f" ({counted((point['seeds'] for point in points), 'seeds')} a point)" if points else ""
-        panel.set_title(f"Phase diagram{seeds}", fontsize=10)
+        panel.set_title(f"Phase diagram, Adam with the paper's protocol{seeds}", fontsize=10)
         keys = [Line2D([], [], color=PREDICTION, lw=1.5, label="predicted, large d")]
         keys += [Line2D([], [], color="0.3", lw=1.1, ls="--", label="predicted at each d")] if points else []
         keys += trained_keys(points)

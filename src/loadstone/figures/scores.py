@@ -163,7 +163,8 @@ SCORES = Figure(
         title="At capacity targets score just above the others",
         drawn=(
             "Scores of the targets and of all other outputs, in units of the standard deviation of the others, at "
-            "three loads and at the capacity of this size."
+            "three loads and at the capacity of this size. Memories trained by Adam with the paper's schedule, to its "
+            "end."
         ),
         theory=(
             "At capacity the scores of one association are those of random numbers, except that the target and the "
@@ -182,7 +183,7 @@ SINGLE = Figure(
         title="One association at a time",
         drawn=(
             "The scores that one input gives to all outputs: its target (red line), its best rival (dotted) and the "
-            "others."
+            "others. The same memories, trained by Adam."
         ),
         theory=(
             "An association is stored if the red line is to the right of the dotted one. Below capacity a memory "

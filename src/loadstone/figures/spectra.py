@@ -117,8 +117,8 @@ SPECTRA = Figure(
     caption=Caption(
         title="The spectrum of a memory at capacity",
         drawn=(
-            "Non-zero singular values of memories trained at the capacity of their size; the original problem above, "
-            "the decoupled one below."
+            "Non-zero singular values of memories that Adam (the paper's protocol) trained at the capacity of their "
+            "size; the original problem above, the decoupled one below."
         ),
         theory=(
             "At capacity and for large d they follow the upper part of a quarter circle (solid), which at full rank "

@@ -60,7 +60,7 @@ def trained_keys(points: Iterable[dict]) -> list[Line2D]:
     keys = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in sorted({point["d"] for point in points})]
     for problem in sorted({point["problem"] for point in points}, reverse=True):
         mark, face = MARKS[problem]
-        name = f"{problem}, Adam (the paper's protocol)"
+        name = f"{problem}, Adam"
         keys.append(Line2D([], [], label=name, marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
     return keys
 
