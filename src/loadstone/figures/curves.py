@@ -31,7 +31,8 @@ def draw_curves(rows: list[Row], stem: Path) -> list[Path]:
 
 def draw_beyond(rows: list[Row], stem: Path) -> list[Path]:
     """The same on both sides of the capacity, at sizes beyond the paper's."""
-    return _draw(curve_points(rows), "Beyond the paper's sizes: Adam (the paper's protocol), and predicted", stem, growth=1.3)
+    title = "Beyond the paper's sizes: Adam (the paper's protocol), and predicted"
+    return _draw(curve_points(rows), title, stem, growth=1.3)
 
 
 def _draw(points: list[dict], title: str, stem: Path, growth: float = 0.0) -> list[Path]:
