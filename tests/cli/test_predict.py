@@ -31,8 +31,8 @@ def test_one_json_object_with_every_key(arguments):
     record = json.loads(done.stdout)
     assert record.keys() >= KEYS
     assert (record["probability_storable"] is None) == (record["kappa"] < 1)
-    # One second on an idle machine. Time of the processor, because tests share theirs with others.
-    assert after.ru_utime - before.ru_utime < 2
+    # One second on an idle machine, two on a slow one. Time of the processor, because tests share theirs with others.
+    assert after.ru_utime - before.ru_utime < 5
 
 
 def test_figures_that_are_known():

@@ -85,7 +85,7 @@ def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
         good = p <= 20 or (isinstance(memory, int) and memory >= p - 1 and p <= 24)
         return type("Found", (), {"status": "stored" if good else "out of passes", "passes": 1, "memory": p})
 
-    monkeypatch.setattr(reach._Prefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
     monkeypatch.setattr(reach, "solve", search)
     monkeypatch.setattr(reach, "measure", lambda p, memory: type("Measured", (), {"violations": 0}))
     monkeypatch.setattr(efforts, "_in_float32", lambda memory: memory)
