@@ -7,7 +7,7 @@ in common; a store holds each run once.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import numpy as np
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
 from loadstone.experiments.one_law_sweeps import answers, families
+from loadstone.experiments.ranks import rank
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
 from loadstone.theory.capacity import capacity_associations
@@ -40,17 +41,6 @@ _HEBBIAN_LOADS = {
 }
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
-#: Rank fractions, and what is tried to store as much as possible at each (measurements/effort.py).
-_RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}
-_EFFORTS: dict[str, dict[str, object]] = {
-    "quick": {"starts": 3, "grown": True},
-    "paper": {"starts": 5, "grown": True, "truncated": True, "alternating": True},
-}
-#: A single start, and each help alone.
-_HELPS: tuple[dict[str, object], ...] = (
-    {}, {"starts": 5}, {"grown": True}, {"truncated": True}, {"alternating": True},
-)  # fmt: skip
-
 #: Constant rates, those of defaults included, are the best of a few, a factor of 2 or 3 apart, on streams 100 to 103 of
 #: d = 30 at 3 % below their capacity. Adam's is the usual one; 0.3 would be faster.
 _OPTIMISERS = ("sgd:1.5", "minibatch", "perceptron", "paper", "adam:0.1", "normalised", "muon:0.1", "lbfgs", "newton")
@@ -59,9 +49,7 @@ _ON_POWER_LAWS = ("adam:0.1", "lbfgs:whiten=False", "lbfgs")
 
 #: What L-BFGS stores is shown at few of the quick sizes: its programs take longer to compile than to run.
 _LBFGS_DIMENSIONS: dict[str, dict[tuple[str, float], tuple[int, ...]]] = {
-    "quick": {
-        ("original", 1.0): (20, 40), ("decoupled", 1.0): (20,), ("original", 0.25): (40,), ("original", 0.5): (40,),
-    },
+    "quick": {("original", 1.0): (20,), ("decoupled", 1.0): (20,), ("original", 0.5): (20,)},
     "paper": {(problem, kappa): ds for problem, ds in _DIMENSIONS["paper"].items() for kappa in _KAPPAS},
 }  # fmt: skip
 
@@ -208,36 +196,6 @@ def law(scale: str) -> list[Spec]:
         for kappa in {"quick": _KAPPAS[1:], "paper": _KAPPAS}[scale]
         for seed in range(_SEEDS[scale])
     ]
-
-
-def rank(scale: str) -> list[Spec]:
-    """How many associations memories of every rank store when all is tried that is known to help; each help alone; and
-    the proved capacities of the same streams at full rank."""
-    streams = {"quick": {20: 3}, "paper": {20: 10, 50: 5, 100: 2}}[scale]
-    everything = _EFFORTS[scale]
-    tried = [(kappa, everything) for kappa in _RANKS[scale]]
-    if scale == "paper":
-        tried += [(kappa, effort) for kappa in (0.1, 0.2, 0.3, 0.5) for effort in _HELPS]
-    kinds = [("original", d) for d in streams] + ([("decoupled", 20)] if scale == "paper" else [])
-    return [
-        _reach(problem, d, kappa, seed, effort)
-        for problem, d in kinds
-        for kappa, effort in tried
-        if effort is everything or (problem == "original" and d < 100)
-        for seed in range(streams[d])
-    ] + [
-        Spec(problem, d, _share(1, d), seed, solver="capacity")
-        for problem, d in kinds
-        if d < 100
-        for seed in range(streams[d])
-    ]
-
-
-def _reach(problem: str, d: int, kappa: float, seed: int, effort: Mapping[str, object]) -> Spec:
-    """At full rank too the memory has two factors."""
-    p = round(float(capacity_associations(d, rank_of(kappa, d) / d)))
-    family = "low rank" if kappa == 1 else "full"
-    return Spec(problem, d, p, seed, kappa, solver="reach", parameters=effort, family=family)
 
 
 def optimisers(scale: str) -> list[Spec]:

@@ -23,14 +23,14 @@ def draw_rank(rows: list[Row], stem: Path) -> list[Path]:
         raise NothingToDrawError("no stream was stored up to its limit")
     helps = [point for point in points if point["help"] != EVERYTHING]
     with plt.rc_context(STYLE):
-        figure, panels = plt.subplots(1, 2 if helps else 1, figsize=(8.2 if helps else 4.8, 4.3), squeeze=False)
+        figure, panels = plt.subplots(1, 2 if helps else 1, figsize=(8.2 if helps else 5.8, 4.3), squeeze=False)
         _everything(panels[0, 0], best)
         if helps:
             _each_help(panels[0, 1], [*helps, *best])
         for panel in panels[0]:
             panel.axhline(1, color="0.3", lw=1, zorder=0)
             panel.set(xlabel="rank fraction m / d", ylabel="largest p stored / replica value")
-            panel.legend(frameon=False, fontsize=7.5, loc="lower right")
+            panel.legend(frameon=False, fontsize=7.5, loc="lower right" if helps else "best")
         streams = counted((point["streams"] for point in points), "streams")
         figure.suptitle(f"Stored without a violation at each rank, by L-BFGS ({streams} a point)", fontsize=10)
         figure.tight_layout()
