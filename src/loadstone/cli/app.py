@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from loadstone import __version__
-from loadstone.cli.capacity import capacity
-from loadstone.cli.certify import certify
-from loadstone.cli.check import check
-from loadstone.cli.explore import explore
-from loadstone.cli.export import export
-from loadstone.cli.instance import instance
 from loadstone.cli.output import ends_like_an_interrupt
-from loadstone.cli.pack import pack, unpack
-from loadstone.cli.predict import predict
-from loadstone.cli.reproduce import reproduce
-from loadstone.cli.run import run
-from loadstone.cli.status import status
 from loadstone.cli.streams import answering, drop_unwritten, open_streams, tell
-from loadstone.cli.train import train
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
-app.command()(predict)
-app.command()(explore)
-app.command()(train)
-app.command()(certify)
-app.command()(check)
-app.command()(capacity)
-app.command()(instance)
-app.command()(reproduce)
-app.command()(run)
-app.command()(status)
-app.command()(pack)
-app.command()(unpack)
-app.command()(export)
+#: The commands in the order of `loadstone --help`, each with its module. Only the one that is asked for is imported:
+#: all of them together take a second.
+COMMANDS = {
+    "predict": "predict",
+    "explore": "explore",
+    "train": "train",
+    "certify": "certify",
+    "check": "check",
+    "capacity": "capacity",
+    "instance": "instance",
+    "reproduce": "reproduce",
+    "run": "run",
+    "status": "status",
+    "pack": "pack",
+    "unpack": "pack",
+    "export": "export",
+}
 
 # Newer versions of Typer contain a copy of Click. This is the base class of usage errors in either case.
 _Usage = next(kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message"))
@@ -51,11 +44,19 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def loadstone(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version)] = False,
 ) -> None:
     """How many facts fit into a linear associative memory: predict, store, measure, prove."""
+
+
+def app_of(names: Iterable[str]) -> typer.Typer:
+    """The program with these commands."""
+    app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+    app.callback()(loadstone)
+    for name in names:
+        app.command(name)(getattr(import_module(f"loadstone.cli.{COMMANDS[name]}"), name))
+    return app
 
 
 def main() -> None:
@@ -63,7 +64,8 @@ def main() -> None:
     open_streams()
     try:
         with ends_like_an_interrupt():
-            code = app(standalone_mode=False)
+            asked = [name for name in sys.argv[1:2] if name in COMMANDS]
+            code = app_of(asked or COMMANDS)(standalone_mode=False)
             with answering():
                 pass  # flushes what the command printed
     except _Usage as error:  # type: ignore[misc]  # which class depends on Typer

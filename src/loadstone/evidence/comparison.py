@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 #: Theory and measurement disagree if chance alone gives a larger difference with less than this probability: beyond 2.6
 #: standard errors if these are known exactly.
@@ -47,7 +47,7 @@ class Comparison:
     @property
     def agrees(self) -> bool:
         """Whether chance could explain the difference; with few degrees of freedom Student's law allows more."""
-        return bool(abs(self.deviations) <= student.ppf(1 - CHANCE / 2, self.freedom))
+        return bool(abs(self.deviations) <= stdtrit(self.freedom, 1 - CHANCE / 2))
 
     def as_row(self) -> dict[str, object]:
         """All fields as JSON can hold them: None stands for infinity."""

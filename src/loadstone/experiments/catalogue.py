@@ -78,7 +78,7 @@ def protocol(scale: str) -> list[Spec]:
 def spectra(scale: str) -> list[Spec]:
     """Memories at the capacity that is predicted for their size and rank."""
     return [
-        Spec(problem, d, round(float(capacity_associations(d, kappa))), seed, kappa)
+        Spec(problem, d, _share(1, d, kappa), seed, kappa)
         for problem, dimensions in _DIMENSIONS[scale].items()
         for d in dimensions
         for kappa in _KAPPAS
@@ -155,7 +155,7 @@ def curves(scale: str) -> list[Spec]:
         for problem, dimensions in _DIMENSIONS[scale].items()
         for d in dimensions
         for load in loads
-        if associations(load, d) > capacity_associations(d)
+        if associations(load, d) > _share(1, d)
         for seed in range(seeds)
     ]
 
@@ -190,7 +190,7 @@ def law(scale: str) -> list[Spec]:
         "paper": {"original": (50, 100, 150, 300, 400, 500, 1024), "decoupled": (50, 100, 150, 300)},
     }[scale]
     return [
-        Spec(problem, d, round(float(capacity_associations(d, rank_of(kappa, d) / d))), seed, kappa, solver="reach")
+        Spec(problem, d, _share(1, d, rank_of(kappa, d) / d), seed, kappa, solver="reach")
         for problem, sizes in dimensions.items()
         for d in sizes
         for kappa in {"quick": _KAPPAS[1:], "paper": _KAPPAS}[scale]
@@ -253,7 +253,13 @@ def named_sweep(name: str, scale: str = "quick") -> list[Spec]:
         known = ", ".join((*GROUPS, *CATALOGUE))
         raise ValueError(f"{name!r} is not in the catalogue{_suggestion(name)}; it has {known}.")
     names = GROUPS.get(name, (name,))
-    return list(dict.fromkeys(spec for one in names for spec in CATALOGUE[one](scale)))
+    return list(dict.fromkeys(spec for one in names for spec in _sweep(one, scale)))
+
+
+@cache
+def _sweep(name: str, scale: str) -> tuple[Spec, ...]:
+    """Figures ask for the same thousands of specs again."""
+    return tuple(CATALOGUE[name](scale))
 
 
 def specs_of(grid: str, scale: str = "quick") -> list[Spec]:
@@ -287,8 +293,9 @@ def _by_lbfgs(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
 
 
 @cache
-def _share(share: float, d: int) -> int:
-    return round(share * float(capacity_associations(d)))
+def _share(share: float, d: int, kappa: float = 1.0) -> int:
+    """How many associations are such a share of the predicted capacity."""
+    return round(share * float(capacity_associations(d, kappa)))
 
 
 def _suggestion(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from loadstone.experiments.spec import Spec
 from loadstone.theory.answers import facts_capacity
 
@@ -43,5 +45,6 @@ def families(scale: str) -> list[Spec]:
     ]
 
 
+@cache
 def _guess(family: str, d: int, answers: int | None, problem: str) -> int:
     return max(2, round(facts_capacity(family, d, answers, problem == "decoupled")))

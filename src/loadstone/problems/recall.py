@@ -8,6 +8,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+#: A score is taken for exact up to so many units in its last place.
+_ROUNDING = 8
+
 
 class Recall(NamedTuple):
     """What the query of each association finds among the outputs that compete for it.
@@ -35,6 +38,12 @@ class Recall(NamedTuple):
     @property
     def stored(self) -> Bool[Array, "n"]:
         return self.target > self.rival
+
+    @property
+    def clearly_stored(self) -> Bool[Array, "n"]:
+        """Whether the margin is larger than what rounding can make of a tie. In scores of 10^9, float32 numbers lie 64
+        apart, and a memory that stores nothing may seem to store everything."""
+        return self.margin > _ROUNDING * jnp.finfo(self.target.dtype).eps * jnp.abs(self.target)
 
 
 #: A pass also gives the derivative of each association's loss with respect to its query: the pull minus the target.

@@ -210,7 +210,9 @@ def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
     status = jnp.where(last, _SCHEDULE_ENDED if plan.planned else _OUT_OF_PASSES, _RUNNING)
     status = jnp.where(plan.solver.out_of_digits(state.solver), _OUT_OF_DIGITS, status)
     status = jnp.where(plan.solver.minimum(state.solver), _MINIMUM, status)
-    status = jnp.where(met(plan.stop, violations, n), _STOPPED, status)
+    # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.
+    unsure = jnp.sum(~recall.clearly_stored) if plan.stop == "exact" else violations
+    status = jnp.where(met(plan.stop, unsure, n), _STOPPED, status)
     status = jnp.where(jnp.isfinite(loss), status, _DIVERGED)
 
     def at(parameters: list[Array], rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> tuple[Array, list[Array]]:

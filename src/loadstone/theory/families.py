@@ -23,7 +23,6 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import bdtr, ndtri
-from scipy.stats import binom, hypergeom
 
 from loadstone.arguments import refuse, whole
 from loadstone.theory.capacity import MOST_DIMENSION, capacity
@@ -123,6 +122,8 @@ def _masked(d: int, r: int, density: float) -> StatisticalDimension:
         return _subspace(d, r, n)
     spread = 40 * math.sqrt(n / d * (1 - n / d**2)) + 1
     count = np.arange(max(0, math.floor(n / d - spread)), min(d, math.ceil(n / d + spread)) + 1)
+    from scipy.stats import binom, hypergeom  # takes half a second to import
+
     law = hypergeom(d * d, n, d).pmf(count) if d <= _MOST_COUNTED else binom(d, n / d**2).pmf(count)
     law /= law.sum()
     shown = np.minimum(count, r)
