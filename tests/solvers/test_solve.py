@@ -10,6 +10,7 @@ import pytest
 import loadstone
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
+from loadstone.memories.full import Full
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.gradient import OPTIMISERS, Paper
@@ -140,3 +141,23 @@ def test_precision_reaches_the_products():
     single, half = (solve(HARD, precision=name, **thirty) for name in ("float32", "float16"))
     assert not np.array_equal(single.memory.weights, half.memory.weights)
     np.testing.assert_allclose(half.loss, single.loss, rtol=2e-2)
+
+
+def test_stored_is_never_a_matter_of_rounding():
+    """Outputs that differ in their last digits, under a W with large entries: float32 sometimes takes the wrong one for
+    the winner. Then the search must not say that everything is stored."""
+    random = np.random.default_rng(0)
+    inputs, matrix = random.standard_normal((2000, 6)).astype("f"), (1e6 * random.standard_normal((6, 6))).astype("f")
+    first = random.standard_normal(6)
+    outputs = np.stack([first, first * (1 + 1e-7 * random.standard_normal(6))]).astype("f")
+    memory = Full(jnp.asarray(matrix))
+    recall = loadstone.facts(inputs, outputs, np.zeros(2000, int)).recall(memory.queries(jnp.asarray(inputs)))
+    margins = inputs.astype(float) @ matrix.T.astype(float) @ (outputs[0].astype(float) - outputs[1])
+    mistaken = np.flatnonzero(np.asarray(recall.stored) & (margins <= 0))
+    assert len(mistaken) > 5
+    clear = np.asarray(recall.clearly_stored)
+    assert not clear[mistaken].any()
+    for mu in mistaken[:3]:
+        problem = loadstone.facts(inputs[[mu]], outputs, [0])
+        found = solve(problem, memory, LBFGS(whiten=False), "exact", Limits(passes=1), precision="float32")
+        assert found.status == Status.OUT_OF_PASSES

@@ -8,9 +8,6 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-#: A score is taken for exact up to so many units in its last place.
-_ROUNDING = 8
-
 
 class Recall(NamedTuple):
     """What the query of each association finds among the outputs that compete for it.
@@ -41,9 +38,12 @@ class Recall(NamedTuple):
 
     @property
     def clearly_stored(self) -> Bool[Array, "n"]:
-        """Whether the margin is larger than what rounding can make of a tie. In scores of 10^9, float32 numbers lie 64
+        """Whether the margin is larger than what rounding makes of a tie. In scores of 10^9, float32 numbers lie 64
         apart, and a memory that stores nothing may seem to store everything."""
-        return self.margin > _ROUNDING * jnp.finfo(self.target.dtype).eps * jnp.abs(self.target)
+        size = jnp.abs(self.target)
+        # A score near zero may be the sum of large terms, so the typical size counts as well.
+        rounding = jnp.finfo(size.dtype).eps * (8 * size + 2 * size.mean())
+        return self.margin > rounding
 
 
 #: A pass also gives the derivative of each association's loss with respect to its query: the pull minus the target.
