@@ -13,6 +13,7 @@ from loadstone.cli.output import print_json, print_pairs
 from loadstone.cli.predict_facts import print_facts
 from loadstone.cli.trained import trained_memory, trained_rows
 from loadstone.frequencies import check_answers, read_frequencies
+from loadstone.theory.alone import winning_queries
 from loadstone.theory.capacity import capacity
 from loadstone.theory.prediction import Prediction
 from loadstone.theory.prediction import predict as predict_size
@@ -82,7 +83,9 @@ def _as_facts(prediction: Prediction) -> dict[str, object]:
     x = prediction
     family = "full" if x.kappa == 1 else f"rank:{max(1, round(x.kappa * x.d))}"
     delta = 2 * float(capacity(x.kappa)) * x.d**2
-    return {"facts": x.p, "answers": x.p, "facts_c": x.p_c, "family": family, "delta": delta, "bound": x.kappa < 1}
+    one = winning_queries(x.p, x.d)
+    alone = {"share_alone": one.alone, "impossible": x.p * one.impossible}
+    return alone | {"facts": x.p, "answers": x.p, "facts_c": x.p_c, "family": family, "delta": delta, "bound": x.kappa < 1}
 
 
 def _title(prediction: Prediction) -> str:
