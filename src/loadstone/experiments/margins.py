@@ -14,7 +14,7 @@ _ON_SPHERES = {"quick": (0.4,), "paper": (0.45, 0.65)}
 
 
 def margin(scale: str) -> list[Spec]:
-    """The largest margin and the recall from noisy inputs, both problems, Gaussian vectors and vectors of equal length."""
+    """The largest margin and recall from noisy inputs, both problems; Gaussian vectors and vectors of equal length."""
     return [
         Spec(problem, d, round(share * float(capacity_associations(d))), seed, law=law, solver="margin")
         for law, shares in (("gaussian", _SHARES[scale]), ("sphere", _ON_SPHERES[scale]))

@@ -35,8 +35,11 @@ class NoisyRecall:
 
 @dataclass(frozen=True)
 class Robustness:
-    """status: 'proved'; 'not proved' if the gap stayed too wide; or why there is no margin: 'not storable', 'undecided'.
-    found: the memory of largest margin, if there is one. recalls: one for each noise.
+    """What came out.
+
+    status: 'proved', 'not proved' if the gap stayed too wide, or why there is none: 'not storable' or 'undecided'.
+    found: the memory of largest margin, if there is one.
+    recalls: one for each noise.
     """
 
     status: str

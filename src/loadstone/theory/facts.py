@@ -97,7 +97,6 @@ def predict_facts(
     m = answers or facts
     room = memories_seen(family, d, m, decoupled)
     one = winning_queries(m, query_dimension(room))
-    matters = facts * one.impossible > WORTH_SAYING
     return FactsPrediction(
         d=d,
         facts=facts,
@@ -108,7 +107,7 @@ def predict_facts(
         frequencies=frequencies,
         filled_in=filled_in,
         delta=room.delta,
-        bound=room.bound or not known or (matters and margin > 0),
+        bound=room.bound or not known or (margin > 0 and facts * one.impossible > WORTH_SAYING),
         D=codimension(m, margin),
         facts_c=fitting,
         facts_c_error=error,
@@ -119,7 +118,7 @@ def predict_facts(
         caveats=(
             *_caveats(room, m, decoupled, frequencies),
             *_further_caveats(margin, equal, known),
-            *(_impossible(facts * one.impossible, margin) if matters else ()),
+            *impossible_words(facts * one.impossible, margin, paired=answers is None),
         ),
     )
 
@@ -172,11 +171,16 @@ def _caveats(room: StatisticalDimension, answers: int, decoupled: bool, frequenc
     return found
 
 
-def _impossible(count: float, margin: float) -> list[str]:
+def impossible_words(count: float, margin: float = 0.0, paired: bool = False) -> list[str]:
+    """What to say about so many facts, on average, that are impossible alone; `paired`: each has its own answer."""
+    if count <= WORTH_SAYING:
+        return []
+    known = "the probability takes into account, but the capacity does not"
+    if not paired:
+        known = "the capacity and the probability take into account"
     found = [
-        f"{count:.2g} of the facts, on average, cannot be stored even alone: their output lies between the others, "
-        "where it never wins. The law N D = delta ends here; one such fact makes all of them together not storable, "
-        "which capacity and probability take into account."
+        f"{count:.2g} of the facts, on average, cannot be stored even alone: their output lies between the others, where "
+        f"it never wins. One such fact is enough, and they are not storable together, which {known}."
     ]
     if margin > 0:
         found.append("With a margin more facts than these are impossible, so the capacity is an upper bound.")

@@ -6,8 +6,8 @@ law v_k(p) of the projection onto K_p (cone.py), that happens with probability
 
     P(storable) = 2 [ P(N = d^2 - 1) + P(N = d^2 - 3) + ... ].
 
-Here a factor is left out: a fact can be impossible even alone, and a query has only d components. alone.py derives both;
-they matter below d = 10, or with so many answers that D(M) comes near d.
+What the code adds: a fact can be impossible even alone, and a query has only d components. alone.py derives both; they
+matter below d = 10, or with so many answers that D(M) comes near d.
 
 The formula is exact for a uniformly random subspace. The assumption is that scores of Gaussian embeddings behave like
 one (measured: this holds already at d = 12). The original problem, whose outputs are shared, can store a little more at
@@ -77,8 +77,8 @@ def probability_facts_storable(facts: int, answers: int, memories: StatisticalDi
     """P(storable) of N facts with M answers each, in a family of memories: 2 P(J - N in {1, 3, 5, ...}).
 
     J is the dimension of the face of the family that a projection lands on (families.py), N the sum of `facts` numbers
-    k of the law of one fact, times the probability that all facts can be stored alone (alone.py). Exact for a uniformly random position; Gaussian where only the variance of J is known, and
-    None where not even that is.
+    k of the law of one fact; all this times the probability that each fact can be stored alone (alone.py). Exact for a
+    uniformly random position; Gaussian where only the variance of J is known, and None where not even that is.
     """
     facts, answers = whole_number("facts", facts, 1, MOST), whole_number("answers", answers, 2, MOST)
     one = winning_queries(answers, query_dimension(memories))
