@@ -130,8 +130,7 @@ BAD = {
     "both p and load": (["train", "--d", 3, "--p", 4, "--load", 1], "give either --load or --p"),
     "budget": (["train", "--d", 10, "--p", 50, "--budget", "1kB"], "raise the budget"),
     "decoupled budget": (
-        ["train", "--problem", "decoupled", "--d", 10, "--p", 50, "--budget", "1kB"],
-        "raise the budget",
+        ["train", "--problem", "decoupled", "--d", 10, "--p", 50, "--budget", "1kB"], "raise the budget",
     ),
     "budget words": (["train", "--d", 10, "--p", 50, "--budget", "lots"], "budget is 'lots'"),
     "unknown option": (["train", "--d", 10, "--p", 5, "--colour", "red"], "No such option: --colour"),
@@ -149,8 +148,7 @@ BAD = {
         "batch is 4, but must be 0 for this problem",
     ),
     "perceptron of factors": (
-        ["train", "--solver", "perceptron", "--kappa", 0.5, "--d", 9, "--p", 5],
-        "memory is 'a LowRank', but must be",
+        ["train", "--solver", "perceptron", "--kappa", 0.5, "--d", 9, "--p", 5], "memory is 'a LowRank', but must be",
     ),
     "unknown stop": (["train", "--stop", "soon", "--d", 9, "--p", 5], "stop is 'soon'"),
     "hebbian rank": (["train", "--solver", "hebbian", "--kappa", 0.5, "--d", 9, "--p", 5], "kappa is 0.5"),

@@ -25,6 +25,7 @@ def solve(problem, memory=None, solver=PAPER, *arguments, **options):
     return solve_with(problem, memory, solver, *arguments, **options)
 
 
+
 def numpy_rate(step, protocol):
     if step < protocol.warmup:
         low = protocol.learning_rate / (protocol.warmup + 1)
@@ -244,7 +245,9 @@ def test_facts_of_a_user_train():
 def test_float16_changes_no_verdict_but_those_within_its_rounding(load):
     p = nearest_associations(load, 40)
     problem, start = original(Stream(2, 40), p), initial_memory(40, 1.0, 2)
-    single, half = (solve(problem, start, stop="none", precision=name).memory for name in ("float32", "float16"))
+    single, half = (
+        solve(problem, start, stop="none", precision=name).memory for name in ("float32", "float16")
+    )
     queries = single.queries(problem.inputs)
     exact_pass, rounded_pass = (problem.recall(queries, name) for name in ("float32", "float16"))
     # Each factor is off by at most 2^-11 of itself, so a score by 2^-10 of the sum of its terms' sizes, to first order.

@@ -29,8 +29,8 @@ def test_with_few_answers_everything_can_be_stored_alone():
 
 
 def test_in_the_plane_corners_are_counted_by_their_sides():
-    """Renyi and Sulanke: corners are as many as sides, 2 C(M, 2) E[Phi(x)^(M-2)] of them on average: all other points lie
-    on one side of the line through two, whose distance from the origin is x ~ N(0, 1/2)."""
+    """Renyi and Sulanke: corners are as many as sides, 2 C(M, 2) E[Phi(x)^(M-2)] of them on average. All other points
+    lie on one side of the line through two, whose distance from the origin is x ~ N(0, 1/2)."""
     x = np.linspace(-8, 8, 4001)
     density = np.exp(-(x**2)) / math.sqrt(math.pi)
     for answers in (3, 7, 40):

@@ -64,12 +64,10 @@ def predict(
         return
     print_pairs(_title(prediction), _rows(prediction) | trained_rows(trained))
     print("Embeddings are random, with no special direction; at capacity half of all instances are storable.")
-    for sentence in impossible_words(
-        prediction.p * winning_queries(prediction.p, prediction.d).impossible, paired=True
-    ):
-        print(sentence)
-    if sentence := intuition(prediction):
-        print(sentence)
+    impossible = prediction.p * winning_queries(prediction.p, prediction.d).impossible
+    for sentence in (*impossible_words(impossible, paired=True), intuition(prediction)):
+        if sentence:
+            print(sentence)
 
 
 def intuition(prediction: Prediction) -> str | None:

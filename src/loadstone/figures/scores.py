@@ -38,7 +38,9 @@ def draw_hebbian(rows: list[Row], stem: Path) -> list[Path]:
     return _grid(rows, stem, _hebbian, "Scores of the Hebbian rule")
 
 
-def _grid(rows: list[Row], stem: Path, draw: Callable[[Axes, list[Row], int, int], dict], title: str) -> list[Path]:
+def _grid(
+    rows: list[Row], stem: Path, draw: Callable[[Axes, list[Row], int, int], dict], title: str
+) -> list[Path]:
     problems = [problem for problem in ("original", "decoupled") if any(row["problem"] == problem for row in rows)]
     sizes = sorted({row["p"] for row in rows})
     if not sizes:

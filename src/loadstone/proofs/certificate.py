@@ -144,7 +144,9 @@ def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray], subspace
         raise _RefusedError(f"the bound is too weak: {bound.share:.3g} of the largest margins is more than rounding")
     family = "" if subspace is None else name_of(subspace)
     reason = what_a_certificate_proves(*bound, family)
-    return Check(True, Outcome.NOT_STORABLE, reason, bound=bound.margin, share=bound.share, family=family or "full")
+    return Check(
+        True, Outcome.NOT_STORABLE, reason, bound=bound.margin, share=bound.share, family=family or "full"
+    )
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:

@@ -92,8 +92,8 @@ def _list(holds: Holds, most: float = math.inf) -> Holds:
 
 def _table(known: Mapping[str, Holds]) -> Holds:
     """A dictionary whose values under known names are valid; other names are not checked."""
-    return lambda value: (
-        isinstance(value, dict) and all(holds(value[name]) for name, holds in known.items() if name in value)
+    return lambda value: isinstance(value, dict) and all(
+        holds(value[name]) for name, holds in known.items() if name in value
     )
 
 

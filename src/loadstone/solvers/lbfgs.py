@@ -110,7 +110,9 @@ class LBFGS(Iterative):
         fresh = self.start(parameters)
         return fresh._replace(pairs=state.pairs)
 
-    def move(self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State) -> tuple[PyTree, State]:
+    def move(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State
+    ) -> tuple[PyTree, State]:
         point, unravel = ravel_pytree(parameters)
         slopes, _ = ravel_pytree(gradient)
         slope = slopes @ state.direction
@@ -161,7 +163,9 @@ def _noise(state: State) -> Float[Array, ""]:
     return 8 * jnp.finfo(state.loss.dtype).eps * jnp.abs(state.loss)
 
 
-def _with_pair(pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "size"], known: Bool[Array, ""]) -> Pairs:
+def _with_pair(
+    pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "size"], known: Bool[Array, ""]
+) -> Pairs:
     """The pairs with one more, if it says that the loss curves upwards, as it does everywhere but for rounding."""
     product, square = move @ change, change @ change
     curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square * (move @ move)))

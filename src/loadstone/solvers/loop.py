@@ -74,7 +74,9 @@ class Search(NamedTuple):
     accuracy: Float[Array, "passes"]
 
 
-def search(solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+def search(
+    solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], request: Request
+) -> list[Solution]:
     """Store problems of equal shape as one program, starting from memories of equal shape; each stops on its own.
 
     In every precision but the last, a search that seems to have ended goes on in the next, which has more digits.

@@ -15,7 +15,9 @@ STOP_RULES = ("paper", "exact", "none")
 PAPER_VIOLATIONS = 1000
 
 
-def met(rule: str, violations: Int[Array, ""] | int, associations: Int[Array, ""] | int) -> Bool[Array, ""] | bool:
+def met(
+    rule: str, violations: Int[Array, ""] | int, associations: Int[Array, ""] | int
+) -> Bool[Array, ""] | bool:
     """Whether a memory with so many violations meets a stop rule. 99.9 % is counted in whole associations."""
     if choice("stop", rule, STOP_RULES) == "none":
         return False

@@ -179,8 +179,8 @@ def impossible_words(count: float, margin: float = 0.0, paired: bool = False) ->
     if not paired:
         known = "the capacity and the probability take into account"
     found = [
-        f"{count:.2g} of the facts, on average, cannot be stored even alone: their output lies between the others, where "
-        f"it never wins. One such fact is enough, and they are not storable together, which {known}."
+        f"{count:.2g} of the facts, on average, cannot be stored even alone: their output lies between the others, "
+        f"where it never wins. One such fact is enough, and they are not storable together, which {known}."
     ]
     if margin > 0:
         found.append("With a margin more facts than these are impossible, so the capacity is an upper bound.")
