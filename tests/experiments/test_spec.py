@@ -52,6 +52,7 @@ def test_a_spec_comes_back_from_its_identity():
         {"solver": "sgd", "parameters": {"learning_rate": 0.5}, "stop": "exact"}, {"stop": "none"},
         {"answers": 3, "frequencies": (0.5, 0.25, 0.25)}, {"answers": 9, "frequencies": "balanced", "solver": "reach"},
         {"solver": "approach"}, {"solver": "approach", "parameters": {"optimiser": "newton", "passes": 7}},
+        {"solver": "margin"}, {"solver": "margin", "law": "sphere", "answers": 12},
     ]  # fmt: skip
     for spec in (replace(SPEC, **change) for change in changes):
         assert Spec.from_identity(json.loads(json.dumps(spec.identity()))) == spec
@@ -113,13 +114,14 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
                     record = from_bytes(archive.read(name))
                     assert Spec.from_identity(record.spec).key == record.key == Path(name).stem
                     seen += 1
-    assert seen == 10031
+    assert seen == 11567
 
 
 @pytest.mark.parametrize("change, sentence", [
     ({"solver": "capacity", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
     ({"solver": "hebbian", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
     ({"solver": "approach", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
+    ({"solver": "margin", "family": "symmetric"}, "family 'symmetric', but must be 1 and full for a largest margin"),
     ({"solver": "approach", "parameters": {"optimiser": "adm"}}, "solver is 'adm', but must be one of lbfgs"),
     ({"solver": "approach", "parameters": {"passes": 0}}, "passes is 0"),
     ({"solver": "approach", "parameters": {"steps": 5}}, r"but must be a parameter of approach \(optimiser, passes\)"),

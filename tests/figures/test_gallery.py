@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from loadstone.evidence import margins
 from loadstone.evidence.rows import row_of
 from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.experiments.result import perform
@@ -52,6 +53,7 @@ LINEAR = [
     for name in ("symmetric", "blocks:2")
     for seed in range(2)
 ]
+MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank"}
 BY_LBFGS = [
@@ -94,6 +96,7 @@ CASES = {
     "answers": Case(ANSWERED, 0, 2),
     "families": Case(LINEAR, 0, 2),
     "rank": Case(RANKED + PROVED[:2], 0, 1),
+    "margin": Case(MARGINS, 0, 4),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
@@ -106,6 +109,7 @@ def rows():
     # A few samples take the same way as many.
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
+    monkeypatch.setattr(margins, "_SAMPLES", 30)
     found = {}
     for spec in (spec for case in CASES.values() for spec in case.specs):
         if spec not in found:
@@ -114,6 +118,7 @@ def rows():
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
     entropy._finite.cache_clear()
+    margins.predicted_margin.cache_clear()
 
 
 def test_each_name_leads_to_a_figure_of_that_name():

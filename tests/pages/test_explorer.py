@@ -31,6 +31,7 @@ SIZES = [
 ]  # fmt: skip
 #: Of Python's Fourier transform where p is large, and of 1 - epsilon where epsilon is nearly 1.
 NOISE = {"probability_storable": 2e-9, "hebbian_accuracy": 5e-14, "hebbian_probability_all_stored": 1e-290}
+NOISE["impossible"] = 1e-12
 #: The rows of `loadstone predict` that the page shows too, letter for letter but for spaces.
 SAME_WORDS = {
     "p_c": "capacity of this d, at finite size",
@@ -89,16 +90,20 @@ def test_numbers_are_those_of_the_theory(page):
 def test_answers_and_families_are_those_of_the_theory(page):
     names = page.evaluate("families.names")
     few = [(8, 20, None), (8, 30, 5), (20, 60, 12), (20, 45, 300), (50, 371, None), (300, 10_000, 40), (300, 5000, 700)]
-    sizes = [(*size, name) for name in names for size in few]
-    found = page.evaluate("sizes => sizes.map(([d, p, m, name]) => families.predictFacts(d, p, m, name))", sizes)
-    for (d, facts, answers, name), record in zip(sizes, found):
+    # So many answers that single facts become impossible: a few of them, most, and nearly all.
+    few += [(12, 20, 300), (8, 3, 1000), (8, 2, 10**6)]
+    sizes = [(*size, name, 0) for name in names for size in few]
+    sizes += [(*size, name, margin) for name in ("full", "symmetric") for size in few[1:8] for margin in (0.05, 1.5)]
+    call = "families.predictFacts(d, p, m, name, margin)"
+    found = page.evaluate(f"sizes => sizes.map(([d, p, m, name, margin]) => {call})", sizes)
+    for (d, facts, answers, name, margin), record in zip(sizes, found):
         if record is None:
             with pytest.raises(ValueError, match="not known"):
                 predict_facts(d, facts, answers, name)
             continue
-        expected = dataclasses.asdict(predict_facts(d, facts, answers, name))
+        expected = dataclasses.asdict(predict_facts(d, facts, answers, name, margin=float(margin)))
         for key, value in record.items():
-            where = (d, facts, answers, name, key)
+            where = (d, facts, answers, name, margin, key)
             assert (value is None) == (expected[key] is None), where
             assert value is None or value == pytest.approx(expected[key], rel=1e-8, abs=NOISE.get(key, 0)), where
 
@@ -118,6 +123,27 @@ def test_answers_and_family_can_be_set_and_are_in_the_address(page, explorer):
     page.select_option("#family", "full")
     page.wait_for_function("() => element('facts_c').textContent === element('p_c').textContent")
     page.wait_for_function("() => location.hash === '#d=100&kappa=1&p=200'")
+
+
+def test_a_margin_can_be_set_and_impossible_facts_are_mentioned(page, explorer):
+    page.goto(f"{explorer.as_uri()}#d=12&p=30&answers=300&margin=0.2")
+    page.wait_for_function("() => element('facts_c').textContent === '20'")
+    assert page.input_value("#margin-field") == "0.2" and page.inner_text("#D") == "7.1983"
+    assert page.inner_text("#facts_probability") == "not known"
+    (sentence,) = (one for one in predict_facts(12, 30, 300).caveats if "even alone" in one)
+    note = page.inner_text("#answers-note")
+    assert note.startswith("0.84 of the 30 facts, on average, cannot be stored even alone") and sentence[:4] == note[:4]
+    assert "margins are some 20 % smaller" in note and note.endswith("upper bound.")
+    page.fill("#margin-field", "11")
+    assert page.inner_text("#margin-error") == "margin is “11”, but must be a number from 0 to 10."
+    page.fill("#margin-field", "")
+    page.fill("#answers-field", "")
+    page.wait_for_function("() => location.hash === '#d=12&kappa=1&p=30'")
+    assert page.inner_text("#answers-note") == ""
+    page.fill("#margin-field", "10")
+    page.wait_for_function("() => element('facts_c').textContent === '2'")
+    page.fill("#d-field", "6")
+    page.wait_for_function("() => element('facts_c').textContent === 'fewer than two'")
 
 
 def test_hebbian_scores_have_the_moments_of_the_theory(page):

@@ -46,6 +46,13 @@ REACHED = Record(
     {"status": "bracketed", "rank": 2, "stored": 5, "not_stored": 6, "attempts": [[4, True, "stored", 9]]},
     {"seconds": 0.1},
 )
+MARGIN = Record(
+    KEY,
+    {"problem": "original", "solver": "margin", "d": 3, "p": 4},
+    {"status": "proved", "margin": 0.5, "upper_bound": 0.500001, "gap": 2e-6, "steps": 9, "noises": [0.1, 0.2],
+     "recalled": [1.0, 0.9], "recalled_error": [0.0, 0.01], "recalled_predicted": [0.99, 0.9]},
+    {"seconds": 0.1},
+)  # fmt: skip
 
 
 def changed(record, path, value):
@@ -63,6 +70,12 @@ IMPOSSIBLE = [
     (TRAINED, "result violations", [-1, 10, 0.5, True, "0"]),
     (TRAINED, "result loss", [-0.1, "nan", "inf", None, 10**400]),
     (TRAINED, "result margin", ["nan", None, [0.0]]),
+    (MARGIN, "result margin", [0.6, "nan", None]),
+    (MARGIN, "result upper_bound", [0.4, -1.0, "inf"]),
+    (MARGIN, "result gap", [-1e-9, 1.5, "nan"]),
+    (MARGIN, "result noises", [[-0.1], 0.1]),
+    (MARGIN, "result recalled", [[1.1], [-0.1], ["nan"], 1.0]),
+    (MARGIN, "result recalled_predicted", [[1.1], [None]]),
     (TRAINED, "result steps", [-1, 1.5, 19, 21, "20"]),
     (TRAINED, "result status", [3, None]),
     (TRAINED, "result form", [3]),
@@ -100,10 +113,13 @@ IMPOSSIBLE = [
 ]  # fmt: skip
 
 
+_WHY = "no run has|no stream has|stored and|its traces have|its capacity is|its margin is"
+
+
 @pytest.mark.parametrize("record, path, values", IMPOSSIBLE, ids=[path for _, path, _ in IMPOSSIBLE])
 def test_what_no_run_can_have_is_damage(record, path, values):
     for value in values:
-        with pytest.raises(DamagedError, match="no run has|no stream has|stored and|its traces have|its capacity is"):
+        with pytest.raises(DamagedError, match=_WHY):
             check_values(changed(record, path.split(), value))
 
 
@@ -130,6 +146,7 @@ def test_an_index_cannot_say_what_a_record_could_not(tmp_path):
 def test_what_runs_leave_is_possible():
     check_values(TRAINED)
     check_values(CAPACITY)
+    check_values(MARGIN)
     check_parts(CAPACITY.spec, {"status": "undecided", "p_c": None, "storable": 3, "not_storable": 2**31}, {})
     for path, value in (("spec d", 3), ("spec p", 1), ("spec seed", 2**64 - 1), ("spec kappa", 1e-9)):
         check_values(changed(CAPACITY, path.split(), value))

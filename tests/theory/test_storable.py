@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from loadstone.theory.alone import winning_queries
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.cone import merge_law
-from loadstone.theory.storable import capacity_moments, gaussian_probability_storable, probability_storable
+from loadstone.theory.storable import _met, capacity_moments, gaussian_probability_storable, probability_storable
 
 
 def test_one_dimension_by_hand():
@@ -22,10 +23,10 @@ def test_more_parameters_than_constraints_always_fit():
 
 @pytest.mark.parametrize("p, d", [(3, 2), (12, 6), (40, 12), (85, 20)])
 def test_against_repeated_convolution(p, d):
-    law = np.ones(1)
+    one, law = winning_queries(p, d), np.ones(1)
     for _ in range(p):
-        law = np.convolve(law, merge_law(p).probabilities)
-    expected = 2 * law[: d * d][::-1][::2].sum()
+        law = np.convolve(law, one.probabilities)
+    expected = one.alone**p * 2 * law[: d * d][::-1][::2].sum()
     assert probability_storable(p, d) == pytest.approx(expected, abs=1e-12)
 
 
@@ -62,13 +63,14 @@ def test_random_subspaces_meet_the_product_cone_as_often_as_predicted():
     """The kinematic formula itself, with a linear program as the judge: p = 4 cones, subspaces of 4 dimensions."""
     random, p, d, draws, met = np.random.default_rng(3), 4, 2, 600, 0
     for _ in range(draws):
-        basis = random.standard_normal((p, p, d * d))  # scores of association mu: basis[mu] @ w
+        basis = random.standard_normal((p, p, d * d))  # scores of association mu: basis[mu] @ w, no tensor product
         margins = (basis[:, :1] - basis[:, 1:]).reshape(-1, d * d)
         # Largest t with all margins >= t and |w|_inf <= 1.
         rows = np.hstack([-margins, np.ones((len(margins), 1))])
         best = linprog([0] * d**2 + [-1], rows, np.zeros(len(rows)), bounds=[(-1, 1)] * d**2 + [(None, 1)])
         met += best.x[-1] > 1e-9
-    expected = probability_storable(p, d)
+    # A subspace of d^2 dimensions has no queries of d dimensions that could make a fact impossible alone.
+    expected = _met(p, winning_queries(p, d * d), d * d, 0)
     assert 0.1 < expected < 0.9
     assert abs(met / draws - expected) < 4 * np.sqrt(expected * (1 - expected) / draws)
 

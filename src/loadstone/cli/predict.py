@@ -13,7 +13,9 @@ from loadstone.cli.output import print_json, print_pairs
 from loadstone.cli.predict_facts import print_facts
 from loadstone.cli.trained import trained_memory, trained_rows
 from loadstone.frequencies import check_answers, read_frequencies
+from loadstone.theory.alone import winning_queries
 from loadstone.theory.capacity import capacity
+from loadstone.theory.facts import impossible_words
 from loadstone.theory.prediction import Prediction
 from loadstone.theory.prediction import predict as predict_size
 
@@ -62,8 +64,10 @@ def predict(
         return
     print_pairs(_title(prediction), _rows(prediction) | trained_rows(trained))
     print("Embeddings are random, with no special direction; at capacity half of all instances are storable.")
-    if sentence := intuition(prediction):
-        print(sentence)
+    impossible = prediction.p * winning_queries(prediction.p, prediction.d).impossible
+    for sentence in (*impossible_words(impossible, paired=True), intuition(prediction)):
+        if sentence:
+            print(sentence)
 
 
 def intuition(prediction: Prediction) -> str | None:
@@ -82,7 +86,9 @@ def _as_facts(prediction: Prediction) -> dict[str, object]:
     x = prediction
     family = "full" if x.kappa == 1 else f"rank:{max(1, round(x.kappa * x.d))}"
     delta = 2 * float(capacity(x.kappa)) * x.d**2
-    return {"facts": x.p, "answers": x.p, "facts_c": x.p_c, "family": family, "delta": delta, "bound": x.kappa < 1}
+    one = winning_queries(x.p, x.d)
+    found = {"share_alone": one.alone, "impossible": x.p * one.impossible, "family": family, "delta": delta}
+    return found | {"facts": x.p, "answers": x.p, "facts_c": x.p_c, "bound": x.kappa < 1}
 
 
 def _title(prediction: Prediction) -> str:

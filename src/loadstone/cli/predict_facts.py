@@ -73,6 +73,7 @@ def _rows(found: FactsPrediction) -> dict[str, str]:
         "cost of a fact, D": f"{found.D:.6f}",
         "load, facts times D / delta": f"{found.facts * found.D / found.delta:.4f}",
         "probability of being storable": "not known" if probability is None else f"{probability:.4g}",
+        "facts that can be stored alone": f"{100 * found.share_alone:.6g} %",
         "answers are targets": found.frequencies if isinstance(found.frequencies, str) else "with given frequencies",
         "margin": f"{found.margin:g}",
     }

@@ -1,7 +1,8 @@
 """Rows: the records of runs as plain dictionaries, which is all that statistics and figures read.
 
 A row holds what was run (`problem`, `d`, `p`, `seed`, `kappa`, `solver` and its `parameters`, ...) beside what came out
-(`status`, `accuracy`, `loss`, `singular_values`, `scores`, ...; for an exact capacity `p_c` and `own_target`).
+(`status`, `accuracy`, `loss`, `singular_values`, `scores`, ...; for an exact capacity `p_c` and `own_target`, for a
+largest margin `margin`, `upper_bound` and the shares `recalled` at each of the `noises`).
 """
 
 from __future__ import annotations

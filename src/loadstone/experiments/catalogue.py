@@ -15,6 +15,7 @@ import numpy as np
 
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
+from loadstone.experiments.margins import margin
 from loadstone.experiments.one_law_sweeps import answers, families
 from loadstone.experiments.ranks import rank
 from loadstone.experiments.spec import Spec
@@ -236,6 +237,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "optimisers": optimisers,
     "answers": answers,
     "families": families,
+    "margin": margin,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'

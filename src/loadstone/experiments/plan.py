@@ -28,6 +28,8 @@ def cost(spec: Spec, platform: str) -> float:
     """Rough seconds of a run on a 'cpu' or an accelerator, to put long runs first and to estimate the time left."""
     if spec.solver == "capacity":
         return 0.05 + 0.3 * (spec.d / 20) ** 5
+    if spec.solver == "margin":
+        return 0.2 + 1.5 * (spec.d / 30) ** 3
     if spec.solver == "approach":
         return cost(replace(spec, solver="capacity"), platform) + cost(replace(spec, solver="reach"), platform)
     if spec.solver == "reach":

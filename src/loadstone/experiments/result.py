@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
@@ -11,9 +12,10 @@ import numpy as np
 
 import loadstone
 from loadstone.experiments.run import Run, run_batch
-from loadstone.experiments.spec import APPROACH, CAPACITY, OF_STREAMS, REACH, Spec
+from loadstone.experiments.spec import APPROACH, CAPACITY, MARGIN, OF_STREAMS, REACH, Spec
 from loadstone.measurements.approach import DISTANCES, approach
 from loadstone.measurements.reach import Attempt, largest_stored
+from loadstone.measurements.robustness import robustness
 from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
@@ -38,7 +40,7 @@ def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1
     """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
     on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
     if specs[0].solver in OF_STREAMS:
-        found = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach}[specs[0].solver]
+        found = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach, MARGIN: _margin}[specs[0].solver]
         return [partial(_same, found(spec, budget)) for spec in specs]
     return [
         partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
@@ -100,6 +102,23 @@ def _approach(spec: Spec, budget: Budget | None = None) -> Record:
     result: dict[str, object] = {"status": "undecided" if found.p_c is None else "proved", "p_c": found.p_c}
     result |= {"distances": list(DISTANCES), "attempts": _listed(found.attempts), "limit": spec.approach.passes}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
+
+
+def _margin(spec: Spec, budget: Budget | None = None) -> Record:
+    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
+    began = time.perf_counter()
+    # The noise has the seed of the stream, so that the record can be made again.
+    measured = robustness(prefixes.of(spec.p), spec.seed)
+    result: dict[str, object] = {"status": measured.status}
+    if measured.found is not None:
+        result |= {"margin": measured.found.margin, "upper_bound": measured.found.upper_bound}
+        result |= {"gap": measured.found.gap, "steps": measured.found.passes}
+        result["noises"] = [one.noise for one in measured.recalls]
+        result["recalled"] = [one.recalled for one in measured.recalls]
+        result["recalled_error"] = [one.error for one in measured.recalls]
+        result["recalled_predicted"] = [one.predicted for one in measured.recalls]
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 
 
 def _listed(attempts: Sequence[Attempt]) -> list[list[object]]:

@@ -30,8 +30,10 @@ CAPACITY = "capacity"
 REACH = "reach"
 #: Instead of a solver: prove how many fit, and count the passes that a solver takes at several distances below.
 APPROACH = "approach"
-#: What is measured of a whole stream, and not of one number of its associations.
-OF_STREAMS = (CAPACITY, REACH, APPROACH)
+#: Instead of a solver: find the memory of largest margin, prove its margin, and recall from noisy inputs.
+MARGIN = "margin"
+#: What is measured of a stream on the processor, instead of one search with a solver.
+OF_STREAMS = (CAPACITY, REACH, APPROACH, MARGIN)
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
@@ -49,7 +51,7 @@ class Spec:
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name in solvers/registry.py, 'capacity', 'reach' or 'approach'.
+    solver: a name in solvers/registry.py, 'capacity', 'reach', 'approach' or 'margin'.
     parameters: of the solver, or of what is measured instead; only those that differ from their defaults are kept.
     stop, precision: the stop rule, and the precision of the products.
     family: a name in memories/families.py, with its parameters, as in 'blocks:8'.
@@ -91,8 +93,8 @@ class Spec:
         set_as(self, "answers", answers)
         set_as(self, "frequencies", frequencies)
         set_as(self, "family", check_family(self.family, self.kappa, self.d))
-        if self.solver in ("hebbian", APPROACH) and (self.kappa != 1 or self.family != "full"):
-            what = "the Hebbian rule, whose matrix is" if self.solver == "hebbian" else "an approach to the capacity"
+        if self.solver in _FULL_ONLY and (self.kappa != 1 or self.family != "full"):
+            what = _FULL_ONLY[self.solver]
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what}.")
         if self.solver == APPROACH and answers is not None:
             raise refuse("answers", answers, "None for an approach to the capacity, where each fact has its own")
@@ -102,7 +104,7 @@ class Spec:
 
         # Runs that differ only in settings that they do not use are the same run.
         searched = self.solver in SOLVERS
-        settings = None if self.solver == CAPACITY else self.settings
+        settings = None if self.solver in (CAPACITY, MARGIN) else self.settings
         set_as(self, "parameters", tuple(sorted(changed_parameters(settings).items())) if settings else ())
         if not self.is_iterative:
             set_as(self, "stop", "paper")
@@ -218,5 +220,11 @@ class Spec:
         return {} if self.answers is None else {"answers": self.answers, "frequencies": self.frequencies}
 
 
+#: What needs a full memory, in words.
+_FULL_ONLY = {
+    "hebbian": "the Hebbian rule, whose matrix is",
+    APPROACH: "an approach to the capacity",
+    MARGIN: "a largest margin",
+}
 #: Defaults that do not enter the key.
 _UNSAID = {"stop": "paper", "precision": "auto"}

@@ -27,6 +27,7 @@ GALLERY: dict[str, str] = {
     "optimisers": "loadstone.figures.optimisers:OPTIMISERS",
     "answers": "loadstone.figures.one_law:ANSWERS",
     "families": "loadstone.figures.one_law:FAMILIES",
+    "margin": "loadstone.figures.margin:MARGIN",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

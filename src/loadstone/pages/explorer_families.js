@@ -1,7 +1,7 @@
 "use strict";
-// families.py, answers.py and facts.py for the browser: N facts, M answers, a family of memories, N D(M) = delta.
+// families.py, answers.py and facts.py for the browser: N facts, M answers, a family, a margin, N D(M) = delta.
 
-function makeFamilies({ mergeLaw, probabilityMet, logPhiAt }) {
+function makeFamilies({ mergeLaw, probabilityMet, logPhiAt }, marginCodimension) {
   const subspace = (n) => ({ delta: n, fixed: n, coins: 0 });
 
   /** E min(B, r) for B ~ Binomial(d, 1/2): the sum of P(B > k) over k < r. */
@@ -54,28 +54,61 @@ function makeFamilies({ mergeLaw, probabilityMet, logPhiAt }) {
     return low + (here - needed(low)) / (needed(high) - needed(low) - (there - here));
   }
 
+  /** The cone of queries for which one fact's target wins; those of skew memories are orthogonal to the input. */
+  function winning(family, d, answers) {
+    const free = Math.max(1, Math.min(d - (family === "skew" ? 1 : 0), answers - 1));
+    return winningQueries(mergeLaw(answers), answers, free);
+  }
+
+  const codimension = (answers, margin) => (margin > 0 ? marginCodimension(answers, margin) : mergeLaw(answers).mean);
+
+  /** The N >= 2 with N D_kappa(N) = delta, linear between whole numbers; null if not even two facts fit. */
+  function factsWithMargin(delta, margin) {
+    const needed = (n) => n * marginCodimension(n, margin);
+    if (needed(2) > delta) return null;
+    // log(N D(N)) is nearly straight in log N: the secant method, then a comparison of neighbours.
+    let low = 2, guess = 4;
+    for (let i = 0; i < 30 && Math.abs(guess - low) > 1; i++) {
+      const power = Math.log(needed(guess) / needed(low)) / Math.log(guess / low);
+      [low, guess] = [guess, Math.max(2, Math.round(guess * (delta / needed(guess)) ** (1 / power)))];
+    }
+    low = guess;
+    while (low > 2 && needed(low) > delta) low--;
+    while (needed(low + 1) <= delta) low++;
+    return low + (delta - needed(low)) / (needed(low + 1) - needed(low));
+  }
+
   /** How many facts fit with M answers, or, if `answers` is null, where every fact brings its own. */
-  function capacity(family, d, answers) {
-    if (answers !== null) return room(family, d, answers).delta / mergeLaw(answers).mean;
-    const everything = FAMILIES[family](d, d), found = factsThatFit(() => everything.delta);
+  function capacity(family, d, answers, margin) {
+    if (answers !== null) {
+      const { delta, variance, coins = 0 } = room(family, d, answers);
+      const spread = variance ?? coins / 4;
+      const fitting = halfStorable(mergeLaw(answers), winning(family, d, answers), delta, spread, logPhiAt);
+      return margin > 0 ? Math.min(fitting, delta / codimension(answers, margin)) : fitting;
+    }
+    const everything = FAMILIES[family](d, d);
+    if (margin > 0) return factsWithMargin(everything.delta, margin);
+    const found = factsThatFit(() => everything.delta);
     if (found > d + 1 || room(family, d, 2) === null) return found;
     return factsThatFit((n) => room(family, d, n).delta);
   }
 
-  function probability(facts, answers, { delta, fixed, coins, variance }) {
-    if (fixed !== undefined) return probabilityMet(facts, answers, fixed, coins);
+  function probability(facts, one, { delta, fixed, coins, variance }) {
+    if (fixed !== undefined) return probabilityMet(facts, one, fixed, coins);
     if (variance === undefined) return null;
-    const law = mergeLaw(answers);
-    return Math.exp(logPhiAt((delta - facts * law.mean) / Math.sqrt(facts * law.variance + variance)));
+    const together = logPhiAt((delta - facts * one.mean) / Math.sqrt(facts * one.variance + variance));
+    return Math.exp(facts * logAlone(one) + together);
   }
 
   /** The prediction under the names of `loadstone predict --json`; null where the family has no known room. */
-  function predictFacts(d, facts, answers, family) {
+  function predictFacts(d, facts, answers, family, margin = 0) {
     const m = answers ?? facts, seen = room(family, d, m), everything = FAMILIES[family](d, d);
     if (seen === null || everything === null) return null;
+    const one = winning(family, d, m);
     return {
-      facts_c: capacity(family, d, answers), delta: seen.delta, D: mergeLaw(m).mean,
-      probability_storable: probability(facts, m, seen),
+      facts_c: capacity(family, d, answers, margin), delta: seen.delta, D: codimension(m, margin),
+      probability_storable: margin > 0 ? null : probability(facts, one, seen),
+      share_alone: one.alone, impossible: facts * one.impossible,
     };
   }
 

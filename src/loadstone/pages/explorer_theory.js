@@ -132,13 +132,14 @@ function makeTheory(tables) {
    *
    *     P = 1/2 + (4 / L) sum_w |phi(w)|^p sin(w d^2 - p arg phi(w)) / sin(w),   phi(w) = E exp(i w k).
    */
-  const probabilityStorable = (p, d) => probabilityMet(p, p, d * d, 0);
+  const probabilityStorable = (p, d) => probabilityMet(p, winningQueries(mergeLaw(p), p, d), d * d, 0);
 
-  /** The same for N facts with M answers, and memories whose J is `fixed` plus fair coins, each with phi = cos(w / 2). */
-  function probabilityMet(p, answers, fixed, coins) {
-    const { v, mean, variance } = mergeLaw(answers);
+  /** The same for N facts with winning queries of this law, times the probability that each can be stored alone, and
+   * for memories whose J is `fixed` plus fair coins, each with phi = cos(w / 2). */
+  function probabilityMet(p, one, fixed, coins) {
+    const { v, mean, variance } = one, allAlone = Math.exp(p * logAlone(one));
     const deviation = Math.sqrt(p * variance + coins / 4), away = fixed + coins / 2 - p * mean;
-    if (Math.abs(away) > 40 * deviation + v.length) return away > 0 ? 1 : 0;
+    if (Math.abs(away) > 40 * deviation + v.length) return away > 0 ? allAlone : 0;
     const period = 4 * Math.ceil((Math.abs(away) + 20 * deviation + v.length) / 2);
     let total = 0, sum = 0;
     for (const mass of v) total += mass;
@@ -161,7 +162,7 @@ function makeTheory(tables) {
       if (logModulus < NEGLIGIBLE && w * deviation > 6) break;
       sum += (Math.exp(logModulus) * Math.sin(w * away - p * Math.atan2(b, 1 - a))) / Math.sin(w);
     }
-    return Math.min(1, Math.max(0, 0.5 + (4 / period) * sum));
+    return allAlone * Math.min(1, Math.max(0, 0.5 + (4 / period) * sum));
   }
 
   // --- hebbian.py ---

@@ -36,6 +36,8 @@ def check_parts(spec: Mapping, result: Mapping, circumstances: Mapping) -> None:
         _check_traces(result, spec.get("solver"))
     if "p_c" in result:
         _check_capacity(result)
+    if "margin" in result and "upper_bound" in result and result["margin"] > result["upper_bound"]:
+        raise DamagedError(f"its margin is {result['margin']}, but was proved to be at most {result['upper_bound']}")
     if "stored" in result and "not_stored" in result and not result["stored"] < result["not_stored"]:
         raise DamagedError(f"it has {result['stored']} associations stored and {result['not_stored']} not")
 
@@ -151,6 +153,12 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "violations": _whole(0, p),
         "loss": loss,
         "margin": _number(words=diverged),
+        "upper_bound": _number(0),
+        "gap": _number(0, 1),
+        "noises": _list(_number(0)),
+        "recalled": _list(_number(0, 1)),
+        "recalled_error": _list(_number(0)),
+        "recalled_predicted": _list(_number(-_ROUNDING, 1 + _ROUNDING)),
         "steps": _whole(0),
         "loss_trace": _list(loss),
         "accuracy_trace": _list(accuracy),

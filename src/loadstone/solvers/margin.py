@@ -42,6 +42,15 @@ _STEPS, _FLAT = 50, 1e-8
 _HALVINGS = 30
 
 
+class NoMarginError(ValueError):
+    """There is no largest margin, or none was searched for: the outcome says whether the instance is not storable or
+    undecided."""
+
+    def __init__(self, outcome: Outcome, sentence: str) -> None:
+        super().__init__(sentence)
+        self.outcome = outcome
+
+
 @dataclass(frozen=True)
 class MaximumMargin:
     """The memory of largest margin, and how close to the largest it is proved to be.
@@ -74,9 +83,11 @@ def maximum_margin(instance: Problem | Arrays, tolerance: float = 1e-6, passes: 
     tolerance, passes = positive("tolerance", tolerance), whole("passes", passes, 1)
     verdict = decide(arrays)
     if verdict.verdict == Outcome.NOT_STORABLE:
-        raise ValueError(f"The instance is not storable, so it has no largest margin. {in_words(verdict)}")
+        sentence = f"The instance is not storable, so it has no largest margin. {in_words(verdict)}"
+        raise NoMarginError(verdict.verdict, sentence)
     if verdict.witness is None:
-        raise ValueError(f"The instance was not proved storable, so no margin was searched for: {verdict.reason}")
+        sentence = f"The instance was not proved storable, so no margin was searched for: {verdict.reason}"
+        raise NoMarginError(verdict.verdict, sentence)
     search = _Search(arrays, verdict.witness, passes)
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         search.run(tolerance / 2)

@@ -7,6 +7,7 @@ outputs of an isotropic law; at capacity an instance is storable with probabilit
 from __future__ import annotations
 
 from loadstone.arguments import whole
+from loadstone.theory.alone import half_storable
 from loadstone.theory.capacity import facts_that_fit
 from loadstone.theory.cone import MOST, mean_merged
 from loadstone.theory.families import StatisticalDimension, directions_shown, statistical_dimension
@@ -30,10 +31,13 @@ def facts_capacity(
 ) -> float:
     """N_c: how many facts fit. delta / D(M) with M answers; the N with N D(N) = delta if every fact brings its own.
 
+    With so many answers that single facts become impossible (alone.py) it is the smaller N of which half are storable.
     An upper bound if the family is not convex (`StatisticalDimension.bound`).
     """
     if answers is not None:
-        return memories_seen(family, d, answers, decoupled).delta / codimension(answers, margin)
+        room = memories_seen(family, d, answers, decoupled)
+        fitting = half_storable(answers, room)
+        return min(fitting, room.delta / codimension(answers, margin)) if margin else fitting
     everything = statistical_dimension(family, d)
     if margin:
         return float(margin_capacity(everything.delta, None, margin))

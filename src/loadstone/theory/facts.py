@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from loadstone.arguments import refuse, whole
 from loadstone.frequencies import Frequencies, shares_of
+from loadstone.theory.alone import query_dimension, winning_queries
 from loadstone.theory.answers import codimension, facts_capacity, memories_seen
 from loadstone.theory.capacity import MOST_DIMENSION
 from loadstone.theory.cone import MOST
@@ -14,6 +15,8 @@ from loadstone.theory.families import StatisticalDimension
 from loadstone.theory.skew import skewed_capacity
 from loadstone.theory.storable import probability_facts_storable
 
+#: More facts than this, on average, that are impossible alone are worth a sentence.
+WORTH_SAYING = 0.05
 #: Numbers that are equal but for rounding may differ by this share.
 _ROUNDING = 1e-9
 
@@ -44,12 +47,17 @@ class FactsPrediction:
     bound: bool
     #: What one fact costs, D(M).
     D: float
-    #: Capacity: the number of facts with N D = delta; less where answers are unequally frequent.
+    #: Capacity: the number of facts with N D = delta; less where answers are unequally frequent, or so many that single
+    #: facts become impossible.
     facts_c: float
     #: Standard error of the capacity where it is sampled, else 0.
     facts_c_error: float
     #: Probability that an instance of this size is storable; None where it is not known.
     probability_storable: float | None
+    #: Share of facts that can be stored alone: their output is a corner of the hull of all outputs.
+    share_alone: float
+    #: How many of the facts are impossible even alone, on average.
+    impossible: float
     #: What to keep in mind, in words.
     caveats: tuple[str, ...]
 
@@ -76,6 +84,8 @@ def predict_facts(
             raise ValueError("The size is not determined: give a dimension d, a number of facts, or both.")
         needed = facts * codimension(answers or facts, margin)
         d, filled_in = _least_dimension(needed, family, answers or facts, decoupled), "d"
+        while answers is not None and facts_capacity(family, d, answers, decoupled, margin) < facts * (1 - _ROUNDING):
+            d += 1  # a few more, because single facts are impossible
     d = whole("d", d, 1, MOST_DIMENSION)
     fitting, error = facts_capacity(family, d, answers, decoupled, margin), 0.0
     equal = frequencies in ("uniform", "balanced") or decoupled
@@ -86,6 +96,7 @@ def predict_facts(
         facts, filled_in = max(1 if answers else 2, math.floor(fitting * (1 + _ROUNDING))), "facts"
     m = answers or facts
     room = memories_seen(family, d, m, decoupled)
+    one = winning_queries(m, query_dimension(room))
     return FactsPrediction(
         d=d,
         facts=facts,
@@ -96,13 +107,19 @@ def predict_facts(
         frequencies=frequencies,
         filled_in=filled_in,
         delta=room.delta,
-        bound=room.bound or not known,
+        bound=room.bound or not known or (margin > 0 and facts * one.impossible > WORTH_SAYING),
         D=codimension(m, margin),
         facts_c=fitting,
         facts_c_error=error,
         # The kinematic formula is about cones, and about facts that all cost the same.
         probability_storable=probability_facts_storable(facts, m, room) if margin == 0 and equal else None,
-        caveats=(*_caveats(room, m, decoupled, frequencies), *_further_caveats(margin, equal, known)),
+        share_alone=one.alone,
+        impossible=facts * one.impossible,
+        caveats=(
+            *_caveats(room, m, decoupled, frequencies),
+            *_further_caveats(margin, equal, known),
+            *impossible_words(facts * one.impossible, margin, paired=answers is None),
+        ),
     )
 
 
@@ -151,6 +168,22 @@ def _caveats(room: StatisticalDimension, answers: int, decoupled: bool, frequenc
             found.append("While there are not far more answers than d, the threshold is less sharp than this says.")
     if room.faces is None and room.variance is None:
         found.append("The probability of being storable is not known for this family.")
+    return found
+
+
+def impossible_words(count: float, margin: float = 0.0, paired: bool = False) -> list[str]:
+    """What to say about so many facts, on average, that are impossible alone; `paired`: each has its own answer."""
+    if count <= WORTH_SAYING:
+        return []
+    known = "the probability takes into account, but the capacity does not"
+    if not paired:
+        known = "the capacity and the probability take into account"
+    found = [
+        f"{count:.2g} of the facts, on average, cannot be stored even alone: their output lies between the others, "
+        f"where it never wins. One such fact is enough, and they are not storable together, which {known}."
+    ]
+    if margin > 0:
+        found.append("With a margin more facts than these are impossible, so the capacity is an upper bound.")
     return found
 
 

@@ -6,6 +6,9 @@ law v_k(p) of the projection onto K_p (cone.py), that happens with probability
 
     P(storable) = 2 [ P(N = d^2 - 1) + P(N = d^2 - 3) + ... ].
 
+What the code adds: a fact can be impossible even alone, and a query has only d components. alone.py derives both; they
+matter below d = 10, or with so many answers that D(M) comes near d.
+
 The formula is exact for a uniformly random subspace. The assumption is that scores of Gaussian embeddings behave like
 one (measured: this holds already at d = 12). The original problem, whose outputs are shared, can store a little more at
 small d.
@@ -22,6 +25,7 @@ from scipy.fft import irfft
 from scipy.special import ndtr
 
 from loadstone.arguments import refuse
+from loadstone.theory.alone import WinningQueries, log_all_alone, query_dimension, winning_queries
 from loadstone.theory.checks import each, whole_number, whole_numbers
 from loadstone.theory.cone import MOST, merge_law
 from loadstone.theory.families import StatisticalDimension
@@ -54,7 +58,7 @@ def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
     d = whole_number("d", d, 1, 10**6)
     rest = (1 - _share(share)) / 2
     probability = lambda p: _probability(p, d)  # noqa: E731
-    return _last(probability, 1 - rest), _last(probability, rest)
+    return _last(probability, 1 - rest, 1), _last(probability, rest, 1)
 
 
 def capacity_moments(d: int) -> tuple[float, float]:
@@ -73,15 +77,16 @@ def probability_facts_storable(facts: int, answers: int, memories: StatisticalDi
     """P(storable) of N facts with M answers each, in a family of memories: 2 P(J - N in {1, 3, 5, ...}).
 
     J is the dimension of the face of the family that a projection lands on (families.py), N the sum of `facts` numbers
-    k of law v_k(answers). Exact for a uniformly random position; Gaussian where only the variance of J is known, and
-    None where not even that is.
+    k of the law of one fact; all this times the probability that each fact can be stored alone (alone.py). Exact for a
+    uniformly random position; Gaussian where only the variance of J is known, and None where not even that is.
     """
     facts, answers = whole_number("facts", facts, 1, MOST), whole_number("answers", answers, 2, MOST)
+    one = winning_queries(answers, query_dimension(memories))
     if memories.faces is not None:
-        return _met(facts, answers, memories.faces.fixed, memories.faces.coins)
+        return _met(facts, one, memories.faces.fixed, memories.faces.coins)
     if memories.variance is None or memories.bound:
         return None
-    return _normal(facts, answers, memories.delta, memories.variance)
+    return _normal(facts, one, memories.delta, memories.variance)
 
 
 def facts_interval(answers: int, memories: StatisticalDimension, share: float = 0.95) -> tuple[int, int]:
@@ -90,8 +95,9 @@ def facts_interval(answers: int, memories: StatisticalDimension, share: float = 
     if memories.faces is None:
         raise refuse("family", memories.family, f"one whose law of J is known for {answers} answers")
     room, rest = memories.faces, (1 - _share(share)) / 2
-    probability = lambda facts: _met(facts, answers, room.fixed, room.coins)  # noqa: E731
-    return _last(probability, 1 - rest), _last(probability, rest)
+    one = winning_queries(answers, query_dimension(memories))
+    probability = lambda facts: _met(facts, one, room.fixed, room.coins)  # noqa: E731
+    return _last(probability, 1 - rest, 0), _last(probability, rest, 0)
 
 
 def _share(share: float) -> float:
@@ -100,9 +106,9 @@ def _share(share: float) -> float:
     return share
 
 
-def _last(probability: Callable[[int], float], least: float) -> int:
-    """The largest number of facts that is storable with more than this probability; at least 1."""
-    low, high = 1, 2
+def _last(probability: Callable[[int], float], least: float, certain: int) -> int:
+    """The largest number of facts that is storable with more than this probability; so many always are."""
+    low, high = certain, certain + 1
     while probability(high) > least:
         low, high = high, 2 * high
     while high - low > 1:
@@ -112,38 +118,39 @@ def _last(probability: Callable[[int], float], least: float) -> int:
 
 
 def _gaussian(p: int, d: int) -> float:
-    return _normal(p, p, d * d, 0)
+    law = merge_law(p)
+    return float(ndtr((d * d - p * law.mean) / math.sqrt(p * law.variance)))
 
 
 def _probability(p: int, d: int) -> float:
-    return _met(p, p, d * d, 0)
+    return _met(p, winning_queries(p, d), d * d, 0)
 
 
-def _normal(facts: int, answers: int, delta: float, variance: float) -> float:
-    law = merge_law(answers)
-    return float(ndtr((delta - facts * law.mean) / math.sqrt(facts * law.variance + variance)))
+def _normal(facts: int, one: WinningQueries, delta: float, variance: float) -> float:
+    together = ndtr((delta - facts * one.mean) / math.sqrt(facts * one.variance + variance))
+    return math.exp(log_all_alone(facts, one)) * float(together)
 
 
-def _met(facts: int, answers: int, fixed: int, coins: int) -> float:
+def _met(facts: int, one: WinningQueries, fixed: int, coins: int) -> float:
     """P(storable) with J = fixed + the heads of so many fair coins.
 
     With the tails, T = coins - heads, it is 2 P(N + T in {fixed + coins - 1, fixed + coins - 3, ...}).
     """
-    law = merge_law(answers)
-    mean = facts * law.mean + coins / 2
-    deviation = math.sqrt(facts * law.variance + coins / 4)
-    length = 2 ** math.ceil(math.log2(_WINDOW * deviation + len(law.probabilities)))
+    mean = facts * one.mean + coins / 2
+    deviation = math.sqrt(facts * one.variance + coins / 4)
+    length = 2 ** math.ceil(math.log2(_WINDOW * deviation + len(one.probabilities)))
     if length > _LONGEST:
-        return _normal(facts, answers, fixed + coins / 2, coins / 4)
+        return _normal(facts, one, fixed + coins / 2, coins / 4)
+    all_alone = math.exp(log_all_alone(facts, one))
     first = round(mean) - length // 2
     last = fixed + coins - 1
     if last < first:
         return 0.0
     if last >= first + length:
-        return 1.0
-    parts = [(law.probabilities, facts)] + ([(_COIN, coins)] if coins else [])
+        return all_alone
+    parts = [(one.probabilities, facts)] + ([(_COIN, coins)] if coins else [])
     chosen = _law_of_sum(parts, length, first)[last - first :: -2]
-    return float(np.clip(2 * chosen.sum(), 0, 1))
+    return all_alone * float(np.clip(2 * chosen.sum(), 0, 1))
 
 
 def _law_of_sum(parts: Sequence[tuple[np.ndarray, int]], length: int, first: int) -> np.ndarray:

@@ -1,0 +1,108 @@
+"""Facts that no memory can store, not even alone: their target loses for every query.
+
+A target wins for some query v in R^d if and only if its output is a corner of the convex hull of all M outputs. The M
+scores u . v form a random subspace of d dimensions in R^M, so this is the kinematic formula for a single cone K_M:
+
+    P(alone) = 2 [ v_(d-1) + v_(d-3) + ... ],   1 - P(alone) = 2 [ v_(d+1) + v_(d+3) + ... ],   v_k = v_k(M) of cone.py.
+
+It is exact for Gaussian outputs, shared or not (Affentranger and Schneider's number of corners of a Gaussian polytope,
+over M), and 1 while M <= d + 1.
+
+The queries for which a target wins are the section of K_M by that subspace. A section keeps the codimensions k < d, and
+what is left has codimension d: v_d - v_(d+1) + v_(d+2) - ... for targets that win somewhere. So N facts are storable
+together if all of them are alone, and if their N sections, in place of N whole cones, meet the memories. This matters
+once D(M) comes near d; before, the section's law is that of the cone. docs/theory.md, section 10, has the measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+
+from loadstone.theory.checks import whole_number
+from loadstone.theory.cone import MOST, merge_law
+from loadstone.theory.families import StatisticalDimension
+
+#: Fewer facts than this, on average, that are impossible alone change no number that is shown.
+_NEGLIGIBLE = 1e-12
+
+
+class WinningQueries(NamedTuple):
+    """The cone of queries for which one target beats its M - 1 rivals."""
+
+    #: Probability that there is one.
+    alone: float
+    #: Probability that there is none, to all digits even where it is tiny.
+    impossible: float
+    #: The law of the cone's codimension k = 0, 1, ..., if there is one.
+    probabilities: np.ndarray
+    #: Its mean.
+    mean: float
+    #: Its variance.
+    variance: float
+
+
+def winning_queries(answers: int, d: int) -> WinningQueries:
+    """For M = `answers` random outputs and queries of d dimensions."""
+    return _winning(whole_number("answers", answers, 2, MOST), whole_number("d", d, 1, 10**9))
+
+
+def share_alone(answers: int, d: int) -> float:
+    """The share of facts that can be stored alone: corners of the hull of M Gaussian outputs in d dimensions."""
+    return winning_queries(answers, d).alone
+
+
+def query_dimension(memories: StatisticalDimension) -> int:
+    """Of how many dimensions a query can be chosen, as far as outputs show them; skew ones are orthogonal to the input.
+
+    Positive semidefinite and sparse memories restrict queries further, so that for them P(alone) is an upper bound.
+    """
+    free = memories.d - 1 if memories.family == "skew" else memories.d
+    return max(1, min(free, memories.directions))
+
+
+def half_storable(answers: int, memories: StatisticalDimension) -> float:
+    """The N at which half of all instances are storable, P(alone)^N Phi((delta - N D) / deviation) = 1/2 with the D of
+    the sections: delta / D(M) while all facts can be stored alone."""
+    one, delta = winning_queries(answers, query_dimension(memories)), memories.delta
+    by_law = delta / merge_law(answers).mean
+    if by_law * one.impossible < _NEGLIGIBLE:
+        return by_law
+    each_alone = _log_alone(one)
+
+    def excess(facts: float) -> float:
+        deviation = math.sqrt(facts * one.variance + (memories.variance or 0.0))
+        return facts * each_alone + float(log_ndtr((delta - facts * one.mean) / deviation)) + math.log(2)
+
+    return float(brentq(excess, 1e-9, delta / one.mean, xtol=1e-12, rtol=1e-12))
+
+
+def log_all_alone(facts: int, one: WinningQueries) -> float:
+    """The logarithm of the probability that each of N facts can be stored alone."""
+    return facts * _log_alone(one)
+
+
+def _log_alone(one: WinningQueries) -> float:
+    return math.log1p(-one.impossible) if one.impossible < 0.5 else math.log(one.alone)
+
+
+@lru_cache(maxsize=4096)
+def _winning(answers: int, d: int) -> WinningQueries:
+    law = merge_law(answers)
+    v = law.probabilities
+    if d + 1 >= min(answers, len(v)):  # no rival is lost, or none that counts
+        return WinningQueries(1.0, 0.0, v, law.mean, law.variance)
+    impossible, alone = 2 * float(v[d + 1 :: 2].sum()), 2 * float(v[d - 1 :: -2].sum())
+    # Both sum to 1; the smaller one has all its digits.
+    impossible, alone = (impossible, 1 - impossible) if impossible < 0.5 else (1 - alone, alone)
+    rest = v[d:]
+    section = np.append(v[:d], max(0.0, float(rest[::2].sum() - rest[1::2].sum())))
+    section = section / section.sum()
+    k = np.arange(len(section))
+    mean = float(k @ section)
+    return WinningQueries(alone, impossible, section, mean, float((k - mean) ** 2 @ section))
