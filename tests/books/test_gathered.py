@@ -99,17 +99,26 @@ def test_names_are_looked_up_as_written_then_in_small_letters_then_as_a_mean_of_
     assert exact.subjects == ("France", "Chad") and dict(exact.missing).keys() == {"Côte d'Ivoire", "New Zealand"}
 
 
-@given(st.lists(st.tuples(st.text(min_size=1, max_size=40), st.text(min_size=1, max_size=40)), min_size=1))
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1))
 def test_strange_names_survive_a_csv(tmp_path_factory, pairs):
     pairs = [(a.strip(), b.strip()) for a, b in pairs]
-    pairs = [pair for pair in pairs if all(pair) and not any(c in "\0" or "\ud800" <= c <= "\udfff" for c in "".join(pair))]
+    pairs = [
+        pair for pair in pairs if all(pair) and not any(c in "\0" or "\ud800" <= c <= "\udfff" for c in "".join(pair))
+    ]
     pairs = [(f'"{a},\n{a}', b * 300) for a, b in pairs]
     path = write_csv(tmp_path_factory.getbasetemp() / "strange.csv", pairs)
     assert [pair[:2] for pair in pairs_of(path)] == [(a.strip(), b.strip()) for a, b in pairs]
 
 
 BAD_FACTS = {
-    "columns missing": ("a.csv", "name,capital\nx,y\n", "column 'subject' is not there in a.csv, which has name, capital"),
+    "columns missing": (
+        "a.csv",
+        "name,capital\nx,y\n",
+        "column 'subject' is not there in a.csv, which has name, capital",
+    ),
     "empty cell": ("a.csv", "subject,object\nx,y\n\nz, \n", "line 4 of a.csv has no answer"),
     "short line": ("a.csv", "subject,object\nx\n", "line 2 of a.csv has no answer"),
     "open quote": ("a.csv", 'subject,object\n"x,y\n', "of a.csv cannot be read"),
@@ -174,5 +183,9 @@ def test_numbers_without_words_and_words_without_numbers(tmp_path):
 
 def test_the_nearest_spelling():
     known = ["France", "Germany", "Côte d'Ivoire"]
-    assert [nearest(name, known) for name in ("france", "Germny", "cote d'ivoire")] == ["France", "Germany", "Côte d'Ivoire"]
+    assert [nearest(name, known) for name in ("france", "Germny", "cote d'ivoire")] == [
+        "France",
+        "Germany",
+        "Côte d'Ivoire",
+    ]
     assert nearest("x" * 10_000, known) is None

@@ -141,7 +141,9 @@ def _check_columns(name: str, columns: Columns, present: list[str]) -> None:
         if present.count(column) != 1:
             shown = ", ".join(present[:20]) or "none"
             often = "is there twice" if column in present else "is not there"
-            raise ValueError(f"column {column!r} {often} in {name}, which has {shown}: name two of them with --columns.")
+            raise ValueError(
+                f"column {column!r} {often} in {name}, which has {shown}: name two of them with --columns."
+            )
 
 
 def _damaged(path: Path, line: int, error: Exception) -> ValueError:

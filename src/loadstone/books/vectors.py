@@ -111,7 +111,7 @@ def _is_number(part: bytes) -> bool:
 
 
 def _binary(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str, Any]]:
-    """word2vec's binary file: how many words and how long their vectors are, then each word with its float32 numbers."""
+    """word2vec's binary file: how many words and how long their vectors are, then each word with its numbers."""
     with open(path, "rb") as file:
         header = file.readline(100).split()
         if len(header) != 2 or not all(part.isdigit() for part in header):
@@ -142,7 +142,9 @@ def _npz(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str
     except ValueError as error:
         raise refuse("vectors", str(path), f"an .npz with 'words' and 'vectors' ({error})") from error
     if arrays.keys() != {"words", "vectors"} or arrays["words"].dtype.kind != "U" or arrays["words"].ndim != 1:
-        raise refuse("vectors", str(path), "an .npz with 'words', an array of texts, and 'vectors', an array of numbers")
+        raise refuse(
+            "vectors", str(path), "an .npz with 'words', an array of texts, and 'vectors', an array of numbers"
+        )
     return _rows(path, arrays["words"].tolist(), arrays["vectors"], wanted)
 
 
@@ -161,7 +163,9 @@ def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iter
             name = "vectors" if "vectors" in tables else tables[0] if len(tables) == 1 else None
             if name is None:
                 shown = ", ".join(tables[:20]) or "none"
-                raise refuse("vectors", str(path), f"a file with one table of vectors, or one called 'vectors' ({shown})")
+                raise refuse(
+                    "vectors", str(path), f"a file with one table of vectors, or one called 'vectors' ({shown})"
+                )
             vectors = file.get_tensor(name)
     except SafetensorError as error:
         raise refuse("vectors", str(path), f"a safetensors file ({error})") from error
@@ -178,9 +182,7 @@ def _word_list(path: Path, words: str | Path | None) -> list[str]:
         raise ValueError(f"{listed.name} is not UTF-8 text: save the file as UTF-8.") from error
 
 
-def _rows(
-    path: Path, words: Iterable[str], vectors: np.ndarray, wanted: set[str]
-) -> Iterator[tuple[str, str, Any]]:
+def _rows(path: Path, words: Iterable[str], vectors: np.ndarray, wanted: set[str]) -> Iterator[tuple[str, str, Any]]:
     listed = list(words)
     if vectors.ndim != 2 or vectors.shape[0] != len(listed):
         raise ValueError(f"{path.name} has vectors of shape {vectors.shape}, but {len(listed)} words go with them.")
