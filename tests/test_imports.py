@@ -16,6 +16,7 @@ ALLOWED = {
     "proofs": {"problems", "memories"},
     "solvers": {"problems", "memories", "proofs"},
     "measurements": {"problems", "memories", "proofs", "solvers"},
+    "books": {"problems", "memories", "proofs", "solvers"},
     "records": set(),
     "experiments": {"problems", "memories", "proofs", "solvers", "measurements", "theory", "records"},
     "evidence": {"theory"},
@@ -23,7 +24,7 @@ ALLOWED = {
     "figures": {"theory", "evidence", "experiments"},
     "pages": {"theory", "evidence", "figures"},
     "cli": {"theory", "problems", "memories", "proofs", "solvers", "measurements", "records", "experiments"}
-    | {"evidence", "figures", "pages"},
+    | {"books", "evidence", "figures", "pages"},
 }
 #: Inside `experiments` only these may meet the theory: they turn loads into numbers of associations.
 MEETS_THEORY = {f"experiments/{name}.py" for name in ("catalogue", "grid", "margins", "one_law_sweeps", "ranks")}

@@ -6,6 +6,8 @@ __version__ = "0.2.0"
 
 #: The public names and their modules. A module is imported on first use, so that the theory alone starts without JAX.
 _HOMES = {
+    "books.book": ("Book", "open_book"),
+    "books.storing": ("remember",),
     "measurements.accuracy": ("Measurement", "measure"),
     "measurements.noise": ("NoisyAccuracy", "measured_noisy_accuracy", "predicted_noisy_accuracy"),
     "measurements.scores": ("Scores", "SingleScores", "scores", "single_scores"),
@@ -22,6 +24,7 @@ _HOMES = {
     "memories.subspaces.given": ("Given",),
     "memories.subspaces.masked": ("Masked",),
     "memories.subspaces.subspace": ("Subspace",),
+    "solvers.conflict": ("Conflict", "conflict_in"),
     "solvers.decide": ("ProofLimits", "decide"),
     "solvers.margin": ("MaximumMargin", "maximum_margin"),
     "solvers.solution": ("Solution", "Status"),

@@ -1,3 +1,6 @@
+from loadstone.books.book import Book as Book
+from loadstone.books.book import open_book as open_book
+from loadstone.books.storing import remember as remember
 from loadstone.measurements.accuracy import Measurement as Measurement
 from loadstone.measurements.accuracy import measure as measure
 from loadstone.measurements.noise import NoisyAccuracy as NoisyAccuracy
@@ -40,6 +43,8 @@ from loadstone.proofs.certificate import check_proof as check_proof
 from loadstone.proofs.certificate import write_proof as write_proof
 from loadstone.proofs.verdict import Outcome as Outcome
 from loadstone.proofs.verdict import Verdict as Verdict
+from loadstone.solvers.conflict import Conflict as Conflict
+from loadstone.solvers.conflict import conflict_in as conflict_in
 from loadstone.solvers.decide import ProofLimits as ProofLimits
 from loadstone.solvers.decide import decide as decide
 from loadstone.solvers.gradient import Paper as Paper

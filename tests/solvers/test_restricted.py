@@ -62,6 +62,7 @@ def test_lbfgs_and_streamed_products_come_to_the_same_verdicts(name, p, monkeypa
     assert decide(arrays, ProofLimits(budget=loadstone.Budget(1000)), family=family).verdict == expected.verdict
     if name == "symmetric":
         monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
+        monkeypatch.setattr(deciding, "_WORTH_PRODUCTS", 0)
         again = decide(arrays, family=family)
         assert again.verdict == expected.verdict == "storable" and again.passes > 0
         assert family.contains(again.witness)

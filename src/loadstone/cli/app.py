@@ -23,6 +23,7 @@ COMMANDS = {
     "check": "check",
     "capacity": "capacity",
     "instance": "instance",
+    "facts": "facts",
     "reproduce": "reproduce",
     "run": "run",
     "status": "status",
@@ -55,7 +56,11 @@ def app_of(names: Iterable[str]) -> typer.Typer:
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(loadstone)
     for name in names:
-        app.command(name)(getattr(import_module(f"loadstone.cli.{COMMANDS[name]}"), name))
+        found = getattr(import_module(f"loadstone.cli.{COMMANDS[name]}"), name)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.command(name)(found)
     return app
 
 

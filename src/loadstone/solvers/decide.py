@@ -41,8 +41,8 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.solvers.threads import one_thread
 
-#: Below this dimension Newton's method takes less time than it takes to compile L-BFGS.
-_WORTH_COMPILING = 60
+#: Below this dimension, or with fewer products a pass, Newton's method takes less time than compiling L-BFGS.
+_WORTH_COMPILING, _WORTH_PRODUCTS = 60, 10**7
 _MOST_PASSES = 2000
 #: Root mean square score of a start: at larger scores the softmax ignores all rivals but one.
 _MODERATE_SCORE = 3.0
@@ -123,7 +123,8 @@ class _Decision:
         )  # fmt: skip
 
     def _by_lbfgs(self) -> Proof | None:
-        if len(self.last) < _WORTH_COMPILING:
+        n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
+        if len(self.last) < _WORTH_COMPILING or n * m * len(self.last) < _WORTH_PRODUCTS:
             return None
         solution = self._lbfgs()
         self.passes = solution.passes

@@ -1,0 +1,168 @@
+"""A book: a memory with its words. It needs no other file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from loadstone.arguments import refuse, whole
+from loadstone.books.scoring import margins_of, scores_of
+from loadstone.books.spelling import nearest, spellings
+from loadstone.files import write_whole
+
+_FORMAT = "loadstone book 1"
+_ARRAYS = {"weights": "f", "inputs": "f", "outputs": "f", "targets": "i", "stored": "b"}
+
+
+@dataclass(frozen=True)
+class Recollection:
+    """What a book answers.
+
+    answer: in words.
+    score: u^T W e.
+    margin: by how much it beats the best other answer; negative if it does not.
+    """
+
+    answer: str
+    score: float
+    margin: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A fact that is not stored.
+
+    subject, answer: the fact.
+    rival: the answer that wins instead.
+    margin: by how much the answer loses, as a number that is not positive.
+    """
+
+    subject: str
+    answer: str
+    rival: str
+    margin: float
+
+
+@dataclass(frozen=True)
+class Book:
+    """Facts in words, and the memory that holds them.
+
+    weights: W.
+    subjects: the subject of each fact.
+    answers: every answer once.
+    targets: for each fact, the index of its answer.
+    inputs, outputs: the vectors of subjects and of answers.
+    stored: for each fact, whether W recalls it.
+    about: how the book was made, in words and numbers.
+    """
+
+    weights: Float[np.ndarray, "d d"]
+    subjects: tuple[str, ...]
+    answers: tuple[str, ...]
+    targets: Int[np.ndarray, "n"]
+    inputs: Float[np.ndarray, "n d"]
+    outputs: Float[np.ndarray, "m d"]
+    stored: Bool[np.ndarray, "n"]
+    about: Mapping[str, object] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.subjects)
+
+    def recall(self, subject: str, top: int = 1) -> list[Recollection]:
+        """The best answers to a subject, the best first."""
+        whole("top", top, 1)
+        ((_, (scores,)),) = scores_of(self.weights, self, [self.row(subject)])
+        order = np.argsort(-scores, kind="stable")
+        best, second = scores[order[0]], scores[order[1]]
+        return [
+            Recollection(self.answers[one], float(scores[one]), float(scores[one] - (best if rank else second)))
+            for rank, one in enumerate(order[:top])
+        ]
+
+    def row(self, subject: str) -> int:
+        """The first fact about a subject; one that is not known gets the nearest spelling that is."""
+        for spelling in spellings(subject):
+            if spelling in self._rows:
+                return self._rows[spelling]
+        like = nearest(subject, self._rows)
+        if like is not None and like.lower() == subject.lower():
+            return self._rows[like]
+        hint = f" (did you mean {like!r}?)" if like else ""
+        raise KeyError(f"{subject!r} is not in the book{hint}.")
+
+    def conflicts(self) -> list[list[str]]:
+        """Facts that were found to be unable to stand together, in words; see `about` for how the book was made."""
+        return [list(map(str, names)) for names in self.about.get("conflicts", [])]  # type: ignore[attr-defined]
+
+    def failures(self) -> list[Failure]:
+        """The facts that are not stored, each with the answer that wins instead."""
+        found = []
+        for rows, scores in scores_of(self.weights, self, np.flatnonzero(~self.stored)):
+            for row, own in zip(rows, scores):
+                target = self.targets[row]
+                score, own[target] = own[target], -np.inf
+                rival = int(np.argmax(own))
+                margin = float(score - own[rival])
+                found.append(Failure(self.subjects[row], self.answers[target], self.answers[rival], margin))
+        return found
+
+    def margins(self) -> Float[np.ndarray, "n"]:
+        """Of each fact: its answer's score minus the best other score."""
+        return margins_of(self.weights, self)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {subject: row for row, subject in reversed(list(enumerate(self.subjects)))}
+
+    def save(self, path: str | Path) -> None:
+        """Write the book as one safetensors file, whole or not at all."""
+        tensors = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
+        words = {"subjects": self.subjects, "answers": self.answers, "about": dict(self.about)}
+        blob = save(tensors, metadata={"format": _FORMAT, "words": json.dumps(words, ensure_ascii=True)})
+        write_whole(path, lambda file: file.write(blob))
+
+
+def open_book(path: str | Path) -> Book:
+    """Read a book that `Book.save` wrote."""
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise refuse("book", str(path), f"a file that `loadstone facts store` wrote ({error})") from error
+    made_by = metadata.get("format", "")
+    if made_by != _FORMAT:
+        later = made_by.startswith("loadstone book ")
+        what = f"one of this version ({made_by!r} is of a later one)" if later else "a book, which this file is not"
+        raise refuse("book", str(path), what)
+    try:
+        words = json.loads(metadata["words"])
+        subjects, answers = tuple(map(str, words["subjects"])), tuple(map(str, words["answers"]))
+        book = Book(subjects=subjects, answers=answers, about=dict(words["about"]), **tensors)
+        _check(book)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise refuse("book", str(path), f"undamaged ({' '.join(str(error).split())[:200]})") from error
+    return book
+
+
+def _check(book: Book) -> None:
+    n, m, d = len(book.subjects), len(book.answers), book.weights.shape[-1]
+    shapes = {"weights": (d, d), "inputs": (n, d), "outputs": (m, d), "targets": (n,), "stored": (n,)}
+    for name, shape in shapes.items():
+        array = getattr(book, name)
+        if array.shape != shape or array.dtype.kind != _ARRAYS[name]:
+            raise ValueError(f"{name} is {array.dtype}{array.shape} instead of {shape}")
+        if _ARRAYS[name] == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} has numbers that are not finite")
+    if n < 1 or m < 2 or book.targets.min() < 0 or book.targets.max() >= m:
+        raise ValueError("a target is not one of the answers")

@@ -1,0 +1,152 @@
+"""Facts as pairs of words, from files and from Python: each subject with its answer."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from loadstone.arguments import refuse
+
+#: Two columns of a table: where the subject is, and where its answer is.
+Columns = tuple[str, str]
+COLUMNS: Columns = ("subject", "object")
+
+
+class Pair(NamedTuple):
+    """One fact in words.
+
+    subject, answer: 'France', 'Paris'.
+    line: where it was read; 0 if it does not come from a file.
+    """
+
+    subject: str
+    answer: str
+    line: int = 0
+
+
+def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
+    """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table of pandas or polars, a mapping, or any pairs.
+
+    Text is taken as it is, but for blanks around it.
+    """
+    if len(columns) != 2 or columns[0] == columns[1] or not all(isinstance(name, str) and name for name in columns):
+        raise refuse("columns", columns, "two different names")
+    if isinstance(source, str | Path):
+        return _from_file(Path(source), columns)
+    if hasattr(source, "columns"):
+        return _from_table(source, columns)
+    if isinstance(source, Mapping):
+        return _checked("facts", ((0, *pair) for pair in source.items()))
+    return _checked("facts", _listed(source))
+
+
+def _listed(source: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
+    for number, pair in enumerate(source):
+        if isinstance(pair, str) or not isinstance(pair, Iterable) or len(found := list(pair)) < 2:
+            raise refuse(f"facts[{number}]", pair, "a subject and an answer")
+        yield 0, found[0], found[1]
+
+
+def _from_table(table: Any, columns: Columns) -> Iterator[Pair]:
+    names = [str(name) for name in table.columns]
+    _check_columns("the table", columns, names)
+    subjects, answers = (table[name].to_list() for name in columns)
+    return _checked("the table", ((number + 1, *pair) for number, pair in enumerate(zip(subjects, answers))))
+
+
+def _from_file(path: Path, columns: Columns) -> Iterator[Pair]:
+    readers = {".csv": _csv, ".tsv": _tsv, ".jsonl": _json_lines, ".ndjson": _json_lines, ".parquet": _parquet}
+    if path.suffix.lower() not in readers:
+        raise refuse("facts", str(path), f"a file that ends in {', '.join(readers)}")
+    return _checked(path.name, readers[path.suffix.lower()](path, columns))
+
+
+def _checked(name: str, rows: Iterable[tuple[int, Any, Any]]) -> Iterator[Pair]:
+    for line, *values in rows:
+        where = f"line {line} of {name}" if line else name
+        subject, answer = (_text(where, what, value) for what, value in zip(("subject", "answer"), values))
+        yield Pair(subject, answer, line)
+
+
+def _text(where: str, what: str, value: Any) -> str:
+    """A cell as text. Numbers are facts too, such as years, but truth values and lists are not."""
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+        raise ValueError(f"{where} has no {what}: fill it in, or leave the line out.")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"{where} has {value!r} as its {what}, but must have a text or a number there.")
+    return str(value).strip()
+
+
+def _csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[tuple[int, str, str]]:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        line = 0
+        try:
+            header = [name.strip() for name in next(reader, [])]
+            _check_columns(path.name, columns, header)
+            first, second = (header.index(name) for name in columns)
+            for row in reader:
+                line = reader.line_num
+                if any(cell.strip() for cell in row):  # empty lines are no facts
+                    cells = row + [""] * (len(header) - len(row))
+                    yield line, cells[first], cells[second]
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise _damaged(path, reader.line_num + 1, error) from error
+
+
+def _tsv(path: Path, columns: Columns) -> Iterator[tuple[int, str, str]]:
+    return _csv(path, columns, "\t")
+
+
+def _json_lines(path: Path, columns: Columns) -> Iterator[tuple[int, Any, Any]]:
+    with open(path, "rb") as file:
+        for line, raw in enumerate(file, 1):
+            if not raw.strip():
+                continue
+            try:
+                row = json.loads(raw.decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                raise _damaged(path, line, error) from error
+            if not isinstance(row, dict) or not set(columns) <= row.keys():
+                wanted = " and ".join(map(repr, columns))
+                raise ValueError(f"line {line} of {path.name} must be an object with {wanted} (see --columns).")
+            yield line, row[columns[0]], row[columns[1]]
+
+
+def _parquet(path: Path, columns: Columns) -> Iterator[tuple[int, Any, Any]]:
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ValueError(f"{path.name} is Parquet, which needs pyarrow: pip install pyarrow.") from None
+    line = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_columns(path.name, columns, list(file.schema_arrow.names))
+            for batch in file.iter_batches(columns=list(columns)):
+                for row in batch.to_pylist():
+                    line += 1
+                    yield line, row[columns[0]], row[columns[1]]
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        raise _damaged(path, line + 1, error) from error
+
+
+def _check_columns(name: str, columns: Columns, present: list[str]) -> None:
+    for column in columns:
+        if present.count(column) != 1:
+            shown = ", ".join(present[:20]) or "none"
+            often = "is there twice" if column in present else "is not there"
+            raise ValueError(
+                f"column {column!r} {often} in {name}, which has {shown}: name two of them with --columns."
+            )
+
+
+def _damaged(path: Path, line: int, error: Exception) -> ValueError:
+    if isinstance(error, UnicodeDecodeError):
+        return ValueError(f"line {line} of {path.name} or one after it is not UTF-8 text: save the file as UTF-8.")
+    return ValueError(f"line {line} of {path.name} cannot be read ({' '.join(str(error).split())[:120]}).")

@@ -1,0 +1,35 @@
+"""How a name is looked up among words that have vectors."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Collection
+
+#: What separates the words of a phrase.
+_BETWEEN = re.compile(r"[\s_\-/,]+")
+
+
+def spellings(name: str) -> list[str]:
+    """The ways in which a set of vectors may write a name, the most faithful first: as it is, with underscores between
+    its words as word2vec has them, and both in small letters as GloVe has them."""
+    plain = unicodedata.normalize("NFC", name)
+    joined = "_".join(plain.split())
+    return list(dict.fromkeys((name, plain, joined, plain.lower(), joined.lower())))
+
+
+def words_of(phrase: str) -> list[str]:
+    """The words of a phrase; none if it is a single word."""
+    words = [word for word in _BETWEEN.split(unicodedata.normalize("NFC", phrase)) if word]
+    return words if len(words) > 1 else []
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """The known name that is spelled most like this one, if one is at all."""
+    by_small_letters = {one.lower(): one for one in known}
+    if name.lower() in by_small_letters:
+        return by_small_letters[name.lower()]
+    # Comparing is slow for long texts, and a name of thousands of characters has no typing mistake to be found.
+    found = difflib.get_close_matches(name.lower()[:200], by_small_letters, n=1)
+    return by_small_letters[found[0]] if found else None

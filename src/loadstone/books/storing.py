@@ -1,0 +1,226 @@
+"""Store facts in a book: all of them if any W can, with proof; otherwise as many as are found.
+
+If not all can be stored, the facts that a search leaves out are put aside until the others are stored. Each is then
+tried again beside all that are. What stays out is proved not to fit beside the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+import loadstone
+from loadstone.arguments import positive
+from loadstone.books.book import Book
+from loadstone.books.gathered import Gathered, gather
+from loadstone.books.pairs import COLUMNS, Columns
+from loadstone.books.scoring import margins_of
+from loadstone.books.screening import Obstruction, obstructions
+from loadstone.books.vectors import Source
+from loadstone.memories.families import initial_memory, subspace_of
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.conditioned import Conditioned
+from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers.conflict import Conflict, conflict_in
+from loadstone.solvers.decide import decide
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
+
+#: Called with what is being done, in words.
+Tell = Callable[[str], None]
+#: A conflict is reduced for at most this share of the time.
+_FOR_CONFLICT = 0.25
+#: With fewer products a pass, or at a smaller dimension, verdicts are quicker than a search (solvers/decide.py).
+_SMALL, _FEW_DIMENSIONS = 10**7, 60
+_MOST_PASSES = 1000
+#: So many violated facts are put aside at once.
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What came of storing facts.
+
+    book: the book.
+    proved: whether every fact is proved to be stored, or not to fit beside those that are.
+    impossible: rows of the facts that are proved not to fit.
+    obstructions: what screening found.
+    conflict: facts that cannot stand together, if not everything fits and time allowed to find them.
+    seconds: time taken.
+    """
+
+    book: Book
+    proved: bool
+    impossible: tuple[int, ...]
+    obstructions: tuple[Obstruction, ...]
+    conflict: Conflict | None
+    seconds: float
+
+
+def store(gathered: Gathered, seconds: float = 60.0, family: str = "full", tell: Tell = lambda what: None) -> Stored:
+    """Store facts in a W of a linear family.
+
+    seconds: most time, about. When it is up, the best W so far is kept, and nothing more is proved.
+    """
+    return _Storing(gathered, positive("seconds", seconds), family, tell).done()
+
+
+def remember(
+    pairs: Any,
+    vectors: Source,
+    columns: Columns = COLUMNS,
+    phrases: str = "mean",
+    seconds: float = 60.0,
+    family: str = "full",
+) -> Book:
+    """A book of facts: `remember([("France", "Paris"), ...], vectors).recall("France")`.
+
+    pairs: a file (CSV, TSV, JSON lines, Parquet), a table of pandas or polars, a mapping, or pairs of words.
+    vectors: a file (GloVe or word2vec, .npz, .npy, .safetensors), a mapping from words to vectors, or a function.
+    See `gather` and `store` for the rest.
+    """
+    return store(gather(pairs, vectors, columns, phrases), seconds, family).book
+
+
+class _Storing:
+    """Facts on their way into a book. `kept` are the rows that `weights` stores, or is to store; `is_proved` says that
+    it does store them, beyond rounding."""
+
+    def __init__(self, gathered: Gathered, seconds: float, family: str, tell: Tell) -> None:
+        self.gathered, self.family, self.tell = gathered, family, tell
+        self.began, self.seconds = time.perf_counter(), seconds
+        self.arrays = Arrays(gathered.inputs, gathered.outputs, gathered.targets)
+        self.weights = np.zeros((gathered.inputs.shape[1],) * 2)
+        self.kept: list[int] = []
+        self.is_proved = False
+        self.impossible: list[int] = []
+        self.found: list[Obstruction] = []
+
+    def done(self) -> Stored:
+        self.found = obstructions(self.gathered)
+        back = {row for one in self.found for row in (one.impossible or one.facts[1:])}
+        self.kept = [row for row in range(len(self.gathered)) if row not in back]
+        self.tell(f"storing {len(self.kept)} facts")
+        self._try_again(sorted(back) + self._store_most())
+        stored = self._margins(range(len(self.gathered))) > 0
+        undecided = set(np.flatnonzero(~stored).tolist()) - set(self.impossible)
+        proved, conflict = self.is_proved and not undecided, self._conflict()
+        taken, g = time.perf_counter() - self.began, self.gathered
+        about = {
+            "loadstone": loadstone.__version__, "family": self.family, "seconds": round(taken, 3), "proved": proved,
+            "repeated": g.repeated, "averaged": list(g.averaged), "out_of_vocabulary": [name for name, _ in g.missing],
+            "impossible": [g.name(row) for row in self.impossible],
+            "conflicts": [[g.name(row) for row in one.facts] for one in (*self.found, conflict) if one],
+        }  # fmt: skip
+        book = Book(self.weights, g.subjects, g.answers, g.targets, g.inputs, g.outputs, stored, about)
+        return Stored(book, proved, tuple(self.impossible), tuple(self.found), conflict, taken)
+
+    def _store_most(self) -> list[int]:
+        """Store what is kept, or put facts aside until the rest is stored. Returns them, the least violated first.
+
+        Far above capacity the minimum of the loss recalls much less than could be stored, so only the worse half of
+        what it violates goes at a time.
+        """
+        aside: list[int] = []
+        while self.kept and not self._stores(self.kept) and self._left() > 0:
+            margins = dict(zip(self.kept, self._margins(self.kept)))
+            violated = sorted((row for row in self.kept if margins[row] <= 0), key=margins.__getitem__)
+            if not aside:
+                self.found = obstructions(self.gathered, violated)
+            # None is violated if the least margin is not beyond rounding: then that fact has to go.
+            worst = violated or [min(self.kept, key=margins.__getitem__)]
+            worst = worst if len(worst) <= _FEW else worst[: len(worst) // 2]
+            aside = worst[::-1] + aside
+            self.kept = [row for row in self.kept if row not in set(worst)]
+        return aside
+
+    def _try_again(self, aside: Sequence[int]) -> None:
+        """Add facts to those that are kept, as many at a time as fit; what does not fit alone is impossible."""
+        waiting = deque([[row for row in aside if not self._is_obstructed(row)]])
+        while waiting and self.is_proved and self._left() > 0:
+            group = waiting.popleft()
+            if not group:
+                continue
+            self.tell(f"{len(self.kept)} facts are stored; trying {len(group)} more")
+            before = self.weights
+            if self._stores([*self.kept, *group]):
+                self.kept += group
+                continue
+            self.weights, self.is_proved = before, True
+            if len(group) > 1:
+                half = len(group) // 2
+                waiting.extendleft([group[half:], group[:half]])
+            elif self._decided([*self.kept, *group]).verdict == Outcome.NOT_STORABLE:
+                self.impossible += group
+
+    def _is_obstructed(self, row: int) -> bool:
+        """Whether a reason that was seen at once keeps a fact from standing beside those that are kept."""
+        present = {*self.kept, row}
+        if any(row in one.facts and one.is_proved(self.gathered, present) for one in self.found):
+            self.impossible.append(row)
+            return True
+        return False
+
+    def _stores(self, rows: Collection[int]) -> bool:
+        """Search for a W that stores these facts, and leave it in `weights`, or the best that the search found."""
+        if self._is_small(rows):
+            verdict = self._decided(rows)
+        else:
+            # Facts that occur twice ask for nothing new, and one length means one compiled program.
+            repeated = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
+            start = initial_memory(len(self.weights), family=self.family)
+            limits = Limits(_MOST_PASSES, max(1e-3, self._left()))
+            solution = solve(self.gathered.problem(repeated.tolist()), start, stop="exact", limits=limits)
+            self.weights = np.asarray(solution.memory.matrix(), np.float64)
+            self.is_proved = solution.status == Status.STORED and self._witnesses(rows)
+            return self.is_proved
+        self.weights, self.is_proved = _best(verdict), verdict.verdict == Outcome.STORABLE
+        return self.is_proved
+
+    def _witnesses(self, rows: Collection[int]) -> bool:
+        """Whether W stores these facts beyond rounding."""
+        subspace = subspace_of(self.family, len(self.weights))
+        return bool(rows) and Conditioned(self._part(rows), subspace).witness(self.weights) is not None
+
+    def _conflict(self) -> Conflict | None:
+        """The facts against which the first impossible fact that has no simple reason cannot stand."""
+        simple = {row for one in self.found for row in one.facts}
+        for row in self.impossible:
+            if row not in simple:
+                rows = [*self.kept, row]
+                self.tell(f"looking for the facts that leave no room for {self.gathered.name(row)}")
+                left = max(1e-3, min(self._left(), _FOR_CONFLICT * self.seconds))
+                part = conflict_in(self._part(rows), None, left, self.family)
+                return part and Conflict(tuple(rows[fact] for fact in part.facts), part.proof, part.minimal)
+        return None
+
+    def _is_small(self, rows: Collection[int]) -> bool:
+        """Whether a proof takes less time than compiling a search."""
+        return len(rows) * self.gathered.outputs.size < _SMALL or len(self.weights) < _FEW_DIMENSIONS
+
+    def _decided(self, rows: Collection[int]) -> Verdict:
+        start = self.weights if self.weights.any() else None
+        return decide(self._part(rows), start=start, seconds=max(1e-3, self._left()), family=self.family)
+
+    def _part(self, rows: Collection[int]) -> Arrays:
+        chosen = np.fromiter(rows, int, len(rows))
+        return Arrays(self.arrays.inputs[chosen], self.arrays.outputs, self.arrays.targets[chosen])
+
+    def _margins(self, rows: Collection[int]) -> Float[np.ndarray, "n"]:
+        return margins_of(self.weights, self.gathered, rows)
+
+    def _left(self) -> float:
+        return self.seconds - (time.perf_counter() - self.began)
+
+
+def _best(verdict: Verdict) -> Float[np.ndarray, "d d"]:
+    weights = verdict.witness if verdict.witness is not None else verdict.last
+    assert weights is not None
+    return weights

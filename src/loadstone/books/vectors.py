@@ -1,0 +1,189 @@
+"""Vectors of words, from the files that people have and from Python. Only the words that are asked for are kept.
+
+Nothing in a file is executed: archives are read without pickles, and stated sizes are checked before memory is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from safetensors import SafetensorError, safe_open
+
+from loadstone.arguments import refuse
+from loadstone.problems.archive import read_archive
+
+Vector = Float[np.ndarray, "d"]
+#: A file, a mapping from words to vectors, or a function that knows the vector of a word or returns None.
+Source = str | Path | Mapping[str, ArrayLike] | Callable[[str], ArrayLike | None]
+#: A word of a binary file that is longer than this is a sign that the file is something else.
+_LONGEST_WORD = 10_000
+
+
+def read_vectors(source: Source, wanted: Collection[str], words: str | Path | None = None) -> dict[str, Vector]:
+    """The vectors of those wanted words that the source has.
+
+    words: for .npy and .safetensors, a text file with one word a line [default: beside it, ending in .txt].
+    """
+    found: dict[str, Vector] = {}
+    for where, word, values in _entries(source, set(wanted), words):
+        vector = _vector(f"the vector of {word!r}{where}", values)
+        if found and len(vector) != len(next(iter(found.values()))):
+            length = len(next(iter(found.values())))
+            raise ValueError(f"the vector of {word!r}{where} has {len(vector)} numbers, but others have {length}.")
+        if word in found and not np.array_equal(found[word], vector):
+            raise ValueError(f"the word {word!r}{where} is there twice, with different vectors: leave one out.")
+        found[word] = vector
+    return found
+
+
+def _entries(source: Source, wanted: set[str], words: str | Path | None) -> Iterator[tuple[str, str, Any]]:
+    """Where each of the wanted words was found, the word, and its numbers."""
+    if isinstance(source, str | Path):
+        path = Path(source)
+        readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors, ".bin": _binary}
+        reader = readers.get(path.suffix.lower(), _text)
+        if words is not None and reader not in (_npy, _safetensors):
+            raise refuse("words", str(words), f"left out, because {path.name} has its words in it")
+        for where, word, values in reader(path, wanted, words):
+            yield f" ({where} of {path.name})", word, values
+    elif isinstance(source, Mapping):
+        yield from (("", word, source[word]) for word in sorted(wanted) if word in source)
+    elif callable(source):
+        yield from (("", word, values) for word in sorted(wanted) if (values := source(word)) is not None)
+    else:
+        raise refuse("vectors", type(source).__name__, "a file, a mapping from words to vectors, or a function")
+
+
+def _vector(name: str, values: Any) -> Vector:
+    try:
+        vector = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a list of numbers.") from error
+    if vector.ndim != 1 or vector.size == 0 or vector.dtype.kind not in "fiu":
+        raise ValueError(f"{name} is {vector.dtype} of shape {vector.shape}, but must be a list of real numbers.")
+    vector = vector if vector.dtype == np.float64 else vector.astype(np.float32)
+    if not np.isfinite(vector).all() or not vector.any():
+        what = "only zeros" if not vector.any() else "numbers that are not finite"
+        raise ValueError(f"{name} has {what}, so nothing can be asked with it: leave the word out.")
+    return vector
+
+
+def _text(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str, Any]]:
+    """GloVe's text: a word and its numbers a line. word2vec's begins with a line of two numbers, how many and how long,
+    which is not taken for a word because a vector has more than one number."""
+    width = None
+    with open(path, "rb") as file:
+        for line, raw in enumerate(file, 1):
+            parts = raw.rstrip().split(b" ") if b"\t" not in raw else raw.rstrip().split(b"\t")
+            if line == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
+                width = int(parts[1])
+                continue
+            if len(parts) < 2:
+                if parts == [b""]:
+                    continue
+                raise ValueError(f"line {line} of {path.name} has no numbers; it must have a word and its vector.")
+            width = width or len(parts) - 1
+            # A word may contain blanks, as a few of GloVe's do: the numbers are counted from the end.
+            word, numbers = b" ".join(parts[:-width]).decode("utf-8", "replace"), parts[-width:]
+            first = parts[0].decode("utf-8", "replace")
+            if word in wanted or first in wanted:
+                try:
+                    values = np.array([float(part) for part in numbers], np.float32)
+                    more = first in wanted and len(parts) != width + 1 and all(map(_is_number, parts[1:-width]))
+                except ValueError:
+                    more = True
+                if more:
+                    raise ValueError(f"line {line} of {path.name} has {first!r} without a vector of {width} numbers.")
+                yield f"line {line}", word, values
+
+
+def _is_number(part: bytes) -> bool:
+    try:
+        float(part)
+    except ValueError:
+        return False
+    return True
+
+
+def _binary(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str, Any]]:
+    """word2vec's binary file: how many words and how long their vectors are, then each word with its numbers."""
+    with open(path, "rb") as file:
+        header = file.readline(100).split()
+        if len(header) != 2 or not all(part.isdigit() for part in header):
+            raise refuse("vectors", str(path), "a binary file of word2vec, which begins with two whole numbers")
+        count, width = map(int, header)
+        if count * width * 4 > path.stat().st_size:
+            raise ValueError(f"{path.name} is damaged: it is too short for {count} vectors of {width} numbers.")
+        for number in range(1, count + 1):
+            word, raw = _word(path, file, number), file.read(4 * width)
+            if len(raw) != 4 * width:
+                raise ValueError(f"{path.name} is damaged: it ends within entry {number}.")
+            if word in wanted:
+                yield f"entry {number}", word, np.frombuffer(raw, "<f4")
+
+
+def _word(path: Path, file: IO[bytes], number: int) -> str:
+    letters = bytearray()
+    while (letter := file.read(1)) != b" ":
+        letters += letter
+        if not letter or len(letters) > _LONGEST_WORD:
+            raise ValueError(f"{path.name} is damaged: entry {number} has no word.")
+    return letters.lstrip(b"\n").decode("utf-8", "replace")
+
+
+def _npz(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str, Any]]:
+    try:
+        arrays, _ = read_archive(path, ("words", "vectors"))
+    except ValueError as error:
+        raise refuse("vectors", str(path), f"an .npz with 'words' and 'vectors' ({error})") from error
+    if arrays.keys() != {"words", "vectors"} or arrays["words"].dtype.kind != "U" or arrays["words"].ndim != 1:
+        raise refuse(
+            "vectors", str(path), "an .npz with 'words', an array of texts, and 'vectors', an array of numbers"
+        )
+    return _rows(path, arrays["words"].tolist(), arrays["vectors"], wanted)
+
+
+def _npy(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[tuple[str, str, Any]]:
+    try:
+        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise refuse("vectors", str(path), f"an .npy with one vector a row ({error})") from error
+    return _rows(path, _word_list(path, words), vectors, wanted)
+
+
+def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[tuple[str, str, Any]]:
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            tables = [name for name in file.keys() if len(file.get_slice(name).get_shape()) == 2]
+            name = "vectors" if "vectors" in tables else tables[0] if len(tables) == 1 else None
+            if name is None:
+                shown = ", ".join(tables[:20]) or "none"
+                raise refuse(
+                    "vectors", str(path), f"a file with one table of vectors, or one called 'vectors' ({shown})"
+                )
+            vectors = file.get_tensor(name)
+    except SafetensorError as error:
+        raise refuse("vectors", str(path), f"a safetensors file ({error})") from error
+    return _rows(path, _word_list(path, words), vectors, wanted)
+
+
+def _word_list(path: Path, words: str | Path | None) -> list[str]:
+    listed = Path(words) if words is not None else path.with_suffix(".txt")
+    if words is None and not listed.exists():
+        raise refuse("words", None, f"a text file with one word a line, because {path.name} has numbers only")
+    try:
+        return listed.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{listed.name} is not UTF-8 text: save the file as UTF-8.") from error
+
+
+def _rows(path: Path, words: Iterable[str], vectors: np.ndarray, wanted: set[str]) -> Iterator[tuple[str, str, Any]]:
+    listed = list(words)
+    if vectors.ndim != 2 or vectors.shape[0] != len(listed):
+        raise ValueError(f"{path.name} has vectors of shape {vectors.shape}, but {len(listed)} words go with them.")
+    return ((f"row {row}", word, vectors[row]) for row, word in enumerate(listed) if word in wanted)

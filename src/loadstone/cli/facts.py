@@ -1,0 +1,16 @@
+"""loadstone facts: a person's own facts, in words. Each command has a file of its own."""
+
+from __future__ import annotations
+
+import typer
+
+from loadstone.cli.facts_recall import recall
+from loadstone.cli.facts_screen import screen
+from loadstone.cli.facts_store import store
+
+facts = typer.Typer(
+    no_args_is_help=True, help="Your own facts, in words: screen them, store them in a book, ask the book."
+)
+facts.command()(screen)
+facts.command()(store)
+facts.command()(recall)

@@ -1,0 +1,69 @@
+"""What the commands about a person's own facts have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from loadstone.arguments import refuse
+from loadstone.cli.output import say
+
+if TYPE_CHECKING:
+    from loadstone.books.gathered import Gathered
+    from loadstone.books.screening import Obstruction
+
+FactsFile = Annotated[str, typer.Argument(help="Facts: .csv, .tsv, .jsonl or .parquet, one fact a line.")]
+VectorsFile = Annotated[
+    str, typer.Option(help="Vectors: text of GloVe or word2vec, .bin, .npz (words, vectors), .npy or .safetensors.")
+]
+WordsFile = Annotated[Optional[str], typer.Option(help="Words of an .npy or .safetensors file, one a line.")]
+ColumnNames = Annotated[str, typer.Option(help="The two columns, as in country,capital.")]
+Phrases = Annotated[str, typer.Option(help="Names without a vector: mean (of the vectors of their words) or exact.")]
+
+
+def gathered_from(facts: str, vectors: str, words: str | None, columns: str, phrases: str) -> Gathered:
+    """Read the facts, and say what was left out or made up on the way."""
+    from loadstone.books.gathered import gather
+
+    named = tuple(name.strip() for name in columns.split(","))
+    if len(named) != 2 or not all(named):
+        raise refuse("columns", columns, "two names with a comma between them")
+    found = gather(facts, vectors, (named[0], named[1]), phrases, words)
+    if found.repeated:
+        say(
+            f"{_counted(found.repeated, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once."
+        )
+    if found.averaged:
+        averaged = _counted(len(found.averaged), "name has", "names have")
+        say(f"{averaged} the mean of its words as vector: {_some(found.averaged)}.")
+    if found.missing:
+        without = [name for name, _ in found.missing]
+        names = _counted(len(without), "name has", "names have")
+        facts_out = _counted(len(found.left_out), "fact is", "facts are")
+        say(f"{names} no vector, and {facts_out} left out: {_some(without)}.")
+    return found
+
+
+def about(found: Gathered) -> dict[str, object]:
+    """Keys that every command about facts prints."""
+    return {
+        "facts": len(found), "answers": len(found.answers), "d": int(found.inputs.shape[1]), "repeated": found.repeated,
+        "averaged": list(found.averaged), "out_of_vocabulary": [name for name, _ in found.missing],
+        "left_out": [[pair.subject, pair.answer] for pair in found.left_out],
+    }  # fmt: skip
+
+
+def described(found: Gathered, one: Obstruction) -> dict[str, object]:
+    """An obstruction for JSON."""
+    names = [found.name(row) for row in one.facts]
+    return {"kind": one.kind, "facts": names, "statement": one.statement, "advice": one.advice}
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def _some(names: tuple[str, ...] | list[str], most: int = 8) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,56 @@
+"""loadstone facts recall: ask a book."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loadstone.arguments import whole
+from loadstone.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from loadstone.books.book import Book
+
+
+def recall(
+    book: Annotated[str, typer.Argument(help="The book that loadstone facts store wrote.")],
+    subjects: Annotated[list[str], typer.Argument(help="What to ask; - reads one subject a line.")],
+    top: Annotated[int, typer.Option(help="How many answers.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Ask a book for the answers to subjects. Exit code 1 if one of them is not in it."""
+    whole("top", top, 1)
+    from loadstone.books.book import open_book
+
+    opened = open_book(book)
+    asked = [line.rstrip("\n") for line in sys.stdin if line.strip()] if subjects == ["-"] else subjects
+    rows, unknown = [], []
+    for subject in asked:
+        try:
+            rows += _rows(opened, subject, top)
+        except KeyError as error:
+            unknown.append(subject)
+            say(str(error.args[0]))
+    if json:
+        print_json({"book": book, "answers": rows, "unknown": unknown})
+    elif rows:
+        print_table(book, rows)
+    if unknown:
+        raise typer.Exit(1)
+
+
+def _rows(book: Book, subject: str, top: int) -> list[dict[str, object]]:
+    row = book.row(subject)
+    stored = bool(book.stored[row])
+    return [
+        {
+            "subject": book.subjects[row],
+            "answer": one.answer,
+            "score": one.score,
+            "margin": one.margin,
+            "stored": stored,
+        }
+        for one in book.recall(subject, top)
+    ]

@@ -1,0 +1,105 @@
+"""Which facts cannot stand together? A certificate names facts that no W stores; this finds few of them that suffice.
+
+One fact after the other is left out. If the rest is still not storable, the fact was not needed, and neither is any
+other that the new certificate does without. What is left in the end is a conflict of which every member is needed:
+without any one of them, the others can be stored.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64, Int
+
+from loadstone.arguments import refuse
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.problem import Problem
+from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers.decide import arrays_of, decide
+
+#: Multipliers below this share of the largest are rounding; whether a conflict does without them is proved anyway.
+_NEGLIGIBLE = 1e-9
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Facts that no W stores together.
+
+    facts: their rows in the instance.
+    proof: the verdict on these facts alone, with its certificate.
+    minimal: whether it is proved of each of them that the others can be stored without it.
+    """
+
+    facts: tuple[int, ...]
+    proof: Verdict
+    minimal: bool
+
+
+def conflict_in(
+    instance: Problem | Arrays,
+    verdict: Verdict | None = None,
+    seconds: float | None = None,
+    family: str = "full",
+) -> Conflict | None:
+    """A small conflict of an instance that is not storable; None if no proof was found that it is not.
+
+    verdict: the verdict on the instance, if it is known.
+    seconds: most time; then the conflict may not be minimal.
+    family: the linear family of W.
+    """
+    arrays = arrays_of(instance)
+    if arrays.decoupled:
+        raise refuse("instance", "a decoupled one", "one with shared outputs, whose facts can be left out one by one")
+    end = math.inf if seconds is None else time.perf_counter() + seconds
+    proof = verdict or decide(arrays, seconds=seconds, family=family)
+    if proof.verdict != Outcome.NOT_STORABLE:
+        return None
+    rows, proof = _needed(arrays, np.arange(len(arrays.targets)), proof, end, family)
+    untried, minimal = set(rows.tolist()), True
+    while untried:
+        left = end - time.perf_counter()
+        if left <= 0:
+            return Conflict(tuple(rows.tolist()), proof, False)
+        # Those that weigh least in the certificate are the likeliest to be left out.
+        weights = _weights(proof)
+        row = int(min((one for one in range(len(rows)) if rows[one] in untried), key=lambda one: weights[one]))
+        untried.discard(int(rows[row]))
+        rest = np.delete(rows, row)
+        if not len(rest):
+            break
+        found = decide(_part(arrays, rest), seconds=None if math.isinf(left) else left, family=family)
+        if found.verdict == Outcome.UNDECIDED:
+            minimal = False
+        elif found.verdict == Outcome.NOT_STORABLE:
+            rows, proof = _needed(arrays, rest, found, end, family)
+            untried &= set(rows.tolist())
+    return Conflict(tuple(rows.tolist()), proof, minimal)
+
+
+def _needed(
+    arrays: Arrays, rows: Int[np.ndarray, "k"], proof: Verdict, end: float, family: str
+) -> tuple[Int[np.ndarray, "j"], Verdict]:
+    """The facts that a certificate needs, and the proof about them alone; all of them if that is not decided."""
+    weights = _weights(proof)
+    needed = weights > _NEGLIGIBLE * weights.max()
+    if needed.all():
+        return rows, proof
+    left = end - time.perf_counter()
+    seconds = None if math.isinf(left) else max(left, 1e-3)
+    alone = decide(_part(arrays, rows[needed]), seconds=seconds, family=family)
+    if alone.verdict != Outcome.NOT_STORABLE:
+        return rows, proof
+    return rows[needed], alone
+
+
+def _weights(proof: Verdict) -> Float64[np.ndarray, "k"]:
+    """How much each fact weighs in a certificate."""
+    assert proof.certificate is not None
+    return proof.certificate.sum(axis=1)
+
+
+def _part(arrays: Arrays, rows: Int[np.ndarray, "k"]) -> Arrays:
+    return Arrays(arrays.inputs[rows], arrays.outputs, arrays.targets[rows])

@@ -1,0 +1,191 @@
+"""Facts and vectors from every kind of file: the same facts, and a sentence for each thing that is wrong."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from loadstone.books.gathered import gather
+from loadstone.books.pairs import Pair, pairs_of
+from loadstone.books.spelling import nearest
+from loadstone.books.vectors import read_vectors
+
+PAIRS = [("France", "Paris"), ("Côte d'Ivoire", 'Yamous"soukro'), ("New Zealand", "Wellington"), ("Chad", "N'Djamena")]
+WORDS = ["france", "Paris", "Côte", "d'Ivoire", 'Yamous"soukro', "new", "zealand", "Wellington", "Chad", "N'Djamena"]
+VECTORS = np.random.default_rng(0).standard_normal((len(WORDS), 7)).astype("f")
+TABLE = dict(zip(WORDS, VECTORS))
+
+
+def write_csv(path, pairs=PAIRS, header=("subject", "object"), delimiter=","):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter).writerows([header, *pairs])
+    return path
+
+
+def facts_file(kind, folder):
+    path = folder / f"facts.{kind}"
+    if kind in ("csv", "tsv"):
+        return write_csv(path, delimiter="," if kind == "csv" else "\t")
+    if kind == "jsonl":
+        path.write_text("\n".join(json.dumps({"subject": a, "object": b, "more": 1}) for a, b in PAIRS) + "\n\n")
+    else:
+        import pyarrow as arrow
+        from pyarrow import parquet
+
+        parquet.write_table(arrow.table({"subject": [a for a, _ in PAIRS], "object": [b for _, b in PAIRS]}), path)
+    return path
+
+
+def vectors_file(kind, folder):
+    path = folder / f"vectors.{kind}"
+    lines = [" ".join([word, *(repr(float(x)) for x in row)]) for word, row in TABLE.items()]
+    if kind == "txt":
+        path.write_text("\n".join(lines), encoding="utf-8")
+    elif kind == "vec":
+        path.write_text("\n".join([f"{len(WORDS)} 7", *lines, ""]), encoding="utf-8")
+    elif kind == "bin":
+        entries = [word.encode() + b" " + row.astype("<f4").tobytes() + b"\n" for word, row in TABLE.items()]
+        path.write_bytes(f"{len(WORDS)} 7\n".encode() + b"".join(entries))
+    elif kind == "npz":
+        np.savez(path, words=np.array(WORDS), vectors=VECTORS)
+    else:
+        np.save(path, VECTORS) if kind == "npy" else save_file({"table": VECTORS, "bias": VECTORS[0]}, path)
+        path.with_suffix(".txt").write_text("\n".join(WORDS), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+def test_every_kind_of_table_has_the_same_facts(kind, tmp_path):
+    assert [pair[:2] for pair in pairs_of(facts_file(kind, tmp_path))] == PAIRS
+
+
+@pytest.mark.parametrize("kind", ["txt", "vec", "bin", "npz", "npy", "safetensors"])
+def test_every_kind_of_file_has_the_same_vectors(kind, tmp_path):
+    found = read_vectors(vectors_file(kind, tmp_path), {"Paris", "new", "nowhere"})
+    assert found.keys() == {"Paris", "new"}
+    for word, vector in found.items():
+        assert vector.dtype == np.float32 and np.array_equal(vector, TABLE[word])
+
+
+def test_python_objects_are_sources_too():
+    frame = pytest.importorskip("pyarrow").table({"a": [1990, 2], "b": ["x", " y "]})
+    assert [pair[:2] for pair in pairs_of(dict(PAIRS))] == [pair[:2] for pair in pairs_of(iter(PAIRS))] == PAIRS
+
+    class Frame:  # what pandas and polars have in common
+        columns = frame.column_names
+
+        def __getitem__(self, name):
+            column = frame[name]
+            column_list = type("Column", (), {"to_list": lambda self: column.to_pylist()})
+            return column_list()
+
+    assert list(pairs_of(Frame(), ("a", "b"))) == [Pair("1990", "x", 1), Pair("2", "y", 2)]
+    assert read_vectors(TABLE.get, {"Paris", "nowhere"}).keys() == {"Paris"}
+
+
+def test_names_are_looked_up_as_written_then_in_small_letters_then_as_a_mean_of_words():
+    found = gather([*PAIRS, PAIRS[0], ("Atlantis", "Paris"), ("New Atlantis", "Paris")], TABLE)
+    assert found.subjects == ("France", "Côte d'Ivoire", "New Zealand", "Chad") and found.repeated == 1
+    assert np.array_equal(found.inputs[0], TABLE["france"])
+    assert found.averaged == ("Côte d'Ivoire", "New Zealand")
+    np.testing.assert_allclose(found.inputs[2], (TABLE["new"] + TABLE["zealand"]) / 2, rtol=1e-6)
+    assert dict(found.missing) == {"Atlantis": ("Atlantis",), "New Atlantis": ("Atlantis",)}
+    assert [pair.subject for pair in found.left_out] == ["Atlantis", "New Atlantis"]
+    exact = gather(PAIRS, TABLE, phrases="exact")
+    assert exact.subjects == ("France", "Chad") and dict(exact.missing).keys() == {"Côte d'Ivoire", "New Zealand"}
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1))
+def test_strange_names_survive_a_csv(tmp_path_factory, pairs):
+    pairs = [(a.strip(), b.strip()) for a, b in pairs]
+    pairs = [
+        pair for pair in pairs if all(pair) and not any(c in "\0" or "\ud800" <= c <= "\udfff" for c in "".join(pair))
+    ]
+    pairs = [(f'"{a},\n{a}', b * 300) for a, b in pairs]
+    path = write_csv(tmp_path_factory.getbasetemp() / "strange.csv", pairs)
+    assert [pair[:2] for pair in pairs_of(path)] == [(a.strip(), b.strip()) for a, b in pairs]
+
+
+BAD_FACTS = {
+    "columns missing": (
+        "a.csv",
+        "name,capital\nx,y\n",
+        "column 'subject' is not there in a.csv, which has name, capital",
+    ),
+    "empty cell": ("a.csv", "subject,object\nx,y\n\nz, \n", "line 4 of a.csv has no answer"),
+    "short line": ("a.csv", "subject,object\nx\n", "line 2 of a.csv has no answer"),
+    "open quote": ("a.csv", 'subject,object\n"x,y\n', "of a.csv cannot be read"),
+    "encoding": ("a.csv", "subject,object\nx,é\n".encode("latin-1"), "is not UTF-8 text"),
+    "no json": ("a.jsonl", '{"subject": "x", "object": "y"}\n{"sub', "line 2 of a.jsonl cannot be read"),
+    "no object": ("a.jsonl", "[1, 2]\n", "line 1 of a.jsonl must be an object with 'subject' and 'object'"),
+    "a list": ("a.jsonl", '{"subject": ["x"], "object": "y"}', "line 1 of a.jsonl has ['x'] as its subject"),
+    "no parquet": ("a.parquet", "PAR1", "cannot be read"),
+    "ending": ("a.xls", "", "facts is"),
+    "nothing": ("a.csv", "subject,object\n", "there is no fact"),
+    "no vector": ("a.csv", "subject,object\nx,y\n", "none of the 1 facts has vectors on both sides"),
+    "one answer": ("a.csv", "subject,object\nfrance,Paris\nChad,Paris\n", "every fact has the answer 'Paris'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FACTS)
+def test_what_is_wrong_with_facts_is_said_with_its_line(name, tmp_path):
+    file, text, sentence = BAD_FACTS[name]
+    (tmp_path / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ValueError) as error:
+        gather(tmp_path / file, TABLE)
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+BAD_VECTORS = {
+    "not finite": ("v.txt", b"a 1 nan\n", "the vector of 'a' (line 1 of v.txt) has numbers that are not finite"),
+    "zeros": ("v.txt", b"a 0 0\n", "has only zeros"),
+    "lengths": ("v.txt", b"a 1 2\nb 1 2 x\n", "line 2 of v.txt has 'b' without a vector of 2 numbers"),
+    "too many": ("v.txt", b"a 1 2\nb 1 2 3\n", "line 2 of v.txt has 'b' without a vector of 2 numbers"),
+    "too few": ("v.txt", b"a 1 2\nb 1\n", "line 2 of v.txt has 'b' without a vector of 2 numbers"),
+    "twice": ("v.txt", b"a 1 2\na 1 3\n", "the word 'a' (line 2 of v.txt) is there twice"),
+    "no numbers": ("v.txt", b"a 1 2\nb\n", "line 2 of v.txt has no numbers"),
+    "short binary": ("v.bin", b"2 3\na " + bytes(12), "v.bin is damaged: it is too short for 2 vectors of 3"),
+    "no binary": ("v.bin", b"hello", "begins with two whole numbers"),
+    "no archive": ("v.npz", b"PK", "it is a damaged archive"),
+    "no array": ("v.npy", b"x", "an .npy with one vector a row"),
+    "no tensors": ("v.safetensors", b"x", "a safetensors file"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_VECTORS)
+def test_what_is_wrong_with_vectors_is_said_with_its_word(name, tmp_path):
+    file, raw, sentence = BAD_VECTORS[name]
+    (tmp_path / file).write_bytes(raw)
+    with pytest.raises(ValueError) as error:
+        read_vectors(tmp_path / file, {"a", "b"})
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_numbers_without_words_and_words_without_numbers(tmp_path):
+    np.save(tmp_path / "v.npy", VECTORS)
+    with pytest.raises(ValueError, match="words is None, but must be a text file with one word a line"):
+        read_vectors(tmp_path / "v.npy", {"a"})
+    (tmp_path / "w.txt").write_text("a\nb\n")
+    with pytest.raises(ValueError, match="has vectors of shape .10, 7., but 2 words go with them"):
+        read_vectors(tmp_path / "v.npy", {"a"}, tmp_path / "w.txt")
+    with pytest.raises(ValueError, match="words is .* left out, because v.npz has its words in it"):
+        read_vectors(tmp_path / "v.npz", {"a"}, tmp_path / "w.txt")
+    with pytest.raises(ValueError, match="the vector of 'b' has 2 numbers, but others have 3"):
+        read_vectors({"a": [1, 2, 3], "b": [1, 2]}.get, ["a", "b"])
+
+
+def test_the_nearest_spelling():
+    known = ["France", "Germany", "Côte d'Ivoire"]
+    assert [nearest(name, known) for name in ("france", "Germny", "cote d'ivoire")] == [
+        "France",
+        "Germany",
+        "Côte d'Ivoire",
+    ]
+    assert nearest("x" * 10_000, known) is None

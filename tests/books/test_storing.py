@@ -1,0 +1,132 @@
+"""Books: everything is stored that can be, what cannot is named with its reason, and a book survives its file."""
+
+import json
+
+import numpy as np
+import pytest
+
+from loadstone.books.book import open_book
+from loadstone.books.gathered import gather
+from loadstone.books.screening import obstructions
+from loadstone.books.storing import store
+from loadstone.problems.arrays import Arrays
+from loadstone.solvers.decide import decide
+
+
+def made(n, d, answers=None, seed=0):
+    random = np.random.default_rng(seed)
+    vectors = {f"s{i}": random.standard_normal(d) for i in range(n)}
+    vectors |= {f"a{i}": random.standard_normal(d) for i in range(answers or n)}
+    return [(f"s{i}", f"a{i % (answers or n)}") for i in range(n)], vectors
+
+
+def test_what_can_be_stored_is_stored_with_proof(tmp_path):
+    pairs, vectors = made(20, 10)
+    found = store(gather(pairs, vectors))
+    assert found.proved and found.book.stored.all() and not found.impossible and found.conflict is None
+    assert [found.book.recall(subject)[0].answer for subject, _ in pairs] == [answer for _, answer in pairs]
+    assert found.book.margins().min() > 0 and not found.book.failures()
+
+
+def test_recall_gives_scores_and_margins_against_the_definition():
+    pairs, vectors = made(12, 8)
+    book = store(gather(pairs, vectors)).book
+    best = book.recall("S3", 4)  # capital letters do not matter where they tell nothing apart
+    scores = {name: vectors[name] @ book.weights @ vectors["s3"] for name in vectors if name.startswith("a")}
+    order = sorted(scores, key=scores.get, reverse=True)
+    assert [one.answer for one in best] == order[:4]
+    np.testing.assert_allclose([one.score for one in best], [scores[name] for name in order[:4]], rtol=1e-6)
+    assert best[0].margin == pytest.approx(scores[order[0]] - scores[order[1]], rel=1e-5)
+    assert best[2].margin == pytest.approx(scores[order[2]] - scores[order[0]], rel=1e-5)
+    with pytest.raises(KeyError, match=r"'s33' is not in the book .did you mean 's3'"):
+        book.recall("s33")
+    with pytest.raises(ValueError, match="top is 0"):
+        book.recall("s3", 0)
+
+
+def test_equal_inputs_hidden_answers_and_equal_answers_are_named():
+    pairs, vectors = made(16, 10)
+    vectors["s5"] = 2 * vectors["s2"]
+    vectors["a9"] = (vectors["a0"] + vectors["a1"] + 2 * vectors["a2"]) / 4
+    vectors["a11"] = vectors["a12"]
+    found = store(gather(pairs, vectors))
+    kinds = {one.kind: one for one in found.obstructions}
+    assert all(one.is_proved(gather(pairs, vectors), range(16)) for one in found.obstructions)
+    assert kinds["parallel inputs"].facts == (2, 5)
+    assert "s2 -> a2; s5 -> a5" in kinds["parallel inputs"].statement
+    assert "a9 = 0.5 a2 + 0.25 a0 + 0.25 a1" in kinds["hidden answer"].statement
+    assert "a11, a12: these answers have the same vector" in kinds["equal answers"].statement
+    assert sorted(found.impossible) == [5, 9, 11, 12] and found.proved and found.book.stored.sum() == 12
+
+
+def test_a_conic_input_is_found_and_one_fact_is_left_out():
+    pairs, vectors = made(12, 9, answers=6)
+    # s0 and s6 have the answer a0, s4 has another.
+    vectors["s4"] = 0.7 * vectors["s0"] + 0.2 * vectors["s6"]
+    gathered = gather(pairs, vectors)
+    (one,) = obstructions(gathered, range(12))
+    assert one.kind == "conic input" and one.facts == (4, 0, 6) and "s4 = 0.7 s0 + 0.2 s6" in one.statement
+    assert one.is_proved(gathered, (0, 4, 6)) and not one.is_proved(gathered, (0, 4))
+    found = store(gathered)
+    assert found.proved and found.book.stored.sum() == 11
+
+
+def test_above_capacity_what_is_left_out_is_proved_not_to_fit():
+    pairs, vectors = made(15, 4)
+    found = store(gather(pairs, vectors))
+    book, rows = found.book, np.flatnonzero(found.book.stored)
+    assert found.proved and 0 < len(rows) < 15 and {*rows, *found.impossible} == set(range(15))
+    for row in found.impossible:
+        part = [*rows, row]
+        arrays = Arrays(book.inputs[part], book.outputs, book.targets[part])
+        assert decide(arrays).verdict == "not storable"
+    assert [one.subject for one in book.failures()] == [book.subjects[row] for row in sorted(found.impossible)]
+    assert all(one.margin <= 0 and one.rival != one.answer for one in book.failures())
+    assert found.conflict is None or found.conflict.minimal
+
+
+def test_when_time_is_up_a_book_comes_back_all_the_same():
+    pairs, vectors = made(40, 6)
+    found = store(gather(pairs, vectors), seconds=0.05)
+    assert not found.proved and len(found.book) == 40
+
+
+def test_a_book_survives_its_file(tmp_path):
+    pairs, vectors = made(9, 6)
+    pairs[0] = ('strange "name"\n\u2603 ' + "x" * 10_000, pairs[0][1])
+    vectors[pairs[0][0]] = vectors["s0"]
+    book = store(gather([*pairs, ("nobody", "a1")], vectors)).book
+    book.save(tmp_path / "b.safetensors")
+    again = open_book(tmp_path / "b.safetensors")
+    assert again.subjects == book.subjects and again.answers == book.answers and again.about == book.about
+    assert again.about["out_of_vocabulary"] == ["nobody"]
+    for name in ("weights", "inputs", "outputs", "targets", "stored"):
+        kept, back = getattr(book, name), getattr(again, name)
+        assert kept.dtype == back.dtype and kept.tobytes() == back.tobytes()
+
+
+def test_damaged_books_get_one_sentence(tmp_path):
+    pairs, vectors = made(9, 6)
+    path = tmp_path / "b.safetensors"
+    store(gather(pairs, vectors)).book.save(path)
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + size])
+
+    def changed(**metadata):
+        text = json.dumps(header | {"__metadata__": header["__metadata__"] | metadata}).encode()
+        return len(text).to_bytes(8, "little") + text + whole[8 + size :]
+
+    cases = {
+        b"": "a file that",
+        whole[:-5]: "a file that",
+        changed(format="loadstone book 9"): "is of a later one",
+        changed(format="x"): "a book, which this file is not",
+        changed(words="{"): "undamaged",
+        changed(words='{"subjects": ["a"], "answers": ["b", "c"], "about": {}}'): "undamaged",
+    }
+    for raw, sentence in cases.items():
+        path.write_bytes(raw)
+        with pytest.raises(ValueError) as error:
+            open_book(path)
+        assert sentence in str(error.value) and "\n" not in str(error.value)
