@@ -53,7 +53,7 @@ LINEAR = [
     for seed in range(2)
 ]
 #: Here colours do not stand for dimensions, or only within the figure.
-OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank"}
+OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -94,6 +94,8 @@ CASES = {
     "answers": Case(ANSWERED, 0, 2),
     "families": Case(LINEAR, 0, 2),
     "rank": Case(RANKED + PROVED[:2], 0, 1),
+    "skew": Case([spec for spec in ANSWERED if spec.problem == "original"], 0, 1),
+    "shift": Case(PROVED + REACHED, 0, 3),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),

@@ -27,6 +27,8 @@ GALLERY: dict[str, str] = {
     "optimisers": "loadstone.figures.optimisers:OPTIMISERS",
     "answers": "loadstone.figures.one_law:ANSWERS",
     "families": "loadstone.figures.one_law:FAMILIES",
+    "skew": "loadstone.figures.skew:SKEW",
+    "shift": "loadstone.figures.shift:SHIFT",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",
