@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from loadstone.evidence import skew
 from loadstone.evidence.rows import row_of
 from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.experiments.result import perform
@@ -108,6 +109,8 @@ def rows():
     # A few samples take the same way as many.
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
+    for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
+        monkeypatch.setattr(skew, name, few)
     found = {}
     for spec in (spec for case in CASES.values() for spec in case.specs):
         if spec not in found:
@@ -115,7 +118,8 @@ def rows():
             found[spec] = row_of(record.spec, record.result)
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
-    entropy._finite.cache_clear()
+    for cached in (entropy._finite, skew.given_frequencies, skew.as_drawn):
+        cached.cache_clear()
 
 
 def test_each_name_leads_to_a_figure_of_that_name():
