@@ -27,7 +27,9 @@ ALLOWED = {
     | {"books", "evidence", "figures", "pages"},
 }
 #: Inside `experiments` only these may meet the theory: they turn loads into numbers of associations.
-MEETS_THEORY = {f"experiments/{name}.py" for name in ("catalogue", "grid", "margins", "one_law_sweeps", "ranks")}
+MEETS_THEORY = {
+    f"experiments/{name}.py" for name in ("catalogue", "grid", "margins", "one_law_sweeps", "ranks", "shift")
+}
 
 
 def imported_rooms(file: Path) -> set[str]:

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-PAIRS = [("France", "Paris"), ("Peru", "Lima"), ("Japan", "Tokyo"), ("New Zealand", "Wellington"), ("Chad", "N'Djamena")]
+PAIRS = [("France", "Paris"), ("Peru", "Lima"), ("Japan", "Tokyo"), ("New Zealand", "Wellington")]
+PAIRS += [("Chad", "N'Djamena")]
 WORDS = "france paris peru lima japan tokyo new zealand wellington chad n'djamena".split()
 
 
@@ -29,7 +30,8 @@ def test_store_and_recall(command, files):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found | {"facts": 5, "answers": 5, "d": 8, "stored": 5, "proved": True, "impossible": []} == found
-    assert found["out_of_vocabulary"] == ["Atlantis"] and found["averaged"] == ["New Zealand"] and found["repeated"] == 1
+    assert found["out_of_vocabulary"] == ["Atlantis"] and found["averaged"] == ["New Zealand"]
+    assert found["repeated"] == 1
     assert found["seconds"] > 0 and found["out"] == "b.safetensors" and found["failures"] == []
     assert "1 line repeats a fact" in done.stderr and "1 name has no vector, and 1 fact is left out" in done.stderr
 
@@ -66,7 +68,8 @@ BAD = {
     "phrases": (["store", "f.csv", "--vectors", "v.txt", "--phrases", "some"], "phrases is 'some'"),
     "seconds": (["store", "f.csv", "--vectors", "v.txt", "--seconds", "0"], "seconds is 0.0"),
     "family": (
-        ["store", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--family", "rank:2"], "family is 'rank'",
+        ["store", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--family", "rank:2"],
+        "family is 'rank'",
     ),
     "out": (["store", "f.csv", "--vectors", "v.txt", "--out", "no/b.safetensors"], "no is not a folder"),
     "no book": (["recall", "f.csv", "France"], "a file that `loadstone facts store` wrote"),

@@ -1,13 +1,20 @@
 """Sweeps by name: complete, at both scales, with the sizes that the paper states."""
 
+import zipfile
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
+from loadstone.experiments.spec import PROBLEMS
+from loadstone.measurements.reach import Attempt
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
+from loadstone.records.record import from_bytes
+from loadstone.records.validity import check_values
+from loadstone.solvers.solution import Status
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 
@@ -98,3 +105,38 @@ def test_unknown_names_get_a_suggestion(tmp_path):
         named_sweep("accuracy", "huge")
     with pytest.raises(FileNotFoundError, match="is not a file"):
         specs_of(str(tmp_path / "grid.toml"))
+
+
+def test_the_shift_runs_no_proof_of_its_own_and_searches_closely():
+    for scale in SCALES:
+        exact = {spec for spec in named_sweep("shift", scale) if spec.solver == "capacity"}
+        assert exact < set(named_sweep("capacity", scale))
+        assert {(spec.problem, spec.d) for spec in exact} >= {(kind, d) for kind in PROBLEMS for d in (12, 20)}
+    reached = {spec for spec in named_sweep("shift", "paper") if spec.solver == "reach"}
+    assert all((spec.effort.width, spec.effort.passes) == (0.001, 3000) for spec in reached) and len(reached) == 50
+    assert {spec.solver for spec in named_sweep("shift", "quick")} == {"capacity"}
+
+
+def test_skewed_targets_have_no_more_answers_than_there_is_a_formula_for():
+    for scale in SCALES:
+        specs = named_sweep("skew", scale)
+        assert {spec.frequencies for spec in specs} == {"balanced", "uniform", "zipf:1"}
+        assert all(spec.answers <= spec.d + 1 and spec.problem == "original" for spec in specs)
+
+
+def test_shipped_brackets_are_what_their_attempts_left():
+    """Every search of the shift is among the shipped records, from its first guess to a bracket of 0.1 % or one."""
+    specs = {spec.key: spec for spec in named_sweep("shift", "paper") if spec.solver == "reach"}
+    with zipfile.ZipFile(Path(__file__).parents[2] / "results" / "paper" / "shift.zip") as packed:
+        records = [from_bytes(packed.read(name)) for name in packed.namelist() if name.endswith(".record")]
+    assert {record.key for record in records} == specs.keys()
+    for record in records:
+        check_values(record)
+        spec, found = specs[record.key], record.result
+        attempts = [Attempt(p, stored, Status(status), passes) for p, stored, status, passes in found["attempts"]]
+        assert attempts[0].p == spec.p and all(one.passes <= spec.effort.passes for one in attempts)
+        assert all(one.stored == (one.status == Status.STORED) for one in attempts)
+        assert found["not_stored"] == min(one.p for one in attempts if not one.stored)
+        assert found["stored"] == max(one.p for one in attempts if one.stored)
+        assert 1 <= found["not_stored"] - found["stored"] <= max(1, spec.effort.width * found["stored"])
+        assert found["rank"] == spec.d and record.circumstances["device"] == "NVIDIA H200"

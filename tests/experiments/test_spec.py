@@ -83,6 +83,10 @@ def test_what_is_tried_to_store_more_enters_the_key_only_if_it_is_not_the_defaul
     more = replace(reach, parameters={"grown": True, "starts": 5})
     assert more.identity()["solver"] == {"name": "reach", "grown": True, "starts": 5} and more.key != reach.key
     assert Spec.from_identity(more.identity()) == more and more.effort == Effort(starts=5, grown=True)
+    assert replace(reach, parameters={"width": 0.005, "passes": 1000}).key == reach.key
+    longer = replace(reach, parameters={"width": 0.001, "passes": 3000})
+    assert longer.identity()["solver"] == {"name": "reach", "passes": 3000, "width": 0.001} and longer.key != reach.key
+    assert Spec.from_identity(json.loads(json.dumps(longer.identity()))) == longer
     with pytest.raises(ValueError, match="solver parameter is 'steps', but must be a parameter of reach"):
         replace(reach, parameters={"steps": 5})
 
@@ -114,7 +118,7 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
                     record = from_bytes(archive.read(name))
                     assert Spec.from_identity(record.spec).key == record.key == Path(name).stem
                     seen += 1
-    assert seen == 11613
+    assert seen == 12227
 
 
 @pytest.mark.parametrize("change, sentence", [

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from loadstone.evidence import margins
+from loadstone.evidence import margins, skew
 from loadstone.evidence.rows import row_of
 from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.experiments.result import perform
@@ -55,7 +55,7 @@ LINEAR = [
 ]
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
-OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank"}
+OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -97,6 +97,8 @@ CASES = {
     "families": Case(LINEAR, 0, 2),
     "rank": Case(RANKED + PROVED[:2], 0, 1),
     "margin": Case(MARGINS, 0, 4),
+    "skew": Case([spec for spec in ANSWERED if spec.problem == "original"], 0, 1),
+    "shift": Case(PROVED + REACHED, 0, 3),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
@@ -110,6 +112,8 @@ def rows():
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
     monkeypatch.setattr(margins, "_SAMPLES", 30)
+    for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
+        monkeypatch.setattr(skew, name, few)
     found = {}
     for spec in (spec for case in CASES.values() for spec in case.specs):
         if spec not in found:
@@ -117,8 +121,8 @@ def rows():
             found[spec] = row_of(record.spec, record.result)
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
-    entropy._finite.cache_clear()
-    margins.predicted_margin.cache_clear()
+    for cached in (entropy._finite, margins.predicted_margin, skew.given_frequencies, skew.as_drawn):
+        cached.cache_clear()
 
 
 def test_each_name_leads_to_a_figure_of_that_name():

@@ -18,7 +18,9 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import NO_LIMITS
 
 ALL = Effort(starts=3, truncated=True, grown=True, alternating=True)
-MOST = Effort(starts=2, grown=True, alternating=True)
+ONE = Effort(passes=150)
+MOST = Effort(starts=2, grown=True, alternating=True, passes=150)
+GROWN = Effort(grown=True, passes=150)
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +28,20 @@ def found():
     """The largest p stored at d = 6 for ranks 2 and 6, with one start and with more; and what is proved."""
     stream = Stream(0, 6)
     stored = {
-        (m, effort): largest_stored("original", stream, 13, m / 6, passes=150, family="low rank", effort=effort)
-        for m, effort in ((2, Effort()), (2, MOST), (6, Effort(grown=True)))
+        (m, effort): largest_stored("original", stream, 13, m / 6, family="low rank", effort=effort)
+        for m, effort in ((2, ONE), (2, MOST), (6, GROWN))
     }
     return stored, instance_capacity("original", stream, 13).p_c
 
 
 def test_no_rank_stores_more_than_is_proved_and_full_rank_stores_just_that(found):
     stored, proved = found
-    assert stored[2, MOST].stored < proved == stored[6, Effort(grown=True)].stored
+    assert stored[2, MOST].stored < proved == stored[6, GROWN].stored
 
 
 def test_more_effort_stores_more(found):
     stored, _ = found
-    assert stored[2, Effort()].stored < stored[2, MOST].stored
+    assert stored[2, ONE].stored < stored[2, MOST].stored
 
 
 def test_the_last_attempt_has_tried_everything(found):
@@ -96,7 +98,8 @@ def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
     assert largest_stored("original", Stream(0, 8), 17, 0.5).stored == 20
 
 
-@pytest.mark.parametrize("bad", [{"starts": 0}, {"starts": 1.5}, {"truncated": 1}, {"grown": "no"}, {"alternating": 2}])
+@pytest.mark.parametrize("bad", [{"starts": 0}, {"starts": 1.5}, {"truncated": 1}, {"grown": "no"}, {"alternating": 2},
+                                 {"width": 0.0}, {"width": "wide"}, {"passes": 0}, {"passes": 1.5}])  # fmt: skip
 def test_bad_parameters(bad):
     with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
         Effort(**bad)

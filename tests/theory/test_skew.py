@@ -1,5 +1,7 @@
 """Checks: equal frequencies are the exact law, projections by a general solver, known values, a saddle that is one."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -44,6 +46,16 @@ def test_derivatives_of_the_ratio():
         rise = lambda da, db: sampled._log_ratio(a + da, b + db)[0] - sampled._log_ratio(a - da, b - db)[0]  # noqa: E731
         assert rise(step, 0) / 2e-6 == pytest.approx(by_a[index], rel=1e-4, abs=1e-7)
         assert rise(0, step) / 2e-6 == pytest.approx(by_b[index], rel=1e-4, abs=1e-7)
+
+
+def test_one_weight_far_above_the_others():
+    """sum a b - sum a b^2 / sum b by exact fractions."""
+    sampled = _Sampled(np.array([0.5, 0.3, 0.2]), 100, np.random.default_rng(5))
+    a, b = [0.01, 59.0, 148.0], [4e12, 1e-9, 2e-9]
+    exact, total = [(Fraction(x), Fraction(y)) for x, y in zip(a, b)], sum(map(Fraction, b))
+    value = sum(x * y for x, y in exact) - sum(x * y * y for x, y in exact) / total
+    assert sampled._numerator(np.array(a), np.array(b))[0] == pytest.approx(float(value), rel=1e-12)
+    assert np.isfinite(sampled._log_ratio(np.array(a), np.array(b))[0])
 
 
 def test_the_saddle_is_one():

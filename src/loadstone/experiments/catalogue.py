@@ -16,8 +16,9 @@ import numpy as np
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
 from loadstone.experiments.margins import margin
-from loadstone.experiments.one_law_sweeps import answers, families
+from loadstone.experiments.one_law_sweeps import answers, families, skew
 from loadstone.experiments.ranks import rank
+from loadstone.experiments.shift import PROVED, exact_capacities, shift
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
 from loadstone.theory.capacity import capacity_associations
@@ -131,20 +132,13 @@ def hebbian(scale: str) -> list[Spec]:
 
 def capacity(scale: str) -> list[Spec]:
     """Exact capacities of many streams, and the paper's protocol at sizes around them."""
-    streams = {"quick": {12: 40, 20: 40, 30: 40}, "paper": {12: 200, 20: 200, 30: 200, 50: 10}}[scale]
-    exact = [
-        Spec(problem, d, _share(1, d), seed, solver="capacity")
-        for problem in ("original", "decoupled")
-        for d, count in streams.items()
-        for seed in range(count)
-    ]
     tried = [
         Spec("original", d, _share(share, d), seed, stop="exact")
-        for d in streams
+        for d in PROVED[scale]
         for share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
         for seed in range(5)
     ]
-    return exact + tried
+    return exact_capacities(PROVED[scale]) + tried
 
 
 def curves(scale: str) -> list[Spec]:
@@ -238,6 +232,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "answers": answers,
     "families": families,
     "margin": margin,
+    "skew": skew,
+    "shift": shift,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'

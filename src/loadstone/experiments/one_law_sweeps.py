@@ -1,4 +1,5 @@
-"""Sweeps of the law N D(M) = delta: exact capacities for few and many answers, and for families of memories."""
+"""Sweeps of the law N D(M) = delta: exact capacities for few and many answers, asked for equally often or not, and for
+families of memories."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ _ANSWERS: dict[str, tuple[tuple[int, tuple[int, ...], int], ...]] = {
         (50, (40, 51, 200, 1000), 4),
     ),
 }
+#: For each scale: dimension, numbers of answers (at most d + 1, where there is a prediction), streams.
+_SKEW = {"quick": (10, (4, 9), 6), "paper": (20, (3, 5, 9, 13, 21), 40)}
 #: For each scale: dimension, number of blocks, streams.
 _FAMILIES = {"quick": ((10, 2, 4),), "paper": ((20, 4, 40), (30, 3, 40))}
 _LINEAR = ("symmetric", "traceless", "skew", "masked:0.5", "masked:0.25", "circulant", "diagonal")
@@ -30,6 +33,18 @@ def answers(scale: str) -> list[Spec]:
         for d, counts, streams in _ANSWERS[scale]
         for count in counts
         for problem, drawn in (("decoupled", "uniform"), ("original", "balanced"))
+        for seed in range(streams)
+    ]
+
+
+def skew(scale: str) -> list[Spec]:
+    """Exact capacities for answers that are asked for equally often, equally often by chance, and by Zipf's law."""
+    d, counts, streams = _SKEW[scale]
+    return [
+        Spec("original", d, guess, seed, solver="capacity", answers=count, frequencies=drawn)
+        for count in counts
+        for guess in [_guess("full", d, count, "original")]
+        for drawn in ("balanced", "uniform", "zipf:1")
         for seed in range(streams)
     ]
 

@@ -16,8 +16,6 @@ _NUMBER = {
     ("cpu", "original"): 6e-11, ("cpu", "decoupled"): 2.5e-10,
     ("gpu", "original"): 1.2e-14, ("gpu", "decoupled"): 1.3e-12,
 }  # fmt: skip
-#: Passes of a whole bisection with L-BFGS.
-_REACH_PASSES = 1000
 #: Seconds to compile a program.
 _COMPILATION = 1.0
 #: A job has at most this many runs, and takes about this many seconds on a CPU.
@@ -34,7 +32,8 @@ def cost(spec: Spec, platform: str) -> float:
         return cost(replace(spec, solver="capacity"), platform) + cost(replace(spec, solver="reach"), platform)
     if spec.solver == "reach":
         one = cost(replace(spec, solver="paper", parameters={"steps": 1, "warmup": 0}), platform)
-        return _REACH_PASSES * spec.effort.searches * one
+        # A whole bisection takes about as many passes as its longest search may.
+        return spec.effort.passes * spec.effort.searches * one
     where = "cpu" if platform == "cpu" else "gpu"
     passes = spec.passes + (0 if spec.is_iterative else 1)
     return _RUN + passes * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p * (spec.answers or spec.p) * spec.d)

@@ -28,6 +28,8 @@ GALLERY: dict[str, str] = {
     "answers": "loadstone.figures.one_law:ANSWERS",
     "families": "loadstone.figures.one_law:FAMILIES",
     "margin": "loadstone.figures.margin:MARGIN",
+    "skew": "loadstone.figures.skew:SKEW",
+    "shift": "loadstone.figures.shift:SHIFT",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from loadstone.arguments import refuse, set_as, whole
+from loadstone.arguments import positive, refuse, set_as, whole
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
 from loadstone.problems.problem import Problem
@@ -36,24 +36,30 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class Effort:
-    """What is tried, in this order, until everything is stored. The first random start is always tried.
+    """What is tried, in this order, until everything is stored, and how long. The first random start is always tried.
 
     grown: the memory that has stored the largest number of associations so far.
     starts: so many random starts in all.
     truncated: a full-rank memory of the same associations, cut to its largest singular values.
     alternating: one factor at a time, from the memory that has stored most so far and from the first random start.
+    width: the largest number that is stored is found to this share of itself, or to one.
+    passes: most passes of one search.
     """
 
     starts: int = 1
     truncated: bool = False
     grown: bool = False
     alternating: bool = False
+    width: float = 0.005
+    passes: int = 1000
 
     def __post_init__(self) -> None:
         set_as(self, "starts", whole("starts", self.starts, 1, 10**6))
         for name in ("truncated", "grown", "alternating"):
             if not isinstance(getattr(self, name), bool):
                 raise refuse(name, getattr(self, name), "True or False")
+        set_as(self, "width", positive("width", self.width))
+        set_as(self, "passes", whole("passes", self.passes, 1, 10**9))
 
     @property
     def searches(self) -> int:

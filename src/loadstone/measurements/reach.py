@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.arguments import choice, positive, whole
+from loadstone.arguments import choice, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.accuracy import measure
 from loadstone.measurements.effort import Effort
@@ -75,28 +75,25 @@ def largest_stored(
     around: int,
     kappa: float = 1.0,
     solver: Solver = _LBFGS,
-    width: float = 0.005,
-    passes: int = 1000,
     budget: Budget | None = None,
     family: str = "full",
     effort: Effort = _ONE_START,
     answers: int | None = None,
     frequencies: Frequencies = "uniform",
 ) -> Reach:
-    """The largest p of which a solver stores the first p associations of a stream, to a share `width` of itself.
+    """The largest p of which a solver stores the first p associations of a stream, to a share `effort.width` of itself.
 
     around: the first guess; the search steps away from it by 2 %, then twice as far, and then halves the bracket.
-    passes: most passes of one search.
-    effort: with more than one start, the search goes on upwards from what the first start of each p has stored, as
-        long as one of the starts stores the next p.
+    effort: how closely the largest p is sought, how long a search may take, and what is tried. With more than one
+        start, the search goes on upwards from what the first start of each p has stored, as long as one of the starts
+        stores the next p.
     answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     """
     choice("kind", kind, ("original", "decoupled"))
-    positive("width", width)
     prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget, answers, frequencies)
     began, attempts = time.perf_counter(), list[Attempt]()
 
-    limits, best = Limits(passes), None
+    limits, best = Limits(effort.passes), None
 
     def initial(number: int) -> Any:
         return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
@@ -119,14 +116,14 @@ def largest_stored(
     not_stored = min(one.p for one in attempts if not one.stored)
     # A larger p that happens to be stored does not count.
     stored = max((one.p for one in attempts if one.stored and one.p < not_stored), default=1)
-    while not_stored - stored > max(1, width * stored):
+    while not_stored - stored > max(1, effort.width * stored):
         middle = (stored + not_stored) // 2
         if attempt(middle):
             stored = middle
         else:
             not_stored = middle
-    while effort != _ONE_START and attempt(not_stored, effort):
-        stored, not_stored = not_stored, not_stored + max(1, int(width * not_stored))
+    while effort.searches > 1 and attempt(not_stored, effort):
+        stored, not_stored = not_stored, not_stored + max(1, int(effort.width * not_stored))
     return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began)
 
 

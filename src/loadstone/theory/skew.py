@@ -119,7 +119,9 @@ class _Sampled:
         a, b = a[self.group], b[self.group]
         total, squares = b.sum(), (a * b * b).sum()
         by_b = a - 2 * a * b / total + squares / total**2
-        return float((a * b).sum() - squares / total), self._grouped(b - b * b / total), self._grouped(by_b)
+        # Without a difference, which would vanish by rounding where one b is far larger than the others.
+        others = (1 - np.eye(len(b))) @ b
+        return float((a * b * others).sum() / total), self._grouped(b - b * b / total), self._grouped(by_b)
 
     def _squares(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """dist_B^2 of each sample, and the derivatives of its mean. The nearest point moves only to second order."""
