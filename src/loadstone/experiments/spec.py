@@ -19,14 +19,14 @@ from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
 from loadstone.records.record import canonical
 from loadstone.solvers.registry import SOLVERS, solver_of
-from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Solver
+from loadstone.solvers.solver import DEFAULT_PASSES, Solver
 from loadstone.solvers.stop import STOP_RULES
 
 PROBLEMS = ("original", "decoupled")
 #: Instead of a solver: prove how many associations of the stream fit, looking around p first.
 CAPACITY = "capacity"
 #: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first. Its parameters
-#: say what is tried before a number counts as not stored (measurements/effort.py).
+#: say what is tried before a number counts as not stored, and by which solver (measurements/effort.py).
 REACH = "reach"
 #: Instead of a solver: prove how many fit, and count the passes that a solver takes at several distances below.
 APPROACH = "approach"
@@ -91,8 +91,8 @@ class Spec:
         set_as(self, "answers", answers)
         set_as(self, "frequencies", frequencies)
         set_as(self, "family", check_family(self.family, self.kappa, self.d))
-        if self.solver in ("hebbian", APPROACH) and (self.kappa != 1 or self.family != "full"):
-            what = "the Hebbian rule, whose matrix is" if self.solver == "hebbian" else "an approach to the capacity"
+        if self.solver in _OF_FULL and (self.kappa != 1 or self.family != "full"):
+            what = _OF_FULL[self.solver]
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what}.")
         if self.solver == APPROACH and answers is not None:
             raise refuse("answers", answers, "None for an approach to the capacity, where each fact has its own")
@@ -136,13 +136,12 @@ class Spec:
     @cached_property
     def is_iterative(self) -> bool:
         """Whether the run is a search, pass after pass."""
-        return self.solver in SOLVERS and issubclass(SOLVERS[self.solver], Iterative)
+        return self.solver in SOLVERS and not SOLVERS[self.solver].closed_form
 
     @cached_property
     def passes(self) -> int:
         """How many passes the run takes at most."""
-        solver = self.made_solver if self.is_iterative else None
-        return (solver.schedule() or DEFAULT_PASSES) if isinstance(solver, Iterative) else 1
+        return (self.made_solver.schedule() or DEFAULT_PASSES) if self.is_iterative else 1
 
     def identity(self) -> dict[str, object]:
         """Everything that the result depends on, and nothing else; the key is its hash."""
@@ -218,5 +217,11 @@ class Spec:
         return {} if self.answers is None else {"answers": self.answers, "frequencies": self.frequencies}
 
 
+#: What is there for full memories only, in words.
+_OF_FULL = {
+    "hebbian": "the Hebbian rule, whose matrix is",
+    "pruning": "pruning, which begins with all entries of W",
+    APPROACH: "an approach to the capacity",
+}
 #: Defaults that do not enter the key.
 _UNSAID = {"stop": "paper", "precision": "auto"}

@@ -22,15 +22,13 @@ from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.stream import Stream
-from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
-from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import Limits
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 _ROOM = 1.15
-_LBFGS, _ONE_START = LBFGS(), Effort()
+_ONE_START = Effort()
 #: Seeds of further starts lie this far apart, where no other stream starts.
 _NEXT_START = 2**32
 
@@ -74,7 +72,6 @@ def largest_stored(
     stream: Stream,
     around: int,
     kappa: float = 1.0,
-    solver: Solver = _LBFGS,
     width: float = 0.005,
     passes: int = 1000,
     budget: Budget | None = None,
@@ -87,8 +84,8 @@ def largest_stored(
 
     around: the first guess; the search steps away from it by 2 %, then twice as far, and then halves the bracket.
     passes: most passes of one search.
-    effort: with more than one start, the search goes on upwards from what the first start of each p has stored, as
-        long as one of the starts stores the next p.
+    effort: the solver, and what it begins with. With more than one start, the search goes on upwards from what the
+        first start of each p has stored, as long as one of the starts stores the next p.
     answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     """
     choice("kind", kind, ("original", "decoupled"))
@@ -96,15 +93,15 @@ def largest_stored(
     prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget, answers, frequencies)
     began, attempts = time.perf_counter(), list[Attempt]()
 
-    limits, best = Limits(passes), None
+    limits, best, first = Limits(passes), None, Effort(optimiser=effort.optimiser)
 
     def initial(number: int) -> Any:
         return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
 
-    def attempt(p: int, effort: Effort = _ONE_START) -> bool:
+    def attempt(p: int, effort: Effort = first) -> bool:
         nonlocal best
         problem, taken = prefixes.of(p), 0
-        for start in effort.all_starts(problem, initial, solver, limits, best):
+        for start in effort.all_starts(problem, initial, limits, best):
             found = solve(problem, start.memory, start.solver, "exact", limits)
             taken += found.passes
             good = found.status == Status.STORED and measure(problem, found.memory).violations == 0
@@ -125,7 +122,7 @@ def largest_stored(
             stored = middle
         else:
             not_stored = middle
-    while effort != _ONE_START and attempt(not_stored, effort):
+    while effort != first and attempt(not_stored, effort):
         stored, not_stored = not_stored, not_stored + max(1, int(width * not_stored))
     return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began)
 
