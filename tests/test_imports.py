@@ -26,7 +26,9 @@ ALLOWED = {
     | {"evidence", "figures", "pages"},
 }
 #: Inside `experiments` only these may meet the theory: they turn loads into numbers of associations.
-MEETS_THEORY = {f"experiments/{name}.py" for name in ("catalogue", "grid", "one_law_sweeps", "ranks")}
+MEETS_THEORY = {
+    f"experiments/{name}.py" for name in ("catalogue", "grid", "layers", "one_law_sweeps", "pruning", "ranks")
+}
 
 
 def imported_rooms(file: Path) -> set[str]:

@@ -53,7 +53,7 @@ LINEAR = [
     for seed in range(2)
 ]
 #: Here colours do not stand for dimensions, or only within the figure.
-OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank"}
+OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "pruning", "layers"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -64,6 +64,15 @@ RANKED = [
     Spec("original", 6, 13, seed, solver="reach", parameters=effort, family="low rank")
     for effort in ({}, {"starts": 2}, {"starts": 2, "grown": True})
     for seed in range(2)
+]
+PRUNED = [
+    Spec("original", 6, 10, seed, solver="reach", parameters={"optimiser": f"pruning:0.5,{rounds}"})
+    for rounds in (1, 2)
+    for seed in range(2)
+]
+MASKED = [Spec("original", 6, 8, seed, solver="capacity", family="masked:0.5") for seed in range(2)]
+LAYERED = [
+    Spec("original", 6, 13, seed, solver="reach", family=f"{name}:4") for name in ("relu", "gelu") for seed in range(2)
 ]
 
 
@@ -94,6 +103,8 @@ CASES = {
     "answers": Case(ANSWERED, 0, 2),
     "families": Case(LINEAR, 0, 2),
     "rank": Case(RANKED + PROVED[:2], 0, 1),
+    "pruning": Case(PRUNED + MASKED, 0, 1),
+    "layers": Case(LAYERED, 0, 0),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),

@@ -31,13 +31,30 @@ def test_queries_are_values_weighed_by_keys(name):
     expected = BY_HAND[name](inputs @ keys.T) @ values.T
     # JAX's gelu is the usual approximation by tanh, which is off by up to 5e-4; values are about 1/6.
     tolerance = 1e-3 if name == "gelu" else 1e-6
-    np.testing.assert_allclose(memory.queries(jnp.asarray(inputs)), expected, atol=tolerance)
+    np.testing.assert_allclose(memory.queries(jnp.asarray(inputs)), expected, atol=tolerance, rtol=1e-5)
 
 
 def test_a_start_has_hidden_inputs_of_variance_one():
     memory = initial_memory(30, family="relu:200")
     hidden = np.asarray(Stream(1, 30).inputs(200)) @ np.asarray(memory.keys).T
     assert np.var(hidden) == pytest.approx(1, abs=0.1)
+
+
+def test_an_attention_starts_with_scores_that_differ():
+    """Scores of many outputs for one query have the deviation |query|, and its square is known to a few per cent."""
+    memory, inputs = initial_memory(50, family="attention:100"), np.asarray(Stream(1, 50).inputs(400))
+    queries = np.asarray(memory.queries(jnp.asarray(inputs)))
+    apart = queries - queries.mean(axis=0)  # what all queries share tells no input from another
+    # The weights have a deviation of sqrt(e - 1) / h in the limit of many hidden units.
+    assert np.sqrt((apart**2).sum(axis=1).mean()) == pytest.approx(5, rel=0.15)
+
+
+def test_with_small_values_an_attention_stores_less():
+    problem = original(Stream(0, 10), 24)
+    start = initial_memory(10, family="attention:10")
+    assert solve(problem, start).status == "stored"
+    small = TwoLayers(start.keys, start.values / 50, "attention")
+    assert solve(problem, small).status != "stored"
 
 
 @pytest.mark.parametrize("name", ["relu", "gelu"])

@@ -15,7 +15,9 @@ import numpy as np
 
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
+from loadstone.experiments.layers import layers
 from loadstone.experiments.one_law_sweeps import answers, families
+from loadstone.experiments.pruning import pruning
 from loadstone.experiments.ranks import rank
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
@@ -236,6 +238,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "optimisers": optimisers,
     "answers": answers,
     "families": families,
+    "pruning": pruning,
+    "layers": layers,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'

@@ -27,6 +27,8 @@ GALLERY: dict[str, str] = {
     "optimisers": "loadstone.figures.optimisers:OPTIMISERS",
     "answers": "loadstone.figures.one_law:ANSWERS",
     "families": "loadstone.figures.one_law:FAMILIES",
+    "pruning": "loadstone.figures.pruning:PRUNING",
+    "layers": "loadstone.figures.layers:LAYERS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",
