@@ -7,6 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 from scipy.special import ndtr
 
+from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory, is_linear, subspace_of
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.two_layers import TwoLayers
@@ -63,6 +64,25 @@ def test_they_store_more_than_a_linear_memory_could(name):
     problem = original(Stream(0, 10), 45)
     assert decide(problem).verdict == "not storable"
     assert solve(problem, initial_memory(10, family=f"{name}:40")).status == "stored"
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_they_can_do_what_a_linear_memory_of_low_rank_does(name):
+    """With small keys gelu is x / 2, and a softmax is (1 + x - mean x) / h; relu(x) - relu(-x) is x."""
+    problem = original(Stream(0, 8), 14)
+    linear = solve(problem, initial_memory(8, 0.5, 0))
+    assert linear.status == "stored"
+    left, right = (np.asarray(part, np.float64) for part in (linear.memory.left, linear.memory.right))
+    if name == "relu":
+        keys, values = np.concatenate([right.T, -right.T]), np.concatenate([left, -left], axis=1)
+    elif name == "gelu":
+        keys, values = right.T / 1e3, 2e3 * left
+    else:
+        # One more unit, so that the values add up to zero and the keys can have any mean.
+        keys = np.concatenate([right.T, np.zeros((1, 8))]) / 1e3
+        values = 5e3 * np.concatenate([left, -left.sum(axis=1, keepdims=True)], axis=1)
+    memory = TwoLayers(jnp.asarray(keys, jnp.float32), jnp.asarray(values, jnp.float32), name)
+    assert keys.shape[0] == {"relu": 8, "gelu": 4, "attention": 5}[name] and measure(problem, memory).violations == 0
 
 
 def test_files(tmp_path):

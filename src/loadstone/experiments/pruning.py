@@ -6,7 +6,7 @@ from loadstone.experiments.one_law_sweeps import guess
 from loadstone.experiments.spec import Spec
 
 #: For each scale: streams of each dimension.
-_STREAMS = {"quick": {10: 4}, "paper": {20: 10, 30: 10}}
+_STREAMS = {"quick": {10: 3}, "paper": {20: 10, 30: 10}}
 _DENSITIES = (0.25, 0.5)
 #: Numbers of rounds for each dimension.
 _ROUNDS = {10: (1, 8), 20: (1, 4, 16, 64), 30: (1, 4, 16)}

@@ -35,6 +35,9 @@ def draw_layers(rows: list[Row], stem: Path) -> list[Path]:
                     _line(below, chosen, [point["as_many_parameters"] for point in chosen], ink, mark)
             above.set(xscale="log", yscale="log", title=f"d = {d}")
             below.set(xscale="log", xlabel="parameters, 2 d h", ylim=(0, None))
+            widths = sorted({point["width"] for point in here})
+            below.set_xticks([parameters(d, h) for h in widths], [f"{parameters(d, h)}\nh = {h}" for h in widths])
+            below.minorticks_off()
         panels[0, 0].set_ylabel("largest p stored")
         panels[1, 0].set_ylabel("stored / law N D(N) = 2 d h")
         streams = counted((point["streams"] for point in points), "streams")
@@ -68,13 +71,15 @@ LAYERS = Figure(
     draw_layers,
     no_comparison,
     Caption(
-        "Two layers with an activation store more than as many linear parameters",
+        "From h = d on, two layers store more than as many linear parameters",
         "The largest p up to which a memory V a(K e) with h hidden units stores every association of a stream, as far "
         "as L-BFGS finds it within 1000 passes from a few random starts, mean over streams with standard errors. It "
         "says where training ends and not what can be stored: each point is a lower bound on what such a memory "
         "could store.",
         "There is none for these memories. Full line: N D(N) = 2 d h, what a linear memory with as many free entries "
         "would hold; beyond h = d/2 no d x d matrix has so many. Broken line: a linear memory V K of the same width, "
-        "of rank min(h, d), by the replica value, which ends at the capacity of a full W.",
+        "of rank min(h, d), by the replica value, which ends at the capacity of a full W. Two layers can do as much: "
+        "with small keys gelu is linear, and so is attention with one unit more; relu needs two units for each. Points "
+        "of gelu and attention below this line are failures of training.",
     ),
 )
