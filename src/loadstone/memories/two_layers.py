@@ -96,8 +96,8 @@ class Attention(Hidden):
     """A softmax over all hidden units.
 
     At the start its weights all lie near 1/h, with a deviation of about sqrt(e - 1)/h. Values are drawn so large that
-    scores have a deviation of _SCORE all the same. With small values it is the keys that grow, until the softmax is
-    saturated and nothing moves any more: such starts store a third as much (docs/results.md).
+    scores have a deviation of _SCORE all the same. With values as small as those of other activations, searches end at
+    poor minima and store a third as much (docs/results.md).
     """
 
     activation = "attention"
