@@ -70,7 +70,7 @@ PRUNED = [
     for rounds in (1, 2)
     for seed in range(2)
 ]
-MASKED = [Spec("original", 6, 8, seed, solver="capacity", family="masked:0.5") for seed in range(2)]
+MASKED = [Spec("original", 6, 8, seed, solver="capacity", family="masked:0.5") for seed in range(4)]
 LAYERED = [
     Spec("original", 6, 13, seed, solver="reach", family=f"{name}:4") for name in ("relu", "gelu") for seed in range(2)
 ]
