@@ -19,7 +19,9 @@ PROBLEMS = (
     "arrays counters decoupled embeddings exact facts loss normals original passes products recall stream targets"
 )
 MEMORIES = "cones full low_rank masks memory normal projected subspaces two_layers"
-SOLVERS = "alternating blocks gradient hebbian hessian lbfgs loop margin newton normalised perceptron solution stop"
+SOLVERS = (
+    "alternating blocks gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning solution stop"
+)
 check_arrays_in(
     [f"loadstone.problems.{name}" for name in PROBLEMS.split()]
     + [f"loadstone.memories.{name}" for name in MEMORIES.split()]

@@ -28,7 +28,8 @@ ALLOWED = {
 }
 #: Inside `experiments` only these may meet the theory: they turn loads into numbers of associations.
 MEETS_THEORY = {
-    f"experiments/{name}.py" for name in ("catalogue", "grid", "margins", "one_law_sweeps", "ranks", "shift")
+    f"experiments/{name}.py"
+    for name in "catalogue grid layers margins one_law_sweeps pruning ranks shift".split()
 }
 
 

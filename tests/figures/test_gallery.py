@@ -56,6 +56,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
+OTHER_COLOURS |= {"pruning", "layers"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -66,6 +67,15 @@ RANKED = [
     Spec("original", 6, 13, seed, solver="reach", parameters=effort, family="low rank")
     for effort in ({}, {"starts": 2}, {"starts": 2, "grown": True})
     for seed in range(2)
+]
+PRUNED = [
+    Spec("original", 6, 10, seed, solver="reach", parameters={"optimiser": f"pruning:0.5,{rounds}"})
+    for rounds in (1, 2)
+    for seed in range(2)
+]
+MASKED = [Spec("original", 6, 8, seed, solver="capacity", family="masked:0.5") for seed in range(4)]
+LAYERED = [
+    Spec("original", 6, 13, seed, solver="reach", family=f"{name}:4") for name in ("relu", "gelu") for seed in range(2)
 ]
 
 
@@ -99,6 +109,8 @@ CASES = {
     "margin": Case(MARGINS, 0, 4),
     "skew": Case([spec for spec in ANSWERED if spec.problem == "original"], 0, 1),
     "shift": Case(PROVED + REACHED, 0, 3),
+    "pruning": Case(PRUNED + MASKED, 0, 1),
+    "layers": Case(LAYERED, 0, 0),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),

@@ -13,7 +13,6 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.alternating import Alternating
-from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import NO_LIMITS
 
@@ -56,14 +55,14 @@ def test_the_last_attempt_has_tried_everything(found):
 def test_the_order_of_the_starts_and_their_memories():
     problem, best = original(Stream(0, 6), 10), initial_memory(6, 0.5, 99)
     initial = lambda number: initial_memory(6, 0.5, number)  # noqa: E731
-    found = list(ALL.all_starts(problem, initial, LBFGS(), NO_LIMITS, best))
+    found = list(ALL.all_starts(problem, initial, NO_LIMITS, best))
     names = ["start 1", "grown", "start 2", "start 3", "truncated", "alternating, grown", "alternating"]
     assert [one.name for one in found] == names and len(names) + 1 == ALL.searches  # and the full rank of 'truncated'
     for index, memory in ((0, initial(0)), (1, best), (2, initial(1)), (3, initial(2)), (5, best), (6, initial(0))):
         np.testing.assert_array_equal(found[index].memory.left, memory.left)
     assert [isinstance(one.solver, Alternating) for one in found] == [False] * 5 + [True] * 2
-    assert [one.name for one in Effort().all_starts(problem, initial, LBFGS(), NO_LIMITS, best)] == ["start 1"]
-    alone = [one.name for one in ALL.all_starts(problem, initial, LBFGS(), NO_LIMITS)]
+    assert [one.name for one in Effort().all_starts(problem, initial, NO_LIMITS, best)] == ["start 1"]
+    alone = [one.name for one in ALL.all_starts(problem, initial, NO_LIMITS)]
     assert alone == [name for name in names if "grown" not in name]
 
 

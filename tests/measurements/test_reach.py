@@ -75,3 +75,16 @@ def test_bad_arguments(change):
     arguments = {"kind": "original", "stream": Stream(0, 6), "around": 12} | change
     with pytest.raises(ValueError, match=f"{next(iter(change))} is .* but must be"):
         largest_stored(**arguments)
+
+
+def test_any_solver_can_search():
+    """A memory of all entries is the full one, so with density 1 pruning stores what is proved; with fewer it stores
+    less."""
+    stream = Stream(0, 6)
+    proved = instance_capacity("original", stream, 13).p_c
+    efforts = [Effort(optimiser=f"pruning:{density},1") for density in (1.0, 0.5)]
+    whole, half = (largest_stored("original", stream, 13, effort=effort) for effort in efforts)
+    assert proved - 1 <= whole.stored <= proved and half.stored < whole.stored
+    assert Effort(optimiser="pruning:0.5,1").optimiser == "pruning:density=0.5,rounds=1" != Effort().optimiser
+    with pytest.raises(ValueError, match="solver is 'prune', but must be one of"):
+        Effort(optimiser="prune")

@@ -38,6 +38,8 @@ def train(
     batch: Annotated[Optional[int], typer.Option(help="Associations a move, of minibatch and perceptron.")] = None,
     steps: Annotated[Optional[int], typer.Option(help="Steps of the paper's schedule [default: 512].")] = None,
     warmup: Annotated[Optional[int], typer.Option(help="Steps of its linear warm-up [default: 32].")] = None,
+    density: Annotated[Optional[float], typer.Option(help="Share of the entries of W that pruning leaves.")] = None,
+    rounds: Annotated[Optional[int], typer.Option(help="How often pruning prunes.")] = None,
     passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.")] = None,
     seconds: Annotated[Optional[float], typer.Option(help="Most seconds of a search.")] = None,
     precision: Annotated[str, typer.Option(help="Products: auto, float64, float32, tf32, float16, bfloat16.")] = "auto",
@@ -66,6 +68,7 @@ def train(
     from loadstone.solvers.stop import Limits
 
     given = {"learning_rate": learning_rate, "batch": batch, "steps": steps, "warmup": warmup}
+    given |= {"density": density, "rounds": rounds}
     parameters = {name: value for name, value in given.items() if value is not None}
     stop = solver_of(solver, parameters).stop() if stop is None else stop
     specs = [

@@ -40,13 +40,14 @@ def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = Non
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
     """The compiled functions that runs call, in their order."""
     spec = specs[0]
-    if spec.solver in OF_STREAMS:
+    solver = None if spec.solver in OF_STREAMS else spec.made_solver
+    if not (isinstance(solver, Iterative) or (solver and solver.closed_form)):
         return
     size, together = (1, 1) if budget else batch_sizes(specs, platform)
     problem = jax.eval_shape(lambda: problem_of(spec, Budget(budget) if budget else None))
     memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
     yield from _making(spec, problem, memory)
-    if spec.is_iterative:
+    if isinstance(solver, Iterative):
         yield _training(spec, problem, memory, max(len(specs[:size]), together))
     elif spec.solver == "hebbian":
         yield hebbian._sum, (problem,)

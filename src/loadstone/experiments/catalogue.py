@@ -15,8 +15,10 @@ import numpy as np
 
 from loadstone.arguments import choice
 from loadstone.experiments.grid import associations, read_grid
+from loadstone.experiments.layers import layers
 from loadstone.experiments.margins import margin
 from loadstone.experiments.one_law_sweeps import answers, families, skew
+from loadstone.experiments.pruning import pruning
 from loadstone.experiments.ranks import rank
 from loadstone.experiments.shift import PROVED, exact_capacities, shift
 from loadstone.experiments.spec import Spec
@@ -234,6 +236,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "margin": margin,
     "skew": skew,
     "shift": shift,
+    "pruning": pruning,
+    "layers": layers,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'

@@ -29,7 +29,7 @@ _SMALL = ("circulant", "diagonal")
 def answers(scale: str) -> list[Spec]:
     """Exact capacities for M answers, both problems; targets are balanced, so that unequal counts do not matter."""
     return [
-        Spec(problem, d, _guess("full", d, count, problem), seed, solver="capacity", answers=count, frequencies=drawn)
+        Spec(problem, d, guess("full", d, count, problem), seed, solver="capacity", answers=count, frequencies=drawn)
         for d, counts, streams in _ANSWERS[scale]
         for count in counts
         for problem, drawn in (("decoupled", "uniform"), ("original", "balanced"))
@@ -43,7 +43,7 @@ def skew(scale: str) -> list[Spec]:
     return [
         Spec("original", d, guess, seed, solver="capacity", answers=count, frequencies=drawn)
         for count in counts
-        for guess in [_guess("full", d, count, "original")]
+        for guess in [guess("full", d, count, "original")]
         for drawn in ("balanced", "uniform", "zipf:1")
         for seed in range(streams)
     ]
@@ -52,7 +52,7 @@ def skew(scale: str) -> list[Spec]:
 def families(scale: str) -> list[Spec]:
     """Exact capacities of the linear families, both problems, each fact with its own answer."""
     return [
-        Spec(problem, d, _guess(family, d, None, problem), seed, solver="capacity", family=family)
+        Spec(problem, d, guess(family, d, None, problem), seed, solver="capacity", family=family)
         for d, blocks, streams in _FAMILIES[scale]
         for family in ("full", f"blocks:{blocks}", *_LINEAR)
         for problem in ("decoupled", "original")
@@ -61,5 +61,6 @@ def families(scale: str) -> list[Spec]:
 
 
 @cache
-def _guess(family: str, d: int, answers: int | None, problem: str) -> int:
+def guess(family: str, d: int, answers: int | None, problem: str) -> int:
+    """Where to look first: what the law says."""
     return max(2, round(facts_capacity(family, d, answers, problem == "decoupled")))

@@ -19,14 +19,14 @@ from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
 from loadstone.records.record import canonical
 from loadstone.solvers.registry import SOLVERS, solver_of
-from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Solver
+from loadstone.solvers.solver import DEFAULT_PASSES, Solver
 from loadstone.solvers.stop import STOP_RULES
 
 PROBLEMS = ("original", "decoupled")
 #: Instead of a solver: prove how many associations of the stream fit, looking around p first.
 CAPACITY = "capacity"
 #: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first. Its parameters
-#: say what is tried before a number counts as not stored (measurements/effort.py).
+#: say what is tried before a number counts as not stored, and by which solver (measurements/effort.py).
 REACH = "reach"
 #: Instead of a solver: prove how many fit, and count the passes that a solver takes at several distances below.
 APPROACH = "approach"
@@ -138,13 +138,12 @@ class Spec:
     @cached_property
     def is_iterative(self) -> bool:
         """Whether the run is a search, pass after pass."""
-        return self.solver in SOLVERS and issubclass(SOLVERS[self.solver], Iterative)
+        return self.solver in SOLVERS and not SOLVERS[self.solver].closed_form
 
     @cached_property
     def passes(self) -> int:
         """How many passes the run takes at most."""
-        solver = self.made_solver if self.is_iterative else None
-        return (solver.schedule() or DEFAULT_PASSES) if isinstance(solver, Iterative) else 1
+        return (self.made_solver.schedule() or DEFAULT_PASSES) if self.is_iterative else 1
 
     def identity(self) -> dict[str, object]:
         """Everything that the result depends on, and nothing else; the key is its hash."""
@@ -225,6 +224,7 @@ _FULL_ONLY = {
     "hebbian": "the Hebbian rule, whose matrix is",
     APPROACH: "an approach to the capacity",
     MARGIN: "a largest margin",
+    "pruning": "pruning, which begins with all entries of W",
 }
 #: Defaults that do not enter the key.
 _UNSAID = {"stop": "paper", "precision": "auto"}

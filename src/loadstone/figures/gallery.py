@@ -30,6 +30,8 @@ GALLERY: dict[str, str] = {
     "margin": "loadstone.figures.margin:MARGIN",
     "skew": "loadstone.figures.skew:SKEW",
     "shift": "loadstone.figures.shift:SHIFT",
+    "pruning": "loadstone.figures.pruning:PRUNING",
+    "layers": "loadstone.figures.layers:LAYERS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

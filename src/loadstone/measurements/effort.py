@@ -16,9 +16,11 @@ import numpy as np
 from loadstone.arguments import positive, refuse, set_as, whole
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
+from loadstone.parameters import text_of
 from loadstone.problems.problem import Problem
 from loadstone.solvers.alternating import Alternating
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import Limits
@@ -44,6 +46,7 @@ class Effort:
     alternating: one factor at a time, from the memory that has stored most so far and from the first random start.
     width: the largest number that is stored is found to this share of itself, or to one.
     passes: most passes of one search.
+    optimiser: the solver of all other searches, with its parameters, as in 'pruning:0.25,16'.
     """
 
     starts: int = 1
@@ -52,14 +55,22 @@ class Effort:
     alternating: bool = False
     width: float = 0.005
     passes: int = 1000
+    optimiser: str = "lbfgs"
 
     def __post_init__(self) -> None:
+        # The same solver always has the same name in a spec.
+        set_as(self, "optimiser", text_of(str(self.optimiser).partition(":")[0], self.solver))
         set_as(self, "starts", whole("starts", self.starts, 1, 10**6))
         for name in ("truncated", "grown", "alternating"):
             if not isinstance(getattr(self, name), bool):
                 raise refuse(name, getattr(self, name), "True or False")
         set_as(self, "width", positive("width", self.width))
         set_as(self, "passes", whole("passes", self.passes, 1, 10**9))
+
+    @property
+    def solver(self) -> Solver:
+        """The solver of every search but the alternating ones."""
+        return solver_of(self.optimiser)
 
     @property
     def searches(self) -> int:
@@ -73,14 +84,14 @@ class Effort:
                 raise refuse(name, True, f"False for {type(memory).__name__}, because only LowRank has two factors")
 
     def all_starts(
-        self, problem: Problem, initial: Callable[[int], Any], solver: Solver, limits: Limits, best: Any = None
+        self, problem: Problem, initial: Callable[[int], Any], limits: Limits, best: Any = None
     ) -> Iterator[Start]:
         """The starts of a search, each made when its turn comes.
 
         initial: the random start of a number, from 0.
         best: the memory that has stored most so far, if there is one.
         """
-        first = initial(0)
+        first, solver = initial(0), self.solver
         yield Start("start 1", first, solver)
         best = None if best is None else _in_float32(best)
         if self.grown and best is not None:

@@ -22,15 +22,13 @@ from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.stream import Stream
-from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
-from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import Limits
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 _ROOM = 1.15
-_LBFGS, _ONE_START = LBFGS(), Effort()
+_ONE_START = Effort()
 #: Seeds of further starts lie this far apart, where no other stream starts.
 _NEXT_START = 2**32
 
@@ -74,7 +72,6 @@ def largest_stored(
     stream: Stream,
     around: int,
     kappa: float = 1.0,
-    solver: Solver = _LBFGS,
     budget: Budget | None = None,
     family: str = "full",
     effort: Effort = _ONE_START,
@@ -84,24 +81,24 @@ def largest_stored(
     """The largest p of which a solver stores the first p associations of a stream, to a share `effort.width` of itself.
 
     around: the first guess; the search steps away from it by 2 %, then twice as far, and then halves the bracket.
-    effort: how closely the largest p is sought, how long a search may take, and what is tried. With more than one
-        start, the search goes on upwards from what the first start of each p has stored, as long as one of the starts
-        stores the next p.
+    effort: the solver, what it begins with, how long a search may take, and how closely the largest p is sought. With
+        more than one start, the search goes on upwards from what the first start of each p has stored, as long as one
+        of the starts stores the next p.
     answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     """
     choice("kind", kind, ("original", "decoupled"))
     prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget, answers, frequencies)
     began, attempts = time.perf_counter(), list[Attempt]()
 
-    limits, best = Limits(effort.passes), None
+    limits, best, first = Limits(effort.passes), None, Effort(optimiser=effort.optimiser)
 
     def initial(number: int) -> Any:
         return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
 
-    def attempt(p: int, effort: Effort = _ONE_START) -> bool:
+    def attempt(p: int, effort: Effort = first) -> bool:
         nonlocal best
         problem, taken = prefixes.of(p), 0
-        for start in effort.all_starts(problem, initial, solver, limits, best):
+        for start in effort.all_starts(problem, initial, limits, best):
             found = solve(problem, start.memory, start.solver, "exact", limits)
             taken += found.passes
             good = found.status == Status.STORED and measure(problem, found.memory).violations == 0

@@ -1,4 +1,4 @@
-"""Random masks, drawn from a seed."""
+"""Masks: drawn from a seed, or where a matrix has its largest entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from loadstone.arguments import rank_fraction, refuse, set_as
 from loadstone.memories.subspaces.masked import Masked
@@ -41,12 +42,23 @@ class RandomMask:
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _mask(key: Key, d: int, count: int) -> Bool[Array, "d d"]:
-    """The entries with the smallest random words, and before all others the smallest of each row and each column."""
+    """The entries with the smallest random words."""
     index = jnp.arange(d, dtype=jnp.uint32)
     rows, columns = jnp.meshgrid(index, index, indexing="ij")
-    # Zero is kept for the entries that must be there.
-    words = jnp.maximum(threefry((key[0], key[1]), (rows, columns))[0], 1)
-    needed = words.at[index, jnp.argmin(words, axis=1)].set(0)
-    needed = needed.at[jnp.argmin(words, axis=0), index].set(0)
-    order = jnp.argsort(needed.reshape(-1), stable=True)
-    return jnp.zeros(d * d, bool).at[order[:count]].set(True).reshape(d, d)
+    return _smallest(threefry((key[0], key[1]), (rows, columns))[0], count)
+
+
+def largest_entries(matrix: Float[np.ndarray, "d d"], count: int) -> Bool[np.ndarray, "d d"]:
+    """Where a matrix has its `count` entries of largest magnitude, and before all others the largest of each row and
+    each column: 2 d of them at most."""
+    return np.asarray(_smallest(jnp.asarray(-np.abs(matrix)), jnp.int32(count)))
+
+
+@jax.jit
+def _smallest(numbers: Shaped[Array, "d d"], count: Int[Array, ""] | int) -> Bool[Array, "d d"]:
+    """The smallest of these numbers, and before all others the smallest of each row and each column."""
+    index = jnp.arange(len(numbers))
+    needed = jnp.zeros(numbers.shape, bool).at[index, jnp.argmin(numbers, axis=1)].set(True)
+    needed = needed.at[jnp.argmin(numbers, axis=0), index].set(True)
+    order = jnp.lexsort((numbers.reshape(-1), ~needed.reshape(-1)))
+    return jnp.zeros(numbers.size, bool).at[order].set(jnp.arange(numbers.size) < count).reshape(numbers.shape)

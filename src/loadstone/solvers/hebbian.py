@@ -35,6 +35,8 @@ def _sum(problem: Problem) -> Float[Array, "d d"]:
 class Hebbian(Solver):
     """The rule as a solver: it returns a full W in closed form and ignores the memory that it is given."""
 
+    closed_form = True
+
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         return [_unsearched(problem, hebbian, Status.CLOSED_FORM) for problem in problems]
 
@@ -42,6 +44,8 @@ class Hebbian(Solver):
 @dataclass(frozen=True)
 class Initial(Solver):
     """Does nothing: returns the memory from which a search would start."""
+
+    closed_form = True
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         pairs = zip(problems, memories)

@@ -13,11 +13,13 @@ from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.minibatch import Minibatch
 from loadstone.solvers.normalised import Normalised
 from loadstone.solvers.perceptron import Perceptron
+from loadstone.solvers.pruning import Pruning
 from loadstone.solvers.solver import Solver
 
 SOLVERS: dict[str, type[Solver]] = {
     "lbfgs": LBFGS,
     "alternating": Alternating,
+    "pruning": Pruning,
     "paper": Paper,
     "hebbian": Hebbian,
     "initial": Initial,

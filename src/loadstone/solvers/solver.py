@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 from jaxtyping import Array, Bool, Float, Int, PyTree
@@ -60,6 +60,9 @@ class Solver(abc.ABC):
     """A way of storing associations. Solvers are frozen dataclasses: they can be compared and hashed, and their fields
     are their parameters."""
 
+    #: Whether it makes a memory without a search: then stop rules, limits and precisions mean nothing to it.
+    closed_form: ClassVar[bool] = False
+
     @abc.abstractmethod
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         """Store each problem, starting from the memory of the same index."""
@@ -71,6 +74,10 @@ class Solver(abc.ABC):
     def stop(self) -> str:
         """The stop rule that goes with the solver."""
         return "exact"
+
+    def schedule(self) -> int | None:
+        """How many passes the solver's schedule has; None if it has no schedule."""
+        return None
 
 
 class Iterative(Solver):
@@ -108,10 +115,6 @@ class Iterative(Solver):
     def resume(self, parameters: PyTree, state: PyTree) -> PyTree:
         """The state with which the search goes on from these parameters in another precision."""
         return state
-
-    def schedule(self) -> int | None:
-        """How many passes the solver's schedule has; None if it has no schedule."""
-        return None
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         from loadstone.solvers.loop import search  # here, because loop.py imports this class
