@@ -41,9 +41,9 @@ def skew(scale: str) -> list[Spec]:
     """Exact capacities for answers that are asked for equally often, equally often by chance, and by Zipf's law."""
     d, counts, streams = _SKEW[scale]
     return [
-        Spec("original", d, guess, seed, solver="capacity", answers=count, frequencies=drawn)
+        Spec("original", d, p, seed, solver="capacity", answers=count, frequencies=drawn)
         for count in counts
-        for guess in [guess("full", d, count, "original")]
+        for p in [guess("full", d, count, "original")]
         for drawn in ("balanced", "uniform", "zipf:1")
         for seed in range(streams)
     ]
