@@ -20,12 +20,12 @@ bench: $(VENV)/bench
 	$(RUN)/python benchmarks/verdicts.py
 	$(RUN)/python benchmarks/sweep.py
 
-# Long tests: the suite with fully optimised programs, writers and workers killed many times (about five minutes), the
+# Long tests: the whole suite with fully optimised programs, writers and workers killed many times (about five minutes), the
 # fused CPU pass under sanitizers, then exact capacities of many streams of both problems beside the prediction (about an
 # hour on two cores).
 soak: $(VENV)/test
-	$(RUN)/python -m pytest
-	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -k 'killed or brings_down' \
+	LOADSTONE_SOAK=1 $(RUN)/python -m pytest -m 'soak or not soak'
+	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -m 'soak or not soak' -k 'killed or brings_down' \
 	  tests/records/test_store.py tests/experiments/test_one_machine.py tests/experiments/test_dask.py
 	$(RUN)/python benchmarks/sanitize.py
 	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/threshold_shift.py \

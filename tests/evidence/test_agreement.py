@@ -35,6 +35,7 @@ def test_proved_thresholds():
     assert 0 < original.measured / original.predicted - 1 < 0.037 + BOUND * original.error / original.predicted
 
 
+@pytest.mark.soak
 def test_spectra_at_capacity():
     rows = rows_of("spectra", lambda spec: spec.d == 40 and spec.kappa == 1)
     mean, deviation = capacity_reference(40, 40)

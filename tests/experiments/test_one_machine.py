@@ -38,6 +38,7 @@ from tests.experiments.faults import (
 )
 
 #: One run that takes far longer than any test.
+SOAK = pytest.mark.soak
 ENDLESS = '[[grid]]\nproblem = "original"\nd = 100\np = 2000\nsteps = 100000\nstop = "none"\n'
 
 
@@ -134,7 +135,7 @@ def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path):
     assert "records" in shown and "missing" not in shown  # without a grid nothing can be missing
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=SOAK), 2])
 def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, tmp_path):
     store = Store(tmp_path / "store")
     driver = start("run", grid, "--store", store.folder, "--workers", workers)
@@ -151,6 +152,7 @@ def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, 
     assert kept.items() <= {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}.items()
 
 
+@SOAK
 def test_killed_workers_are_replaced(expected, grid, tmp_path):
     store = Store(tmp_path / "store")
     driver = start("run", grid, "--store", store.folder, "--workers", 2, "--json")
@@ -164,7 +166,7 @@ def test_killed_workers_are_replaced(expected, grid, tmp_path):
     assert 2 <= json.loads(out)["lost_workers"] <= 3 and "workers were lost" in err
 
 
-@pytest.mark.parametrize("chosen, workers", [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
+@pytest.mark.parametrize("chosen, workers", [pytest.param(signal.SIGTERM, 1, marks=SOAK), (signal.SIGINT, 2)])
 def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path):
     store = Store(tmp_path / "store")
     # A terminal sends Ctrl-C to all processes of a group.
@@ -206,7 +208,7 @@ def test_two_drivers_on_one_store(grid, expected, tmp_path):
     assert results(store) == expected and not store.quarantined()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=SOAK)])
 def test_a_full_disk_ends_the_sweep_with_a_sentence_and_leaves_no_half_record(workers, grid, tmp_path):
     """A limit on the size of files is what a full disk looks like to a writer: a write that fails halfway."""
     store = Store(tmp_path / "store")
@@ -239,6 +241,7 @@ def test_diverged_runs_are_kept_as_diverged(tmp_path):
     assert json.loads(run("status", grid, "--store", tmp_path / "store", "--json")[1])["diverged"] == 1
 
 
+@SOAK
 def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path):
     """One run is far too long, and the worker that does it is killed, three times."""
     text = '[[grid]]\nproblem = "original"\nd = 12\np = 30\nseeds = 2\nsteps = 50\n'
@@ -313,6 +316,7 @@ def test_a_record_of_a_later_version_stops_the_sweep(finished, grid, tmp_path):
     assert code == 2 and "its schema is 2" in err and err.count("\n") == 1 and path.exists()
 
 
+@SOAK
 def test_the_driver_takes_less_than_ten_milliseconds_a_run(tmp_path):
     """Processor time of the driver, its scheduler included, and of the durable write; the workers' own time is not the
     engine's."""
@@ -357,6 +361,7 @@ def test_without_dask_there_is_one_worker_and_a_sentence_for_more(tmp_path):
     assert len(Store(tmp_path / "s").keys()) == 2
 
 
+@SOAK
 def test_one_worker_does_not_import_dask(tmp_path):
     program = "import sys\ntry:\n    from loadstone.cli.app import main; main()\n"
     program += "except SystemExit as end:\n    sys.exit(end.code or ('distributed' in sys.modules) * 7)"

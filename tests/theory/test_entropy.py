@@ -77,6 +77,7 @@ def test_two_outputs_are_a_plain_integral():
     assert abs(energetic(q, 2).value * np.log(2) - logs.mean()) < 4 * logs.std() / np.sqrt(len(logs))
 
 
+@pytest.mark.soak
 def test_error_bars_are_honest():
     values = np.array([energetic(0.6, 30, samples=100, seed=seed) for seed in range(40)])
     # The scatter of 40 values is known to 11 %.

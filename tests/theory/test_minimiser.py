@@ -162,6 +162,7 @@ def test_order_statistics_and_nodes_have_the_moments_of_normal_rivals():
         near(sums.mean(), known, spread * math.sqrt((p - 1) / len(sums)), 1e-6 * p)
 
 
+@pytest.mark.soak
 def test_error_bars_cover_the_scatter_of_seeds():
     seeds = 20
     found = [minimiser(14, 5, samples=1024, seed=seed) for seed in range(seeds)]
@@ -221,6 +222,7 @@ def draws(p, d, count, gaussian):
     return found.mean(axis=0), found.std(axis=0, ddof=1) / math.sqrt(count)
 
 
+@pytest.mark.soak
 def test_trained_on_gaussian_features():
     """The theory without its assumption of equivalence. Size effects at d = 12, p = 80, from 250 draws: loss
     0.2(2) %, accuracy -0.5(14) %, norm -0.7(5) % (at d = 8, p = 40: 0.1(2), -3.2(8), -0.2(4)). Allowed: 0.5, 3, 2 %."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from loadstone.arguments import choice
-from loadstone.experiments.grid import associations, read_grid
+from loadstone.experiments.grid import associations, read_grid, share_of_capacity
 from loadstone.experiments.layers import layers
 from loadstone.experiments.margins import margin
 from loadstone.experiments.one_law_sweeps import answers, families, skew
@@ -23,7 +23,6 @@ from loadstone.experiments.ranks import rank
 from loadstone.experiments.shift import PROVED, exact_capacities, shift
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
-from loadstone.theory.capacity import capacity_associations
 
 SCALES = ("quick", "paper")
 _KAPPAS = (0.25, 0.5, 1.0)
@@ -82,7 +81,7 @@ def protocol(scale: str) -> list[Spec]:
 def spectra(scale: str) -> list[Spec]:
     """Memories at the capacity that is predicted for their size and rank."""
     return [
-        Spec(problem, d, _share(1, d, kappa), seed, kappa)
+        Spec(problem, d, share_of_capacity(1, d, kappa), seed, kappa)
         for problem, dimensions in _DIMENSIONS[scale].items()
         for d in dimensions
         for kappa in _KAPPAS
@@ -96,7 +95,7 @@ def scores(scale: str) -> list[Spec]:
     return [
         Spec(problem, d, p, seed, stop="none")
         for problem in ("original", "decoupled")
-        for p in (*(associations(load, d) for load in _SCORE_LOADS), _share(1, d))
+        for p in (*(associations(load, d) for load in _SCORE_LOADS), share_of_capacity(1, d))
         for seed in range(_SEEDS[scale])
     ]
 
@@ -135,7 +134,7 @@ def hebbian(scale: str) -> list[Spec]:
 def capacity(scale: str) -> list[Spec]:
     """Exact capacities of many streams, and the paper's protocol at sizes around them."""
     tried = [
-        Spec("original", d, _share(share, d), seed, stop="exact")
+        Spec("original", d, share_of_capacity(share, d), seed, stop="exact")
         for d in PROVED[scale]
         for share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
         for seed in range(5)
@@ -152,7 +151,7 @@ def curves(scale: str) -> list[Spec]:
         for problem, dimensions in _DIMENSIONS[scale].items()
         for d in dimensions
         for load in loads
-        if associations(load, d) > _share(1, d)
+        if associations(load, d) > share_of_capacity(1, d)
         for seed in range(seeds)
     ]
 
@@ -187,7 +186,7 @@ def law(scale: str) -> list[Spec]:
         "paper": {"original": (50, 100, 150, 300, 400, 500, 1024), "decoupled": (50, 100, 150, 300)},
     }[scale]
     return [
-        Spec(problem, d, _share(1, d, rank_of(kappa, d) / d), seed, kappa, solver="reach")
+        Spec(problem, d, share_of_capacity(1, d, rank_of(kappa, d) / d), seed, kappa, solver="reach")
         for problem, sizes in dimensions.items()
         for d in sizes
         for kappa in {"quick": _KAPPAS[1:], "paper": _KAPPAS}[scale]
@@ -205,7 +204,7 @@ def optimisers(scale: str) -> list[Spec]:
     tried = [(d, "gaussian", optimiser) for d in streams for optimiser in _OPTIMISERS]
     tried += [(least, f"power law:{exponent}", one) for exponent in exponents for one in _ON_POWER_LAWS]
     return [
-        Spec("original", d, _share(1, d), seed, law=law, solver="approach", parameters=parameters)
+        Spec("original", d, share_of_capacity(1, d), seed, law=law, solver="approach", parameters=parameters)
         for d, law, optimiser in tried
         for parameters in [{"optimiser": optimiser, "passes": passes}]
         for seed in range(streams[d])
@@ -292,12 +291,6 @@ def _by_lbfgs(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
         for load in {"quick": (0.7, 0.8, 0.9, 1.0, 1.2), "paper": _LOADS["paper"]}[scale]
         for seed in range(_SEEDS[scale])
     ]
-
-
-@cache
-def _share(share: float, d: int, kappa: float = 1.0) -> int:
-    """How many associations are such a share of the predicted capacity."""
-    return round(share * float(capacity_associations(d, kappa)))
 
 
 def _suggestion(name: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from loadstone.experiments.grid import share_of_capacity
 from loadstone.experiments.spec import Spec
-from loadstone.theory.capacity import capacity_associations
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 48, 20: 32, 30: 16}}
@@ -16,7 +16,7 @@ _ON_SPHERES = {"quick": (0.4,), "paper": (0.45, 0.65)}
 def margin(scale: str) -> list[Spec]:
     """The largest margin and recall from noisy inputs, both problems; Gaussian vectors and vectors of equal length."""
     return [
-        Spec(problem, d, round(share * float(capacity_associations(d))), seed, law=law, solver="margin")
+        Spec(problem, d, share_of_capacity(share, d), seed, law=law, solver="margin")
         for law, shares in (("gaussian", _SHARES[scale]), ("sphere", _ON_SPHERES[scale]))
         for d, streams in _STREAMS[scale].items()
         for share in shares

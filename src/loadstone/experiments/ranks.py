@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
+from loadstone.experiments.grid import share_of_capacity
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
-from loadstone.theory.capacity import capacity_associations
 
 #: Rank fractions, and what is tried to store as much as possible at each (measurements/effort.py).
 _RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}
@@ -50,7 +49,6 @@ def _reach(problem: str, d: int, kappa: float, seed: int, effort: Mapping[str, o
     return Spec(problem, d, _predicted(d, kappa), seed, kappa, solver="reach", parameters=effort, family=family)
 
 
-@cache
 def _predicted(d: int, kappa: float) -> int:
     """For the rank that the memory has, not for the rank fraction that is rounded to it."""
-    return round(float(capacity_associations(d, rank_of(kappa, d) / d)))
+    return share_of_capacity(1, d, rank_of(kappa, d) / d)

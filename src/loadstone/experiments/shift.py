@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadstone.experiments.grid import share_of_capacity
 from loadstone.experiments.spec import Spec
-from loadstone.theory.capacity import capacity_associations
 
 #: Streams of each dimension whose capacity is proved in both problems.
 PROVED: dict[str, dict[int, int]] = {
@@ -21,7 +21,7 @@ _STREAMS = 10
 def exact_capacities(streams: Mapping[int, int]) -> list[Spec]:
     """Exact capacities of so many streams of each dimension, both problems."""
     return [
-        Spec(problem, d, _predicted(d), seed, solver="capacity")
+        Spec(problem, d, share_of_capacity(1, d), seed, solver="capacity")
         for problem in ("original", "decoupled")
         for d, count in streams.items()
         for seed in range(count)
@@ -33,12 +33,8 @@ def shift(scale: str) -> list[Spec]:
     if scale == "quick":
         return exact_capacities({d: count for d, count in PROVED[scale].items() if d <= 20})
     return exact_capacities(PROVED[scale]) + [
-        Spec(problem, d, _predicted(d), seed, solver="reach", parameters=_CLOSELY)
+        Spec(problem, d, share_of_capacity(1, d), seed, solver="reach", parameters=_CLOSELY)
         for problem, dimensions in _REACHED
         for d in dimensions
         for seed in range(_STREAMS)
     ]
-
-
-def _predicted(d: int) -> int:
-    return round(float(capacity_associations(d)))

@@ -69,8 +69,9 @@ def target_and_rival(
 def without_padding(
     recall: Recall, slope: Slope, count: Int[Array, ""], target_outputs: Float[Array, "n d"]
 ) -> tuple[Recall, Slope]:
-    """The same, but padding (rows from `count` on) counts as stored, with a loss and a slope of exactly zero."""
+    """The same, but padding (rows from `count` on) counts as stored, however large the scores of the others are, with a
+    loss and a slope of exactly zero."""
     inside = jnp.arange(recall.target.shape[0]) < count
-    target, rival, logsumexp = (jnp.where(inside, part, rest) for part, rest in zip(recall[:3], (0.0, -1.0, 0.0)))
+    target, rival, logsumexp = (jnp.where(inside, part, rest) for part, rest in zip(recall[:3], (0.0, -jnp.inf, 0.0)))
     pull = jnp.where(inside[:, None], recall.pull, target_outputs)
     return Recall(target, rival, logsumexp, pull), jnp.where(inside[:, None], slope, 0.0)

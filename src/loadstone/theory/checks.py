@@ -68,7 +68,9 @@ def single(name: str, value: Any) -> Any:
 
 def each(function: Callable[..., float], *values: ArrayLike) -> np.ndarray | float:
     """`function` of every element (of broadcast arrays); a number for numbers."""
-    return scalar(np.vectorize(function, otypes=[float])(*values))
+    if all(np.ndim(value) == 0 for value in values):
+        return float(function(*values))
+    return np.vectorize(function, otypes=[float])(*values)
 
 
 def scalar(array: np.ndarray | float) -> np.ndarray | float:
