@@ -51,7 +51,7 @@ def test_prefixes_are_the_problems_of_the_stream():
         np.testing.assert_array_equal(getattr(short.of(12), name), getattr(long.of(12), name))
 
 
-@pytest.mark.parametrize("d, streams", [(12, 50), (20, 12)])
+@pytest.mark.parametrize("d, streams", [(12, 50), pytest.param(20, 12, marks=pytest.mark.soak)])
 def test_decoupled_streams_follow_the_kinematic_formula(d, streams):
     middle = round(float(capacity_associations(d)))
     capacities = np.array([instance_capacity("decoupled", Stream(1000 + s, d), middle).p_c for s in range(streams)])
@@ -98,6 +98,7 @@ def test_streams_with_given_answers_follow_the_law(kind, answers):
     assert abs(np.mean(found) - predicted) < 4 * np.std(found) / np.sqrt(streams) + 0.04 * predicted
 
 
+@pytest.mark.soak
 def test_original_streams_hold_a_little_more():
     shared = [instance_capacity("original", Stream(s, 12), 40).p_c for s in range(40)]
     # Seen over many streams: about 1.7 more at d = 12, with a deviation near 2.6.

@@ -76,9 +76,13 @@ def legend(figure: plt.Figure, columns: int) -> int:
     return -(-len(labels) // columns)
 
 
+#: How every figure is written.
+FORMATS: tuple[str, ...] = (".svg", ".pdf", ".png")
+
+
 def save(figure: plt.Figure, stem: Path, numbers: object = None) -> list[Path]:
     """Write a figure to `stem` as SVG, PDF and PNG and the plotted numbers as JSON, and close it."""
-    paths = [stem.with_suffix(suffix) for suffix in (".svg", ".pdf", ".png")]
+    paths = [stem.with_suffix(suffix) for suffix in FORMATS]
     for path in paths:
         # Without dates the same records give the same bytes.
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": None}[path.suffix]
