@@ -2,6 +2,7 @@
 
 import pytest
 
+from loadstone.experiments.catalogue import named_sweep
 from loadstone.experiments.plan import batch_size, batch_sizes, by_program, cost, expected_costs, jobs, program
 from loadstone.experiments.spec import Spec
 
@@ -84,3 +85,11 @@ def test_jobs_hold_every_spec_once_and_one_shape_each():
     # Few runs of one shape are spread over the workers all the same, and a long one goes out alone.
     assert len(jobs(SHORT, 2)) == 4
     assert [len(job) for job in jobs([Spec("original", 300, 9000, seed) for seed in range(20)], 2)] == [1] * 20
+
+
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_every_run_of_the_catalogue_has_a_cost(platform):
+    """A sweep asks for them before its first run."""
+    kinds = {(spec.solver, spec.family, spec.parameters): spec for spec in named_sweep("all")}
+    costs = expected_costs(list(kinds.values()), platform)
+    assert len(costs) == len(kinds) and all(0 < one < float("inf") for one in costs.values())

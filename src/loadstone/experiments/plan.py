@@ -29,7 +29,8 @@ def cost(spec: Spec, platform: str) -> float:
     if spec.solver == "margin":
         return 0.2 + 1.5 * (spec.d / 30) ** 3
     if spec.solver == "approach":
-        return cost(replace(spec, solver="capacity"), platform) + cost(replace(spec, solver="reach"), platform)
+        reach = replace(spec, solver="reach", parameters={"passes": spec.approach.passes})
+        return cost(replace(spec, solver="capacity", parameters=()), platform) + cost(reach, platform)
     if spec.solver == "reach":
         one = cost(replace(spec, solver="paper", parameters={"steps": 1, "warmup": 0}), platform)
         # A whole bisection takes about as many passes as its longest search may.
