@@ -182,7 +182,7 @@ def beyond(scale: str) -> list[Spec]:
 def law(scale: str) -> list[Spec]:
     """How many associations L-BFGS stores without a violation, beside the capacity predicted for that size and rank."""
     dimensions = {
-        "quick": {"original": (20, 30, 40), "decoupled": (20, 30)},
+        "quick": {"original": (20, 40), "decoupled": (20,)},
         "paper": {"original": (50, 100, 150, 300, 400, 500, 1024), "decoupled": (50, 100, 150, 300)},
     }[scale]
     return [
