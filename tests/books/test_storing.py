@@ -85,6 +85,13 @@ def test_above_capacity_what_is_left_out_is_proved_not_to_fit():
     assert found.conflict is None or found.conflict.minimal
 
 
+def test_time_is_kept_and_facts_that_are_all_impossible_are_proved_to_be():
+    pairs, vectors = made(60, 8)
+    assert obstructions(gather(pairs, vectors), range(60), seconds=0) == []
+    found = store(gather([("s0", "a0"), ("s1", "a1")], vectors | {"a1": vectors["a0"]}))
+    assert found.proved and sorted(found.impossible) == [0, 1] and not found.book.stored.any()
+
+
 def test_when_time_is_up_a_book_comes_back_all_the_same():
     pairs, vectors = made(40, 6)
     found = store(gather(pairs, vectors), seconds=0.05)

@@ -100,7 +100,8 @@ class Book:
 
     def conflicts(self) -> list[list[str]]:
         """Facts that were found to be unable to stand together, in words; see `about` for how the book was made."""
-        return [list(map(str, names)) for names in self.about.get("conflicts", [])]  # type: ignore[attr-defined]
+        found = self.about.get("conflicts", [])
+        return [list(map(str, names)) for names in found] if isinstance(found, list) else []
 
     def failures(self) -> list[Failure]:
         """The facts that are not stored, each with the answer that wins instead."""

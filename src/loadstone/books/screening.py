@@ -12,6 +12,8 @@ facts that a quick search does not store: what is stored is proof that nothing s
 
 from __future__ import annotations
 
+import math
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,7 +83,7 @@ class Screening:
 
 
 def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
-    """Look at facts; the verdict may stay undecided when time is up."""
+    """Look at facts: at most so many seconds for the verdict, and as many for what stands in the way."""
     verdict = decide(gathered.problem(), seconds=positive("seconds", seconds))
     doubtful: list[int] = []
     if verdict.verdict != Outcome.STORABLE:
@@ -89,18 +91,20 @@ def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
         doubtful = np.flatnonzero(margins_of(verdict.last, gathered) <= 0).tolist()
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
     rank, of_answers = (int(np.linalg.matrix_rank(part)) for part in (inputs, outputs - outputs.mean(axis=0)))
-    return Screening(rank, of_answers, tuple(obstructions(gathered, doubtful)), verdict)
+    return Screening(rank, of_answers, tuple(obstructions(gathered, doubtful, seconds)), verdict)
 
 
-def obstructions(gathered: Gathered, doubtful: Sequence[int] = ()) -> list[Obstruction]:
-    """Everything that sorting finds, and hidden answers and conic inputs among the doubtful facts."""
+def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:
+    """Everything that sorting finds, and hidden answers and conic inputs among the doubtful facts, as many as are found
+    in so many seconds: of thousands of facts and hundreds of answers, every pair would take minutes."""
+    end = time.perf_counter() + seconds
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
     found = [*_parallel(gathered, inputs), *_equal(gathered)]
     known = {fact for one in found for fact in one.facts}
     rest = [fact for fact in doubtful if fact not in known]
-    hidden = list(_hidden(gathered, outputs, rest))
+    hidden = list(_hidden(gathered, outputs, rest, end))
     impossible = {fact for one in hidden for fact in one.impossible}
-    return [*found, *hidden, *_conic(gathered, inputs, [fact for fact in rest if fact not in impossible])]
+    return [*found, *hidden, *_conic(gathered, inputs, [fact for fact in rest if fact not in impossible], end)]
 
 
 def _parallel(gathered: Gathered, inputs: Float64[np.ndarray, "n d"]) -> Iterator[Obstruction]:
@@ -135,11 +139,15 @@ def _equal(gathered: Gathered) -> Iterator[Obstruction]:
                 )  # fmt: skip
 
 
-def _hidden(gathered: Gathered, outputs: Float64[np.ndarray, "m d"], doubtful: list[int]) -> Iterator[Obstruction]:
+def _hidden(
+    gathered: Gathered, outputs: Float64[np.ndarray, "m d"], doubtful: list[int], end: float
+) -> Iterator[Obstruction]:
     by_answer = defaultdict(list)
     for fact in doubtful:
         by_answer[int(gathered.targets[fact])].append(fact)
     for answer, rows in by_answer.items():
+        if time.perf_counter() > end:
+            return
         others = np.delete(np.arange(len(outputs)), answer)
         weights = _convex(outputs[answer], outputs[others])
         if weights is not None:
@@ -151,8 +159,12 @@ def _hidden(gathered: Gathered, outputs: Float64[np.ndarray, "m d"], doubtful: l
                 yield Obstruction("hidden answer", (row,), (row,), statement, advice, mix)
 
 
-def _conic(gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int]) -> Iterator[Obstruction]:
+def _conic(
+    gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int], end: float
+) -> Iterator[Obstruction]:
     for fact in doubtful:
+        if time.perf_counter() > end:
+            return
         for answer in range(len(gathered.answers)):
             rows = np.flatnonzero(gathered.targets == answer)
             if answer == gathered.targets[fact] or not len(rows):

@@ -35,8 +35,8 @@ from loadstone.solvers.stop import Limits
 
 #: Called with what is being done, in words.
 Tell = Callable[[str], None]
-#: A conflict is reduced for at most this share of the time.
-_FOR_CONFLICT = 0.25
+#: A conflict is reduced, and simple reasons are looked for, for at most these shares of the time.
+_FOR_CONFLICT, _FOR_SCREENING = 0.25, 0.1
 #: With fewer products a pass, or at a smaller dimension, verdicts are quicker than a search (solvers/decide.py).
 _SMALL, _FEW_DIMENSIONS = 10**7, 60
 _MOST_PASSES = 1000
@@ -111,7 +111,7 @@ class _Storing:
         self._try_again(sorted(back) + self._store_most())
         stored = self._margins(range(len(self.gathered))) > 0
         undecided = set(np.flatnonzero(~stored).tolist()) - set(self.impossible)
-        proved, conflict = self.is_proved and not undecided, self._conflict()
+        proved, conflict = (self.is_proved or not self.kept) and not undecided, self._conflict()
         taken, g = time.perf_counter() - self.began, self.gathered
         about = {
             "loadstone": loadstone.__version__, "family": self.family, "seconds": round(taken, 3), "proved": proved,
@@ -133,12 +133,13 @@ class _Storing:
             margins = dict(zip(self.kept, self._margins(self.kept)))
             violated = sorted((row for row in self.kept if margins[row] <= 0), key=margins.__getitem__)
             if not aside:
-                self.found = obstructions(self.gathered, violated)
+                self.found = obstructions(self.gathered, violated, _FOR_SCREENING * self.seconds)
             # None is violated if the least margin is not beyond rounding: then that fact has to go.
             worst = violated or [min(self.kept, key=margins.__getitem__)]
             worst = worst if len(worst) <= _FEW else worst[: len(worst) // 2]
             aside = worst[::-1] + aside
-            self.kept = [row for row in self.kept if row not in set(worst)]
+            gone = set(worst)
+            self.kept = [row for row in self.kept if row not in gone]
         return aside
 
     def _try_again(self, aside: Sequence[int]) -> None:

@@ -167,7 +167,7 @@ def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iter
                     "vectors", str(path), f"a file with one table of vectors, or one called 'vectors' ({shown})"
                 )
             vectors = file.get_tensor(name)
-    except SafetensorError as error:
+    except (SafetensorError, TypeError) as error:  # NumPy does not know every type, such as bfloat16
         raise refuse("vectors", str(path), f"a safetensors file ({error})") from error
     return _rows(path, _word_list(path, words), vectors, wanted)
 
