@@ -24,7 +24,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from loadstone.compiling import compiled
-from loadstone.experiments.grid import associations
 from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
@@ -32,6 +31,7 @@ from loadstone.problems.stream import Stream
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import Plan, advance_one, begun
 from loadstone.solvers.solver import automatic_precision
+from loadstone.sweeps.grid import associations
 
 #: name: problem, d, load, how outputs are held, bytes of a stored output.
 CASES = {

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.experiments.grid import grid
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
@@ -24,6 +23,7 @@ from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.solvers.decide import decide
 from loadstone.solvers.registry import SOLVERS
 from loadstone.solvers.solve import solve, solve_batch
+from loadstone.sweeps.grid import grid
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text()
 

@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import loadstone
-from loadstone.experiments.grid import read_grid
 from loadstone.memories.files import load_memory
 from loadstone.problems.arrays import read_instance
 from loadstone.records.pack import MANIFEST, unpack
 from loadstone.records.record import Record, _header, to_bytes
 from loadstone.records.store import Store
+from loadstone.sweeps.grid import read_grid
 
 PACKAGE = Path(loadstone.__file__).parent
 LOADSTONE = Path(sys.executable).with_name("loadstone")

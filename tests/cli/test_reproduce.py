@@ -7,12 +7,12 @@ import pytest
 
 import loadstone
 from loadstone.experiments import sweep
-from loadstone.experiments.catalogue import named_sweep
 from loadstone.experiments.result import perform
 from loadstone.figures.gallery import figure_of
 from loadstone.records.pack import pack
 from loadstone.records.record import Record
 from loadstone.records.store import Store
+from loadstone.sweeps.catalogue import named_sweep
 
 
 @pytest.fixture

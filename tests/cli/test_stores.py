@@ -12,11 +12,11 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from loadstone.experiments.catalogue import named_sweep
 from loadstone.experiments.result import perform
 from loadstone.records.pack import check_packed, pack
 from loadstone.records.record import Record
 from loadstone.records.store import Store
+from loadstone.sweeps.catalogue import named_sweep
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 

@@ -4,8 +4,8 @@ import zipfile
 from pathlib import Path
 
 from loadstone.evidence.rows import Row, row_of
-from loadstone.experiments.catalogue import named_sweep
 from loadstone.records.record import from_bytes
+from loadstone.sweeps.catalogue import named_sweep
 
 RESULTS = Path(__file__).parents[2] / "results" / "paper"
 

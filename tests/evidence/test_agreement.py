@@ -5,9 +5,9 @@ import pytest
 
 from loadstone.evidence.distances import capacity_reference, kolmogorov
 from loadstone.evidence.rows import row_of
-from loadstone.experiments.catalogue import named_sweep
 from loadstone.experiments.result import perform
 from loadstone.figures.gallery import figure_of
+from loadstone.sweeps.catalogue import named_sweep
 from loadstone.theory.spectra import at_capacity
 
 # Four deviations of a normal number: one test in 16 000 would fail by chance, and seeds are fixed.

@@ -7,8 +7,8 @@ import pytest
 
 from loadstone.evidence.ranks import EVERYTHING, ONE_START, compare_ranks, help_of, stored_by_rank
 from loadstone.evidence.rows import row_of
-from loadstone.experiments.catalogue import named_sweep
 from loadstone.records.record import from_bytes
+from loadstone.sweeps.catalogue import named_sweep
 from loadstone.theory.capacity import capacity_associations
 
 ROOT = Path(__file__).parents[2]

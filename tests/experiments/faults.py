@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 
-from loadstone.experiments.grid import read_grid
 from loadstone.experiments.result import perform
+from loadstone.sweeps.grid import read_grid
 
 BIN = Path(sys.executable).parent
 LOADSTONE = BIN / "loadstone"

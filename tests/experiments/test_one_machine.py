@@ -19,10 +19,10 @@ from distributed.security import Security
 from loadstone.experiments.engines import this_machine
 from loadstone.experiments.engines.dask import DaskEngine, ThisMachine
 from loadstone.experiments.engines.this_machine import environment
-from loadstone.experiments.grid import read_grid
 from loadstone.experiments.sweep import run_sweep
 from loadstone.records.record import _header
 from loadstone.records.store import Store
+from loadstone.sweeps.grid import read_grid
 from tests.experiments.faults import (
     GRID,
     LOADSTONE,

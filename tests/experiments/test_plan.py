@@ -2,9 +2,9 @@
 
 import pytest
 
-from loadstone.experiments.catalogue import named_sweep
 from loadstone.experiments.plan import batch_size, batch_sizes, by_program, cost, expected_costs, jobs, program
 from loadstone.experiments.spec import Spec
+from loadstone.sweeps.catalogue import named_sweep
 
 SHORT, LONG, LONGER = (
     [Spec("original", d, p, seed) for seed in range(4)] for d, p in ((10, 20), (50, 400), (100, 1200))

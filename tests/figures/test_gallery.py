@@ -13,13 +13,13 @@ import pytest
 
 from loadstone.evidence import margins, skew
 from loadstone.evidence.rows import row_of
-from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.figures import capacity, entropy, style
 from loadstone.figures.figure import Figure
 from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.figures.style import COLOURS, NothingToDrawError, colour, counted
+from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 

@@ -51,10 +51,10 @@ def run(
         workers = 1 if engine == "process" else default_workers()
     whole("workers", workers, 1, 1024)
 
-    from loadstone.experiments.catalogue import specs_of
     from loadstone.experiments.sweep import run_sweep
     from loadstone.problems.budget import Budget
     from loadstone.records.store import Store
+    from loadstone.sweeps.catalogue import specs_of
 
     specs = specs_of(grid, scale)
     limit = Budget.parse(budget).bytes if budget is not None else None

@@ -27,7 +27,7 @@ def status(
     whole("workers", workers, 1)
     records = existing_store(store)
 
-    from loadstone.experiments.catalogue import specs_of
+    from loadstone.sweeps.catalogue import specs_of
 
     summaries = records.summaries()
     found: dict[str, object] = {"records": len(summaries)}

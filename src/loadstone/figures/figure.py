@@ -47,7 +47,7 @@ def from_catalogue(name: str) -> Callable[[str], list[Spec]]:
     """The sweep of this name in the catalogue, which is imported only when the specs are asked for: it loads JAX."""
 
     def sweep(scale: str) -> list[Spec]:
-        from loadstone.experiments.catalogue import named_sweep
+        from loadstone.sweeps.catalogue import named_sweep
 
         return named_sweep(name, scale)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.experiments.grid import share_of_capacity
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
+from loadstone.sweeps.grid import share_of_capacity
 
 #: Rank fractions, and what is tried to store as much as possible at each (measurements/effort.py).
 _RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.experiments.one_law_sweeps import guess
 from loadstone.experiments.spec import Spec
+from loadstone.sweeps.one_law import guess
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {10: 3}, "paper": {20: 10, 30: 10}}

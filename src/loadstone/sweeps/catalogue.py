@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from loadstone.arguments import choice
-from loadstone.experiments.grid import associations, read_grid, share_of_capacity
-from loadstone.experiments.layers import layers
-from loadstone.experiments.margins import margin
-from loadstone.experiments.one_law_sweeps import answers, families, skew
-from loadstone.experiments.pruning import pruning
-from loadstone.experiments.ranks import rank
-from loadstone.experiments.shift import PROVED, exact_capacities, shift
 from loadstone.experiments.spec import Spec
 from loadstone.memories.low_rank import rank_of
+from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
+from loadstone.sweeps.layers import layers
+from loadstone.sweeps.margins import margin
+from loadstone.sweeps.one_law import answers, families, skew
+from loadstone.sweeps.pruning import pruning
+from loadstone.sweeps.ranks import rank
+from loadstone.sweeps.shift import PROVED, exact_capacities, shift
 
 SCALES = ("quick", "paper")
 _KAPPAS = (0.25, 0.5, 1.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loadstone.experiments.grid import share_of_capacity
 from loadstone.experiments.spec import Spec
+from loadstone.sweeps.grid import share_of_capacity
 
 #: Streams of each dimension whose capacity is proved in both problems.
 PROVED: dict[str, dict[int, int]] = {

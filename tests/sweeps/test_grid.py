@@ -2,9 +2,9 @@
 
 import pytest
 
-from loadstone.experiments.grid import MOST_LOAD, grid, read_grid
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.effort import Effort
+from loadstone.sweeps.grid import MOST_LOAD, grid, read_grid
 from loadstone.theory.load import nearest_associations
 
 FILE = """
@@ -121,7 +121,7 @@ HOSTILE = {
 def test_hostile_files_get_a_sentence(name, tmp_path, monkeypatch):
     text, sentence = HOSTILE[name]
     if name == "many tables":  # the same bound, lower: the real one takes half a minute to reach
-        monkeypatch.setattr("loadstone.experiments.grid.MOST_SPECS", 1000)
+        monkeypatch.setattr("loadstone.sweeps.grid.MOST_SPECS", 1000)
         text, sentence = text.replace("600000", "600"), "has 1200 runs, but may have at most 1000"
     path = tmp_path / "grid.toml"
     path.write_text(text)
@@ -138,7 +138,7 @@ def test_seeds_vary_fastest_wherever_they_are_given():
 
 
 def test_the_largest_grid_is_allowed_and_one_run_more_is_not(monkeypatch, tmp_path):
-    monkeypatch.setattr("loadstone.experiments.grid.MOST_SPECS", 4)
+    monkeypatch.setattr("loadstone.sweeps.grid.MOST_SPECS", 4)
     assert len(grid(problem="original", d=[5, 6], p=[6, 7])) == 4
     with pytest.raises(ValueError, match="The grid has 5 runs, but may have at most 4"):
         grid(problem="original", d=5, p=[6, 7, 8, 9, 10])

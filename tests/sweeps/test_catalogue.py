@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loadstone.experiments.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
 from loadstone.experiments.spec import PROBLEMS
 from loadstone.measurements.reach import Attempt
 from loadstone.memories.families import initial_memory
@@ -15,6 +14,7 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.records.record import from_bytes
 from loadstone.records.validity import check_values
 from loadstone.solvers.solution import Status
+from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 
