@@ -45,9 +45,11 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
     os.environ |= {"JAX_COMPILATION_CACHE_DIR": programs, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     atexit.register(shutil.rmtree, programs, ignore_errors=True)
 
-# A suite started in the background inherits a SIGINT that is ignored, and so would the commands that tests interrupt.
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A suite started in the background, or with nohup, inherits signals that are ignored, and so would the commands that
+# tests interrupt.
+for chosen, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(chosen) == signal.SIG_IGN:
+        signal.signal(chosen, usual)
 
 
 @pytest.fixture

@@ -42,6 +42,11 @@ def rank_fraction(name: str, value: object) -> float:
     return number
 
 
+def rank_of(kappa: float, d: int) -> int:
+    """m = round(kappa d), at least 1."""
+    return max(1, round(rank_fraction("kappa", kappa) * d))
+
+
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """`value` if it is one of the words in `allowed`, or a refusal."""
     if not isinstance(value, str) or value not in allowed:

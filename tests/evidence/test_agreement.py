@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from loadstone.evidence.comparison import CHANCE
 from loadstone.evidence.distances import capacity_reference, kolmogorov
 from loadstone.evidence.rows import row_of
 from loadstone.experiments.result import perform
@@ -69,9 +70,9 @@ def test_curves_of_the_minimiser():
 
 
 def test_equivalence_and_thresholds_of_training():
-    rows = rows_of("equivalence", lambda spec: spec.d == 20 and 70 < spec.p < 100 and spec.solver == "paper")
+    rows = rows_of("equivalence", lambda spec: spec.d == 20 and 60 < spec.p < 100 and spec.solver == "paper")
     (equal,) = compared("equivalence", rows)
-    assert equal.agrees and equal.predicted == 0
+    assert equal.chance > CHANCE and equal.predicted == 0
     thresholds = compared("phase", rows)
     assert len(thresholds) == 2
     for one in thresholds:

@@ -95,7 +95,7 @@ def test_chance_in_standard_deviations():
     assert Fit("any", 1, 1, 0, 1e5, 7).deviations > 30
 
 
-def test_comparisons_say_what_would_have_been_seen():
+def test_comparisons_of_three_streams():
     rows = [proved(p, problem) for problem in ("original", "decoupled") for p in (38, 40, 44)]
     decoupled, original = compare_shift(rows)
     mean, scatter = capacity_moments(12)
@@ -103,6 +103,7 @@ def test_comparisons_say_what_would_have_been_seen():
     assert decoupled.error == pytest.approx(scatter / math.sqrt(3))
     assert original.predicted == 0 and original.measured == pytest.approx(100 * (122 / 3 / mean - 1))
     assert original.error == pytest.approx(100 * decoupled.error / mean)
-    seen = norm.isf(0.005) * original.error
-    assert all(f"a difference of {seen:.2g} % would have been seen" in one.note for one in (decoupled, original))
+    seen = norm.isf(0.005) + norm.ppf(0.8)
+    assert original.detectable == pytest.approx(seen * original.error) and original.percent == 1
+    assert decoupled.detectable == pytest.approx(seen * decoupled.error)
     assert compare_shift(rows[:1]) == []

@@ -31,11 +31,11 @@ def test_mean_distance_beside_the_reference_of_the_same_size(name):
         f"distance to the law {name}, {problem}, d = 8, kappa = {kappa:.3g}" for problem, kappa in expected
     ]
     for one, (problem, kappa) in zip(found, expected):
-        chosen = [row for row in rows() if (row["problem"], row["kappa"]) == (problem, kappa)]
-        distances = [kolmogorov(np.array(row["singular_values"]), law(kappa).nonzero()) for row in chosen]
         rank = {0.5: 4, 0.9999: 8}[kappa]
+        chosen = [row for row in rows() if (row["problem"], row["kappa"]) == (problem, kappa)]
+        distances = [kolmogorov(np.array(row["singular_values"]), law(rank / 8).nonzero()) for row in chosen]
         mean, deviation = capacity_reference(8, rank) if name == "at capacity" else square_reference(rank)
         assert one.measured == pytest.approx(np.mean(distances)) and one.predicted == mean
         # The error of a mean of one or three distances with this deviation.
         assert one.error == pytest.approx(deviation / {"decoupled": 1, "original": 1.7320508}[problem])
-        assert one.freedom == np.inf and bool(one.note) == (name == "at capacity")
+        assert one.freedom == (1 if problem == "decoupled" else np.inf) and bool(one.note) == (name == "at capacity")

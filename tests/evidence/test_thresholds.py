@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from loadstone.evidence.censored import censored_mean
 from loadstone.evidence.thresholds import (
     compare_capacity,
     compare_reach,
@@ -35,7 +36,24 @@ def trained(firsts, stop="exact", kappa=1.0, problem="original", solver="adam", 
 
 def test_only_proved_capacities_count():
     rows = [proved(40), proved(None), proved(99, solver="adam"), proved(42), proved(90, d=20), proved(41, "original")]
-    assert proved_capacities(rows) == {("decoupled", 12): [40, 42], ("decoupled", 20): [90], ("original", 12): [41]}
+    assert proved_capacities(rows) == {
+        ("decoupled", 12): [(40, 40), (42, 42)], ("decoupled", 20): [(90, 90)], ("original", 12): [(41, 41)]
+    }  # fmt: skip
+    undecided = proved(None) | {"storable": 40, "not_storable": 44}
+    assert proved_capacities([undecided]) == {("decoupled", 12): [(40, 43)]}
+
+
+def test_undecided_streams_enter_means_with_their_width():
+    decided = [proved(40), proved(42), proved(44)]
+    wide = proved(None) | {"storable": 40, "not_storable": 44}
+    (without, _), (of_mean, _) = compare_capacity(decided), compare_capacity([*decided, wide])
+    assert without.measured == 42 and of_mean.measured == pytest.approx((40 + 42 + 44 + 41.5) / 4)
+    known = without.error * 3**0.5
+    assert of_mean.error == pytest.approx(np.hypot(known / 2, np.std([40, 41, 42, 43]) / 4))
+    (point,) = proved_thresholds([wide, wide])
+    # A load changes by log p + 1 over d^2 an association; the middle and the bracket's width are those above.
+    per_fact = (np.log(42.0) + 1) / 144
+    assert point["error"] == pytest.approx(np.std([40, 41, 42, 43]) / 2**0.5 * per_fact, rel=0.3)
 
 
 def test_a_proved_threshold_is_between_what_is_storable_and_what_is_not():
@@ -73,16 +91,31 @@ def test_capacities_need_two_streams_and_the_original_problem_has_a_note():
 
 
 def test_a_threshold_is_between_the_last_success_and_the_first_failure():
-    # The third seed fails at once and the fourth never: they show no threshold.
-    (point,) = trained_thresholds(trained((30, 40, 10, 99)))
+    (point,) = trained_thresholds(trained((30, 40)))
     ends = np.array([[load(20, D), load(30, D)], [load(30, D), load(40, D)]])
     middles = ends.mean(axis=1)
-    assert point["seeds"] == 2 and point["p"] == 30 and point["alpha"] == pytest.approx(middles.mean())
+    assert point["seeds"] == 2 and point["censored"] == 0 and point["alpha"] == pytest.approx(middles.mean())
+    assert load(point["p"], D) == pytest.approx(point["alpha"])
     assert point["spread"] == pytest.approx((middles[1] - middles[0]) / 2)
     # Somewhere in a step, no matter where: the deviation of uniform numbers in the widest step.
     step = ends[1, 1] - ends[1, 0]
     uniform = (np.arange(10_000) + 0.5) / 10_000 * step
     assert point["error"] == pytest.approx((point["spread"] ** 2 + uniform.var()) ** 0.5)
+
+
+def test_seeds_that_fail_at_once_or_never_pull_the_mean_to_their_side():
+    """The third seed fails at the first load, or the third never does: its threshold is somewhere beyond."""
+    (two,) = trained_thresholds(trained((30, 40)))
+    (low,) = trained_thresholds(trained((30, 40, 10)))
+    (high,) = trained_thresholds(trained((30, 40, 99)))
+    assert low["seeds"] == high["seeds"] == 3 and low["censored"] == high["censored"] == 1
+    assert low["alpha"] < two["alpha"] < high["alpha"] and min(low["spread"], high["spread"]) > two["spread"] / 2
+    steps = [(load(a, D) + load(b, D)) / 2 for a, b in ((20, 30), (30, 40))]
+    width = (load(40, D) - load(30, D)) / 12**0.5
+    known = censored_mean(steps, [load(10, D)], least=width)
+    assert low["alpha"] == pytest.approx(known.mean) and low["error"] == pytest.approx(np.hypot(known.error, width))
+    (compared,) = compare_thresholds(trained((30, 40, 10)))
+    assert "1 of 3 seeds have it outside the loads that were run" in compared.note
 
 
 def test_what_succeeds_after_a_failure_does_not_count():
@@ -91,7 +124,8 @@ def test_what_succeeds_after_a_failure_does_not_count():
         if row["p"] == 20:
             row["status"] = "step limit"
     (point,) = trained_thresholds(rows)
-    assert point["p"] == 15 and point["seeds"] == 1 and point["spread"] == 0.0
+    assert point["alpha"] == pytest.approx((load(10, D) + load(20, D)) / 2)
+    assert point["seeds"] == 1 and point["spread"] == 0.0
 
 
 def test_only_training_with_a_stop_rule_shows_a_threshold():
@@ -112,9 +146,12 @@ def test_thresholds_are_compared_with_the_capacity_of_their_size_and_rank():
     assert full.predicted == pytest.approx(load(capacity_associations(D), D))
     assert half.predicted == pytest.approx(load(capacity_associations(D, 0.5), D))
     assert full.what == "load at which training fails (exact stop), original, d = 10, kappa = 1" and full.note
-    # One seed, or seeds that all fail at the same load: the error is the width of the step, which is known.
-    (same,) = compare_thresholds(trained((30, 30)))
-    assert half.freedom == same.freedom == np.inf and same.error > 0
+    # Seeds that all fail at the same load: the error is the width of the step, which is known.
+    (same,) = compare_thresholds(trained((30, 30, 30)))
+    assert same.freedom > 1e9 and same.error > 0 and half.freedom == full.freedom == 1
+    # A fraction of 0.26 is a rank of 3.
+    (rounded,) = compare_thresholds(trained((20,), kappa=0.26))
+    assert rounded.predicted == pytest.approx(load(capacity_associations(D, 0.3), D))
 
 
 def test_degrees_of_freedom_are_those_of_a_part_estimated_error():
@@ -148,6 +185,8 @@ def test_what_was_stored_lies_in_the_middle_of_its_bracket():
     assert low["predicted"] == pytest.approx(capacity_associations(12, 7 / 12)) and low["spread"] == 0.0
     (compared,) = compare_reach(rows)
     assert (compared.measured, compared.error) == (43.0, full["error"]) and "d = 12, kappa = 1" in compared.what
-    assert compared.freedom == pytest.approx((full["error"] / 2.0) ** 4)
-    half = compare_reach([reached(20, 21, kappa=0.5, rank=6), reached(20, 21, kappa=0.5, rank=6)])
+    assert compared.freedom == 1
+    (three,) = compare_reach([*rows, reached(40, 42)])
+    assert three.freedom == pytest.approx(2 * (three.error / (np.std([41, 45, 41], ddof=1) / 3**0.5)) ** 4)
+    half = compare_reach([reached(20, 21, kappa=0.5, rank=6)] * 3)
     assert "upper bound" in half[0].note and half[0].freedom == float("inf")

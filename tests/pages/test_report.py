@@ -29,7 +29,7 @@ def made():
 
 def test_the_page_says_all_there_is_to_say(page):
     assert page == made()
-    assert "2 numbers with a prediction: 1 agree, 1 do not" in page
+    assert "2 numbers with a prediction: 1 agree, 1 differ, for 0 the measurement cannot tell" in page
     assert page.count("1 of 4 runs are missing or diverged") == len(GALLERY)
     assert page.count("From 3 runs, 21 min on NVIDIA &lt;H200&gt;, 20 s on cpu. ") == len(GALLERY)
     assert "<!--" not in page and "&lt;d = 20&gt;" in page and "training &amp; its limits" in page
@@ -38,8 +38,9 @@ def test_the_page_says_all_there_is_to_say(page):
         assert f"loadstone reproduce {name} --scale quick" in page
         assert page.count(escape(caption.title)) == 2  # in the contents and above the figure
         assert page.count(escape(caption.theory)) == 1 and page.count(escape(caption.drawn)) >= 2
-    assert re.search(r"39\.58<td>39\.85<td>0\.386<td>\+0\.7<td class=\"yes\">agrees", page)
-    assert page.count('class="no">does not') == 2  # in its section and among the thresholds
+    row = r"39\.58<td>39\.85<td>0\.386<td>\+0\.7<td>1\.3<td class=\"yes\">agrees within 3\.2 %"
+    assert re.search(row, page)
+    assert page.count('class="no">differs by -20(4) %') == 2  # in its section and among the thresholds
 
 
 def test_without_thresholds_it_says_so():

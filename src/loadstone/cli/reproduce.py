@@ -117,6 +117,7 @@ def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
 
 def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: Path) -> Section | None:
     """Draw a figure and compare its numbers. If there is nothing to draw, say so and return None."""
+    from loadstone.evidence.together import corrected
     from loadstone.figures.style import NothingToDrawError
     from loadstone.pages.report import Section
 
@@ -129,7 +130,8 @@ def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: P
         say(f"{figure.name} is not drawn: {error}.")
         return None
     say(f"Written: {', '.join(map(str, written))}")
-    return Section(figure, written[0].read_bytes(), len(usable), len(sweep), figure.compare(usable), _times(usable))
+    compared = corrected(figure.compare(usable))
+    return Section(figure, written[0].read_bytes(), len(usable), len(sweep), compared, _times(usable))
 
 
 def _usable(name: str, sweep: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
@@ -154,10 +156,15 @@ def _times(rows: list[Row]) -> dict[str, float]:
 
 def _report(sections: list[Section], folder: Path, scale: str) -> None:
     """The report, its numbers, and the interactive page."""
+    from loadstone.evidence.together import together
     from loadstone.pages.explorer import explorer_page
     from loadstone.pages.report import report_page
 
-    judged = [one.as_row() | {"figure": section.figure.name} for section in sections for one in section.comparisons]
+    judged = []
+    for section in sections:
+        families = {one.family: one.as_row() for one in together(section.comparisons)}
+        for one in section.comparisons:
+            judged.append(one.as_row() | {"figure": section.figure.name, "together": families.get(one.family)})
     _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
     _write(folder / "report.json", json.dumps(judged, indent=1, allow_nan=False))
     _write(folder / "explore.html", explorer_page())

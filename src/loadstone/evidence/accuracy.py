@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from loadstone.evidence.comparison import FEWEST, Comparison
+from loadstone.evidence.counts import count_comparison
 from loadstone.evidence.curves import compare_curves
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.hebbian import finite_accuracy
@@ -44,7 +45,10 @@ def compare_equivalence(rows: list[Row]) -> list[Comparison]:
         by = " by L-BFGS" if solver == "lbfgs" else ""
         what = f"accuracy over all loads{by}, decoupled - original, d = {d}"
         freedom = len(original) + len(decoupled) - 2
-        comparisons.append(Comparison(what, 0.0, float(decoupled.mean() - original.mean()), error, freedom))
+        difference = float(decoupled.mean() - original.mean())
+        family, streams = f"accuracy over all loads{by}, decoupled - original", f"d = {d}"
+        scale = float(original.mean())
+        comparisons.append(Comparison(what, 0.0, difference, error, freedom, "", family, streams, scale))
     return comparisons + compare_minimised(rows)
 
 
@@ -60,7 +64,11 @@ def compare_minimised(rows: list[Row]) -> list[Comparison]:
         for row in group
     ]
     found = compare_curves(minimised)
-    return [replace(one, what=f"{one.what}, L-BFGS") for one in found if one.what.startswith("accuracy")]
+    return [
+        replace(one, what=f"{one.what}, L-BFGS", family=f"{one.family}, L-BFGS")
+        for one in found
+        if one.what.startswith("accuracy")
+    ]
 
 
 def _mean_by_seed(rows: list[Row], problem: str) -> np.ndarray:
@@ -71,13 +79,14 @@ def _mean_by_seed(rows: list[Row], problem: str) -> np.ndarray:
 
 def compare_hebbian_accuracy(rows: list[Row]) -> list[Comparison]:
     """Accuracy of the Hebbian rule beside its law at finite size."""
-    comparisons = []
+    comparisons: list[Comparison] = []
     for (d, p), group in grouped([row for row in rows if row["solver"] == "hebbian"], "d", "p"):
         predicted = finite_accuracy(p, d)
         # The associations of one memory are nearly independent: how many are recalled is nearly binomial.
-        error = math.sqrt(predicted * (1 - predicted) / (p * len(group)))
+        cases = p * len(group)
+        recalled = round(cases * float(np.mean([row["accuracy"] for row in group])))
         what = f"Hebbian accuracy, d = {d}, load {load(p, d):.2f}"
-        measured = float(np.mean([row["accuracy"] for row in group]))
         note = "the law takes the rivals of one association as independent"
-        comparisons.append(Comparison(what, predicted, measured, error, note=note))
+        family, streams = "Hebbian accuracy", f"d = {d}"
+        comparisons.append(count_comparison(what, predicted, recalled, cases, note, family, streams))
     return comparisons

@@ -46,5 +46,8 @@ def compare_curves(rows: list[Row]) -> list[Comparison]:
             error = math.hypot(point[f"{name}_deviation"] / math.sqrt(point["seeds"]), getattr(law, f"{name}_error"))
             what = f"{name}, {point['problem']}, d = {point['d']}, load {point['load']:.2f}"
             freedom = point["seeds"] - 1
-            comparisons.append(Comparison(what, getattr(law, name), point[name], error, freedom, LARGE_D))
+            family, streams = f"{name} above capacity, {point['problem']}", f"d = {point['d']}"
+            comparisons.append(
+                Comparison(what, getattr(law, name), point[name], error, freedom, LARGE_D, family, streams)
+            )
     return comparisons

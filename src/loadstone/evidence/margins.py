@@ -91,8 +91,9 @@ def _margin_comparisons(rows: list[Row]) -> list[Comparison]:
         error = math.hypot(point["error"], point["predicted_error"])
         what = f"mean of the largest margin, {_words(point)}"
         freedom = point["streams"] - 1
+        family, streams, note = _family("mean of the largest margin", point), f"d = {point['d']}", "; ".join(notes)
         comparisons.append(
-            Comparison(what, point["predicted"], point["margin"], error, freedom, "; ".join(notes)),
+            Comparison(what, point["predicted"], point["margin"], error, freedom, note, family, streams),
         )
     return comparisons
 
@@ -107,8 +108,13 @@ def _recall_comparisons(rows: list[Row]) -> list[Comparison]:
         note = "the prediction takes rivals one after the other, which is an approximation"
         predicted, recalled = point["predicted"][place], point["recalled"][place]
         error, freedom = point["difference_error"][place], point["streams"] - 1
-        comparisons.append(Comparison(what, predicted, recalled, error, freedom, note))
+        family, streams = _family("share recalled from noisy inputs", point), f"d = {point['d']}"
+        comparisons.append(Comparison(what, predicted, recalled, error, freedom, note, family, streams))
     return comparisons
+
+
+def _family(of: str, point: dict) -> str:
+    return f"{of}, {point['problem']}, {point['law']} vectors"
 
 
 def _words(point: dict) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from functools import cache
 
-import numpy as np
-
+from loadstone.evidence.brackets import mean_and_error, proved_bracket
 from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.evidence.rows import Row, grouped
 from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.storable import probability_facts_storable
 
@@ -33,14 +31,15 @@ def proved_facts(rows: list[Row]) -> list[dict]:
     ]
     points = []
     for (problem, d, family, _, _), group in grouped(keyed, "problem", "d", "family", "order", "words"):
-        answers, found = group[0]["answers"], [row["p_c"] for row in group if row["p_c"] is not None]
+        answers, found = group[0]["answers"], [found for row in group if (found := proved_bracket(row))]
         if not found:
             continue
+        facts, error = mean_and_error(found)
         decoupled = problem == "decoupled"
         points.append(
             {"problem": problem, "d": d, "family": family, "answers": answers, "frequencies": group[0]["words"]}
-            | {"streams": len(found), "undecided": len(group) - len(found)}
-            | {"facts": float(np.mean(found)), "error": deviation(found) / math.sqrt(len(found))}
+            | {"streams": len(found), "undecided": sum(row["p_c"] is None for row in group)}
+            | {"facts": facts, "error": error}
             | {"predicted": expected_capacity(family, d, answers, decoupled)}
             | {"delta": memories_seen(family, d, answers or 10**9, decoupled).delta}
         )
@@ -93,5 +92,9 @@ def compare_one_law(rows: list[Row]) -> list[Comparison]:
         if point["undecided"]:
             note = "; ".join(filter(None, (note, f"{point['undecided']} streams stayed undecided")))
         freedom = point["streams"] - 1
-        comparisons.append(Comparison(what, point["predicted"], point["facts"], point["error"], freedom, note))
+        # Memories of every family, and every number of answers, are tried on the same inputs.
+        family, streams = f"mean of the proved capacity, {point['problem']}{kind}", f"d = {point['d']}"
+        comparisons.append(
+            Comparison(what, point["predicted"], point["facts"], point["error"], freedom, note, family, streams)
+        )
     return comparisons

@@ -28,7 +28,12 @@ def compare_scores(rows: list[Row]) -> list[Comparison]:
         for name, law in _LAWS.items():
             measured = float(np.mean([row["scores"]["own_target"][name] for row in group]))
             what = f"{name} of the target's score at capacity, trained, {problem}, d = {d}"
-            comparisons.append(Comparison(what, float(law(p)), measured, errors[name], note=TRAINING_STOPS_SHORT))
+            family, streams = f"{name} of the target's score at capacity, trained, {problem}", f"d = {d}"
+            comparisons.append(
+                Comparison(
+                    what, float(law(p)), measured, errors[name], math.inf, TRAINING_STOPS_SHORT, family, streams
+                )
+            )
     return comparisons
 
 
@@ -41,7 +46,8 @@ def compare_hebbian_scores(rows: list[Row]) -> list[Comparison]:
         for name, predicted in {"mean": mean, "deviation": scatter}.items():
             measured = float(np.mean([row["scores"][f"target_{name}"] for row in group]))
             what = f"{name} on the diagonal, d = {d}, load {load(p, d):.3f}"
-            comparisons.append(Comparison(what, predicted, measured, errors[name]))
+            family, streams = f"{name} on the diagonal", f"d = {d}"
+            comparisons.append(Comparison(what, predicted, measured, errors[name], family=family, streams=streams))
     return comparisons
 
 
@@ -61,7 +67,9 @@ def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
             predicted, measured = float(law(middle)), float(law(middle)) + float(np.mean(differences))
             error = deviation(differences) / math.sqrt(len(differences))
             what = f"{name} of the target's score at the proved capacity, {problem}, d = {d}"
-            comparisons.append(Comparison(what, predicted, measured, error, len(differences) - 1, note))
+            family, streams = f"{name} of the target's score at the proved capacity, {problem}", f"d = {d}"
+            freedom = len(differences) - 1
+            comparisons.append(Comparison(what, predicted, measured, error, freedom, note, family, streams))
     return comparisons
 
 

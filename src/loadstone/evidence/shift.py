@@ -11,7 +11,8 @@ import numpy as np
 from scipy.optimize import curve_fit
 from scipy.special import chdtrc, ndtri
 
-from loadstone.evidence.comparison import CHANCE, FEWEST, Comparison
+from loadstone.evidence.brackets import middles, proved_bracket, resolution
+from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.storable import capacity_moments
 
@@ -36,15 +37,14 @@ def shift_points(rows: list[Row]) -> list[dict]:
         if not found:
             continue
         mean, scatter = moments(d)
-        low, high, most = (np.array([row[name] for row in found], float) for name in ("low", "high", "most"))
-        middles = (low + high) / 2
-        # A whole number anywhere in a bracket of n has a variance of (n^2 - 1) / 12.
-        unresolved = float((((high - low + 1) ** 2 - 1) / 12).sum())
+        brackets = [(row["low"], row["high"]) for row in found]
+        capacities, most = middles(brackets), np.array([row["most"] for row in found])
+        error = math.hypot(scatter / math.sqrt(len(found)), resolution(brackets))
         points.append(
-            {"problem": problem, "d": d, "way": way, "streams": len(found), "undecided": len(group) - len(found)}
-            | {"capacity": float(middles.mean()), "scatter": deviation(middles)}
-            | {"predicted": mean, "predicted scatter": scatter, "excess": float(middles.mean() / mean - 1)}
-            | {"error": math.sqrt(len(found) * scatter**2 + unresolved) / len(found) / mean}
+            {"problem": problem, "d": d, "way": way, "streams": len(found), "undecided": _undecided(group)}
+            | {"capacity": float(capacities.mean()), "scatter": deviation(capacities)}
+            | {"predicted": mean, "predicted scatter": scatter, "excess": float(capacities.mean() / mean - 1)}
+            | {"error": error / mean}
             | {"at most": float(most.mean() / mean - 1)}
         )
     return points
@@ -57,10 +57,15 @@ def _is_measured(row: Row) -> bool:
     return row["solver"] in ("capacity", "reach") and row.get("kappa", 1) == 1 and row.get("answers") is None
 
 
+def _undecided(rows: list[Row]) -> int:
+    return sum(row["solver"] == "capacity" and row["p_c"] is None for row in rows)
+
+
 def _bracket(row: Row) -> Row:
-    """Between which whole numbers, both included, the capacity of a stream lies; None if that was not decided."""
+    """Between which whole numbers, both included, the capacity of a stream lies; None if nothing bounds it."""
     if row["solver"] == "capacity":
-        return {"way": PROVED, "low": row["p_c"], "high": row["p_c"], "most": row["p_c"]}
+        low, high = proved_bracket(row) or (None, None)
+        return {"way": PROVED, "low": low, "high": high, "most": high}
     minima = [p for p, _, status, _ in row["attempts"] if status == MINIMUM]
     beyond = min(minima, default=max(p for p, *_ in row["attempts"]))
     high = row["not_stored"] - 1
@@ -130,14 +135,21 @@ def compare_shift(rows: list[Row]) -> list[Comparison]:
     for point in shift_points(rows):
         if point["streams"] < FEWEST:
             continue
-        percent = 100 * point["error"]
-        seen = f"a difference of {-ndtri(CHANCE / 2) * percent:.2g} % would have been seen"
         of = f"{point['way']}, {point['problem']}, d = {point['d']} ({point['streams']} streams)"
+        freedom = freedom_of(point["streams"])
+        # Proved or reached by L-BFGS, the streams of one d are the same.
+        family, streams = f"mean capacity, {point['problem']}", f"d = {point['d']}"
         if point["problem"] == "decoupled":
             error = point["error"] * point["predicted"]
             what = f"mean capacity, {of}"
-            comparisons.append(Comparison(what, point["predicted"], point["capacity"], error, note=seen))
+            comparisons.append(
+                Comparison(what, point["predicted"], point["capacity"], error, freedom, "", family, streams)
+            )
         else:
-            what, note = f"excess over the formula in per cent, {of}", f"{ORIGINAL}; {seen}"
-            comparisons.append(Comparison(what, 0.0, 100 * point["excess"], percent, note=note))
+            what = f"excess over the formula in per cent, {of}"
+            excess, error = 100 * point["excess"], 100 * point["error"]
+            comparisons.append(
+                Comparison(what, 0.0, excess, error, freedom, ORIGINAL, family, streams, scale=100)
+            )
     return comparisons
+

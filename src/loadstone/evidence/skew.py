@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.evidence.brackets import mean_and_error, proved_bracket
+from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
+from loadstone.evidence.rows import Row, grouped
 from loadstone.frequencies import shares_of
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.finite_margin import Estimate
@@ -31,14 +32,15 @@ def skew_points(rows: list[Row]) -> list[dict]:
     ]
     points = []
     for (d, answers, drawn), group in grouped(said, "d", "answers", "frequencies"):
-        found = [row["p_c"] for row in group if row["p_c"] is not None]
+        found = [found for row in group if (found := proved_bracket(row))]
         if not found or answers > d + 1:
             continue
+        facts, error = mean_and_error(found)
         given, predicted = given_frequencies(d, answers, drawn), as_drawn(d, answers, drawn)
         points.append(
             {"d": d, "answers": answers, "frequencies": drawn}
-            | {"streams": len(found), "undecided": len(group) - len(found)}
-            | {"facts": float(np.mean(found)), "error": deviation(found) / math.sqrt(len(found))}
+            | {"streams": len(found), "undecided": sum(row["p_c"] is None for row in group)}
+            | {"facts": facts, "error": error}
             | {"equal": facts_capacity("full", d, answers, False)}
             | {"given": given.value, "given, error": given.error}
             | {"predicted": predicted.value, "predicted, error": predicted.error}
@@ -81,10 +83,11 @@ def compare_skew(rows: list[Row]) -> list[Comparison]:
             f"({point['streams']} streams)"
         )
         value, error = ratio(point)
-        # Satterthwaite: only the scatter of the streams is estimated from few numbers.
-        freedom = (point["streams"] - 1) * (error * point["predicted"] / point["error"]) ** 4
+        # Only the scatter of the streams is estimated from few numbers.
+        freedom = freedom_of(point["streams"], error * point["predicted"], point["error"])
         note = "" if point["frequencies"] == "balanced" else MANY_FACTS
         if point["undecided"]:
             note = "; ".join(filter(None, (note, f"{point['undecided']} streams stayed undecided")))
-        comparisons.append(Comparison(what, 1.0, value, error, freedom, note))
+        family, streams = f"proved capacity / formula, {point['frequencies']} targets", f"d = {point['d']}"
+        comparisons.append(Comparison(what, 1.0, value, error, freedom, note, family, streams))
     return comparisons

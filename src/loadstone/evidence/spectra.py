@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from loadstone.evidence.comparison import LARGE_D, Comparison
+from loadstone.evidence.comparison import LARGE_D, Comparison, freedom_of
 from loadstone.evidence.distances import capacity_reference, kolmogorov, square_reference
 from loadstone.evidence.rows import Row, grouped
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored
@@ -32,10 +32,12 @@ def _distances(
 ) -> list[Comparison]:
     comparisons = []
     for (problem, d, kappa), group in grouped(rows, "problem", "d", "kappa"):
-        law = law_of(kappa).nonzero()
-        predicted, scatter = reference_of(d, len(group[0]["singular_values"]))
+        rank = len(group[0]["singular_values"])
+        law = law_of(rank / d).nonzero()
+        predicted, scatter = reference_of(d, rank)
         found = [kolmogorov(np.array(row["singular_values"]), law) for row in group]
         what = f"distance to the law {name}, {problem}, d = {d}, kappa = {kappa:.3g}"
-        error = scatter / math.sqrt(len(found))
-        comparisons.append(Comparison(what, predicted, float(np.mean(found)), error, note=note))
+        error, freedom = scatter / math.sqrt(len(found)), freedom_of(len(found))
+        family, streams = f"distance to the law {name}, {problem}", f"d = {d}"
+        comparisons.append(Comparison(what, predicted, float(np.mean(found)), error, freedom, note, family, streams))
     return comparisons

@@ -6,19 +6,25 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.comparison import FEWEST, Comparison
+from loadstone.arguments import rank_of
+from loadstone.evidence.brackets import Bracket, middles, proved_bracket, resolution
+from loadstone.evidence.censored import censored_mean
+from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.load import load
+from loadstone.theory.load import associations, load
 from loadstone.theory.storable import capacity_moments
 
 TRAINING_STOPS_SHORT = "512 steps of training fail before the capacity is reached"
 
 
-def proved_capacities(rows: list[Row]) -> dict[tuple[str, int], list[int]]:
-    """Exact capacities of the streams of each problem and dimension; undecided streams are left out."""
-    proved = [row for row in rows if row["solver"] == "capacity" and row["p_c"] is not None]
-    return {key: [row["p_c"] for row in group] for key, group in grouped(proved, "problem", "d")}
+def proved_capacities(rows: list[Row]) -> dict[tuple[str, int], list[Bracket]]:
+    """The capacities of the streams of each problem and dimension, as brackets: exact ones and undecided ones."""
+    proved = [row for row in rows if row["solver"] == "capacity" and proved_bracket(row)]
+    return {key: [found for row in group if (found := proved_bracket(row))] for key, group in grouped(proved, *_KIND)}
+
+
+_KIND = ("problem", "d")
 
 
 def proved_thresholds(rows: list[Row]) -> list[dict]:
@@ -26,11 +32,13 @@ def proved_thresholds(rows: list[Row]) -> list[dict]:
     points = []
     for (problem, d), capacities in proved_capacities(rows).items():
         # If p associations are storable but not p + 1, the threshold lies between the two.
-        sizes = np.array(capacities) + 0.5
+        sizes = middles(capacities) + 0.5
         loads = np.asarray(load(sizes, d))
+        unresolved = resolution(capacities) * float(loads.mean() / sizes.mean())
         points.append(
             {"problem": problem, "d": d, "seeds": len(sizes), "p": float(np.mean(sizes))}
-            | {"alpha": float(np.mean(loads)), "error": deviation(loads) / math.sqrt(len(sizes))}
+            | {"alpha": float(np.mean(loads))}
+            | {"error": math.hypot(deviation(loads) / math.sqrt(len(sizes)), unresolved)}
         )
     return points
 
@@ -38,9 +46,10 @@ def proved_thresholds(rows: list[Row]) -> list[dict]:
 def trained_thresholds(rows: list[Row]) -> list[dict]:
     """The load at which training first fails, for each problem, dimension, rank fraction and stop rule.
 
-    For each seed it is the middle between the last load at which the stop rule was met and the next one. `alpha` is the
-    mean over the seeds, `spread` the standard error of this mean; `error` includes the width of the step between loads
-    too. A seed that never or always meets its stop rule shows no threshold and is left out; `seeds` counts the others.
+    For each seed it is the middle between the last load at which the stop rule was met and the next one. A seed that
+    fails at the first load, or never, has its threshold below or above all loads, and enters the mean as that
+    (evidence/censored.py); `censored` counts them among the `seeds`. `alpha` is the mean over the seeds, `spread` the
+    standard error of this mean; `error` includes the width of the step between loads too.
     """
     trained = [
         row | {"stop": row["protocol"]["stop"]}
@@ -49,27 +58,33 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
     ]
     points = []
     for (problem, d, kappa, stop), group in grouped(trained, "problem", "d", "kappa", "stop"):
-        around = [pair for _, one_seed in grouped(group, "seed") if (pair := _last_and_next(one_seed))]
-        if not around:
+        around = [_last_and_next(one_seed) for _, one_seed in grouped(group, "seed")]
+        seen = [(low, high) for low, high in around if low is not None and high is not None]
+        if not seen:
             continue
-        loads = np.array([[float(load(p, d)) for p in pair] for pair in around])
-        middles, step = loads.mean(axis=1), float(np.diff(loads, axis=1).max())
-        spread = deviation(middles) / math.sqrt(len(middles))
+        loads = np.array([[float(load(p, d)) for p in pair] for pair in seen])
+        # A threshold that is uniform within a step has a deviation of the step's width / sqrt(12).
+        step = float(np.diff(loads, axis=1).max()) / math.sqrt(12)
+        below = [float(load(high, d)) for low, high in around if low is None and high is not None]
+        above = [float(load(low, d)) for low, high in around if high is None and low is not None]
+        found = censored_mean(loads.mean(axis=1).tolist(), below, above, least=step if below or above else 0.0)
+        if found is None:
+            continue
         points.append(
-            {"problem": problem, "d": d, "kappa": kappa, "stop": stop, "seeds": len(middles)}
-            # A threshold that is uniform within a step has a deviation of the step's width / sqrt(12).
-            | {"alpha": float(middles.mean()), "error": math.hypot(spread, step / math.sqrt(12))}
-            | {"spread": spread, "p": float(np.mean(around))}
+            {"problem": problem, "d": d, "kappa": kappa, "stop": stop, "seeds": len(around)}
+            | {"censored": len(below) + len(above)}
+            | {"alpha": found.mean, "error": math.hypot(found.error, step), "spread": found.error}
+            | {"p": float(associations(found.mean, d))}
         )
     return points
 
 
-def _last_and_next(rows: list[Row]) -> tuple[int, int] | None:
-    """The last p before the first failure of one seed, and the p of that failure."""
+def _last_and_next(rows: list[Row]) -> tuple[int | None, int | None]:
+    """The last p before the first failure of one seed, and the p of that failure; None where there is no such p."""
     met = {row["p"]: row["status"] in ("stored", "stop rule met") for row in rows}
     sizes = sorted(met)
-    first = next((index for index, p in enumerate(sizes) if not met[p]), 0)
-    return (sizes[first - 1], sizes[first]) if first > 0 else None
+    first = next((index for index, p in enumerate(sizes) if not met[p]), len(sizes))
+    return (sizes[first - 1] if first else None), (sizes[first] if first < len(sizes) else None)
 
 
 def reached_thresholds(rows: list[Row]) -> list[dict]:
@@ -101,8 +116,12 @@ def compare_reach(rows: list[Row]) -> list[Comparison]:
         note = "the original problem can store a little more at small d" if point["problem"] == "original" else ""
         if point["rank"] < point["d"]:
             note = "below full rank the prediction is an upper bound in the limit of large d"
-        freedom = (point["seeds"] - 1) * (point["error"] / point["spread"]) ** 4 if point["spread"] > 0 else math.inf
-        comparisons.append(Comparison(what, point["predicted"], point["p"], point["error"], freedom, note))
+        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
+        family = f"associations that L-BFGS stores, {point['problem']}, kappa = {point['kappa']:g}"
+        streams = f"d = {point['d']}"
+        comparisons.append(
+            Comparison(what, point["predicted"], point["p"], point["error"], freedom, note, family, streams)
+        )
     return comparisons
 
 
@@ -116,9 +135,13 @@ def compare_capacity(rows: list[Row]) -> list[Comparison]:
         mean, scatter = capacity_moments(d)
         note = "the original problem can store a little more at small d" if problem == "original" else ""
         of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
-        errors = scatter / math.sqrt(count), scatter / math.sqrt(2 * (count - 1))
-        comparisons.append(Comparison(f"mean {of}", mean, float(np.mean(found)), errors[0], note=note))
-        comparisons.append(Comparison(f"deviation {of}", scatter, deviation(found), errors[1], note=note))
+        errors = math.hypot(scatter / math.sqrt(count), resolution(found)), scatter / math.sqrt(2 * (count - 1))
+        pairs = (mean, float(middles(found).mean())), (scatter, deviation(middles(found)))
+        for name, (predicted, measured), error in zip(("mean", "deviation"), pairs, errors):
+            family, streams = f"{name} of the proved capacity, {problem}", f"d = {d}"
+            comparisons.append(
+                Comparison(f"{name} {of}", predicted, measured, error, freedom_of(count), note, family, streams)
+            )
     return comparisons
 
 
@@ -127,10 +150,16 @@ def compare_thresholds(rows: list[Row]) -> list[Comparison]:
     comparisons = []
     for point in trained_thresholds(rows):
         d, kappa = point["d"], point["kappa"]
-        predicted = float(load(capacity_associations(d, kappa), d))
+        # kappa = 1/4 at d = 50 is a rank of 12.
+        predicted = float(load(capacity_associations(d, rank_of(kappa, d) / d), d))
         what = f"load at which training fails ({point['stop']} stop), {point['problem']}, d = {d}, kappa = {kappa:g}"
-        # Satterthwaite's degrees of freedom: the spread over seeds is estimated, the width of the step is known.
-        estimated = point["spread"] > 0
-        freedom = (point["seeds"] - 1) * (point["error"] / point["spread"]) ** 4 if estimated else math.inf
-        comparisons.append(Comparison(what, predicted, point["alpha"], point["error"], freedom, TRAINING_STOPS_SHORT))
+        # The spread over seeds is estimated, the width of the step is known.
+        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
+        family = f"load at which training fails ({point['stop']} stop), {point['problem']}, kappa = {kappa:g}"
+        note = TRAINING_STOPS_SHORT
+        if point["censored"]:
+            note += f"; {point['censored']} of {point['seeds']} seeds have it outside the loads that were run"
+        comparisons.append(
+            Comparison(what, predicted, point["alpha"], point["error"], freedom, note, family, f"d = {d}")
+        )
     return comparisons

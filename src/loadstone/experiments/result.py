@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 import loadstone
+from loadstone.arguments import rank_of
 from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import APPROACH, CAPACITY, MARGIN, OF_STREAMS, REACH, Spec
 from loadstone.measurements.approach import DISTANCES, approach
@@ -19,7 +20,6 @@ from loadstone.measurements.robustness import robustness
 from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
-from loadstone.memories.low_rank import rank_of
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from loadstone.arguments import choice, rank_fraction, refuse, set_as, whole
+from loadstone.arguments import choice, rank_fraction, rank_of, refuse, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.approach import Approach
 from loadstone.measurements.effort import Effort
 from loadstone.memories.families import check_family, is_linear
-from loadstone.memories.low_rank import rank_of
 from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
 from loadstone.problems.laws.registry import check_law

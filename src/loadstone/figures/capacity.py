@@ -46,8 +46,8 @@ def draw_capacity(rows: list[Row], stem: Path) -> list[Path]:
 def _plotted(rows: list[Row]) -> dict[str, list[dict]]:
     """Exact capacities, one list for each problem and dimension, and the training runs at sizes around them."""
     proved = [
-        {"problem": problem, "d": d, "streams": len(p_c), "p_c": p_c}
-        for (problem, d), p_c in sorted(proved_capacities(rows).items(), reverse=True)
+        {"problem": problem, "d": d, "streams": len(found), "p_c": [low for low, high in found if low == high]}
+        for (problem, d), found in sorted(proved_capacities(rows).items(), reverse=True)
     ]
     names = ("d", "p", "seed", "violations", "status")
     trained = [{name: row[name] for name in names} for row in rows if row["solver"] == "adam"]

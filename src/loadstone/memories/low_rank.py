@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.arguments import rank_fraction
+from loadstone.arguments import rank_of
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import exact, mapped, times
@@ -46,8 +46,3 @@ class LowRank(Memory):
     @property
     def rank(self) -> int:
         return self.left.shape[-1]
-
-
-def rank_of(kappa: float, d: int) -> int:
-    """m = round(kappa d), at least 1."""
-    return max(1, round(rank_fraction("kappa", kappa) * d))

@@ -1,4 +1,4 @@
-"""The report: one file with every figure, what was predicted, what was measured, and whether the two agree."""
+"""The report: one file with every figure, what was predicted, what was measured, and what follows from the two."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 
-from loadstone.evidence.comparison import CHANCE, Comparison
+from loadstone.evidence.comparison import CHANCE, MATTERS, POWER, Comparison, Judgement
+from loadstone.evidence.together import together
 from loadstone.figures.figure import Figure
 
 #: Comparisons whose words begin like this are about a threshold.
 _THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
+_CLASSES = {Judgement.AGREES: "yes", Judgement.DIFFERS: "no", Judgement.CANNOT_TELL: "open"}
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,19 @@ def _link(figure: Figure) -> str:
 def _summary(sections: list[Section]) -> str:
     # Several figures may compare the same number: it counts once.
     all_of_them = {one.what: one for section in sections for one in section.comparisons}.values()
-    good = sum(comparison.agrees for comparison in all_of_them)
     return (
-        f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction: {good} agree, "
-        f"{len(all_of_them) - good} do not. A number disagrees if chance alone would give a larger difference in fewer "
-        f"than {CHANCE:.0%} of cases, so about {CHANCE * len(all_of_them):.1f} would disagree if every prediction held."
+        f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction: {_counts(list(all_of_them))}. A "
+        f"number differs if chance alone would give a larger difference in fewer than {CHANCE:.0%} of cases, for all "
+        f"numbers of a kind together. It agrees if it does not differ, and a difference of {MATTERS:.0%} would have "
+        f"been seen in {POWER:.0%} of cases. Otherwise the measurement cannot tell."
     )
+
+
+def _counts(comparisons: list[Comparison]) -> str:
+    """How many agree, differ, or cannot tell."""
+    count = {verdict: sum(one.verdict == verdict for one in comparisons) for verdict in Judgement}
+    agree, differ, open_ = count[Judgement.AGREES], count[Judgement.DIFFERS], count[Judgement.CANNOT_TELL]
+    return f"{agree} agree, {differ} differ, for {open_} the measurement cannot tell"
 
 
 def _thresholds(sections: list[Section]) -> str:
@@ -77,22 +86,23 @@ def _thresholds(sections: list[Section]) -> str:
 def _section(section: Section, scale: str) -> str:
     name, caption = section.figure.name, section.figure.caption
     picture = base64.b64encode(section.svg).decode()
-    good = sum(comparison.agrees for comparison in section.comparisons)
     count = len(section.comparisons)
-    verdict = f"{good} of {count} numbers agree with their prediction."
+    verdict = f"{count} numbers beside their prediction: {_counts(section.comparisons)}."
     took = "".join(f", {_span(seconds)} on {escape(device)}" for device, seconds in sorted(section.times.items()))
     runs = f"From {section.runs} runs{took}. " if section.wanted else "Theory only. "
     if section.runs < section.wanted:
         lack = section.wanted - section.runs
         runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the figure is not complete.</b> "
     opened = " open" if count <= 12 else ""
-    judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>" if count else ""
+    families = "".join(f"<li>{escape(one.in_words())}</li>" for one in together(section.comparisons))
+    all_of_a_kind = f"<p>All numbers of a kind together:</p><ul>{families}</ul>" if families else ""
+    judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}{all_of_a_kind}</details>"
     return f"""<section id="{name}">
 <h2>{escape(caption.title)}</h2>
 <figure><img src="data:image/svg+xml;base64,{picture}" alt="{escape(caption.drawn)}"></figure>
 <p><b>What is drawn.</b> {escape(caption.drawn)} {runs}</p>
 <p><b>What theory says.</b> {escape(caption.theory)}</p>
-{judged}
+{judged if count else ""}
 <p class="redo">To draw it again: <code>loadstone reproduce {name} --scale {scale}</code>. The numbers that are plotted
 are in <code>{name}.json</code>.</p>
 </section>
@@ -104,14 +114,15 @@ def _span(seconds: float) -> str:
 
 
 def _table(comparisons: list[Comparison]) -> str:
-    head = "<tr><th>what<th>predicted<th>measured<th>standard error<th>difference, in standard errors<th>verdict</tr>"
+    head = "<tr><th>what<th>predicted<th>measured<th>standard error<th>difference, in standard errors"
+    head += "<th>difference that would have been seen<th>verdict</tr>"
     body = "".join(map(_row, comparisons))
     return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
 def _row(one: Comparison) -> str:
-    verdict = '<td class="yes">agrees' if one.agrees else '<td class="no">does not'
-    note = f"<br><small>{escape(one.note)}</small>" if one.note and not one.agrees else ""
+    verdict = f'<td class="{_CLASSES[one.verdict]}">{escape(one.in_words())}'
+    note = f"<br><small>{escape(one.note)}</small>" if one.note and one.verdict == Judgement.DIFFERS else ""
     numbers = "".join(f"<td>{value:.4g}" for value in (one.predicted, one.measured, one.error))
     difference = f"{one.deviations:+.1f}" if math.isfinite(one.deviations) else "beyond any"
-    return f"<tr><td>{escape(one.what)}{note}{numbers}<td>{difference}{verdict}</tr>"
+    return f"<tr><td>{escape(one.what)}{note}{numbers}<td>{difference}<td>{one.detectable:.2g}{verdict}</tr>"

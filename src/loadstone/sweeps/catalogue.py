@@ -13,9 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from loadstone.arguments import choice
+from loadstone.arguments import choice, rank_of
 from loadstone.experiments.spec import Spec
-from loadstone.memories.low_rank import rank_of
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.margins import margin

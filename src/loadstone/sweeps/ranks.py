@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from loadstone.arguments import rank_of
 from loadstone.experiments.spec import Spec
-from loadstone.memories.low_rank import rank_of
 from loadstone.sweeps.grid import share_of_capacity
 
 #: Rank fractions, and what is tried to store as much as possible at each (measurements/effort.py).
