@@ -22,13 +22,14 @@ from loadstone.memories.memory import recall_index
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 
 
-def run(*arguments, **options):
+def process(*arguments, **options):
+    """A command as a process of its own, where that is the point: it takes seconds to start."""
     return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
 
 
-def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path):
+def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path, command):
     memory, instance = tmp_path / "memory.safetensors", tmp_path / "instance.npz"
-    trained = run("train", "--d", 20, "--load", 0.5, "--seed", 3, "--json", "--out", memory)
+    trained = command("train", "--d", 20, "--load", 0.5, "--seed", 3, "--json", "--out", memory)
     assert trained.returncode == 0, trained.stderr
     record = json.loads(trained.stdout)
     assert trained.stdout.count("\n") == 1
@@ -38,7 +39,7 @@ def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path):
     assert record["status"] == "stored" and record["margin"] > 0
     assert record["load"] == pytest.approx(0.5, abs=0.02)
 
-    assert run("instance", "--d", 20, "--p", record["p"], "--seed", 3, "--out", instance).returncode == 0
+    assert command("instance", "--d", 20, "--p", record["p"], "--seed", 3, "--out", instance).returncode == 0
     with np.load(instance) as file:
         places = recall_index(load_memory(memory), file["inputs"], file["outputs"])
     assert places.tolist() == list(range(record["p"]))
@@ -51,8 +52,8 @@ def test_train_with_answers(command):
     assert record["violations"] == 0 and record["description"] == "original, outputs shared, 5 answers"
 
 
-def test_train_several_seeds_and_both_solvers(tmp_path):
-    several = run("train", "--problem", "decoupled", "--d", 10, "--p", 20, "--seeds", 3, "--stop", "exact",
+def test_train_several_seeds_and_both_solvers(tmp_path, command):
+    several = command("train", "--problem", "decoupled", "--d", 10, "--p", 20, "--seeds", 3, "--stop", "exact",
                   "--kappa", 0.5, "--json", "--out", tmp_path / "m{seed}.safetensors")  # fmt: skip
     assert several.returncode == 0, several.stderr
     record = json.loads(several.stdout)
@@ -61,7 +62,7 @@ def test_train_several_seeds_and_both_solvers(tmp_path):
     assert record["description"] == "decoupled, outputs stored in float32"
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"m{seed}.safetensors" for seed in range(3)]
 
-    hebbian = run("train", "--d", 30, "--load", 0.05, "--solver", "hebbian", "--json")
+    hebbian = command("train", "--d", 30, "--load", 0.05, "--solver", "hebbian", "--json")
     record = json.loads(hebbian.stdout)
     assert (record["solver"], record["status"], record["steps"]) == ("hebbian", "closed form", 0)
     assert record["accuracy"] > 0.9
@@ -84,23 +85,24 @@ def test_several_seeds_are_summed_up_whatever_their_number(count):
 FORTY = ("--solver", "paper", "--steps", 40)
 
 
-def test_the_budget_switches_to_regenerated_outputs():
-    small = run("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--budget", "50kB", "--json", *FORTY)
+def test_the_budget_switches_to_regenerated_outputs(command):
+    small = command("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--budget", "50kB", "--json", *FORTY)
     record = json.loads(small.stdout)
-    roomy = json.loads(run("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--json", *FORTY).stdout)
+    roomy = json.loads(command("train", "--problem", "decoupled", "--d", 10, "--p", 40, "--json", *FORTY).stdout)
     assert record["description"] == "decoupled, outputs regenerated"
     assert roomy["description"] == "decoupled, outputs stored in float32"
     assert record["loss"] == pytest.approx(roomy["loss"], rel=1e-3)
 
 
-def test_people_get_a_table_and_plain_progress_lines():
-    shown = run("train", "--d", 10, "--p", 12)
+def test_people_get_a_table_and_plain_progress_lines(command):
+    shown = command("train", "--d", 10, "--p", 12)
     assert shown.returncode == 0 and "accuracy" in shown.stdout and "stored" in shown.stdout
     assert "original, d = 10, p = 12:" in shown.stderr and "\x1b" not in shown.stdout + shown.stderr
 
 
-def test_diverged_is_a_status_and_json_stays_valid():
-    done = run("train", "--d", 10, "--p", 20, "--solver", "sgd", "--learning-rate", 1e38, "--stop", "none", "--json")
+def test_diverged_is_a_status_and_json_stays_valid(command):
+    sgd = ("--solver", "sgd", "--learning-rate", 1e38)
+    done = command("train", "--d", 10, "--p", 20, *sgd, "--stop", "none", "--json")
     record = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     assert record["status"] == "diverged"
     assert record["loss"] is None or record["loss"] > 1e30
@@ -176,29 +178,29 @@ def test_bad_input_gets_one_sentence_and_leaves_no_file(name, command, tmp_path)
 
 def test_a_process_of_its_own_says_the_same(command):
     for name in ("p below 2", "unknown command"):
-        here, there = (start(*BAD[name][0]) for start in (command, run))
+        here, there = (start(*BAD[name][0]) for start in (command, process))
         assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
 
 
-def test_an_unwritable_folder_is_refused_before_any_work(tmp_path):
+def test_an_unwritable_folder_is_refused_before_any_work(tmp_path, command):
     folder = tmp_path / "locked"
     folder.mkdir()
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     if os.access(folder, os.W_OK):  # root may write anywhere: a path below a file is closed to root too
         (tmp_path / "file").write_text("")
         folder = tmp_path / "file"
-    refused = run("train", "--d", 2000, "--p", 100_000, "--out", folder / "m.safetensors")
+    refused = command("train", "--d", 2000, "--p", 100_000, "--out", folder / "m.safetensors")
     assert refused.returncode == 2 and refused.stderr.count("\n") == 1
     assert "cannot be written to" in refused.stderr or "is not a folder" in refused.stderr
 
 
-def test_reproduce_refuses_a_folder_that_it_cannot_fill(tmp_path):
+def test_reproduce_refuses_a_folder_that_it_cannot_fill(tmp_path, command):
     (tmp_path / "file").write_text("")
     (tmp_path / "taken" / "accuracy.json").mkdir(parents=True)
     for out, sentence in (("file", "which is a file"), ("taken", "is a folder"), ("file/below", "Not a directory")):
-        refused = run("reproduce", "--out", tmp_path / out)
+        refused = command("reproduce", "--out", tmp_path / out)
         assert refused.returncode == 2 and sentence in refused.stderr and refused.stderr.count("\n") == 1
-    assert "seeds is 0" in run("reproduce", "--seeds", 0, "--out", tmp_path / "new").stderr
+    assert "seeds is 0" in command("reproduce", "--seeds", 0, "--out", tmp_path / "new").stderr
     assert not (tmp_path / "new").exists()
 
 
@@ -213,7 +215,7 @@ def test_an_interrupt_is_heard_within_seconds_and_leaves_no_file(tmp_path):
 
 
 def test_help_names_every_command():
-    shown = run("--help")
+    shown = process("--help")
     assert shown.returncode == 0
     for command in ("train", "instance", "reproduce"):
         assert command in shown.stdout
@@ -225,7 +227,7 @@ def test_the_version_and_the_package_without_a_command(command):
     assert command().returncode == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.soak)])
 def test_a_polite_request_to_end_is_heard_like_an_interrupt(number, tmp_path):
     command = [LOADSTONE, "train", "--d", "300", "--load", "0.9", "--out", str(tmp_path / "memory.safetensors")]
     started = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -15,36 +15,37 @@ from loadstone.theory.capacity import capacity_associations
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 
 
-def run(*arguments, **options):
+def process(*arguments, **options):
+    """A command as a process of its own, where that is the point: it takes seconds to start."""
     return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
 
 
 @pytest.mark.parametrize("problem, p, verdict", [("original", 70, "storable"), ("decoupled", 110, "not storable")])
-def test_certify_writes_a_proof_that_check_accepts(problem, p, verdict, tmp_path):
+def test_certify_writes_a_proof_that_check_accepts(problem, p, verdict, tmp_path, command):
     proof, instance = tmp_path / "proof.npz", tmp_path / "instance.npz"
-    done = run("certify", "--problem", problem, "--d", 20, "--p", p, "--seed", 3, "--out", proof, "--json")
+    done = command("certify", "--problem", problem, "--d", 20, "--p", p, "--seed", 3, "--out", proof, "--json")
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record.keys() >= {"verdict", "margin", "bound", "newton_steps", "cg_products", "seconds"}
     assert record["verdict"] == verdict
     assert (record["margin"] is None) == (verdict == "not storable")
 
-    run("instance", "--problem", problem, "--d", 20, "--p", p, "--seed", 3, "--out", instance)
-    checked = run("check", proof, "--instance", instance, "--json")
+    command("instance", "--problem", problem, "--d", 20, "--p", p, "--seed", 3, "--out", instance)
+    checked = command("check", proof, "--instance", instance, "--json")
     found = json.loads(checked.stdout)
     assert checked.returncode == 0 and found["valid"] and found["verdict"] == verdict
     assert found["margin"] == pytest.approx(record["margin"]) and found["bound"] == pytest.approx(record["bound"])
 
 
-def test_an_instance_from_a_file_and_a_proof_about_another(tmp_path):
+def test_an_instance_from_a_file_and_a_proof_about_another(tmp_path, command):
     instance, other, proof = tmp_path / "facts.npz", tmp_path / "other.npz", tmp_path / "proof.npz"
     random = np.random.default_rng(0)
     facts = {"inputs": random.standard_normal((9, 4)), "outputs": random.standard_normal((5, 4))}
     np.savez(instance, **facts, targets=np.arange(9) % 5)
     np.savez(other, **facts, targets=(np.arange(9) + 1) % 5)
-    assert run("certify", "--instance", instance, "--out", proof).returncode == 0
-    assert run("check", proof, "--instance", instance).returncode == 0
-    refused = run("check", proof, "--instance", other, "--json")
+    assert command("certify", "--instance", instance, "--out", proof).returncode == 0
+    assert command("check", proof, "--instance", instance).returncode == 0
+    refused = command("check", proof, "--instance", other, "--json")
     assert refused.returncode == 1
     assert json.loads(refused.stdout) | {"verdict": None} == {
         "valid": False, "verdict": None, "margin": None, "bound": None, "share": None, "family": "full",
@@ -70,21 +71,21 @@ def test_families(tmp_path, command):
     assert "d = 6, skew" in command("capacity", "--d", 6, "--seeds", 1, "--family", "skew").stdout
 
 
-def test_undecided_has_an_exit_code_of_its_own_and_leaves_no_proof(tmp_path):
-    done = run("certify", "--d", 20, "--p", 88, "--steps", 1, "--out", tmp_path / "proof.npz", "--json")
+def test_undecided_has_an_exit_code_of_its_own_and_leaves_no_proof(tmp_path, command):
+    done = command("certify", "--d", 20, "--p", 88, "--steps", 1, "--out", tmp_path / "proof.npz", "--json")
     assert done.returncode == 3 and json.loads(done.stdout)["verdict"] == "undecided"
     assert "Newton steps were not enough" in json.loads(done.stdout)["reason"]
     assert not list(tmp_path.iterdir())
 
 
-def test_capacity_of_a_few_streams():
-    done = run("capacity", "--problem", "decoupled", "--d", 8, "--seeds", 3, "--json")
+def test_capacity_of_a_few_streams(command):
+    done = command("capacity", "--problem", "decoupled", "--d", 8, "--seeds", 3, "--json")
     record = json.loads(done.stdout)
     assert done.returncode == 0 and len(record["p_c"]) == len(record["alpha_c"]) == 3
     low, high = record["predicted_interval"]
     assert low <= record["predicted_p_c"] <= high and record["undecided"] == 0
     assert all(12 < p < 32 for p in record["p_c"])
-    assert "Exact capacity, original problem, d = 6" in run("capacity", "--d", 6, "--seeds", 1).stdout
+    assert "Exact capacity, original problem, d = 6" in command("capacity", "--d", 6, "--seeds", 1).stdout
 
 
 def test_capacity_with_answers(command):
@@ -172,16 +173,16 @@ def test_a_csv_given_as_an_instance_is_refused(command, tmp_path):
     assert "cannot be read as an instance: it is text, not an archive of arrays. An instance is an .npz" in done.stderr
 
 
-def test_both_commands_say_what_a_certificate_leaves_open(tmp_path):
+def test_both_commands_say_what_a_certificate_leaves_open(tmp_path, command):
     np.savez(tmp_path / "facts.npz", inputs=np.ones((2, 2)), outputs=np.eye(2))
     sentence = "a W whose margins are all positive but smaller is not excluded."
-    done = run("certify", "--instance", tmp_path / "facts.npz", "--out", tmp_path / "proof.npz")
+    done = command("certify", "--instance", tmp_path / "facts.npz", "--out", tmp_path / "proof.npz")
     assert done.returncode == 0 and done.stdout.startswith("not storable: No W has all margins above ")
     assert sentence in done.stdout
-    checked = run("check", tmp_path / "proof.npz")
+    checked = command("check", tmp_path / "proof.npz")
     assert checked.returncode == 0 and checked.stdout.startswith("valid: not storable. No W has all margins above ")
     assert sentence in checked.stdout
-    record = json.loads(run("check", tmp_path / "proof.npz", "--json").stdout)
+    record = json.loads(command("check", tmp_path / "proof.npz", "--json").stdout)
     assert record["reason"].endswith(sentence) and 0 < record["share"] < 2e-13
 
 
