@@ -1,0 +1,89 @@
+"""How full a book is: by the law, by a shuffled control, and exactly for facts that someone would like to add."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from loadstone.arguments import positive, whole
+from loadstone.books.beside import Beside, facts_beside
+from loadstone.books.gathered import Gathered
+from loadstone.books.law import Law, law_of
+from loadstone.books.nested import Fitting
+from loadstone.books.shuffled import Control, shuffled_control
+
+if TYPE_CHECKING:
+    from loadstone.books.book import Book
+
+#: Further facts may take this share of the time, and the shuffled control has the rest.
+_FOR_MORE = 0.6
+
+
+@dataclass(frozen=True)
+class BookBudget:
+    """How full a book is.
+
+    facts, stored: how many facts it has, and how many of them W recalls.
+    law: how many random facts like these fit, by the law.
+    shuffled: how many of its own facts fit when their answers are shuffled; None if it was not asked for.
+    more: how many of further facts fit; None if there are none.
+    seconds: time taken.
+    """
+
+    facts: int
+    stored: int
+    law: Law
+    shuffled: Control | None
+    more: Beside | None
+    seconds: float
+
+    def described(self) -> dict[str, object]:
+        """All of it for JSON."""
+        law = asdict(self.law) | {"caveats": list(self.law.caveats)}
+        shuffled = None if self.shuffled is None else _control(self.shuffled, self.stored == self.facts)
+        more = None if self.more is None else _beside(self.more)
+        numbers = {"facts": self.facts, "stored": self.stored}
+        return numbers | {"law": law, "shuffled": shuffled, "more": more, "seconds": self.seconds}
+
+
+def budget_of(book: Book, more: Gathered | None = None, seconds: float = 60.0, shuffles: int = 3) -> BookBudget:
+    """How full a book is.
+
+    more: further facts.
+    seconds: most time, about; what is not decided by then is left open between two proved bounds.
+    shuffles: how many shuffles to follow; 0 leaves the control out.
+    """
+    seconds, shuffles = positive("seconds", seconds), whole("shuffles", shuffles, 0)
+    began = time.perf_counter()
+    law = law_of(book, book.family)
+    stored = int(book.stored.sum())
+    # A verdict that facts fit takes less time than one that they do not, so the search begins below a mere bound.
+    room = (law.capacity or 2 * book.weights.shape[0]) * (0.5 if law.is_bound or law.capacity is None else 1.0)
+    beside = None
+    if more is not None:
+        beside = facts_beside(book, more, max(1.0, room - stored), began + _FOR_MORE * seconds, book.family)
+    control = shuffled_control(book, shuffles, room, began + seconds, book.family) if shuffles else None
+    return BookBudget(len(book), stored, law, control, beside, time.perf_counter() - began)
+
+
+def _control(control: Control, all_stored: bool) -> dict[str, object]:
+    least, most = control.structure
+    return {
+        "facts": control.facts,
+        "fits": control.fits,
+        "most": control.most,
+        "shuffles": [_fitting(one) for one in control.shuffles],
+        "structure_least": least,
+        "structure_most": most,
+        "more_may_fit": all_stored,
+    }
+
+
+def _beside(beside: Beside) -> dict[str, object]:
+    rest = {"first_out": beside.first_out, "known": beside.known, "new_answers": beside.new_answers}
+    return _fitting(beside.fitting) | rest | {"proved": beside.proved and beside.fitting.is_exact}
+
+
+def _fitting(one: Fitting) -> dict[str, object]:
+    return asdict(one) | {"most": one.most, "all_fit": one.fits == one.count, "exact": one.is_exact}
