@@ -1,4 +1,8 @@
-"""How full a book is: by the law, by a shuffled control, and exactly for facts that someone would like to add."""
+"""How full a book is: by the law, by a shuffled control, and exactly for facts that someone would like to add.
+
+This is the one file of the room that asks the theory. It sets the law beside what is measured, and begins searches with
+it; what these find is proved, whatever they begin with.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,15 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from loadstone.arguments import positive, whole
 from loadstone.books.beside import Beside, facts_beside
 from loadstone.books.gathered import Gathered
-from loadstone.books.law import Law, law_of
 from loadstone.books.nested import Fitting
 from loadstone.books.shuffled import Control, shuffled_control
+from loadstone.books.span import dimensions
+from loadstone.theory.given_facts import Law, given_facts_law
 
 if TYPE_CHECKING:
     from loadstone.books.book import Book
@@ -56,7 +63,7 @@ def budget_of(book: Book, more: Gathered | None = None, seconds: float = 60.0, s
     """
     seconds, shuffles = positive("seconds", seconds), whole("shuffles", shuffles, 0)
     began = time.perf_counter()
-    law = law_of(book, book.family)
+    law = _law(book)
     stored = int(book.stored.sum())
     # A verdict that facts fit takes less time than one that they do not, so the search begins below a mere bound.
     room = (law.capacity or 2 * book.weights.shape[0]) * (0.5 if law.is_bound or law.capacity is None else 1.0)
@@ -65,6 +72,14 @@ def budget_of(book: Book, more: Gathered | None = None, seconds: float = 60.0, s
         beside = facts_beside(book, more, max(1.0, room - stored), began + _FOR_MORE * seconds, book.family)
     control = shuffled_control(book, shuffles, room, began + seconds, book.family) if shuffles else None
     return BookBudget(len(book), stored, law, control, beside, time.perf_counter() - began)
+
+
+def _law(book: Book) -> Law:
+    """The law for as many facts as are stored."""
+    m, d = len(book.answers), book.weights.shape[0]
+    counts = np.bincount(book.targets[book.stored], minlength=m)
+    outputs = dimensions(book.outputs, min(d, m - 1), centred=True)
+    return given_facts_law(counts, d, dimensions(book.inputs, d), outputs, book.family)
 
 
 def _control(control: Control, all_stored: bool) -> dict[str, object]:

@@ -15,7 +15,7 @@ from jaxtyping import Float64
 
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.verdict import Outcome
-from loadstone.solvers.decide import decide
+from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 
 #: Before there are two ends, k moves by this factor, then by its square, up to the second.
 _FACTOR, _LARGEST_FACTOR = 1.2, 4.0
@@ -61,6 +61,7 @@ def largest_fitting(
     family: str = "full",
     width: float = 0.0,
     start: Float64[np.ndarray, "d d"] | None = None,
+    limits: ProofLimits = DEFAULT_LIMITS,
 ) -> Fitting:
     """The largest k <= count such that `instance(k)`, the first k facts, is storable.
 
@@ -68,12 +69,13 @@ def largest_fitting(
     end: when to stop, by time.perf_counter().
     width: stop once what is left open is at most this share of what fits.
     start: a W to begin with.
+    limits: when to give up a verdict.
     """
     fits, fails, undecided, verdicts = 0, None, set[int](), 0
     k: int | None = int(np.clip(guess, 1, count)) if count else None
     factor = _FACTOR
     while k is not None and (left := end - time.perf_counter()) > 0:
-        verdict = decide(instance(k), start=start, seconds=_SHARE * left, family=family)
+        verdict = decide(instance(k), limits, start, seconds=_SHARE * left, family=family)
         verdicts += 1
         start = verdict.last if verdict.last is not None and np.isfinite(verdict.last).all() else start
         if verdict.verdict == Outcome.STORABLE:

@@ -13,8 +13,8 @@ from loadstone.cli.output import print_json, print_pairs, say
 if TYPE_CHECKING:
     from loadstone.books.beside import Beside
     from loadstone.books.budget import BookBudget
-    from loadstone.books.law import Law
     from loadstone.books.shuffled import Control
+    from loadstone.theory.given_facts import Law
 
 
 def budget(

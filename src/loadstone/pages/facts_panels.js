@@ -75,30 +75,36 @@ function histogram(values, low, high, parts) {
   return counts.map((count, index) => ({ from: low + index * width, to: low + (index + 1) * width, count }));
 }
 
-function drawMargins() {
+/** The bars of the histogram: `before` of them below zero, which tells what is stored from what is not, and `after`. */
+function marginBars() {
   const sorted = Float64Array.from(report.margins).sort(), smallest = sorted[0], largest = sorted.at(-1);
   const common = sorted[Math.floor(0.995 * (sorted.length - 1))];
   // A few very large margins, or facts that lose by far, would squeeze all others into one bar.
   const end = common > 0 && largest > 3 * common ? common : largest;
-  let high = Math.max(0, end), low = Math.min(0, high > 0 ? Math.max(smallest, -high) : smallest);
-  if (high === low) high = low + 1;
-  // Zero is the border of two bars, because it tells what is stored from what is not.
-  const width = (high - low) / 40, before = Math.ceil(-low / width - 1e-9), after = Math.ceil(high / width - 1e-9);
-  low = -before * width;
-  high = after * width;
-  const bars = histogram(report.margins, low, high, before + after);
-  const most = Math.max(...bars.map(({ count }) => count), 1);
-  const plot = chart(element("margins"), { x: [low, high], y: [0, 1.05 * most], xName: "margin, a difference of scores", yName: "facts" });
-  bars.forEach(({ from, to, count }, index) => {
-    if (count) plot.area([[from, count], [to, count]], index < before ? "failed" : "stored");
-  });
+  const high = Math.max(0, end), low = Math.min(0, high > 0 ? Math.max(smallest, -high) : smallest);
+  const width = (high - low) / 40 || 1;
+  const before = Math.ceil(-low / width - 1e-9), after = Math.max(1, Math.ceil(high / width - 1e-9));
+  const median = sorted[Math.floor(sorted.length / 2)];
+  return { smallest, largest, median, before, count: before + after, low: -before * width, high: after * width };
+}
+
+function marginWords() {
+  const { smallest, largest, median, low, high } = marginBars();
   const beyond = (count, which, until, limit) =>
     count ? ` ${counted(count, `${which} one is`, `${which} ones are`)} not drawn, ${until} ${signed(limit)}.` : "";
-  const words = `The smallest is ${signed(smallest)}, the median ${signed(sorted[Math.floor(sorted.length / 2)])}.` +
+  return `The smallest is ${signed(smallest)}, the median ${signed(median)}.` +
     beyond(report.margins.filter((margin) => margin < low).length, "smaller", "down to", smallest) +
     beyond(report.margins.filter((margin) => margin > high).length, "larger", "up to", largest);
-  element("margins-note").textContent = words;
-  plot.show(words);
+}
+
+function drawMargins() {
+  const { low, high, before, count } = marginBars(), bars = histogram(report.margins, low, high, count);
+  const most = Math.max(...bars.map((bar) => bar.count), 1);
+  const plot = chart(element("margins"), { x: [low, high], y: [0, 1.05 * most], xName: "margin, a difference of scores", yName: "facts" });
+  bars.forEach((bar, index) => {
+    if (bar.count) plot.area([[bar.from, bar.count], [bar.to, bar.count]], index < before ? "failed" : "stored");
+  });
+  plot.show(marginWords());
 }
 
 /** Why the law of singular values says nothing about this book; nothing if it does. */
@@ -109,21 +115,22 @@ function noLaw() {
   return `The law is left out: it is about d × d memories, and these vectors show a ${outputs} × ${inputs} part of W.`;
 }
 
+function spectrumWords() {
+  const load = law.load === null ? "" : `, and this one has a load of ${significant(law.load, 3)}`;
+  const compared = noLaw() || "Red: the quarter circle, which random facts at capacity follow in the limit of large d. A " +
+    `memory below capacity, or one whose facts have structure, need not follow it${load}.`;
+  return `In coordinates in which subjects and answers are white, with a mean square of 1. ${compared}`;
+}
+
 function drawSpectrum() {
-  const values = report.singular_values, reason = noLaw();
-  const high = Math.max(2, values[0]) * 1.02;
-  const parts = Math.max(6, Math.min(40, Math.round(values.length / 4)));
+  const values = report.singular_values, curve = noLaw() ? [] : report.quarterCircle;
+  const high = Math.max(2, values[0]) * 1.02, parts = Math.max(6, Math.min(40, Math.round(values.length / 4)));
   const bars = histogram(values, 0, high, parts), scale = values.length * (high / parts);
-  const curve = report.quarterCircle, most = Math.max(...bars.map(({ count }) => count / scale), reason ? 0 : curve[0][1]);
+  const most = Math.max(...bars.map(({ count }) => count / scale), ...curve.map(([, density]) => density));
   const plot = chart(element("spectrum"), { x: [0, high], y: [0, 1.05 * most], xName: "singular value", yName: "density" });
   for (const { from, to, count } of bars) if (count) plot.area([[from, count / scale], [to, count / scale]], "plain");
-  if (!reason) plot.curve(curve, "prediction");
-  const load = law.load === null ? "" : `, and this one has a load of ${significant(law.load, 3)}`;
-  const compared = reason || "Red: the quarter circle, which random facts at capacity follow in the limit of large d. A " +
-    `memory below capacity, or one whose facts have structure, need not follow it${load}.`;
-  const words = `In coordinates in which subjects and answers are white, with a mean square of 1. ${compared}`;
-  element("spectrum-note").textContent = words;
-  plot.show(words);
+  if (curve.length) plot.curve(curve, "prediction");
+  plot.show(spectrumWords());
 }
 
 // --- Conflicts ---
@@ -160,7 +167,10 @@ function draw() {
 }
 
 element("summary").textContent = summary();
+// All words come before the drawings, which take the room that words leave.
 element("gauge-note").textContent = gaugeWords();
+element("margins-note").textContent = marginWords();
+element("spectrum-note").textContent = spectrumWords();
 element("caveats").replaceChildren(...law.caveats.map(item));
 showConflicts();
 draw();

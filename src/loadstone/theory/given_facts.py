@@ -1,17 +1,14 @@
-"""What the law says about a book: how many random facts with the same dimensions, answers and frequencies fit.
+"""What the law says about given facts: how many random ones with the same dimensions, answers and frequencies fit.
 
 The law is about vectors with no special direction, and words' vectors have many. But an invertible linear map of the
 inputs, or of the outputs, changes nothing about what can be stored in a full memory, so only the number of directions
 counts that each side spans.
-
-This is the one file of the room that asks the theory. What is measured on a book never does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -23,11 +20,6 @@ from loadstone.theory.families import StatisticalDimension, rectangular
 from loadstone.theory.skew import skewed_capacity
 from loadstone.theory.storable import probability_facts_storable
 
-if TYPE_CHECKING:
-    from loadstone.books.book import Book
-
-#: Rounding makes singular values of about eps (sqrt n + sqrt d) times the numbers; so much larger ones are real.
-_ABOVE_ROUNDING = 4.0
 #: Answers whose numbers of facts differ by less than this factor are counted as equally frequent: ten times as fast,
 #: and the capacity changes by less than its error.
 _SIMILAR = 2.0
@@ -37,7 +29,7 @@ _SAMPLED = 200_000
 
 @dataclass(frozen=True)
 class Law:
-    """How many random facts like those of a book fit, by the law N D(M) = delta.
+    """How many random facts like the given ones fit, by the law N D(M) = delta.
 
     answers: M, how many answers compete.
     input_dimensions, output_dimensions: of how many dimensions subjects and answers are.
@@ -46,8 +38,8 @@ class Law:
     is_bound: whether the capacity is only an upper bound.
     delta: statistical dimension of the memories, as far as these vectors show them.
     cost: D(M), what one fact costs.
-    load: stored facts over the capacity.
-    probability: that as many random facts as are stored can be stored; None where it is not known.
+    load: the number of facts over the capacity.
+    probability: that as many random facts can be stored; None where it is not known.
     with_new_answers: how many fit if every further fact has an answer of its own; None where it is not known.
     caveats: what to keep in mind, in words.
     """
@@ -66,17 +58,21 @@ class Law:
     caveats: tuple[str, ...]
 
 
-def law_of(book: Book, family: str) -> Law:
-    """The law for a book whose memory is of this family."""
-    m, n, d = len(book.answers), int(book.stored.sum()), book.weights.shape[0]
-    columns, rows = dimensions(book.inputs, d), dimensions(book.outputs, min(d, m - 1), centred=True)
+def given_facts_law(
+    counts: Int[np.ndarray, "m"], d: int, input_dimensions: int, output_dimensions: int, family: str = "full"
+) -> Law:
+    """The law for facts of which so many have each answer, in a family of d x d memories.
+
+    input_dimensions: how many directions the inputs span.
+    output_dimensions: the same of the outputs about their mean, at most M - 1.
+    """
+    m, n, columns, rows = len(counts), int(counts.sum()), input_dimensions, output_dimensions
     try:
         room_for = _room(family, d, rows, columns, m)
         room = room_for(m)
     except ValueError as why:
-        sentence = f"No law is known for this book: {str(why).rstrip('.')}."
+        sentence = f"No law is known for these facts: {str(why).rstrip('.')}."
         return Law(m, columns, rows, None, 0.0, False, None, codimension(m), None, None, None, (sentence,))
-    counts = np.bincount(book.targets[book.stored], minlength=m)
     is_equal, known = np.ptp(counts) <= 1, family == "full" and rows == m - 1
     capacity, error = half_storable(m, room), 0.0
     if known and not is_equal and n:
@@ -102,16 +98,6 @@ def law_of(book: Book, family: str) -> Law:
         with_new_answers=_with_new_answers(room_for, n, m) if is_equal and n else None,
         caveats=tuple(caveats),
     )
-
-
-def dimensions(vectors: Float[np.ndarray, "n d"], most: int, centred: bool = False) -> int:
-    """Of how many dimensions, at most so many, vectors are (about their mean): the directions that they span beyond
-    rounding. Vectors that are too few to span more say nothing about it."""
-    given, (n, d) = vectors.astype(np.float64), vectors.shape
-    sizes = np.linalg.svd(given - given.mean(axis=0) if centred else given, compute_uv=False)
-    rounding = np.finfo(vectors.dtype).eps * np.sqrt(np.mean(given**2)) * (np.sqrt(n) + np.sqrt(d))
-    span = max(1, int((sizes > _ABOVE_ROUNDING * rounding).sum()))
-    return most if span >= min(most, len(np.unique(given, axis=0)) - centred) else span
 
 
 def _room(family: str, d: int, rows: int, columns: int, answers: int) -> Callable[[int], StatisticalDimension]:
