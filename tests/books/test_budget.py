@@ -170,7 +170,7 @@ def test_a_new_answer_competes_for_old_facts_too():
     assert book.stored.all()
     found = book.budget([("side", "low"), ("side", "new")], vectors, shuffles=0).more
     assert (found.fitting.fits, found.fitting.fails, found.new_answers) == (1, 2, 1)
-    assert found.first_out == "side -> new"
+    assert found.first_out == "side -> new" and found.conflict == ("up -> high",) and found.conflict_minimal
 
 
 def test_further_facts_among_known_words_need_no_vectors():
@@ -178,6 +178,7 @@ def test_further_facts_among_known_words_need_no_vectors():
     book = remember(pairs, vectors)
     found = book.budget([("a1", "s3"), ("s0", "a1"), ("S5", "a5")], shuffles=0).more
     assert found.first_out == "s0 -> a1" and found.fitting.fits == 1 and found.new_answers == 1
+    assert set(found.conflict) == {"s0 -> a0", "s0 -> a1"}
     one = book.budget([("s1", "a1")], shuffles=0).more
     assert one.fitting.fits == one.known == 1 and one.first_out is None and one.fitting.is_exact
     with pytest.raises(ValueError, match="none of the 1 facts has vectors"):

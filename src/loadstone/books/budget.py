@@ -7,6 +7,7 @@ it; what these find is proved, whatever they begin with.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -54,12 +55,19 @@ class BookBudget:
         return numbers | {"law": law, "shuffled": shuffled, "more": more, "seconds": self.seconds}
 
 
-def budget_of(book: Book, more: Gathered | None = None, seconds: float = 60.0, shuffles: int = 3) -> BookBudget:
+def budget_of(
+    book: Book,
+    more: Gathered | None = None,
+    seconds: float = 60.0,
+    shuffles: int = 3,
+    tell: Callable[[str], None] = lambda what: None,
+) -> BookBudget:
     """How full a book is.
 
     more: further facts.
     seconds: most time, about; what is not decided by then is left open between two proved bounds.
     shuffles: how many shuffles to follow; 0 leaves the control out.
+    tell: called with what is being done, in words.
     """
     seconds, shuffles = positive("seconds", seconds), whole("shuffles", shuffles, 0)
     began = time.perf_counter()
@@ -69,8 +77,9 @@ def budget_of(book: Book, more: Gathered | None = None, seconds: float = 60.0, s
     room = (law.capacity or 2 * book.weights.shape[0]) * (0.5 if law.is_bound or law.capacity is None else 1.0)
     beside = None
     if more is not None:
+        tell(f"how many of {len(more)} further facts fit")
         beside = facts_beside(book, more, max(1.0, room - stored), began + _FOR_MORE * seconds, book.family)
-    control = shuffled_control(book, shuffles, room, began + seconds, book.family) if shuffles else None
+    control = shuffled_control(book, shuffles, room, began + seconds, book.family, tell) if shuffles else None
     return BookBudget(len(book), stored, law, control, beside, time.perf_counter() - began)
 
 
@@ -88,6 +97,7 @@ def _control(control: Control, all_stored: bool) -> dict[str, object]:
         "facts": control.facts,
         "fits": control.fits,
         "most": control.most,
+        "decided": control.is_decided,
         "shuffles": [_fitting(one) for one in control.shuffles],
         "structure_least": least,
         "structure_most": most,
@@ -96,7 +106,8 @@ def _control(control: Control, all_stored: bool) -> dict[str, object]:
 
 
 def _beside(beside: Beside) -> dict[str, object]:
-    rest = {"first_out": beside.first_out, "known": beside.known, "new_answers": beside.new_answers}
+    rest: dict[str, object] = {"first_out": beside.first_out, "known": beside.known, "new_answers": beside.new_answers}
+    rest |= {"conflict": list(beside.conflict), "conflict_minimal": beside.conflict_minimal}
     return _fitting(beside.fitting) | rest | {"proved": beside.proved and beside.fitting.is_exact}
 
 

@@ -20,7 +20,7 @@ from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 #: Before there are two ends, k moves by this factor, then by its square, up to the second.
 _FACTOR, _LARGEST_FACTOR = 1.2, 4.0
 #: One verdict may take this share of the time that is left.
-_SHARE = 0.5
+_SHARE = 1 / 3
 
 
 @dataclass(frozen=True)

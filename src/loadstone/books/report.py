@@ -31,7 +31,7 @@ def report_of(book: Book, budget: BookBudget) -> dict[str, object]:
         "answers": list(book.answers),
         "targets": book.targets.tolist(),
         "rivals": rivals.tolist(),
-        "margins": [float(f"{margin:.6g}") for margin in margins],
+        "margins": [float(f"{margin:.6g}") for margin in np.nan_to_num(margins)],
         "missing": np.flatnonzero(~book.stored).tolist(),
         "conflicts": book.conflicts(),
         "without_vector": list(without) if isinstance(without, list) else [],

@@ -11,6 +11,7 @@ exclude each other, and that says nothing about room.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -47,6 +48,11 @@ class Control:
         return ended or tuple(sorted(self.shuffles, key=lambda one: one.most - one.fits)[:1])
 
     @property
+    def is_decided(self) -> bool:
+        """Whether a shuffle was followed to the end."""
+        return all(one.is_within(WIDTH) for one in self.counted)
+
+    @property
     def fits(self) -> float:
         """At least so many fit, on average over shuffles."""
         return float(np.mean([one.fits for one in self.counted]))
@@ -65,10 +71,13 @@ class Control:
         return least, self.facts / self.fits if self.fits else None
 
 
-def shuffled_control(book: Book, shuffles: int, guess: float, end: float, family: str) -> Control | None:
+def shuffled_control(
+    book: Book, shuffles: int, guess: float, end: float, family: str, tell: Callable[[str], None]
+) -> Control | None:
     """So many shuffles, or as many as are followed by the time `end`; None if no fact is stored.
 
     guess: about how many facts fit.
+    tell: called with what is being done, in words.
     """
     rows = distinct_rows(book)
     if not len(rows):
@@ -77,6 +86,7 @@ def shuffled_control(book: Book, shuffles: int, guess: float, end: float, family
     for seed in range(shuffles):
         if found and time.perf_counter() > end:
             break
+        tell(f"shuffle {seed + 1} of {shuffles}: how many of {len(rows)} facts fit")
         random = np.random.default_rng(seed)
         order, targets = random.permutation(rows), random.permutation(book.targets[rows])
         arrays = Arrays(book.inputs[order], book.outputs, targets)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import positive, refuse, whole
-from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, gathered_from
+from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, gathered_from, some
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def budget(
     further = None
     if more is not None:
         further = gathered_from(more, vectors or opened.vectors(), words, columns, phrases, least_answers=1)
-    found = budget_of(opened, further, seconds, shuffles)
+    found = budget_of(opened, further, seconds, shuffles, say)
     if json:
         print_json({"book": book, "family": opened.family} | found.described())
         return
@@ -59,12 +59,10 @@ def _law_rows(law: Law) -> dict[str, str]:
     if law.capacity is None:
         return rows | {"random facts that fit, by the law": "not known"}
     error = f" ({law.capacity_error:.0f})" if law.capacity_error else ""
-    rows |= {
-        f"random facts that fit, by the law{', at most' if law.is_bound else ''}": f"{law.capacity:.0f}{error}",
-        f"load, stored / fitting{', at least' if law.is_bound else ''}": f"{law.load:.3f}",
-    }
+    rows[f"random facts that fit, by the law{', at most' if law.is_bound else ''}"] = f"{law.capacity:.0f}{error}"
     if law.with_new_answers is not None:
         rows["  if every further fact has an answer of its own"] = str(law.with_new_answers)
+    rows[f"load, stored / fitting{', at least' if law.is_bound else ''}"] = f"{law.load:.3f}"
     if law.probability is not None:
         rows["probability that so many random facts fit"] = f"{law.probability:.4g}"
     return rows
@@ -94,8 +92,6 @@ def _control_words(found: BookBudget) -> list[str]:
     control = found.shuffled
     if control is None:
         return []
-    from loadstone.books.shuffled import WIDTH
-
     often = counted(len(control.counted), "time", "times")
     words = [f"Shuffled control: {control.facts} stored facts, their answers dealt out at random, {often}."]
     if all(one.fits == one.count for one in control.counted):
@@ -110,8 +106,8 @@ def _control_words(found: BookBudget) -> list[str]:
             "Not every fact is stored, and what stays out was chosen so that much fits. The choice, not "
             "structure, is worth a part of the factor."
         )
-    if any(not one.is_within(WIDTH) for one in control.counted):
-        words.append("Time was up before the shuffled facts were decided: allow more --seconds for closer bounds.")
+    if not control.is_decided:
+        words.append("Not all of the control was decided in this time: more --seconds give closer bounds.")
     return words
 
 
@@ -123,8 +119,11 @@ def _more_words(more: Beside | None) -> list[str]:
         words.append(f"{counted(more.known, 'of the further facts is', 'of the further facts are')} stored already.")
     if more.first_out:
         words.append(f"The first that does not fit beside all before it: {more.first_out}.")
+    if more.conflict:
+        needed = ", each of them needed for that" if more.conflict_minimal else ""
+        words.append(f"These facts cannot stand together{needed}: {some(more.conflict, between='; ')}.")
     if not more.fitting.is_exact:
-        words.append("Time was up before the further facts were decided: allow more --seconds for closer bounds.")
+        words.append("Not all of the further facts were decided in this time: more --seconds give closer bounds.")
     if not more.proved:
         words.append("That the book's facts are stored is not proved, so it may be that nothing fits beside them.")
     return words

@@ -37,13 +37,13 @@ def gathered_from(
     if found.repeated:
         say(f"{counted(found.repeated, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once.")
     if found.averaged:
-        averaged = counted(len(found.averaged), "name has", "names have")
-        say(f"{averaged} the mean of its words as vector: {_some(found.averaged)}.")
+        averaged = counted(len(found.averaged), "name has the mean of its", "names have the mean of their")
+        say(f"{averaged} words as vector: {some(found.averaged)}.")
     if found.missing:
         without = [name for name, _ in found.missing]
         names = counted(len(without), "name has", "names have")
         facts_out = counted(len(found.left_out), "fact is", "facts are")
-        say(f"{names} no vector, and {facts_out} left out: {_some(without)}.")
+        say(f"{names} no vector, and {facts_out} left out: {some(without)}.")
     return found
 
 
@@ -67,6 +67,7 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def _some(names: tuple[str, ...] | list[str], most: int = 8) -> str:
+def some(names: tuple[str, ...] | list[str], most: int = 8, between: str = ", ") -> str:
+    """The first few names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return between.join(names[:most]) + more

@@ -17,7 +17,7 @@ def report(
     book: BookFile,
     out: Annotated[str, typer.Option(help="The HTML file to write.")] = "facts.html",
     shuffles: Annotated[int, typer.Option(help="How often to shuffle the answers for the control; 0: not at all.")] = 1,
-    seconds: Annotated[float, typer.Option(help="Most seconds for the control, about.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="Most seconds for the control, about.")] = 20.0,
 ) -> None:
     """Write a page about a book: how full it is, margins, every fact, conflicts. It needs no network."""
     positive("seconds", seconds)
@@ -29,7 +29,9 @@ def report(
     from loadstone.pages.facts import facts_page
 
     opened = open_book(book)
-    page = facts_page(Path(book).name, report_of(opened, budget_of(opened, None, seconds, shuffles))).encode()
+    budget = budget_of(opened, None, seconds, shuffles, say)
+    # The name of a file need not be text.
+    page = facts_page(Path(book).name, report_of(opened, budget)).encode("utf-8", "replace")
     with ends_like_an_interrupt():
         write_whole(out, lambda file: file.write(page))
     say(f"Written: {out}. Open it in a browser.")

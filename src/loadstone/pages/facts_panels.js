@@ -33,7 +33,8 @@ function gaugeWords() {
   }
   if (shuffled === null) found.push("The shuffled control was left out.");
   else if (shuffled.most === null) {
-    found.push(`With their answers shuffled at least ${whole(shuffled.fits)} of ${whole(shuffled.facts)} fit.`);
+    const open = shuffled.decided ? "" : "; no more was decided in the time that was allowed";
+    found.push(`With their answers shuffled at least ${whole(shuffled.fits)} of ${whole(shuffled.facts)} fit${open}.`);
   } else {
     const fits = whole(shuffled.fits), most = whole(shuffled.most);
     const times = [shuffled.structure_least, shuffled.structure_most].map((x) => (x === null ? "?" : significant(x, 3)));
