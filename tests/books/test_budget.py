@@ -165,12 +165,13 @@ def test_more_facts_against_brute_force():
 
 def test_a_new_answer_competes_for_old_facts_too():
     # 'high' lies between 'low' and 'new', so with 'new' as a rival it can never win.
-    vectors = {"up": [1.0, 0], "down": [-1.0, 0], "low": [-1.0, 0], "high": [1.0, 0], "new": [2.0, 0], "side": [0, 1.0]}
+    vectors = {"up": [1.0, 0], "down": [-1.0, 0], "low": [-1.0, 0], "high": [1.0, 0], "new": [2.0, 0]}
+    vectors |= {"side": [0, 1.0], "edge": [0, -1.0]}
     book = remember([("up", "high"), ("down", "low")], vectors)
     assert book.stored.all()
-    found = book.budget([("side", "low"), ("side", "new")], vectors, shuffles=0).more
+    found = book.budget([("side", "low"), ("edge", "new")], vectors, shuffles=0).more
     assert (found.fitting.fits, found.fitting.fails, found.new_answers) == (1, 2, 1)
-    assert found.first_out == "side -> new" and found.conflict == ("up -> high",) and found.conflict_minimal
+    assert found.first_out == "edge -> new" and found.conflict == ("up -> high",) and found.conflict_minimal
 
 
 def test_further_facts_among_known_words_need_no_vectors():
@@ -179,6 +180,11 @@ def test_further_facts_among_known_words_need_no_vectors():
     found = book.budget([("a1", "s3"), ("s0", "a1"), ("S5", "a5")], shuffles=0).more
     assert found.first_out == "s0 -> a1" and found.fitting.fits == 1 and found.new_answers == 1
     assert set(found.conflict) == {"s0 -> a0", "s0 -> a1"}
+    # The same answer under two names ties with itself, from the first fact on that has the second name.
+    twins = {"a0 too": book.outputs[0], **book.vectors()}
+    found = book.budget([("s1", "a1"), ("a1", "s3"), ("s2", "a0 too"), ("s5", "a5")], twins, shuffles=0).more
+    assert found.fitting == Fitting(4, 2, 3, found.fitting.verdicts) and found.first_out == "s2 -> a0 too"
+    assert found.conflict in (("s0 -> a0",), ("s2 -> a0 too",))
     one = book.budget([("s1", "a1")], shuffles=0).more
     assert one.fitting.fits == one.known == 1 and one.first_out is None and one.fitting.is_exact
     with pytest.raises(ValueError, match="none of the 1 facts has vectors"):

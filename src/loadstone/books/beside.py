@@ -16,6 +16,7 @@ from jaxtyping import Float64
 
 from loadstone.books.gathered import Gathered
 from loadstone.books.nested import Fitting, largest_fitting
+from loadstone.books.screening import obstructions
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
@@ -55,23 +56,23 @@ class Beside:
 def facts_beside(book: Book, more: Gathered, guess: float, end: float, family: str) -> Beside:
     """guess: about how many fit; end: when to stop, by time.perf_counter()."""
     began, row = time.perf_counter(), _Row(book, more)
-    present = row.first(0) if book.stored.any() else None
     weights = book.weights.astype(np.float64)
-    subspace = subspace_of(family, len(weights))
-    proved = present is None or Conditioned(present, subspace).witness(weights) is not None
+    obstacle, obstructed = row.first_obstacle()
     start = weights if weights.any() else None
-    fitting = largest_fitting(row.first, len(more), guess, end, family, start=start)
-    out, conflict = None, None
+    fitting = largest_fitting(row.first, len(more), guess, end, family, start=start, fails=obstacle)
+    out: str | None = None
+    conflict: tuple[int, ...] = ()
+    minimal = False
     if fitting.is_exact and fitting.fits < len(more):
-        out, now = more.name(fitting.fits), time.perf_counter()
-        # A reason may take as long as the number itself took.
+        out = more.name(fitting.fits)
+        # A reason that has to be searched for may take as long as the number itself took.
+        now = time.perf_counter()
         seconds = max(1e-3, min(end - now, max(_LEAST_FOR_CONFLICT, now - began)))
-        conflict = conflict_in(row.first(fitting.fits + 1), None, seconds, family)
-    names = tuple(row.name(fact) for fact in conflict.facts) if conflict else ()
+        conflict, minimal = (obstructed, False) if fitting.fails == obstacle else row.conflict(fitting, seconds, family)
     stored = {(book.subjects[fact], book.answers[book.targets[fact]]) for fact in np.flatnonzero(book.stored)}
     known = sum((subject, more.answers[target]) in stored for subject, target in zip(more.subjects, more.targets))
-    new_answers, minimal = len(row.outputs) - len(book.answers), conflict is not None and conflict.minimal
-    return Beside(fitting, out, names, minimal, known, new_answers, proved or fitting.fits > 0)
+    new_answers, proved = len(row.outputs) - len(book.answers), fitting.fits > 0 or row.is_proved(weights, family)
+    return Beside(fitting, out, tuple(map(row.name, conflict)), minimal, known, new_answers, proved)
 
 
 class _Row:
@@ -83,19 +84,18 @@ class _Row:
         new = [index for index, answer in enumerate(more.answers) if answer not in known]
         index = {answer: len(known) + place for place, answer in enumerate(more.answers[one] for one in new)} | known
         rows = np.flatnonzero(book.stored)
-        self.book, self.more, self.rows = book, more, rows
         self.present, self.rivals = len(rows), len(known)
         self.inputs = np.concatenate([_double(book.inputs[rows]), _double(more.inputs)])
         self.outputs = np.concatenate([_double(book.outputs), _double(more.outputs[new])])
         further = np.array([index[more.answers[target]] for target in more.targets], int)
         self.targets = np.concatenate([book.targets[rows].astype(int), further])
+        subjects = (*(book.subjects[row] for row in rows), *more.subjects)
+        answers = (*book.answers, *(more.answers[one] for one in new))
+        self.gathered = Gathered(subjects, answers, self.targets, self.inputs, self.outputs)
 
     def name(self, fact: int) -> str:
         """A fact in words."""
-        if fact >= self.present:
-            return self.more.name(fact - self.present)
-        row = self.rows[fact]
-        return f"{self.book.subjects[row]} -> {self.book.answers[self.book.targets[row]]}"
+        return self.gathered.name(fact)
 
     def first(self, k: int) -> Arrays:
         """What is stored and k facts more, with the answers that these have."""
@@ -103,6 +103,29 @@ class _Row:
         targets = self.targets[:count]
         answers = max(self.rivals, int(targets.max(initial=0)) + 1)
         return Arrays(self.inputs[:count], self.outputs[:answers], targets)
+
+    def first_obstacle(self) -> tuple[int | None, tuple[int, ...]]:
+        """The least k of which sorting alone shows that it does not fit, and the facts that show it: equal directions
+        with different answers, or equal answers. A search would take long to see it."""
+        found: list[tuple[int, tuple[int, ...]]] = []
+        newest = np.maximum.accumulate(np.append(np.full(self.present, self.rivals - 1), self.targets[self.present :]))
+        for one in obstructions(self.gathered):
+            facts, answers = (list(part) for part in zip(*one.multipliers))
+            competing = int(np.searchsorted(newest, max(answers))) + 1 if max(answers) >= self.rivals else 0
+            count = max(max(facts) + 1, competing)
+            if count > self.present and one.is_proved(self.gathered, range(count)):
+                found.append((count - self.present, one.facts))
+        return min(found, default=(None, ()))
+
+    def conflict(self, fitting: Fitting, seconds: float, family: str) -> tuple[tuple[int, ...], bool]:
+        """The facts that leave no room for the first that does not fit, and whether each of them is needed."""
+        found = conflict_in(self.first(fitting.fits + 1), None, seconds, family)
+        return (found.facts, found.minimal) if found else ((), False)
+
+    def is_proved(self, weights: Float64[np.ndarray, "d d"], family: str) -> bool:
+        """Whether W stores what it is said to store, beyond rounding."""
+        subspace = subspace_of(family, len(weights))
+        return not self.present or Conditioned(self.first(0), subspace).witness(weights) is not None
 
 
 def _check_same_vectors(book: Book, more: Gathered) -> None:

@@ -61,6 +61,7 @@ def largest_fitting(
     family: str = "full",
     width: float = 0.0,
     start: Float64[np.ndarray, "d d"] | None = None,
+    fails: int | None = None,
     limits: ProofLimits = DEFAULT_LIMITS,
 ) -> Fitting:
     """The largest k <= count such that `instance(k)`, the first k facts, is storable.
@@ -69,15 +70,18 @@ def largest_fitting(
     end: when to stop, by time.perf_counter().
     width: stop once what is left open is at most this share of what fits.
     start: a W to begin with.
+    fails: a number of which it is known that it does not fit.
     limits: when to give up a verdict.
     """
-    fits, fails, undecided, verdicts = 0, None, set[int](), 0
-    k: int | None = int(np.clip(guess, 1, count)) if count else None
+    fits, undecided, verdicts = 0, set[int](), 0
+    most = Fitting(count, 0, fails).most
+    k: int | None = int(np.clip(guess, 1, most)) if most else None
     factor = _FACTOR
     while k is not None and (left := end - time.perf_counter()) > 0:
         verdict = decide(instance(k), limits, start, seconds=_SHARE * left, family=family)
         verdicts += 1
-        start = verdict.last if verdict.last is not None and np.isfinite(verdict.last).all() else start
+        if verdict.verdict != Outcome.UNDECIDED:  # a search that went astray is no place to begin with
+            start = verdict.last
         if verdict.verdict == Outcome.STORABLE:
             fits, undecided = k, {one for one in undecided if one > k}
         elif verdict.verdict == Outcome.NOT_STORABLE:
