@@ -236,3 +236,11 @@ def test_the_page_is_one_file_that_asks_for_nothing(path):
     assert not re.search(r"https?:|@import|url\(|import\(", text.split('id="data"')[0])
     assert text.count("<script") == text.count("</script>") == 5
     assert json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])["d"] == 7
+
+
+def test_a_book_that_stores_nothing_opens(book, open_page, tmp_path):
+    words = book.subjects, book.answers, book.targets, book.inputs, book.outputs
+    empty = Book(np.zeros((7, 7)), *words, np.zeros(30, bool))
+    page = open_page(written(tmp_path / "empty.html", empty))
+    assert "0 stored, 30 not. This is not proved" in page.inner_text("#summary")
+    assert "The smallest is 0" in page.inner_text("#margins-note") and len(table(page)) == 30
