@@ -60,11 +60,11 @@ def first_of(whole):
     return lambda k: Arrays(whole.inputs[:k], whole.outputs, whole.targets[:k])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_largest_fitting_number_is_found_from_any_guess(seed):
     row = row_of(seed=seed)
     expected = brute_force(row, 16)
-    for guess in (0, 1, 5, 9, 16, 1e9):
+    for guess in (0, 5, 9, 1e9):
         found = largest_fitting(row, 16, guess, soon())
         assert found.is_exact and found.fits == expected, guess
         assert found.fails == (None if expected == 16 else expected + 1)

@@ -1,5 +1,7 @@
 """The law for given facts, against a sampled D(M), against the formula for unequal answers, and where there is none."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,8 @@ from loadstone.theory.given_facts import given_facts_law
 from loadstone.theory.skew import skewed_capacity
 
 
-def sampled_cost(answers, samples=20_000):
+@cache
+def sampled_cost(answers, samples=10_000):
     """D(M), the mean squared distance to the cone where the target wins, and its error: tau by ternary search."""
     eta = np.random.default_rng(0).standard_normal((samples, answers))
 
@@ -51,7 +54,7 @@ def test_new_answers_make_every_fact_dearer():
 
 def test_unequal_answers_follow_the_formula_whatever_the_dimension_of_the_inputs():
     counts = np.array([40, 38, 9, 8, 1, 0])
-    law, expected = given_facts_law(counts, 20, 20, 5), skewed_capacity(20, counts, samples=20_000, seed=5)
+    law, expected = given_facts_law(counts, 20, 20, 5), skewed_capacity(20, counts, samples=6000, seed=5)
     together = np.hypot(law.capacity_error, expected.error)
     assert 0 < law.capacity_error < 0.1 * law.capacity
     assert law.capacity == pytest.approx(expected.value, abs=4 * together)
