@@ -16,7 +16,8 @@ ALLOWED = {
     "proofs": {"problems", "memories"},
     "solvers": {"problems", "memories", "proofs"},
     "measurements": {"problems", "memories", "proofs", "solvers"},
-    "books": {"problems", "memories", "proofs", "solvers"},
+    # Only the budget of a book knows the theory: it sets the law beside what is measured.
+    "books": {"problems", "memories", "proofs", "solvers", "theory"},
     "records": set(),
     "experiments": {"problems", "memories", "proofs", "solvers", "measurements", "records"},
     # Theory turns loads into numbers of associations.
@@ -28,6 +29,7 @@ ALLOWED = {
     "cli": {"theory", "problems", "memories", "proofs", "solvers", "measurements", "records", "experiments"}
     | {"sweeps", "books", "evidence", "figures", "pages"},
 }
+
 
 def imported_rooms(file: Path) -> set[str]:
     found = set()
@@ -50,6 +52,11 @@ def test_rooms_import_one_way(room):
     for file in files:
         extra = imported_rooms(file) - ALLOWED[room] - {room}
         assert not extra, f"{file.relative_to(PACKAGE)} imports {extra}"
+
+
+def test_only_the_budget_of_a_book_knows_the_theory():
+    files = {file.name for file in (PACKAGE / "books").glob("*.py") if "theory" in imported_rooms(file)}
+    assert files == {"budget.py"}
 
 
 def test_every_room_is_walked():

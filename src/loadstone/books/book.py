@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -14,9 +15,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from loadstone.arguments import refuse, whole
+from loadstone.books.pairs import COLUMNS, Columns
 from loadstone.books.scoring import margins_of, scores_of
 from loadstone.books.spelling import nearest, spellings
+from loadstone.books.vectors import Source
 from loadstone.files import write_whole
+
+if TYPE_CHECKING:
+    from loadstone.books.budget import BookBudget
 
 _FORMAT = "loadstone book 1"
 _ARRAYS = {"weights": "f", "inputs": "f", "outputs": "f", "targets": "i", "stored": "b"}
@@ -118,6 +124,35 @@ class Book:
     def margins(self) -> Float[np.ndarray, "n"]:
         """Of each fact: its answer's score minus the best other score."""
         return margins_of(self.weights, self)
+
+    def budget(
+        self,
+        more: Any = None,
+        vectors: Source | None = None,
+        columns: Columns = COLUMNS,
+        phrases: str = "mean",
+        seconds: float = 60.0,
+        shuffles: int = 3,
+    ) -> BookBudget:
+        """How full the book is, and how many of further facts fit beside those that are stored; see `books/budget.py`.
+
+        more: further facts, as `remember` takes them.
+        vectors: their vectors, as `remember` takes them [default: those of the words that the book knows].
+        """
+        from loadstone.books.budget import budget_of
+        from loadstone.books.gathered import gather
+
+        further = None if more is None else gather(more, vectors or self.vectors(), columns, phrases, least_answers=1)
+        return budget_of(self, further, seconds, shuffles)
+
+    def vectors(self) -> dict[str, Float[np.ndarray, "d"]]:
+        """The vectors of all words that the book knows."""
+        return dict(zip(self.answers, self.outputs)) | dict(zip(self.subjects, self.inputs))
+
+    @property
+    def family(self) -> str:
+        """The family of W."""
+        return str(self.about.get("family", "full"))
 
     @cached_property
     def _rows(self) -> dict[str, int]:

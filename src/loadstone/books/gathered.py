@@ -62,10 +62,12 @@ def gather(
     columns: Columns = COLUMNS,
     phrases: str = "mean",
     words: str | Path | None = None,
+    least_answers: int = 2,
 ) -> Gathered:
     """Read facts and look up their vectors.
 
     phrases: 'mean' takes the mean of the words of a name that has no vector of its own, 'exact' leaves it out.
+    least_answers: refuse facts with fewer answers than this; facts beside others need one only.
     See `pairs_of` and `read_vectors` for the rest.
     """
     choice("phrases", phrases, PHRASES)
@@ -79,7 +81,7 @@ def gather(
     if not kept:
         raise ValueError(_nothing_left(len(pairs), found.missing))
     answers = {answer: index for index, answer in enumerate(dict.fromkeys(pair.answer for pair in kept))}
-    if len(answers) < 2:
+    if len(answers) < least_answers:
         raise ValueError(f"every fact has the answer {next(iter(answers))!r}: there is nothing to tell apart.")
     left_out = set(pairs).difference(kept)
     return Gathered(

@@ -35,10 +35,18 @@ def margins_of(
     weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int] | None = None
 ) -> Float64[np.ndarray, "n"]:
     """Of each fact: the score of its answer minus the best other score."""
-    found = []
+    return rivals_of(weights, facts, rows)[1]
+
+
+def rivals_of(
+    weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int] | None = None
+) -> tuple[Int[np.ndarray, "n"], Float64[np.ndarray, "n"]]:
+    """Of each fact: the other answer that scores best, and by how much its own answer scores more."""
+    rivals, margins = [np.empty(0, int)], [np.empty(0)]
     for part, scores in scores_of(weights, facts, range(len(facts.targets)) if rows is None else rows):
         at = np.arange(len(part)), facts.targets[part]
         target = scores[at].copy()
         scores[at] = -np.inf
-        found.append(target - scores.max(axis=1))
-    return np.concatenate(found) if found else np.empty(0)
+        rivals.append(scores.argmax(axis=1))
+        margins.append(target - scores.max(axis=1))
+    return np.concatenate(rivals), np.concatenate(margins)

@@ -109,7 +109,7 @@ def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: floa
 
 def _parallel(gathered: Gathered, inputs: Float64[np.ndarray, "n d"]) -> Iterator[Obstruction]:
     lengths = np.linalg.norm(inputs, axis=1)
-    for rows in _alike(inputs / lengths[:, None]):
+    for rows in alike(inputs / lengths[:, None]):
         first, target = rows[0], gathered.targets
         for row in rows[1:]:
             if target[row] == target[first]:
@@ -186,7 +186,7 @@ def _conic(
                 break
 
 
-def _alike(directions: Float64[np.ndarray, "n d"]) -> list[list[int]]:
+def alike(directions: Float64[np.ndarray, "n d"]) -> list[list[int]]:
     """Groups of rows that are the same to rounding. Such rows lie next to each other when all are sorted by their share
     in one direction, so each is compared with the few before it alone."""
     axis = np.random.default_rng(0).standard_normal(directions.shape[1])

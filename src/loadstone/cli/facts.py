@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import typer
 
+from loadstone.cli.facts_budget import budget
 from loadstone.cli.facts_recall import recall
+from loadstone.cli.facts_report import report
 from loadstone.cli.facts_screen import screen
 from loadstone.cli.facts_store import store
 
 facts = typer.Typer(
-    no_args_is_help=True, help="Your own facts, in words: screen them, store them in a book, ask the book."
+    no_args_is_help=True,
+    help="Your own facts, in words: screen them, store them in a book, ask it, see how full it is.",
 )
 facts.command()(screen)
 facts.command()(store)
 facts.command()(recall)
+facts.command()(budget)
+facts.command()(report)

@@ -12,6 +12,7 @@ from loadstone.cli.output import say
 if TYPE_CHECKING:
     from loadstone.books.gathered import Gathered
     from loadstone.books.screening import Obstruction
+    from loadstone.books.vectors import Source
 
 FactsFile = Annotated[str, typer.Argument(help="Facts: .csv, .tsv, .jsonl or .parquet, one fact a line.")]
 VectorsFile = Annotated[
@@ -19,29 +20,30 @@ VectorsFile = Annotated[
 ]
 WordsFile = Annotated[Optional[str], typer.Option(help="Words of an .npy or .safetensors file, one a line.")]
 ColumnNames = Annotated[str, typer.Option(help="The two columns, as in country,capital.")]
+BookFile = Annotated[str, typer.Argument(help="The book that loadstone facts store wrote.")]
 Phrases = Annotated[str, typer.Option(help="Names without a vector: mean (of the vectors of their words) or exact.")]
 
 
-def gathered_from(facts: str, vectors: str, words: str | None, columns: str, phrases: str) -> Gathered:
+def gathered_from(
+    facts: str, vectors: Source, words: str | None, columns: str, phrases: str, least_answers: int = 2
+) -> Gathered:
     """Read the facts, and say what was left out or made up on the way."""
     from loadstone.books.gathered import gather
 
     named = tuple(name.strip() for name in columns.split(","))
     if len(named) != 2 or not all(named):
         raise refuse("columns", columns, "two names with a comma between them")
-    found = gather(facts, vectors, (named[0], named[1]), phrases, words)
+    found = gather(facts, vectors, (named[0], named[1]), phrases, words, least_answers)
     if found.repeated:
-        say(
-            f"{_counted(found.repeated, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once."
-        )
+        say(f"{counted(found.repeated, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once.")
     if found.averaged:
-        averaged = _counted(len(found.averaged), "name has", "names have")
-        say(f"{averaged} the mean of its words as vector: {_some(found.averaged)}.")
+        averaged = counted(len(found.averaged), "name has the mean of its", "names have the mean of their")
+        say(f"{averaged} words as vector: {some(found.averaged)}.")
     if found.missing:
         without = [name for name, _ in found.missing]
-        names = _counted(len(without), "name has", "names have")
-        facts_out = _counted(len(found.left_out), "fact is", "facts are")
-        say(f"{names} no vector, and {facts_out} left out: {_some(without)}.")
+        names = counted(len(without), "name has", "names have")
+        facts_out = counted(len(found.left_out), "fact is", "facts are")
+        say(f"{names} no vector, and {facts_out} left out: {some(without)}.")
     return found
 
 
@@ -60,10 +62,12 @@ def described(found: Gathered, one: Obstruction) -> dict[str, object]:
     return {"kind": one.kind, "facts": names, "statement": one.statement, "advice": one.advice}
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def counted(count: int, one: str, many: str) -> str:
+    """'1 fact is' or '3 facts are'."""
     return f"{count} {one if count == 1 else many}"
 
 
-def _some(names: tuple[str, ...] | list[str], most: int = 8) -> str:
+def some(names: tuple[str, ...] | list[str], most: int = 8, between: str = ", ") -> str:
+    """The first few names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return between.join(names[:most]) + more

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadstone.arguments import whole
+from loadstone.cli.facts_options import BookFile
 from loadstone.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def recall(
-    book: Annotated[str, typer.Argument(help="The book that loadstone facts store wrote.")],
+    book: BookFile,
     subjects: Annotated[list[str], typer.Argument(help="What to ask; - reads one subject a line.")],
     top: Annotated[int, typer.Option(help="How many answers.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,

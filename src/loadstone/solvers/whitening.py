@@ -74,7 +74,7 @@ def whitened(problem: Problem, memory: Any) -> Whitened:
     inputs = _of_similar_length(arrays.inputs.astype(np.float64))
     outputs = arrays.outputs.astype(np.float64)
     outputs = outputs - outputs.mean(axis=0)
-    (right, right_inverse), (left, left_inverse) = _root_of_inverse(inputs), _root_of_inverse(outputs)
+    (right, right_inverse), (left, left_inverse) = root_of_inverse(inputs), root_of_inverse(outputs)
     start = memory.carried(left_inverse, right_inverse) if hasattr(memory, "carried") else None
     if start is None:
         return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda found: found)
@@ -108,7 +108,7 @@ def _of_similar_length(inputs: Vectors) -> Vectors:
     return inputs * np.divide(wanted, lengths, out=np.ones_like(lengths), where=there)
 
 
-def _root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
+def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
     """The symmetric matrix that gives rows of this kind a second moment of one in every direction in which they extend,
     and its inverse there. Both are zero elsewhere."""
     n, d = vectors.shape

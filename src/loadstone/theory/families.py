@@ -74,6 +74,12 @@ def directions_shown(d: int, answers: int, decoupled: bool = False) -> int:
     return d if decoupled else min(d, answers - 1)
 
 
+def rectangular(rows: int, columns: int) -> StatisticalDimension:
+    """All memories from inputs that span `columns` dimensions to outputs that show `rows` of them."""
+    rows, columns = whole("rows", rows, 1, MOST_DIMENSION), whole("columns", columns, 1, MOST_DIMENSION)
+    return replace(_subspace(max(rows, columns), rows, rows * columns), family="full")
+
+
 @lru_cache(maxsize=4096)
 def _found(name: str, d: int, r: int, value: float) -> StatisticalDimension:
     return FAMILIES[name][0](d, r, value)

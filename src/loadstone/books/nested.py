@@ -1,0 +1,110 @@
+"""How many facts of a row can be stored: verdicts on the first k of them, by bisection.
+
+A further fact, or a further answer that competes, only adds inequalities. So if the first k facts are not storable, no
+longer part of the row is, and two verdicts enclose the largest k that is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.verdict import Outcome
+from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
+
+#: Before there are two ends, k moves by this factor, then by its square, up to the second.
+_FACTOR, _LARGEST_FACTOR = 1.2, 4.0
+#: One verdict may take this share of the time that is left.
+_SHARE = 1 / 3
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How many facts of a row fit.
+
+    count: how many there are.
+    fits: the first `fits` of them are proved to be storable.
+    fails: the first `fails` of them are proved not to be; None if that was proved of no number.
+    verdicts: how many verdicts it took.
+    """
+
+    count: int
+    fits: int
+    fails: int | None = None
+    verdicts: int = 0
+
+    @property
+    def most(self) -> int:
+        """No more than this can fit, as far as is proved."""
+        return self.count if self.fails is None else self.fails - 1
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `fits` is the largest number that fits."""
+        return self.fits == self.most
+
+    def is_within(self, width: float) -> bool:
+        """Whether what is left open is at most this share of what fits."""
+        return self.most - self.fits <= width * self.fits
+
+
+def largest_fitting(
+    instance: Callable[[int], Arrays],
+    count: int,
+    guess: float,
+    end: float,
+    family: str = "full",
+    width: float = 0.0,
+    start: Float64[np.ndarray, "d d"] | None = None,
+    fails: int | None = None,
+    limits: ProofLimits = DEFAULT_LIMITS,
+) -> Fitting:
+    """The largest k <= count such that `instance(k)`, the first k facts, is storable.
+
+    guess: where to begin.
+    end: when to stop, by time.perf_counter().
+    width: stop once what is left open is at most this share of what fits.
+    start: a W to begin with.
+    fails: a number of which it is known that it does not fit.
+    limits: when to give up a verdict.
+    """
+    fits, undecided, verdicts = 0, set[int](), 0
+    most = Fitting(count, 0, fails).most
+    k: int | None = int(np.clip(guess, 1, most)) if most else None
+    factor = _FACTOR
+    while k is not None and (left := end - time.perf_counter()) > 0:
+        verdict = decide(instance(k), limits, start, seconds=_SHARE * left, family=family)
+        verdicts += 1
+        if verdict.verdict != Outcome.UNDECIDED:  # a search that went astray is no place to begin with
+            start = verdict.last
+        if verdict.verdict == Outcome.STORABLE:
+            fits, undecided = k, {one for one in undecided if one > k}
+        elif verdict.verdict == Outcome.NOT_STORABLE:
+            fails, undecided = k, {one for one in undecided if one < k}
+        else:
+            undecided.add(k)
+        if Fitting(count, fits, fails).is_within(width):
+            break
+        k, factor = _next(fits, fails, undecided, count, factor), min(factor**2, _LARGEST_FACTOR)
+    return Fitting(count, fits, fails, verdicts)
+
+
+def _next(fits: int, fails: int | None, undecided: set[int], count: int, factor: float) -> int | None:
+    """The next k to look at; None if nothing is left to be decided."""
+    top = count + 1 if fails is None else fails
+    if undecided:
+        # Verdicts are hard close to the largest k that fits, and easy far from it: first both ends, then towards it.
+        below, above = (fits + min(undecided)) // 2, (max(undecided) + top) // 2
+        far = [below] if fits == 0 else [min(count, 2 * max(undecided))] if fails is None else []
+        near = sorted((below, above), key=lambda k: min(abs(k - one) for one in undecided), reverse=True)
+        return next((k for k in (*far, *near) if fits < k < top and k not in undecided), None)
+    if fails is None:
+        return min(count, int(np.ceil(fits * factor)))
+    if fits == 0:
+        return max(1, int(fails / factor)) if fails > 1 else None
+    return (fits + top) // 2

@@ -1,0 +1,51 @@
+"""What a page about a book shows, as plain numbers and texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float64
+
+from loadstone.books.scoring import rivals_of
+from loadstone.solvers.whitening import root_of_inverse
+
+if TYPE_CHECKING:
+    from loadstone.books.book import Book
+    from loadstone.books.budget import BookBudget
+
+#: Smaller values, relative to the largest, are rounding.
+_VANISHING = 1e-9
+
+
+def report_of(book: Book, budget: BookBudget) -> dict[str, object]:
+    """Everything for JSON: each fact with its answer, margin and rival, what is not stored and why, how full it is."""
+    rivals, margins = rivals_of(book.weights, book)
+    about = book.about
+    without = about.get("out_of_vocabulary", [])
+    return {
+        "d": int(book.weights.shape[0]),
+        "family": book.family,
+        "proved": bool(about.get("proved", False)),
+        "subjects": list(book.subjects),
+        "answers": list(book.answers),
+        "targets": book.targets.tolist(),
+        "rivals": rivals.tolist(),
+        "margins": [float(f"{margin:.6g}") for margin in np.nan_to_num(margins)],
+        "missing": np.flatnonzero(~book.stored).tolist(),
+        "conflicts": book.conflicts(),
+        "without_vector": list(without) if isinstance(without, list) else [],
+        "budget": budget.described(),
+        "singular_values": whitened_spectrum(book).tolist(),
+    }
+
+
+def whitened_spectrum(book: Book) -> Float64[np.ndarray, "k"]:
+    """Singular values of W in coordinates in which subjects and answers have a second moment of one, as far as these
+    show W, and scaled to a mean square of one. In raw coordinates they would show the covariance of the vectors."""
+    outputs = book.outputs.astype(np.float64)
+    _, left = root_of_inverse(outputs - outputs.mean(axis=0))
+    _, right = root_of_inverse(book.inputs.astype(np.float64))
+    values = np.linalg.svd(left @ book.weights.astype(np.float64) @ right, compute_uv=False)
+    values = values[values > _VANISHING * values[0]]
+    return values / np.sqrt(np.mean(values**2)) if len(values) else np.zeros(1)

@@ -1,0 +1,107 @@
+"""The shuffled control: the same vectors with their answers permuted. What these vectors hold without structure.
+
+Facts are taken in random order and their answers dealt out at random, each as often as it is there. All answers of the
+book compete for every fact. As many of the shuffled facts as can be stored are found with proof, so what sets the
+control apart from the facts themselves is only which answer belongs to which subject.
+
+The control has the facts that are stored, and of subjects with the same direction one: with other answers these would
+exclude each other, and that says nothing about room.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Int
+
+from loadstone.books.nested import Fitting, largest_fitting
+from loadstone.books.screening import alike
+from loadstone.problems.arrays import Arrays
+
+if TYPE_CHECKING:
+    from loadstone.books.book import Book
+
+#: No shuffle is followed further than to this share of itself: others differ from it by a few per cent.
+WIDTH = 0.05
+
+
+@dataclass(frozen=True)
+class Control:
+    """How many facts fit if their answers are shuffled.
+
+    facts: how many there are to shuffle: those that are stored, one for each direction of a subject.
+    shuffles: how many fit, for each shuffle that was followed.
+    """
+
+    facts: int
+    shuffles: tuple[Fitting, ...]
+
+    @property
+    def counted(self) -> tuple[Fitting, ...]:
+        """The shuffles that were followed to the end; if time was up before, the one with the closest bounds."""
+        ended = tuple(one for one in self.shuffles if one.is_within(WIDTH))
+        return ended or tuple(sorted(self.shuffles, key=lambda one: one.most - one.fits)[:1])
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a shuffle was followed to the end."""
+        return all(one.is_within(WIDTH) for one in self.counted)
+
+    @property
+    def fits(self) -> float:
+        """At least so many fit, on average over shuffles."""
+        return float(np.mean([one.fits for one in self.counted]))
+
+    @property
+    def most(self) -> float | None:
+        """At most so many fit, on average over shuffles; None if all of one shuffle fit, since there are no more."""
+        if any(one.fails is None for one in self.counted):
+            return None
+        return float(np.mean([one.most for one in self.counted]))
+
+    @property
+    def structure(self) -> tuple[float | None, float | None]:
+        """Bounds on the number of stored facts over the number of shuffled ones that fit; None where there is none."""
+        least = None if not self.most else self.facts / self.most
+        return least, self.facts / self.fits if self.fits else None
+
+
+def shuffled_control(
+    book: Book, shuffles: int, guess: float, end: float, family: str, tell: Callable[[str], None]
+) -> Control | None:
+    """So many shuffles, or as many as are followed by the time `end`; None if no fact is stored.
+
+    guess: about how many facts fit.
+    tell: called with what is being done, in words.
+    """
+    rows = distinct_rows(book)
+    if not len(rows):
+        return None
+    found: list[Fitting] = []
+    for seed in range(shuffles):
+        if found and time.perf_counter() > end:
+            break
+        tell(f"shuffle {seed + 1} of {shuffles}: how many of {len(rows)} facts fit")
+        random = np.random.default_rng(seed)
+        order, targets = random.permutation(rows), random.permutation(book.targets[rows])
+        arrays = Arrays(book.inputs[order], book.outputs, targets)
+        found.append(largest_fitting(partial(_first, arrays), len(rows), guess, end, family, WIDTH))
+        guess = Control(len(rows), tuple(found)).fits or guess
+    return Control(len(rows), tuple(found))
+
+
+def distinct_rows(book: Book) -> Int[np.ndarray, "k"]:
+    """The stored facts, of those whose subjects have the same direction the first."""
+    stored = np.flatnonzero(book.stored)
+    inputs = book.inputs[stored].astype(np.float64)
+    groups = alike(inputs / np.linalg.norm(inputs, axis=1, keepdims=True)) if len(stored) else []
+    return np.delete(stored, [row for group in groups for row in group[1:]])
+
+
+def _first(arrays: Arrays, k: int) -> Arrays:
+    return Arrays(arrays.inputs[:k], arrays.outputs, arrays.targets[:k])

@@ -1,0 +1,135 @@
+"""loadstone facts budget: how full a book is, and how many of further facts fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from loadstone.arguments import positive, refuse, whole
+from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, gathered_from, some
+from loadstone.cli.output import print_json, print_pairs, say
+
+if TYPE_CHECKING:
+    from loadstone.books.beside import Beside
+    from loadstone.books.budget import BookBudget
+    from loadstone.books.shuffled import Control
+    from loadstone.theory.given_facts import Law
+
+
+def budget(
+    book: BookFile,
+    more: Annotated[Optional[str], typer.Option(help="Further facts: how many fit beside the stored ones?")] = None,
+    vectors: Annotated[Optional[str], typer.Option(help="Their vectors [default: of the book's words].")] = None,
+    words: WordsFile = None,
+    columns: ColumnNames = "subject,object",
+    phrases: Phrases = "mean",
+    shuffles: Annotated[int, typer.Option(help="How often to shuffle the answers for the control.")] = 3,
+    seconds: Annotated[float, typer.Option(help="Most seconds, about; then bounds are given.")] = 60.0,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """How full a book is: by the law, by a shuffled control and, with --more, exactly for further facts."""
+    positive("seconds", seconds)
+    whole("shuffles", shuffles, 0)
+    if more is None and vectors is not None:
+        raise refuse("vectors", vectors, "left out without --more: a book has the vectors of its words")
+    from loadstone.books.book import open_book
+    from loadstone.books.budget import budget_of
+
+    opened = open_book(book)
+    further = None
+    if more is not None:
+        further = gathered_from(more, vectors or opened.vectors(), words, columns, phrases, least_answers=1)
+    found = budget_of(opened, further, seconds, shuffles, say)
+    if json:
+        print_json({"book": book, "family": opened.family} | found.described())
+        return
+    print_pairs(f"{book}: {found.stored} of {counted(found.facts, 'fact', 'facts')} stored", _rows(found))
+    for sentence in (*found.law.caveats, *_control_words(found), *_more_words(found.more)):
+        say(sentence)
+
+
+def _rows(found: BookBudget) -> dict[str, str]:
+    return _law_rows(found.law) | _control_rows(found.shuffled) | _more_rows(found.more)
+
+
+def _law_rows(law: Law) -> dict[str, str]:
+    dimensions = f"{law.input_dimensions}, {law.output_dimensions}"
+    rows = {"answers": str(law.answers), "dimensions of subjects and answers": dimensions}
+    if law.capacity is None:
+        return rows | {"random facts that fit, by the law": "not known"}
+    error = f" ({law.capacity_error:.0f})" if law.capacity_error else ""
+    rows[f"random facts that fit, by the law{', at most' if law.is_bound else ''}"] = f"{law.capacity:.0f}{error}"
+    if law.with_new_answers is not None:
+        rows["  if every further fact has an answer of its own"] = str(law.with_new_answers)
+    rows[f"load, stored / fitting{', at least' if law.is_bound else ''}"] = f"{law.load:.3f}"
+    if law.probability is not None:
+        rows["probability that so many random facts fit"] = f"{law.probability:.4g}"
+    return rows
+
+
+def _control_rows(control: Control | None) -> dict[str, str]:
+    if control is None:
+        return {}
+    least, most = control.structure
+    fits = f"at least {control.fits:.0f}" if control.most is None else between(control.fits, control.most)
+    if least is None:
+        structure = "not known" if most is None else f"at most {most:.3g}"
+    else:
+        structure = f"at least {least:.3g}" if most is None else between(least, most)
+    return {"shuffled facts that fit": fits, "structure, stored / shuffled": structure}
+
+
+def _more_rows(more: Beside | None) -> dict[str, str]:
+    if more is None:
+        return {}
+    one = more.fitting
+    fits = f"{one.fits} of {one.count}" if one.is_exact else f"{one.fits} to {one.most} of {one.count}"
+    return {"further facts that fit": fits + (" (proved)" if one.is_exact and more.proved else "")}
+
+
+def _control_words(found: BookBudget) -> list[str]:
+    control = found.shuffled
+    if control is None:
+        return []
+    often = counted(len(control.counted), "time", "times")
+    words = [f"Shuffled control: {control.facts} stored facts, their answers dealt out at random, {often}."]
+    if all(one.fits == one.count for one in control.counted):
+        words.append(
+            "All of them fit even so. These vectors have room for more than there are facts, so how much structure the "
+            "facts have cannot be seen: no further facts can be made of the same vectors."
+        )
+    elif found.stored == found.facts:
+        words.append("Every fact is stored, so more of this kind may fit: their structure is worth at least this.")
+    else:
+        words.append(
+            "Not every fact is stored, and what stays out was chosen so that much fits. The choice, not "
+            "structure, is worth a part of the factor."
+        )
+    if not control.is_decided:
+        words.append("Not all of the control was decided in this time: more --seconds give closer bounds.")
+    return words
+
+
+def _more_words(more: Beside | None) -> list[str]:
+    if more is None:
+        return []
+    words = []
+    if more.known:
+        words.append(f"{counted(more.known, 'of the further facts is', 'of the further facts are')} stored already.")
+    if more.first_out:
+        words.append(f"The first that does not fit beside all before it: {more.first_out}.")
+    if more.conflict:
+        needed = ", each of them needed for that" if more.conflict_minimal else ""
+        words.append(f"These facts cannot stand together{needed}: {some(more.conflict, between='; ')}.")
+    if not more.fitting.is_exact:
+        words.append("Not all of the further facts were decided in this time: more --seconds give closer bounds.")
+    if not more.proved:
+        words.append("That the book's facts are stored is not proved, so it may be that nothing fits beside them.")
+    return words
+
+
+def between(low: float, high: float) -> str:
+    """Two numbers with a few digits, or one if they look the same."""
+    first, last = (f"{value:.0f}" if value >= 100 else f"{value:.3g}" for value in (low, high))
+    return first if first == last else f"{first} to {last}"

@@ -1,0 +1,37 @@
+"""loadstone facts report: a book as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone.arguments import file_name, positive, whole
+from loadstone.cli.facts_options import BookFile
+from loadstone.cli.output import ends_like_an_interrupt, say
+from loadstone.files import check_writable, write_whole
+
+
+def report(
+    book: BookFile,
+    out: Annotated[str, typer.Option(help="The HTML file to write.")] = "facts.html",
+    shuffles: Annotated[int, typer.Option(help="How often to shuffle the answers for the control; 0: not at all.")] = 1,
+    seconds: Annotated[float, typer.Option(help="Most seconds for the control, about.")] = 20.0,
+) -> None:
+    """Write a page about a book: how full it is, margins, every fact, conflicts. It needs no network."""
+    positive("seconds", seconds)
+    whole("shuffles", shuffles, 0)
+    check_writable(file_name("out", out))
+    from loadstone.books.book import open_book
+    from loadstone.books.budget import budget_of
+    from loadstone.books.report import report_of
+    from loadstone.pages.facts import facts_page
+
+    opened = open_book(book)
+    budget = budget_of(opened, None, seconds, shuffles, say)
+    # The name of a file need not be text.
+    page = facts_page(Path(book).name, report_of(opened, budget)).encode("utf-8", "replace")
+    with ends_like_an_interrupt():
+        write_whole(out, lambda file: file.write(page))
+    say(f"Written: {out}. Open it in a browser.")

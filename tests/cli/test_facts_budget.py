@@ -1,0 +1,91 @@
+"""loadstone facts budget and report: from files to numbers and to a page, and one sentence for whatever is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from loadstone.books.book import open_book
+from loadstone.books.storing import remember
+
+WORDS = [f"{kind}{number}" for kind in ("land", "city") for number in range(24)]
+VECTORS = np.random.default_rng(0).standard_normal((len(WORDS), 6)).round(4)
+PAIRS = [(f"Land{number}", f"City{number}") for number in range(24)]
+
+
+@pytest.fixture
+def files(tmp_path):
+    lines = [" ".join([word, *map(str, vector)]) for word, vector in zip(WORDS, VECTORS)]
+    (tmp_path / "v.txt").write_text("\n".join(lines))
+    (tmp_path / "f.csv").write_text("country,capital\n" + "".join(f"{a},{b}\n" for a, b in PAIRS[:6]))
+    rest = [{"country": a, "capital": b} for a, b in [*PAIRS[6:], PAIRS[6], ("Atlantis", "City1")]]
+    (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, rest)))
+    vectors = dict(zip(WORDS, VECTORS.astype("f")))
+    remember(tmp_path / "f.csv", vectors, ("country", "capital")).save(tmp_path / "b.safetensors")
+    return tmp_path
+
+
+MORE = ["--more", "more.jsonl", "--vectors", "v.txt", "--columns", "country,capital"]
+
+
+def test_budget_as_json_is_that_of_the_book(command, files):
+    done = command("facts", "budget", "b.safetensors", *MORE, "--json", cwd=files)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    book = open_book(files / "b.safetensors")
+    same = book.budget(PAIRS[6:], dict(zip(WORDS, VECTORS.astype("f")))).described()
+    for one in (found, same):
+        one.pop("seconds")
+    assert found.pop("book") == "b.safetensors" and found.pop("family") == "full"
+    assert found == json.loads(json.dumps(same))
+    assert found["more"]["exact"] and found["more"]["proved"] and 0 < found["more"]["fits"] < 18
+    assert "1 line repeats a fact" in done.stderr and "1 name has no vector, and 1 fact is left out" in done.stderr
+
+
+def test_people_read_what_fits_and_what_does_not(command, files):
+    done = command("facts", "budget", "b.safetensors", *MORE, cwd=files)
+    assert done.returncode == 0, done.stderr
+    fits = open_book(files / "b.safetensors").budget(PAIRS[6:], dict(zip(WORDS, VECTORS)), shuffles=0).more.fitting.fits
+    assert "6 of 6 facts stored" in done.stdout and f"{fits} of 18 (proved)" in done.stdout
+    assert "at least 6" in done.stdout and "at most 1" in done.stdout
+    assert f"does not fit beside all before it: {' -> '.join(PAIRS[6 + fits])}." in done.stderr
+    assert "All of them fit even so." in done.stderr
+
+
+def test_known_words_need_no_vectors(command, files):
+    (files / "one.tsv").write_text("subject\tobject\nLand1\tCity2\n")
+    done = command("facts", "budget", "b.safetensors", "--more", "one.tsv", "--json", "--shuffles", "0", cwd=files)
+    found = json.loads(done.stdout)
+    assert found["more"]["fits"] == 0 and found["more"]["first_out"] == "Land1 -> City2" and found["shuffled"] is None
+
+
+def test_report_writes_a_page_with_everything_in_it(command, files):
+    done = command("facts", "report", "b.safetensors", "--out", "page.html", cwd=files)
+    assert done.returncode == 0 and done.stdout == "" and "Written: page.html" in done.stderr
+    page = (files / "page.html").read_text()
+    assert all(f'"{name}"' in page for pair in PAIRS[:6] for name in pair)
+
+
+BAD = {
+    "no book": (["budget", "f.csv"], "a file that `loadstone facts store` wrote"),
+    "nothing": (["budget", "nowhere.safetensors"], "nowhere.safetensors"),
+    "seconds": (["budget", "b.safetensors", "--seconds", "0"], "seconds is 0.0"),
+    "shuffles": (["budget", "b.safetensors", "--shuffles", "-1"], "shuffles is -1"),
+    "vectors alone": (["budget", "b.safetensors", "--vectors", "v.txt"], "left out without --more"),
+    "columns": (["budget", "b.safetensors", "--more", "more.jsonl"], "line 1 of more.jsonl must be an object with"),
+    "no vectors": (["budget", "b.safetensors", *MORE[:2], *MORE[4:]], "none of the 19"),
+    "other vectors": (["budget", "b.safetensors", *MORE[:3], "w.txt", *MORE[4:]], "'City1' has another vector"),
+    "report, no book": (["report", "f.csv", "--out", "p.html"], "a file that `loadstone facts store` wrote"),
+    "report, no folder": (["report", "b.safetensors", "--out", "no/p.html"], "no is not a folder"),
+    "report, seconds": (["report", "b.safetensors", "--seconds", "nan"], "seconds is nan"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, files):
+    (files / "w.txt").write_text("atlantis 1 2 3 4 5 6\ncity1 1 2 3 4 5 7\n")
+    arguments, sentence = BAD[name]
+    before = sorted(files.iterdir())
+    done = command("facts", *arguments, cwd=files)
+    assert done.returncode == 2 and sentence in done.stderr.splitlines()[-1], done.stderr
+    assert sorted(files.iterdir()) == before and "Traceback" not in done.stderr
