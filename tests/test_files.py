@@ -137,7 +137,10 @@ except OSError as error:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+OTHER_SIGNALS = [pytest.param(one, marks=pytest.mark.soak) for one in (signal.SIGHUP, signal.SIGINT)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *OTHER_SIGNALS])
 def test_a_signal_while_an_instance_is_written_leaves_nothing(tmp_path, number):
     command = [LOADSTONE, "instance", "--problem", "decoupled", "--d", "40", "--p", "1200", "--out", "big.npz"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)

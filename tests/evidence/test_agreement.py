@@ -51,7 +51,7 @@ def test_spectra_at_capacity():
     assert kolmogorov(product, at_capacity(1.0)) > mean + 10 * deviation
 
 
-@pytest.mark.parametrize("name", ["hebbian", "initial-spectra"])
+@pytest.mark.parametrize("name", ["hebbian", pytest.param("initial-spectra", marks=pytest.mark.soak)])
 def test_laws_at_finite_size(name):
     rows = rows_of(name, lambda spec: spec.p < 2000 and spec.seed < (3 if name == "hebbian" else 2))
     found = compared(name, rows)

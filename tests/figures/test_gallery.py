@@ -42,9 +42,9 @@ APPROACHED = [
     Spec("original", 6, 13, seed, law=law, solver="approach", parameters={"optimiser": name, "passes": 60})
     for law in ("gaussian", "power law:2")
     for name in ("lbfgs", "lbfgs:whiten=False", "perceptron", "newton")[: 4 if law == "gaussian" else 2]
-    for seed in range(3)
+    for seed in range(2)
 ]
-REACHED = [Spec("original", 6, 13, seed, solver="reach") for seed in range(2)]
+REACHED = [Spec("original", 6, 18, seed, solver="reach") for seed in range(2)]
 ANSWERED = [
     Spec(kind, 5, 8, seed, solver="capacity", answers=4) for kind in ("original", "decoupled") for seed in range(2)
 ]
@@ -64,18 +64,18 @@ BY_LBFGS = [
     for seed in range(2)
 ]
 RANKED = [
-    Spec("original", 6, 13, seed, solver="reach", parameters=effort, family="low rank")
+    Spec("original", 6, 18, seed, solver="reach", parameters=effort, family="low rank")
     for effort in ({}, {"starts": 2}, {"starts": 2, "grown": True})
     for seed in range(2)
 ]
 PRUNED = [
-    Spec("original", 6, 10, seed, solver="reach", parameters={"optimiser": f"pruning:0.5,{rounds}"})
+    Spec("original", 6, 15, seed, solver="reach", parameters={"optimiser": f"pruning:0.5,{rounds}"})
     for rounds in (1, 2)
     for seed in range(2)
 ]
 MASKED = [Spec("original", 6, 8, seed, solver="capacity", family="masked:0.5") for seed in range(4)]
 LAYERED = [
-    Spec("original", 6, 13, seed, solver="reach", family=f"{name}:4") for name in ("relu", "gelu") for seed in range(2)
+    Spec("original", 6, 20, seed, solver="reach", family=f"{name}:4") for name in ("relu", "gelu") for seed in range(2)
 ]
 
 

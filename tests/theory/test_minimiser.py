@@ -233,6 +233,7 @@ def test_trained_on_gaussian_features():
     assert errors[0] < 0.01 * theory.loss and errors[2] < 0.02 * theory.norm
 
 
+@pytest.mark.soak
 def test_trained_on_decoupled_instances():
     """Lengths of inputs scatter, which dies out as 1/d. Measured at load 2.3, d = 6, 8, 12 (1500, 1200, 250 draws):
     loss -1.8(2), -1.2(2), -0.9(2) %; accuracy -4(1), -4(1), -2(2) %; norm +42(1), +27(1), +17(1) %.
