@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,11 +59,12 @@ def _line(panel: Axes, curve: dict, name: str, mark: str) -> None:
     shown = [index for index, value in enumerate(curve[name]) if value is not None]
     across = _X[curve["action"]][0]
     x, y, error = (np.array([curve[key][index] for index in shown]) for key in (across, name, f"{name}_error"))
-    style = {"ls": _style(curve), "marker": mark, "ms": 3.5, "lw": 1, "elinewidth": 0.7}
-    panel.errorbar(x, y, error, color=_INKS[curve["method"]], **style)
+    panel.errorbar(
+        x, y, error, color=_INKS[curve["method"]], ls=_style(curve), marker=mark, ms=3.5, lw=1, elinewidth=0.7
+    )
 
 
-def _style(curve: dict) -> str:
+def _style(curve: dict) -> Literal["-", ":"]:
     return "-" if curve["p"] / curve["capacity"] > _NEARLY_HALF else ":"
 
 
@@ -80,16 +82,16 @@ def _keys(curves: list[dict], dimensions: list[int]) -> list[Line2D]:
 
 
 def in_words(curves: list[dict]) -> str:
-    """Where each method has lost BROKEN of the old facts while facts were added, in numbers of the records."""
-    lines = []
+    """How full the memory was when BROKEN of the old facts were lost to added ones, made from the numbers drawn."""
+    said = []
     for method in _INKS:
         chosen = [curve for curve in curves if (curve["method"], curve["action"]) == (method, "add")]
         broken = [(curve["p"] + curve["broken"]) / curve["capacity"] for curve in chosen if curve["broken"] is not None]
         kept = len(chosen) - len(broken)
-        parts = [f"at {_range(broken)} of the capacity"] if broken else []
-        parts += ["never" if kept == len(chosen) else f"never in {kept} of {len(chosen)} lines"] if kept else []
-        lines += [f"{method}: {', '.join(parts)}"] if chosen else []
-    return f"{BROKEN:.0%} of the old facts are lost to added ones by " + "; ".join(lines) if lines else ""
+        where = [f"at {_range(broken)} of the capacity"] if broken else []
+        where += [f"never in {kept} of {len(chosen)} lines" if broken else "never"] if kept else []
+        said += [f"{method} {' and '.join(where)}"] if chosen else []
+    return f"{100 * BROKEN:g} % of the old facts are lost to added ones: " + ", ".join(said) if said else ""
 
 
 def _range(values: list[float]) -> str:
@@ -106,13 +108,13 @@ EDITS = Figure(
         "Local updates lose facts long before the capacity",
         "A memory of largest margin, filled to a share of its capacity, is edited. Left, facts of the same stream are "
         "added; right, facts get other answers, one after the other. Above, the share of the old facts that are no "
-        "longer recalled, below, that of the edits, mean over streams with standard errors. Rank-one: one least-squares "
-        "update for each edit, as in ROME. Batch: one for all edits so far, from the first memory, as in MEMIT, an "
-        "edit alone getting 90 % of the change that it asks for. Refit: a new search from the last memory, in which old "
-        "facts come first and each edit that is left out is proved not to fit. Each added fact brings an answer of its "
-        "own, which competes for the old facts, too: adding is harder than changing.",
-        "A refit can keep everything up to the capacity of the stream, predicted by N D(N) = d^2 (vertical line). There "
-        "is no theory for the updates here: both keep the squared change of the other queries small, and the law says "
-        "nothing about squares.",
+        "longer recalled, below, that of the edits, mean over streams with standard errors. Rank-one: one "
+        "least-squares update for each edit, as in ROME. Batch: one for all edits so far, from the first memory, as in "
+        "MEMIT, an edit alone getting 90 % of the change that it asks for. Refit: a new search from the last memory, "
+        "in which old facts come first and each edit that is left out is proved not to fit. Each added fact brings an "
+        "answer of its own, which competes for the old facts, too: adding is harder than changing.",
+        "A refit can keep everything up to the capacity of the stream, predicted by N D(N) = d^2 (vertical line). "
+        "There is no theory for the updates here: both keep the squared changes of the other queries small, and a fact "
+        "is lost by the sign of a margin.",
     ),
 )

@@ -77,7 +77,7 @@ class Counted:
 def edited(
     stream: Stream, p: int, done: Edits, answers: int | None = None, frequencies: Frequencies = "uniform"
 ) -> tuple[str, list[Counted]]:
-    """Store p facts of a stream, edit, and count. Returns how it ended, 'edited' or why nothing could be, and counts."""
+    """Store p facts of a stream, edit, and count. Returns 'edited' or why nothing could be, and the counts."""
     facts = _Facts(stream, p, done, answers, frequencies)
     start = _first(stream, p, answers, frequencies)
     if isinstance(start, str):
@@ -90,9 +90,7 @@ def edited(
 class _Facts:
     """The facts of a stream after a number of edits."""
 
-    def __init__(
-        self, stream: Stream, p: int, done: Edits, answers: int | None, frequencies: Frequencies
-    ) -> None:
+    def __init__(self, stream: Stream, p: int, done: Edits, answers: int | None, frequencies: Frequencies) -> None:
         self.p, self.action = p, done.action
         self.prefixes = Prefixes("original", stream, answers, frequencies)
         self.prefixes.of(p + done.edits)  # made once, and not again for each edit
@@ -148,9 +146,7 @@ def _refit(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done
 
 
 @lru_cache(maxsize=64)
-def _first(
-    stream: Stream, p: int, answers: int | None, frequencies: Frequencies
-) -> Float64[np.ndarray, "d d"] | str:
+def _first(stream: Stream, p: int, answers: int | None, frequencies: Frequencies) -> Float64[np.ndarray, "d d"] | str:
     """The memory of largest margin, found once for all ways of editing in this process; or why there is none."""
     try:
         found = maximum_margin(Prefixes("original", stream, answers, frequencies).of(p), _TOLERANCE)
@@ -161,4 +157,4 @@ def _first(
 
 def _margins(weights: Float64[np.ndarray, "d d"], facts: Arrays) -> Float64[np.ndarray, "n"]:
     exact = ExactPass(facts)
-    return exact.margins(exact.scores(weights))
+    return np.asarray(exact.margins(exact.scores(weights)))

@@ -123,9 +123,7 @@ class Answers:
         self.back = directions[:, there] / np.sqrt(sizes[there])
         self.inside = centred @ self.back
 
-    def query(
-        self, query: Float64[np.ndarray, "d"], target: int, margin: float
-    ) -> Float64[np.ndarray, "d"] | None:
+    def query(self, query: Float64[np.ndarray, "d"], target: int, margin: float) -> Float64[np.ndarray, "d"] | None:
         """The query nearest to this one at which the target wins by the margin; None if it cannot.
 
         Few rivals matter: they are taken in one after the other, the one that falls short most first.
