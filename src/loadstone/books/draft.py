@@ -74,6 +74,9 @@ def drafted(
     """Make changes in their order. Words that the book holds have their vectors from it, others from `vectors`."""
     choice("phrases", phrases, PHRASES)
     known = _Known(book, changes, vectors, phrases, words)
+    if not known.made:
+        shown = ", ".join(repr(name) for name, _ in known.missing[:5])
+        raise ValueError(f"none of the changes has vectors for its new words; without one are, for example, {shown}.")
     facts: dict[str, list[Line]] = {}
     for row, subject in enumerate(book.subjects):
         facts.setdefault(subject, []).append(Line(subject, book.answers[book.targets[row]], row))

@@ -7,11 +7,12 @@ from loadstone.experiments.spec import Spec
 from loadstone.measurements.edits import METHODS
 
 #: For each scale: streams of each dimension.
-_STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3}}
+_STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3, 100: 2}}
 #: Shares of the predicted capacity at which a memory is filled first.
-_FIRST = {20: (0.5,), 30: (0.25, 0.5), 50: (0.25, 0.5)}
-#: Facts are added up to this share. Beyond the capacity each takes a proof, which at d = 50 takes seconds.
-_LAST = {20: 1.1, 30: 1.1, 50: 1.05}
+_FIRST = {20: (0.5,), 30: (0.25, 0.5), 50: (0.25, 0.5), 100: (0.5,)}
+#: Facts are added up to this share. Beyond the capacity each takes a proof, which takes seconds at d = 50 and far longer
+#: at d = 100.
+_LAST = {20: 1.1, 30: 1.1, 50: 1.05, 100: 0.95}
 
 
 def edits(scale: str) -> list[Spec]:
