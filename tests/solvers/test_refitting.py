@@ -55,7 +55,12 @@ def test_one_number_of_facts_is_compiled_where_search_comes_first(monkeypatch):
     facts, seen = made(10, 4), []
     real = refitting.decide
     monkeypatch.setattr(refitting, "begins_with_lbfgs", lambda n, m, d: True)
-    monkeypatch.setattr(refitting, "decide", lambda arrays, **more: seen.append(len(arrays.targets)) or real(arrays, **more))
+
+    def noted(arrays, **more):
+        seen.append(len(arrays.targets))
+        return real(arrays, **more)
+
+    monkeypatch.setattr(refitting, "decide", noted)
     found = refit(facts, range(10), np.zeros((4, 4)))
     assert set(seen) == {10} and len(seen) > 1
     assert list(found.kept) == by_brute_force(facts, range(10))

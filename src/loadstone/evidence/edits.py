@@ -22,7 +22,7 @@ def lost_by_edits(rows: list[Row]) -> list[dict]:
     load: facts after the edits divided by the predicted capacity.
     changed: share of the facts at the start that were changed.
     lost: None where no fact was to stay.
-    all_kept: the most facts of which none was lost or missed up to there, mean over streams.
+    harmless: the number of edits up to which no fact was lost or missed at any count, mean over streams.
     broken: the number of edits at which BROKEN of the old facts are lost, between two counts by a straight line.
     """
     edited = [
@@ -45,7 +45,7 @@ def lost_by_edits(rows: list[Row]) -> list[dict]:
         curve |= {"lost": [mean for mean, _ in lost], "lost_error": [error for _, error in lost]}
         curve |= {"missed": [mean for mean, _ in missed], "missed_error": [error for _, error in missed]}
         curve |= {"undecided": sum(row["undecided"][-1] for row in group)}
-        curve |= {"all_kept": float(np.mean([p + adds * _kept(row) for row in group]))}
+        curve |= {"harmless": float(np.mean([_harmless(row) for row in group]))}
         curves.append(curve | {"broken": _crossing(edits, curve["lost"])})
     return curves
 
@@ -66,14 +66,13 @@ def _share(counts: list[int], most: int) -> tuple[float | None, float | None]:
     return float(shares.mean()), deviation(shares) / math.sqrt(len(shares))
 
 
-def _kept(row: Row) -> int:
-    """Edits up to which nothing is lost or missed."""
-    kept = 0
+def _harmless(row: Row) -> int:
+    before = 0
     for edits, lost, missed in zip(row["edits"], row["lost"], row["missed"]):
         if lost or missed:
             break
-        kept = edits
-    return kept
+        before = edits
+    return before
 
 
 def _crossing(edits: list[int], lost: list[float | None]) -> float | None:

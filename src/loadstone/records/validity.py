@@ -63,9 +63,9 @@ def _check_edits(result: Mapping) -> None:
     made = result["edits"]
     for name in ("lost", "missed", "undecided"):
         if name in result and len(result[name]) != len(made):
-            raise DamagedError(f"it has {len(result[name])} numbers of {name} for {len(made)} of edits")
+            raise DamagedError(f"it has {len(made)} numbers of edits and {len(result[name])} {name}, which no run has")
     if any(missed > edits for edits, missed in zip(made, result.get("missed", ()))):
-        raise DamagedError("it has more edits missed than made")
+        raise DamagedError("it has more edits missed than made, which no run has")
 
 
 def _check_capacity(result: Mapping) -> None:

@@ -10,8 +10,7 @@ from loadstone.measurements.edits import METHODS
 _STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3, 100: 2}}
 #: Shares of the predicted capacity at which a memory is filled first.
 _FIRST = {20: (0.5,), 30: (0.25, 0.5), 50: (0.25, 0.5), 100: (0.5,)}
-#: Facts are added up to this share. Beyond the capacity each takes a proof, which takes seconds at d = 50 and far longer
-#: at d = 100.
+#: Facts are added up to this share. Beyond the capacity each takes a proof: seconds at d = 50, far longer at d = 100.
 _LAST = {20: 1.1, 30: 1.1, 50: 1.05, 100: 0.95}
 
 
