@@ -5,7 +5,7 @@ import pytest
 from loadstone.evidence.edits import lost_by_edits
 from loadstone.figures.edits import in_words
 from loadstone.theory.capacity import capacity_associations
-from tests.evidence.shipped import shipped_rows
+from tests.evidence.shipped import RESULTS, shipped_rows
 
 
 def row(lost, missed, seed=0, **parameters):
@@ -60,3 +60,13 @@ def test_shipped_updates_break_down_before_the_capacity(shipped):
     for (action, d, p, method), curve in shipped.items():
         if action == "add" and method != "refit":
             assert (p + curve["broken"]) / curve["capacity"] < 0.6, (d, p, method)
+
+
+def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):
+    text = (RESULTS.parents[1] / "docs" / "results.md").read_text()
+    for (action, d, p, method), curve in shipped.items():
+        if action == "add" and method == "refit":
+            cells = [shipped[action, d, p, name] for name in ("rank-one", "batch", "refit")]
+            broken = ["never" if one["broken"] is None else f"{one['broken']:.1f}" for one in cells]
+            said = [f"{one['harmless']:.1f}, {last}" for one, last in zip(cells, broken)]
+            assert f"| {d}, {p} of {curve['capacity']:.1f} | {' | '.join(said)} |" in text

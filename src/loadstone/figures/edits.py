@@ -48,7 +48,7 @@ def draw_edits(rows: list[Row], stem: Path) -> list[Path]:
             panel.set_ylabel(_Y[name])
         streams = counted((curve["streams"] for curve in curves), "streams")
         figure.suptitle(f"Edits of a memory of largest margin, original problem ({streams} a line)", fontsize=10)
-        figure.legend(handles=_keys(curves, dimensions), loc="lower center", ncols=4, frameon=False)
+        figure.legend(handles=_keys(curves, dimensions), loc="lower center", ncols=5, frameon=False)
         summary = in_words(curves)
         figure.text(0.5, 0.105, summary, ha="center", va="bottom", fontsize=8)
         figure.tight_layout(rect=(0, 0.13, 1, 1))
