@@ -58,6 +58,11 @@ def test_people_read_what_was_taken_and_what_was_lost(command, files):
     assert not (files / "new.safetensors").exists()
 
 
+def test_when_time_is_up_it_is_said(command, files):
+    done = command("facts", "edit", "b.safetensors", "c.jsonl", "--seconds", "1e-9", "--json", cwd=files)
+    assert json.loads(done.stdout)["proved"] is False and "with more --seconds, more facts may be kept" in done.stderr
+
+
 BAD = {
     "no book": (["c.csv", "c.csv"], "a file that `loadstone facts store` wrote"),
     "no file": (["b.safetensors", "nowhere.csv"], "nowhere.csv: No such file"),

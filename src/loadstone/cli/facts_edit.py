@@ -46,6 +46,8 @@ def edit(
         names = counted(len(done.missing), "name has", "names have")
         say(f"{names} no vector, and {counted(len(done.left_out), 'change is', 'changes are')} left out: "
             f"{some(done.missing)}.")  # fmt: skip
+    if done.method == "refit" and not done.proved:
+        say("Not everything was decided in time: with more --seconds, more facts may be kept.")
     if out is not None:
         with ends_like_an_interrupt():
             done.book.save(out)
