@@ -103,7 +103,7 @@ def edit(
     if old is not None and method != "batch":
         raise refuse("old", old, f"left out for the method {method}: it is for batch")
     old = None if old is None else positive("old", old)
-    family = str(book.about.get("family", "full"))
+    family = book.family
     if method != "refit" and family != "full":
         raise refuse("method", method, f"refit for a book of the family {family}, which the updates leave")
     began = time.perf_counter()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import file_name
-from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile, counted, named_columns, some
+from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, named_columns, some
 from loadstone.cli.output import ends_like_an_interrupt, print_json, say
 from loadstone.files import check_writable
 
@@ -19,7 +19,7 @@ _SHOWN = 20
 
 
 def edit(
-    book: Annotated[str, typer.Argument(help="The book that loadstone facts store wrote.")],
+    book: BookFile,
     changes: Annotated[str, typer.Argument(help="Like facts; a third column may say add, change or remove.")],
     out: Annotated[Optional[str], typer.Option(help="File for the new book (.safetensors).")] = None,
     method: Annotated[str, typer.Option(help="refit (a new search), rank-one (ROME) or batch (MEMIT).")] = "refit",
@@ -40,8 +40,8 @@ def edit(
     opened = open_book(book)
     done = edit_book(opened, changes, method, vectors, named_columns(columns), phrases, words, seconds, old, say)
     if done.averaged:
-        say(f"{counted(len(done.averaged), 'name has', 'names have')} the mean of its words as vector: "
-            f"{some(done.averaged)}.")  # fmt: skip
+        averaged = counted(len(done.averaged), "name has the mean of its", "names have the mean of their")
+        say(f"{averaged} words as vector: {some(done.averaged)}.")
     if done.left_out:
         names = counted(len(done.missing), "name has", "names have")
         say(f"{names} no vector, and {counted(len(done.left_out), 'change is', 'changes are')} left out: "
