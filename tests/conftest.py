@@ -20,7 +20,8 @@ PROBLEMS = (
 )
 MEMORIES = "cones full low_rank masks memory normal projected subspaces two_layers"
 SOLVERS = (
-    "alternating blocks gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning solution stop"
+    "alternating blocks gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning refitting "
+    "solution stop updates"
 )
 # Theory calls its small functions so often that to check them takes a third of its tests' time: `make soak` does.
 THEORY = ["loadstone.theory"] if "LOADSTONE_SOAK" in os.environ else []

@@ -99,7 +99,7 @@ def test_no_array_is_made(monkeypatch):
 
 
 def test_what_is_measured_of_whole_streams_compiles_nothing():
-    for solver in ("capacity", "reach", "approach", "margin"):
+    for solver in ("capacity", "reach", "approach", "margin", "edits"):
         assert not names([Spec("original", 12, 40, solver=solver)])
 
 

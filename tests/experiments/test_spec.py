@@ -52,7 +52,8 @@ def test_a_spec_comes_back_from_its_identity():
         {"solver": "sgd", "parameters": {"learning_rate": 0.5}, "stop": "exact"}, {"stop": "none"},
         {"answers": 3, "frequencies": (0.5, 0.25, 0.25)}, {"answers": 9, "frequencies": "balanced", "solver": "reach"},
         {"solver": "approach"}, {"solver": "approach", "parameters": {"optimiser": "newton", "passes": 7}},
-        {"solver": "margin"}, {"solver": "margin", "law": "sphere", "answers": 12},
+        {"solver": "margin"}, {"solver": "margin", "law": "sphere", "answers": 12}, {"solver": "edits"},
+        {"solver": "edits", "parameters": {"method": "refit", "action": "change", "edits": 7}, "answers": 9},
     ]  # fmt: skip
     for spec in (replace(SPEC, **change) for change in changes):
         assert Spec.from_identity(json.loads(json.dumps(spec.identity()))) == spec
@@ -74,6 +75,13 @@ def test_an_approach_is_named_by_what_it_tries():
     assert adam.key != replace(SPEC, solver="approach").key and not adam.is_iterative
     assert replace(SPEC, solver="approach", parameters={"optimiser": "lbfgs", "passes": 3000}).parameters == ()
     assert str(adam) == "original, d = 20, p = 85, approach of adam:learning_rate=0.1, seed 3"
+
+
+def test_edits_are_named_by_what_is_done():
+    spec = replace(SPEC, solver="edits", parameters={"method": "batch", "action": "add", "edits": 5})
+    assert spec.identity()["solver"] == {"name": "edits", "method": "batch", "edits": 5} and not spec.is_iterative
+    assert str(spec) == "original, d = 20, p = 85, 5 edits (add) by batch, seed 3"
+    assert spec.key != replace(spec, parameters={"method": "refit", "edits": 5}).key
 
 
 def test_what_is_tried_to_store_more_enters_the_key_only_if_it_is_not_the_default():
@@ -118,7 +126,7 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
                     record = from_bytes(archive.read(name))
                     assert Spec.from_identity(record.spec).key == record.key == Path(name).stem
                     seen += 1
-    assert seen == 12389
+    assert seen == 12497
 
 
 @pytest.mark.parametrize("change, sentence", [
@@ -126,6 +134,11 @@ def test_every_shipped_record_is_still_the_record_of_its_spec():
     ({"solver": "hebbian", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
     ({"solver": "approach", "kappa": 0.5}, "kappa is 0.5 .* must be 1"),
     ({"solver": "margin", "family": "symmetric"}, "family 'symmetric', but must be 1 and full for a largest margin"),
+    ({"solver": "edits", "kappa": 0.5}, "kappa is 0.5 .* must be 1 and full for edits"),
+    ({"solver": "edits", "problem": "decoupled"}, "problem is 'decoupled', but must be original for edits"),
+    ({"solver": "edits", "parameters": {"method": "rome"}}, "method is 'rome', but must be one of rank-one, batch"),
+    ({"solver": "edits", "parameters": {"action": "remove"}}, "action is 'remove', but must be one of add, change"),
+    ({"solver": "edits", "parameters": {"edits": 0}}, "edits is 0"),
     ({"solver": "approach", "parameters": {"optimiser": "adm"}}, "solver is 'adm', but must be one of lbfgs"),
     ({"solver": "approach", "parameters": {"passes": 0}}, "passes is 0"),
     ({"solver": "approach", "parameters": {"steps": 5}}, r"but must be a parameter of approach \(optimiser, passes\)"),

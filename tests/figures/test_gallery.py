@@ -56,7 +56,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
-OTHER_COLOURS |= {"pruning", "layers"}
+OTHER_COLOURS |= {"pruning", "layers", "edits"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -76,6 +76,12 @@ PRUNED = [
 MASKED = [Spec("original", 6, 8, seed, solver="capacity", family="masked:0.5") for seed in range(4)]
 LAYERED = [
     Spec("original", 6, 20, seed, solver="reach", family=f"{name}:4") for name in ("relu", "gelu") for seed in range(2)
+]
+EDITED = [
+    Spec("original", 6, 7, seed, solver="edits", parameters={"method": method, "action": action, "edits": 7})
+    for action in ("add", "change")
+    for method in ("rank-one", "batch", "refit")
+    for seed in range(2)
 ]
 
 
@@ -111,6 +117,7 @@ CASES = {
     "shift": Case(PROVED + REACHED, 0, 3),
     "pruning": Case(PRUNED + MASKED, 0, 1),
     "layers": Case(LAYERED, 0, 0),
+    "edits": Case(EDITED, 0, 0),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),

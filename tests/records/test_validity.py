@@ -54,6 +54,13 @@ MARGIN = Record(
     {"seconds": 0.1},
 )  # fmt: skip
 
+EDITED = Record(
+    KEY,
+    {"problem": "original", "solver": {"name": "edits", "edits": 4}, "d": 3, "p": 4},
+    {"status": "edited", "edits": [1, 4], "lost": [0, 2], "missed": [0, 3], "undecided": [0, 0]},
+    {"seconds": 0.1},
+)
+
 
 def changed(record, path, value):
     """The record with one value in its place; `path` goes down through parts, names and indices."""
@@ -76,6 +83,10 @@ IMPOSSIBLE = [
     (MARGIN, "result noises", [[-0.1], 0.1]),
     (MARGIN, "result recalled", [[1.1], [-0.1], ["nan"], 1.0]),
     (MARGIN, "result recalled_predicted", [[1.1], [None]]),
+    (EDITED, "result edits", [[1], [0, 4], [1, 4.5], 4]),
+    (EDITED, "result lost", [[0], [0, 5], [-1, 0]]),
+    (EDITED, "result missed", [[0, 5], [2, 0], [0, 0, 0]]),
+    (EDITED, "result undecided", [[0], [0, -1]]),
     (TRAINED, "result steps", [-1, 1.5, 19, 21, "20"]),
     (TRAINED, "result status", [3, None]),
     (TRAINED, "result form", [3]),
@@ -147,6 +158,7 @@ def test_what_runs_leave_is_possible():
     check_values(TRAINED)
     check_values(CAPACITY)
     check_values(MARGIN)
+    check_values(EDITED)
     check_parts(CAPACITY.spec, {"status": "undecided", "p_c": None, "storable": 3, "not_storable": 2**31}, {})
     for path, value in (("spec d", 3), ("spec p", 1), ("spec seed", 2**64 - 1), ("spec kappa", 1e-9)):
         check_values(changed(CAPACITY, path.split(), value))

@@ -23,6 +23,7 @@ from loadstone.files import write_whole
 
 if TYPE_CHECKING:
     from loadstone.books.budget import BookBudget
+    from loadstone.books.editing import Edited
 
 _FORMAT = "loadstone book 1"
 _ARRAYS = {"weights": "f", "inputs": "f", "outputs": "f", "targets": "i", "stored": "b"}
@@ -144,6 +145,25 @@ class Book:
 
         further = None if more is None else gather(more, vectors or self.vectors(), columns, phrases, least_answers=1)
         return budget_of(self, further, seconds, shuffles)
+
+    def edit(
+        self,
+        changes: Any,
+        method: str = "refit",
+        vectors: Source | None = None,
+        columns: Columns = COLUMNS,
+        phrases: str = "mean",
+        seconds: float = 60.0,
+        old: float | None = None,
+    ) -> Edited:
+        """Add, change and remove facts: `book.edit({"France": "Lyon"}).book`. This book stays as it is.
+
+        The result holds the new book, which changes were taken, and which old facts were lost; see
+        `loadstone.books.editing.edit` for the arguments.
+        """
+        from loadstone.books.editing import edit
+
+        return edit(self, changes, method, vectors, columns, phrases, seconds=seconds, old=old)
 
     def vectors(self) -> dict[str, Float[np.ndarray, "d"]]:
         """The vectors of all words that the book knows."""

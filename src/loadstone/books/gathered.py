@@ -76,7 +76,7 @@ def gather(
     for pair in read:
         first.setdefault((pair.subject, pair.answer), pair)
     pairs = list(first.values())
-    found = _look_up(dict.fromkeys(name for pair in pairs for name in pair[:2]), vectors, phrases, words)
+    found = look_up(dict.fromkeys(name for pair in pairs for name in pair[:2]), vectors, phrases, words)
     kept = [pair for pair in pairs if pair.subject in found.vectors and pair.answer in found.vectors]
     if not kept:
         raise ValueError(_nothing_left(len(pairs), found.missing))
@@ -97,7 +97,7 @@ def gather(
     )
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """vectors: of the names that have one; averaged: those that are a mean; missing: the others, and which of their
     words are unknown."""
 
@@ -106,7 +106,7 @@ class _Found(NamedTuple):
     missing: dict[str, tuple[str, ...]]
 
 
-def _look_up(names: Collection[str], vectors: Source, phrases: str, words: str | Path | None) -> _Found:
+def look_up(names: Collection[str], vectors: Source, phrases: str, words: str | Path | None) -> Found:
     parts = {name: words_of(name) if phrases == "mean" else [] for name in names}
     wanted = {spelling for name in names for word in (name, *parts[name]) for spelling in spellings(word)}
     known = read_vectors(vectors, wanted, words)
@@ -114,7 +114,7 @@ def _look_up(names: Collection[str], vectors: Source, phrases: str, words: str |
     def vector_of(word: str) -> Vector | None:
         return next((known[spelling] for spelling in spellings(word) if spelling in known), None)
 
-    found = _Found({}, [], {})
+    found = Found({}, [], {})
     for name in names:
         vector, of_words = vector_of(name), [vector_of(word) for word in parts[name]]
         there = [one for one in of_words if one is not None]

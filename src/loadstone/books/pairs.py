@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from loadstone.arguments import refuse
 
+#: The line of a row, or 0, and its cells.
+Row = tuple[Any, ...]
 #: Two columns of a table: where the subject is, and where its answer is.
 Columns = tuple[str, str]
 COLUMNS: Columns = ("subject", "object")
@@ -32,76 +34,80 @@ def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
 
     Text is taken as it is, but for blanks around it.
     """
+    for where, (line, subject, answer) in rows_of(source, columns):
+        yield Pair(text_of(where, "subject", subject), text_of(where, "answer", answer), line)
+
+
+def rows_of(source: Any, columns: Columns, more: tuple[str, ...] = ()) -> Iterator[tuple[str, Row]]:
+    """Where each row was found, in words, and the row: its line (0 if it does not come from a file), its cells in the
+    two columns and, if one column of `more` is there, its cell in that one."""
     if len(columns) != 2 or columns[0] == columns[1] or not all(isinstance(name, str) and name for name in columns):
         raise refuse("columns", columns, "two different names")
     if isinstance(source, str | Path):
-        return _from_file(Path(source), columns)
-    if hasattr(source, "columns"):
-        return _from_table(source, columns)
-    if isinstance(source, Mapping):
-        return _checked("facts", ((0, *pair) for pair in source.items()))
-    return _checked("facts", _listed(source))
+        name, rows = Path(source).name, _from_file(Path(source), columns, more)
+    elif hasattr(source, "columns"):
+        name, rows = "the table", _from_table(source, columns, more)
+    elif isinstance(source, Mapping):
+        name, rows = "facts", ((0, *pair) for pair in source.items())
+    else:
+        name, rows = "facts", _listed(source, 2 + bool(more))
+    return ((f"line {row[0]} of {name}" if row[0] else name, row) for row in rows)
 
 
-def _listed(source: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
+def _listed(source: Iterable[Any], most: int) -> Iterator[Row]:
     for number, pair in enumerate(source):
         if isinstance(pair, str) or not isinstance(pair, Iterable) or len(found := list(pair)) < 2:
             raise refuse(f"facts[{number}]", pair, "a subject and an answer")
-        yield 0, found[0], found[1]
+        yield 0, *found[:most]
 
 
-def _from_table(table: Any, columns: Columns) -> Iterator[Pair]:
-    names = [str(name) for name in table.columns]
-    _check_columns("the table", columns, names)
-    subjects, answers = (table[name].to_list() for name in columns)
-    return _checked("the table", ((number + 1, *pair) for number, pair in enumerate(zip(subjects, answers))))
+def _from_table(table: Any, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
+    found = _found("the table", columns, more, [str(name) for name in table.columns])
+    return ((number + 1, *row) for number, row in enumerate(zip(*(table[name].to_list() for name in found))))
 
 
-def _from_file(path: Path, columns: Columns) -> Iterator[Pair]:
+def _from_file(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
     readers = {".csv": _csv, ".tsv": _tsv, ".jsonl": _json_lines, ".ndjson": _json_lines, ".parquet": _parquet}
     if path.suffix.lower() not in readers:
         raise refuse("facts", str(path), f"a file that ends in {', '.join(readers)}")
-    return _checked(path.name, readers[path.suffix.lower()](path, columns))
+    return readers[path.suffix.lower()](path, columns, more)
 
 
-def _checked(name: str, rows: Iterable[tuple[int, Any, Any]]) -> Iterator[Pair]:
-    for line, *values in rows:
-        where = f"line {line} of {name}" if line else name
-        subject, answer = (_text(where, what, value) for what, value in zip(("subject", "answer"), values))
-        yield Pair(subject, answer, line)
+def is_empty(value: Any) -> bool:
+    """Whether a cell has nothing in it."""
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
-def _text(where: str, what: str, value: Any) -> str:
+def text_of(where: str, what: str, value: Any) -> str:
     """A cell as text. Numbers are facts too, such as years, but truth values and lists are not."""
-    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+    if is_empty(value):
         raise ValueError(f"{where} has no {what}: fill it in, or leave the line out.")
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"{where} has {value!r} as its {what}, but must have a text or a number there.")
     return str(value).strip()
 
 
-def _csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[tuple[int, str, str]]:
+def _csv(path: Path, columns: Columns, more: tuple[str, ...], delimiter: str = ",") -> Iterator[Row]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         line = 0
         try:
             header = [name.strip() for name in next(reader, [])]
-            _check_columns(path.name, columns, header)
-            first, second = (header.index(name) for name in columns)
+            indices = [header.index(name) for name in _found(path.name, columns, more, header)]
             for row in reader:
                 line = reader.line_num
                 if any(cell.strip() for cell in row):  # empty lines are no facts
                     cells = row + [""] * (len(header) - len(row))
-                    yield line, cells[first], cells[second]
+                    yield line, *(cells[index] for index in indices)
         except (csv.Error, UnicodeDecodeError) as error:
             raise _damaged(path, reader.line_num + 1, error) from error
 
 
-def _tsv(path: Path, columns: Columns) -> Iterator[tuple[int, str, str]]:
-    return _csv(path, columns, "\t")
+def _tsv(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
+    return _csv(path, columns, more, "\t")
 
 
-def _json_lines(path: Path, columns: Columns) -> Iterator[tuple[int, Any, Any]]:
+def _json_lines(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
     with open(path, "rb") as file:
         for line, raw in enumerate(file, 1):
             if not raw.strip():
@@ -113,10 +119,10 @@ def _json_lines(path: Path, columns: Columns) -> Iterator[tuple[int, Any, Any]]:
             if not isinstance(row, dict) or not set(columns) <= row.keys():
                 wanted = " and ".join(map(repr, columns))
                 raise ValueError(f"line {line} of {path.name} must be an object with {wanted} (see --columns).")
-            yield line, row[columns[0]], row[columns[1]]
+            yield line, row[columns[0]], row[columns[1]], *(row[name] for name in more if name in row)
 
 
-def _parquet(path: Path, columns: Columns) -> Iterator[tuple[int, Any, Any]]:
+def _parquet(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
     try:
         import pyarrow as arrow
         from pyarrow import parquet
@@ -125,25 +131,28 @@ def _parquet(path: Path, columns: Columns) -> Iterator[tuple[int, Any, Any]]:
     line = 0
     try:
         with parquet.ParquetFile(path) as file:
-            _check_columns(path.name, columns, list(file.schema_arrow.names))
-            for batch in file.iter_batches(columns=list(columns)):
+            found = _found(path.name, columns, more, list(file.schema_arrow.names))
+            for batch in file.iter_batches(columns=found):
                 for row in batch.to_pylist():
                     line += 1
-                    yield line, row[columns[0]], row[columns[1]]
+                    yield line, *(row[name] for name in found)
     except (arrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         raise _damaged(path, line + 1, error) from error
 
 
-def _check_columns(name: str, columns: Columns, present: list[str]) -> None:
-    for column in columns:
+def _found(name: str, columns: Columns, more: tuple[str, ...], present: list[str]) -> list[str]:
+    """The columns, and those of `more` that are there."""
+    wanted = [*columns, *(column for column in more if column in present)]
+    for column in wanted:
         if present.count(column) != 1:
             shown = ", ".join(present[:20]) or "none"
             often = "is there twice" if column in present else "is not there"
             raise ValueError(
                 f"column {column!r} {often} in {name}, which has {shown}: name two of them with --columns."
             )
+    return wanted
 
 
 def _damaged(path: Path, line: int, error: Exception) -> ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from loadstone.cli.facts_budget import budget
+from loadstone.cli.facts_edit import edit
 from loadstone.cli.facts_recall import recall
 from loadstone.cli.facts_report import report
 from loadstone.cli.facts_screen import screen
@@ -12,10 +13,11 @@ from loadstone.cli.facts_store import store
 
 facts = typer.Typer(
     no_args_is_help=True,
-    help="Your own facts, in words: screen them, store them in a book, ask it, see how full it is.",
+    help="Your own facts, in words: screen them, store them in a book, ask it, edit it, see how full it is.",
 )
 facts.command()(screen)
 facts.command()(store)
 facts.command()(recall)
 facts.command()(budget)
+facts.command()(edit)
 facts.command()(report)

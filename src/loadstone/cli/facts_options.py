@@ -30,10 +30,7 @@ def gathered_from(
     """Read the facts, and say what was left out or made up on the way."""
     from loadstone.books.gathered import gather
 
-    named = tuple(name.strip() for name in columns.split(","))
-    if len(named) != 2 or not all(named):
-        raise refuse("columns", columns, "two names with a comma between them")
-    found = gather(facts, vectors, (named[0], named[1]), phrases, words, least_answers)
+    found = gather(facts, vectors, named_columns(columns), phrases, words, least_answers)
     if found.repeated:
         say(f"{counted(found.repeated, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once.")
     if found.averaged:
@@ -45,6 +42,14 @@ def gathered_from(
         facts_out = counted(len(found.left_out), "fact is", "facts are")
         say(f"{names} no vector, and {facts_out} left out: {some(without)}.")
     return found
+
+
+def named_columns(columns: str) -> tuple[str, str]:
+    """The columns of subjects and of answers."""
+    named = tuple(name.strip() for name in columns.split(","))
+    if len(named) != 2 or not all(named):
+        raise refuse("columns", columns, "two names with a comma between them")
+    return named[0], named[1]
 
 
 def about(found: Gathered) -> dict[str, object]:

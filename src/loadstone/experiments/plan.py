@@ -28,6 +28,10 @@ def cost(spec: Spec, platform: str) -> float:
         return 0.05 + 0.3 * (spec.d / 20) ** 5
     if spec.solver == "margin":
         return 0.2 + 1.5 * (spec.d / 30) ** 3
+    if spec.solver == "edits":
+        # The first memory has the largest margin; near the capacity a refit takes a proof for each fact.
+        proofs = 0.01 * spec.edits.edits * (spec.d / 20) ** 4 if spec.edits.method == "refit" else 0.0
+        return cost(replace(spec, solver="margin", parameters=()), platform) + 0.004 * spec.edits.edits + proofs
     if spec.solver == "approach":
         reach = replace(spec, solver="reach", parameters={"passes": spec.approach.passes})
         return cost(replace(spec, solver="capacity", parameters=()), platform) + cost(reach, platform)

@@ -13,8 +13,9 @@ import numpy as np
 import loadstone
 from loadstone.arguments import rank_of
 from loadstone.experiments.run import Run, run_batch
-from loadstone.experiments.spec import APPROACH, CAPACITY, MARGIN, OF_STREAMS, REACH, Spec
+from loadstone.experiments.spec import APPROACH, CAPACITY, EDITS, MARGIN, OF_STREAMS, REACH, Spec
 from loadstone.measurements.approach import DISTANCES, approach
+from loadstone.measurements.edits import edited
 from loadstone.measurements.reach import Attempt, largest_stored
 from loadstone.measurements.robustness import robustness
 from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
@@ -40,7 +41,8 @@ def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1
     """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
     on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
     if specs[0].solver in OF_STREAMS:
-        found = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach, MARGIN: _margin}[specs[0].solver]
+        measured = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach, MARGIN: _margin, EDITS: _edits}
+        found = measured[specs[0].solver]
         return [partial(_same, found(spec, budget)) for spec in specs]
     return [
         partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
@@ -117,6 +119,18 @@ def _margin(spec: Spec, budget: Budget | None = None) -> Record:
         result["recalled"] = [one.recalled for one in measured.recalls]
         result["recalled_error"] = [one.error for one in measured.recalls]
         result["recalled_predicted"] = [one.predicted for one in measured.recalls]
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
+
+
+def _edits(spec: Spec, budget: Budget | None = None) -> Record:
+    began = time.perf_counter()
+    status, counts = edited(
+        Stream(spec.seed, spec.d, spec.law), spec.p, spec.edits, spec.answers, spec.frequencies
+    )  # fmt: skip
+    result: dict[str, object] = {"status": status}
+    if counts:
+        result |= {name: [getattr(one, name) for one in counts] for name in ("edits", "lost", "missed", "undecided")}
     seconds = time.perf_counter() - began
     return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 

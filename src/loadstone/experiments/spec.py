@@ -10,6 +10,7 @@ from functools import cached_property
 from loadstone.arguments import choice, rank_fraction, rank_of, refuse, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.approach import Approach
+from loadstone.measurements.edits import Edits
 from loadstone.measurements.effort import Effort
 from loadstone.memories.families import check_family, is_linear
 from loadstone.parameters import changed_parameters, made
@@ -31,8 +32,10 @@ REACH = "reach"
 APPROACH = "approach"
 #: Instead of a solver: find the memory of largest margin, prove its margin, and recall from noisy inputs.
 MARGIN = "margin"
+#: Instead of a solver: edit a memory that stores p associations, and count what is lost. Its parameters say how.
+EDITS = "edits"
 #: What is measured of a stream on the processor, instead of one search with a solver.
-OF_STREAMS = (CAPACITY, REACH, APPROACH, MARGIN)
+OF_STREAMS = (CAPACITY, REACH, APPROACH, MARGIN, EDITS)
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
@@ -50,7 +53,7 @@ class Spec:
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name in solvers/registry.py, 'capacity', 'reach', 'approach' or 'margin'.
+    solver: a name in solvers/registry.py, 'capacity', 'reach', 'approach', 'margin' or 'edits'.
     parameters: of the solver, or of what is measured instead; only those that differ from their defaults are kept.
     stop, precision: the stop rule, and the precision of the products.
     family: a name in memories/families.py, with its parameters, as in 'blocks:8'.
@@ -97,6 +100,8 @@ class Spec:
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what}.")
         if self.solver == APPROACH and answers is not None:
             raise refuse("answers", answers, "None for an approach to the capacity, where each fact has its own")
+        if self.solver == EDITS and self.problem != "original":
+            raise refuse("problem", self.problem, "original for edits, which change what all facts share")
         if self.solver == CAPACITY and (self.kappa != 1 or not is_linear(self.family)):
             what = "1 and full or linear for an exact capacity, which is proved for linear families"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
@@ -129,10 +134,16 @@ class Spec:
         """What is tried at several distances below the capacity, for the solver 'approach'."""
         return made("solver", APPROACH, Approach, dict(self.parameters))
 
+    @cached_property
+    def edits(self) -> Edits:
+        """How a memory is edited, for the solver 'edits'."""
+        return made("solver", EDITS, Edits, dict(self.parameters))
+
     @property
-    def settings(self) -> Solver | Effort | Approach:
+    def settings(self) -> Solver | Effort | Approach | Edits:
         """What the parameters belong to."""
-        return self.effort if self.solver == REACH else self.approach if self.solver == APPROACH else self.made_solver
+        measured = {REACH: "effort", APPROACH: "approach", EDITS: "edits"}
+        return getattr(self, measured.get(self.solver, "made_solver"))
 
     @cached_property
     def is_iterative(self) -> bool:
@@ -158,7 +169,7 @@ class Spec:
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
-        if self.solver == APPROACH or (self.solver == REACH and self.parameters):
+        if self.solver in (APPROACH, EDITS) or (self.solver == REACH and self.parameters):
             found["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
             # Defaults stay out, so that a parameter that is added later leaves all records valid.
@@ -203,6 +214,8 @@ class Spec:
         family = "" if self.family == "full" else f", {self.family}"
         answers = "" if self.answers is None else f", {self.answers} answers"
         solver = f"{self.solver} of {self.approach.optimiser}" if self.solver == APPROACH else self.solver
+        if self.solver == EDITS:
+            solver = f"{self.edits.edits} edits ({self.edits.action}) by {self.edits.method}"
         return f"{self.problem}, d = {self.d}, p = {self.p}{answers}{rank}{family}, {solver}, seed {self.seed}"
 
     def about(self) -> dict[str, object]:
@@ -223,6 +236,7 @@ _FULL_ONLY = {
     "hebbian": "the Hebbian rule, whose matrix is",
     APPROACH: "an approach to the capacity",
     MARGIN: "a largest margin",
+    EDITS: "edits",
     "pruning": "pruning, which begins with all entries of W",
 }
 #: Defaults that do not enter the key.

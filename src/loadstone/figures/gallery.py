@@ -32,6 +32,7 @@ GALLERY: dict[str, str] = {
     "shift": "loadstone.figures.shift:SHIFT",
     "pruning": "loadstone.figures.pruning:PRUNING",
     "layers": "loadstone.figures.layers:LAYERS",
+    "edits": "loadstone.figures.edits:EDITS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

@@ -38,6 +38,8 @@ def check_parts(spec: Mapping, result: Mapping, circumstances: Mapping) -> None:
         _check_capacity(result)
     if "margin" in result and "upper_bound" in result and result["margin"] > result["upper_bound"]:
         raise DamagedError(f"its margin is {result['margin']}, but was proved to be at most {result['upper_bound']}")
+    if "edits" in result:
+        _check_edits(result)
     if "stored" in result and "not_stored" in result and not result["stored"] < result["not_stored"]:
         raise DamagedError(f"it has {result['stored']} associations stored and {result['not_stored']} not")
 
@@ -54,6 +56,16 @@ def _check_traces(result: Mapping, solver: object) -> None:
         raise DamagedError(f"its traces have {loss} and {accuracy} numbers, but must have the same number of them")
     if solver == "adam" and "steps" in result and loss != result["steps"] + 1:
         raise DamagedError(f"its traces have {loss} numbers, but it took {result['steps']} steps")
+
+
+def _check_edits(result: Mapping) -> None:
+    """One count for each number of edits, and no more edits that failed than were made."""
+    made = result["edits"]
+    for name in ("lost", "missed", "undecided"):
+        if name in result and len(result[name]) != len(made):
+            raise DamagedError(f"it has {len(made)} numbers of edits and {len(result[name])} {name}, which no run has")
+    if any(missed > edits for edits, missed in zip(made, result.get("missed", ()))):
+        raise DamagedError("it has more edits missed than made, which no run has")
 
 
 def _check_capacity(result: Mapping) -> None:
@@ -172,6 +184,10 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "stored": _whole(1),
         "not_stored": _whole(2),
         "attempts": _list(_attempt),
+        "edits": _list(_whole(1)),
+        "lost": _list(_whole(0, p)),
+        "missed": _list(_whole(0)),
+        "undecided": _list(_whole(0)),
         "distances": _list(_number(0, 1)),
         "limit": _whole(1),
         "rank": _whole(1, d),

@@ -100,6 +100,11 @@ def decide(
     return _Decision(Conditioned(arrays, subspace), limits, progress).made(start)
 
 
+def begins_with_lbfgs(n: int, m: int, d: int) -> bool:
+    """Whether verdicts on n facts and m outputs begin with L-BFGS, which is compiled for each n."""
+    return d >= _WORTH_COMPILING and n * m * d >= _WORTH_PRODUCTS
+
+
 class _Decision:
     """One instance on its way to a verdict; `last` is the W that the search has got to."""
 
@@ -124,7 +129,7 @@ class _Decision:
 
     def _by_lbfgs(self) -> Proof | None:
         n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
-        if len(self.last) < _WORTH_COMPILING or n * m * len(self.last) < _WORTH_PRODUCTS:
+        if not begins_with_lbfgs(n, m, len(self.last)):
             return None
         solution = self._lbfgs()
         self.passes = solution.passes

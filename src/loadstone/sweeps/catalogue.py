@@ -15,6 +15,7 @@ import numpy as np
 
 from loadstone.arguments import choice, rank_of
 from loadstone.experiments.spec import Spec
+from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.margins import margin
@@ -236,6 +237,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "shift": shift,
     "pruning": pruning,
     "layers": layers,
+    "edits": edits,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'

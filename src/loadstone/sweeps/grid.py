@@ -27,6 +27,7 @@ from loadstone.arguments import positive, refuse, whole
 from loadstone.experiments.spec import Spec
 from loadstone.frequencies import read_frequencies
 from loadstone.measurements.approach import Approach
+from loadstone.measurements.edits import Edits
 from loadstone.measurements.effort import Effort
 from loadstone.solvers.registry import parameter_names
 from loadstone.theory.capacity import capacity_associations
@@ -44,7 +45,7 @@ def share_of_capacity(share: float, d: int, kappa: float = 1.0) -> int:
 
 
 #: Of every solver, and of what is measured of a stream instead.
-_OF_STREAMS = tuple(field.name for kind in (Approach, Effort) for field in fields(kind))
+_OF_STREAMS = tuple(field.name for kind in (Approach, Effort, Edits) for field in fields(kind))
 _PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_STREAMS)))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds", "facts")

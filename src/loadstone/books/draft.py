@@ -1,0 +1,224 @@
+"""A book with its changes made, before a memory is found that holds them: which facts there are, and their vectors."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from loadstone.arguments import choice, refuse
+from loadstone.books.book import Book
+from loadstone.books.changes import Change
+from loadstone.books.gathered import PHRASES, Found, Gathered, look_up
+from loadstone.books.spelling import nearest, spellings
+from loadstone.books.vectors import Source
+
+#: So many words of the book are looked up in the vectors, to see whether they are those that it was made with.
+_COMPARED = 20
+#: A book may hold fewer digits of a vector than its source.
+_SAME = 1e-3
+
+
+@dataclass(frozen=True)
+class Line:
+    """A fact of the draft.
+
+    row: which fact of the book it was; None if it is new.
+    asked: whether a change asks for it. Otherwise it is to stay as it is.
+    """
+
+    subject: str
+    answer: str
+    row: int | None = None
+    asked: bool = False
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The facts as they are to be.
+
+    facts: with their vectors, and the names that have none.
+    lines: one for each fact.
+    changes: those that are made, each with what it does: 'add', 'change' or 'remove'.
+    rows: for each change its fact; None if it removes one.
+    left_out: those that are not, because a name has no vector.
+    """
+
+    facts: Gathered
+    lines: tuple[Line, ...]
+    changes: tuple[Change, ...]
+    rows: tuple[int | None, ...]
+    left_out: tuple[Change, ...]
+
+    def asked(self) -> list[int]:
+        """Facts that are new or changed, in the order of the changes."""
+        return [row for row in self.rows if row is not None and self.lines[row].asked]
+
+    def stayed(self, stored: Bool[np.ndarray, "n"]) -> list[int]:
+        """Facts that are to stay as they are, of those that are marked in the book."""
+        rows = [(row, line.row) for row, line in enumerate(self.lines) if not line.asked]
+        return [row for row, before in rows if before is not None and stored[before]]
+
+
+def drafted(
+    book: Book,
+    changes: Sequence[Change],
+    vectors: Source | None = None,
+    phrases: str = "mean",
+    words: str | Path | None = None,
+) -> Draft:
+    """Make changes in their order. Words that the book holds have their vectors from it, others from `vectors`."""
+    choice("phrases", phrases, PHRASES)
+    known = _Known(book, changes, vectors, phrases, words)
+    if not known.made:
+        shown = ", ".join(repr(name) for name, _ in known.missing[:5])
+        raise ValueError(f"none of the changes has vectors for its new words; without one are, for example, {shown}.")
+    facts: dict[str, list[Line]] = {}
+    for row, subject in enumerate(book.subjects):
+        facts.setdefault(subject, []).append(Line(subject, book.answers[book.targets[row]], row))
+    made = [_make(facts, change, book) for change in _each_once(map(known.spelled, known.made))]
+    lines = [line for there in facts.values() for line in there]
+    had = dict.fromkeys(line.answer for line in lines)
+    answers = [*(answer for answer in book.answers if answer in had), *(one for one in had if one not in known.answers)]
+    if len(answers) < 2:
+        left = f"every fact would have the answer {answers[0]!r}" if answers else "no fact would be left"
+        raise ValueError(f"{left}: a book needs facts with two different answers.")
+    targets = {answer: index for index, answer in enumerate(answers)}
+    gathered = Gathered(
+        tuple(line.subject for line in lines),
+        tuple(answers),
+        np.array([targets[line.answer] for line in lines]),
+        np.stack([known.inputs[line.subject] if line.row is None else book.inputs[line.row] for line in lines]),
+        np.stack([known.outputs[answer] for answer in answers]),
+        averaged=known.averaged,
+        missing=known.missing,
+    )
+    rows = {line.subject: row for row, line in enumerate(lines)}
+    at = [None if change.action == "remove" else rows[change.subject] for change in made]
+    return Draft(gathered, tuple(lines), tuple(made), tuple(at), known.left_out)
+
+
+def _each_once(changes: Iterable[Change]) -> list[Change]:
+    """The changes without those that are repeated. Two that ask for different things are refused."""
+    found: dict[str, list[Change]] = {}
+    for change in changes:
+        there = found.setdefault(change.subject, [])
+        if any(change[:3] == one[:3] for one in there):
+            continue
+        if there and not (change.action == there[0].action == "remove"):
+            raise ValueError(f"{change.where}: {change} comes after {there[0]}: keep one change for each subject.")
+        there.append(change)
+    return [change for there in found.values() for change in there]
+
+
+def _make(facts: dict[str, list[Line]], change: Change, book: Book) -> Change:
+    """Make a change in the facts of each subject, and say what it does."""
+    there = facts.get(change.subject, [])
+    if change.action == "remove":
+        left = [line for line in there if change.answer not in (None, line.answer)]
+        if len(left) == len(there):
+            raise _impossible(facts, change)
+        facts[change.subject] = left
+        if not left:
+            del facts[change.subject]
+        return change
+    assert change.answer is not None
+    if change.action == "change" and not there:
+        raise _impossible(facts, change)
+    as_it_is = [line.answer for line in there] == [change.answer]
+    if change.action == "add" and there and not as_it_is:
+        what = f"{there[0].subject} -> {there[0].answer}, and a subject has one answer: say change instead of add"
+        raise ValueError(f"{change.where}: cannot {change}, because the book has {what}.")
+    if as_it_is and there[0].row is not None and book.stored[there[0].row]:
+        return change._replace(action=change.action or "change")  # it only has to stay
+    row = there[0].row if as_it_is else None
+    facts[change.subject] = [Line(change.subject, change.answer, row, asked=True)]
+    return change._replace(action=change.action or ("change" if there else "add"))
+
+
+def _impossible(facts: Mapping[str, list[Line]], change: Change) -> ValueError:
+    if change.subject in facts:
+        has = f"the book has {change.subject} -> {facts[change.subject][0].answer}"
+    else:
+        like = nearest(change.subject, facts)
+        has = f"{change.subject!r} is not in the book" + (f" (did you mean {like!r}?)" if like else "")
+    return ValueError(f"{change.where}: cannot {change}, because {has}.")
+
+
+class _Known:
+    """The vectors of all names, and the changes whose names have one.
+
+    inputs, outputs: vectors by name, of subjects and of answers.
+    averaged: names whose vector is the mean of the vectors of their words.
+    missing: names that have no vector, with the words that are unknown.
+    made, left_out: the changes, with and without vectors.
+    """
+
+    def __init__(
+        self, book: Book, changes: Sequence[Change], vectors: Source | None, phrases: str, words: str | Path | None
+    ) -> None:
+        asked, answers = dict(zip(book.subjects, book.inputs)), dict(zip(book.answers, book.outputs))
+        self.new: dict[str, Float[np.ndarray, "d"]] = {}
+        self.inputs, self.outputs = ChainMap(asked, answers, self.new), ChainMap(answers, asked, self.new)
+        self.answers = {answer: answer for answer in book.answers}
+        # To add a subject, its name is taken as it is written.
+        exact = (change.subject for change in changes if change.action == "add")
+        self.subjects = _in_small_letters(book.subjects) | {name: name for name in (*book.subjects, *exact)}
+        kept = [change for change in map(self.spelled, changes) if change.action != "remove"]
+        names = dict.fromkeys([name for change in kept for name in (change.subject, change.answer or "") if name])
+        wanted = [name for name in names if name not in self.inputs]
+        found = self._looked_up(book, wanted, vectors, phrases, words) if wanted else Found({}, [], {})
+        self.new |= {name: found.vectors[name] for name in wanted if name in found.vectors}
+        self.averaged = tuple(name for name in found.averaged if name in self.new)
+        self.missing = tuple((name, found.missing[name]) for name in wanted if name in found.missing)
+        lacking = {name for name, _ in self.missing}
+        without = [bool({*self.spelled(change)[:2]} & lacking) and change.action != "remove" for change in changes]
+        self.left_out = tuple(change for change, lacks in zip(changes, without) if lacks)
+        self.made = tuple(change for change, lacks in zip(changes, without) if not lacks)
+
+    def spelled(self, change: Change) -> Change:
+        """The change in the spelling of the book."""
+        answer = None if change.answer is None else _spelled(change.answer, self.answers)
+        return change._replace(subject=_spelled(change.subject, self.subjects), answer=answer)
+
+    def _looked_up(
+        self, book: Book, wanted: list[str], vectors: Source | None, phrases: str, words: str | Path | None
+    ) -> Found:
+        """What the vectors say about these names, if they are those that the book was made with."""
+        d = book.inputs.shape[1]
+        if vectors is None:
+            shown = ", ".join(map(repr, wanted[:5])) + (f" and {len(wanted) - 5} more" if len(wanted) > 5 else "")
+            raise refuse("vectors", None, f"given, because the book has no vector for {shown}")
+        compared = list(dict.fromkeys(book.subjects[:_COMPARED]))
+        found = look_up([*wanted, *compared], vectors, phrases, words)
+        for name, vector in found.vectors.items():
+            if len(vector) != d:
+                raise ValueError(f"the vector of {name!r} has {len(vector)} numbers, but those of the book have {d}.")
+        means = {*found.averaged, *map(str, _listed(book.about.get("averaged")))}
+        for name in compared:
+            if name in found.vectors and name not in means and not _same(found.vectors[name], self.inputs[name]):
+                made_with = "use the vectors that the book was made with"
+                raise ValueError(f"the vector of {name!r} is not the one that the book has: {made_with}.")
+        return found
+
+
+def _in_small_letters(names: Sequence[str]) -> dict[str, str]:
+    """The first name for each spelling in small letters."""
+    return {name.lower(): name for name in reversed(names)}
+
+
+def _spelled(name: str, known: Mapping[str, str]) -> str:
+    """The name as the book has it, in one of the ways in which names are looked up, or as it is."""
+    return next((known[one] for one in spellings(name) if one in known), name)
+
+
+def _same(one: Float[np.ndarray, "d"], other: Float[np.ndarray, "d"]) -> bool:
+    return bool(np.abs(one - other).max() <= _SAME * np.abs(other).max())
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

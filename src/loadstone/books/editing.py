@@ -1,0 +1,197 @@
+"""Edit a book: add, change and remove facts, and say which old facts that costs.
+
+'refit' searches for a new W from the old one: old facts come first, then the edits in their order, and what is left out
+is proved not to fit. 'rank-one' and 'batch' are the updates of ROME and MEMIT without their model, which look at no old
+fact but through the second moment of the inputs (solvers/updates.py). To remove a fact none of them changes W more than
+the others ask for: it only is no longer asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float64
+
+import loadstone
+from loadstone.arguments import choice, positive, refuse
+from loadstone.books.book import Book, Failure
+from loadstone.books.changes import Change, changes_of
+from loadstone.books.draft import Draft, drafted
+from loadstone.books.pairs import COLUMNS, Columns
+from loadstone.books.scoring import margins_of, scores_of
+from loadstone.books.screening import Obstruction, obstructions
+from loadstone.books.storing import Tell
+from loadstone.books.vectors import Source
+from loadstone.memories.families import subspace_of
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.conditioned import Conditioned
+from loadstone.solvers.refitting import Refitted, refit
+from loadstone.solvers.threads import one_thread
+from loadstone.solvers.updates import all_at_once, one_at_a_time
+
+METHODS = ("refit", "rank-one", "batch")
+#: Reasons why an edit does not fit are looked for during at most this share of the time.
+_FOR_REASONS = 0.1
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What came of editing a book.
+
+    book: the new book. The old one is as it was.
+    method: how it was edited.
+    taken: the changes that hold now, each with what it does.
+    missed: those whose fact is in the book, but not stored.
+    left_out: those that were not made, because a name has no vector; `missing` has these names.
+    lost: old facts that were stored before, and are not now, each with the answer that wins instead.
+    kept: how many old facts were stored before and still are.
+    gained: old facts that were not stored before, and are now, in words.
+    impossible: facts that are proved not to fit beside those that come before them, in words; 'refit' alone proves it.
+    obstructions: simple reasons for that.
+    proved: whether every fact that is said to be stored is proved to be and, with 'refit', every other not to fit.
+    averaged: new names whose vector is the mean of the vectors of their words.
+    missing: names that have no vector.
+    seconds: time taken.
+    """
+
+    book: Book
+    method: str
+    taken: tuple[Change, ...]
+    missed: tuple[Change, ...]
+    left_out: tuple[Change, ...]
+    lost: tuple[Failure, ...]
+    kept: int
+    gained: tuple[str, ...]
+    impossible: tuple[str, ...]
+    obstructions: tuple[Obstruction, ...]
+    proved: bool
+    averaged: tuple[str, ...]
+    missing: tuple[str, ...]
+    seconds: float
+
+
+def edit(
+    book: Book,
+    changes: Any,
+    method: str = "refit",
+    vectors: Source | None = None,
+    columns: Columns = COLUMNS,
+    phrases: str = "mean",
+    words: str | Path | None = None,
+    seconds: float = 60.0,
+    old: float | None = None,
+    tell: Tell = lambda what: None,
+) -> Edited:
+    """Make changes in a book, which stays as it is, and return a new one with what was lost.
+
+    changes: as for `remember`, with an optional third column `change` or `action`: add, change or remove. Without it
+        a subject that is in the book gets the new answer, and one that is not is added.
+    method: 'refit', 'rank-one' or 'batch'.
+    vectors: of names that the book does not hold.
+    seconds: most time of a refit, about.
+    old: the weight of an old fact beside that of an edit, for 'batch' (lambda in solvers/updates.py); None: such that
+        an edit alone gets 90 % of the change that it asks for.
+    """
+    choice("method", method, METHODS)
+    positive("seconds", seconds)
+    if old is not None and method != "batch":
+        raise refuse("old", old, f"left out for the method {method}: it is for batch")
+    old = None if old is None else positive("old", old)
+    family = book.family
+    if method != "refit" and family != "full":
+        raise refuse("method", method, f"refit for a book of the family {family}, which the updates leave")
+    began = time.perf_counter()
+    draft = drafted(book, changes_of(changes, columns), vectors, phrases, words)
+    facts = Arrays(draft.facts.inputs, draft.facts.outputs, draft.facts.targets)
+    if method == "refit":
+        order = [*draft.stayed(book.stored), *draft.asked(), *draft.stayed(~book.stored)]
+        found = refit(facts, order, book.weights, seconds, family, tell)
+    else:
+        found = _updated(book, facts, draft.asked(), method, old)
+    stored = margins_of(found.weights, draft.facts) > 0
+    proved = not found.undecided and _are_proved(facts, found.weights, stored, family)
+    reasons = _reasons(draft, found.impossible, _FOR_REASONS * seconds)
+    impossible = tuple(map(draft.facts.name, found.impossible))
+    holds = [row is None or bool(stored[row]) for row in draft.rows]
+    before, failures = draft.stayed(book.stored), _failures(found.weights, draft, stored)
+    edited = Edited(
+        book=book,
+        method=method,
+        taken=tuple(compress(draft.changes, holds)),
+        missed=tuple(change for change, held in zip(draft.changes, holds) if not held),
+        left_out=draft.left_out,
+        lost=tuple(failures[row] for row in before if not stored[row]),
+        kept=int(stored[before].sum()),
+        gained=tuple(draft.facts.name(row) for row in draft.stayed(~book.stored) if stored[row]),
+        impossible=impossible,
+        obstructions=tuple(reasons),
+        proved=proved,
+        averaged=draft.facts.averaged,
+        missing=tuple(name for name, _ in draft.facts.missing),
+        seconds=time.perf_counter() - began,
+    )
+    conflicts = [[draft.facts.name(row) for row in one.facts] for one in reasons]
+    about = _about(book, edited, conflicts, proved and (method == "refit" or bool(stored.all())))
+    return replace(edited, book=_book(found.weights, draft, stored, about))
+
+
+def _updated(book: Book, facts: Arrays, asked: list[int], method: str, old: float | None) -> Refitted:
+    """The updates prove nothing about what they do not store."""
+    margin = typical_margin(book)
+    with one_thread():
+        if method == "batch":
+            weights = all_at_once(book.weights, facts, asked, margin, old)
+        else:
+            weights = one_at_a_time(book.weights, facts, asked, margin)
+    return Refitted(weights, (), (), ())
+
+
+def typical_margin(book: Book) -> float:
+    """The median margin of the facts that are stored. Where none is, the deviation of scores; for W = 0 it is 1."""
+    if book.stored.any():
+        return float(np.median(margins_of(book.weights, book, np.flatnonzero(book.stored))))
+    ((_, scores),) = scores_of(book.weights, book, [0])
+    return float(scores.std()) or 1.0
+
+
+def _are_proved(facts: Arrays, weights: Float64[np.ndarray, "d d"], stored: Bool[np.ndarray, "n"], family: str) -> bool:
+    """Whether W stores these facts beyond rounding."""
+    if not stored.any():
+        return True
+    part = Arrays(facts.inputs[stored], facts.outputs, facts.targets[stored])
+    return Conditioned(part, subspace_of(family, len(weights))).witness(weights) is not None
+
+
+def _reasons(draft: Draft, impossible: tuple[int, ...], seconds: float) -> list[Obstruction]:
+    """Simple reasons why these facts do not fit."""
+    found = obstructions(draft.facts, list(impossible), seconds) if impossible else []
+    return [one for one in found if {*one.facts} & {*impossible}]
+
+
+def _failures(weights: Float64[np.ndarray, "d d"], draft: Draft, stored: Bool[np.ndarray, "n"]) -> dict[int, Failure]:
+    """What is not stored, by row."""
+    return dict(zip(np.flatnonzero(~stored).tolist(), _book(weights, draft, stored, {}).failures()))
+
+
+def _book(
+    weights: Float64[np.ndarray, "d d"], draft: Draft, stored: Bool[np.ndarray, "n"], about: Mapping[str, object]
+) -> Book:
+    facts = draft.facts
+    return Book(weights, facts.subjects, facts.answers, facts.targets, facts.inputs, facts.outputs, stored, about)
+
+
+def _about(book: Book, edited: Edited, conflicts: list[list[str]], proved: bool) -> dict[str, object]:
+    """How the book was made, with one more edit. What was proved of the old facts is not proved of the new ones."""
+    before = book.about.get("edits")
+    one: dict[str, object] = {"method": edited.method, "seconds": round(edited.seconds, 3)}
+    one |= {"taken": list(map(str, edited.taken)), "missed": list(map(str, edited.missed))}
+    one |= {"lost": [f"{fact.subject} -> {fact.answer}" for fact in edited.lost]}
+    found = dict(book.about) | {"loadstone": loadstone.__version__, "proved": proved}
+    found |= {"impossible": list(edited.impossible), "conflicts": conflicts}
+    return found | {"edits": [*(before if isinstance(before, list) else []), one]}

@@ -1,0 +1,272 @@
+"""Edits of a book: what each method does to a book made by hand, what is lost, and one sentence for what is wrong."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from loadstone.books.book import Book, open_book
+from loadstone.books.changes import Change, changes_of
+from loadstone.books.editing import METHODS, edit, typical_margin
+from loadstone.books.gathered import gather
+from loadstone.books.storing import remember, store
+from loadstone.problems.arrays import Arrays
+from loadstone.solvers.decide import decide
+
+AXES = {name: np.eye(4)[index] for index, name in enumerate("red green blue white".split())}
+#: Each subject has its own axis.
+BY_HAND = {f"{name} thing": vector for name, vector in AXES.items()}
+CHANGES = [("France", "Lyon", "change"), ("Wales", "Cardiff", "add"), ("Peru", None, "remove")]
+
+
+def by_hand():
+    """Three subjects along three axes, answers along the same: W = 1 stores them, each with margin 1."""
+    names = list(AXES)[:3]
+    inputs = np.eye(4)[:3]
+    return Book(
+        np.eye(4), tuple(f"{n} thing" for n in names), tuple(names), np.arange(3), inputs, inputs, np.ones(3, bool)
+    )
+
+
+def test_a_change_in_a_book_made_by_hand():
+    """The nearest query to (1, 0, 0, 0) at which 'green' wins by 1 is (0, 1, 0, 0), and the input is orthogonal to all
+    others: the first column of W becomes this query, and nothing else changes."""
+    book = by_hand()
+    assert typical_margin(book) == 1
+    wanted = np.eye(4)
+    wanted[:, 0] = [0, 1, 0, 0]
+    for method in ("rank-one", "batch"):
+        done = book.edit({"red thing": "green"}, method=method)
+        # 'red' is the answer of no fact any more, and leaves the book.
+        assert done.book.answers == ("green", "blue") and done.book.subjects == book.subjects
+        assert done.taken == (Change("red thing", "green", "change", "facts"),) and not done.missed and not done.lost
+        assert done.kept == 2 and done.proved and done.book.stored.all()
+    kept = book.edit([("red thing", "green"), ("white thing", "red")], "rank-one", BY_HAND)
+    np.testing.assert_allclose(kept.book.weights[:, 0], wanted[:, 0], atol=1e-6)
+    np.testing.assert_allclose(kept.book.weights[:, 1:3], wanted[:, 1:3], atol=1e-6)
+    # All scores of the new subject were 0: 'red' wins by 1 with the least change of the three about their mean.
+    np.testing.assert_allclose(kept.book.weights[:, 3], [2 / 3, -1 / 3, -1 / 3, 1], atol=1e-6)
+    assert np.array_equal(book.weights, np.eye(4)) and book.answers == ("red", "green", "blue")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_adds_changes_and_removes(method):
+    done = by_hand().edit(
+        [("green thing", "blue"), ("white thing", "white", "add"), ("red thing", "", "remove")], method, BY_HAND | AXES
+    )
+    assert [str(change) for change in done.taken] == [
+        "change green thing -> blue", "add white thing -> white", "remove red thing",
+    ]  # fmt: skip
+    assert done.book.subjects == ("green thing", "blue thing", "white thing")
+    assert done.book.answers == ("blue", "white") and done.book.stored.all() and done.kept == 1 and not done.lost
+    assert {name: done.book.recall(name)[0].answer for name in done.book.subjects} == {
+        "green thing": "blue", "blue thing": "blue", "white thing": "white",
+    }  # fmt: skip
+    (said,) = done.book.about["edits"]
+    assert (said["method"], said["missed"], said["lost"]) == (method, [], []) and len(said["taken"]) == 3
+
+
+def made(n, d, seed=0, answers=None):
+    random = np.random.default_rng(seed)
+    vectors = {f"s{i}": random.standard_normal(d) for i in range(n)}
+    vectors |= {f"a{i}": random.standard_normal(d) for i in range(answers or n)}
+    return [(f"s{i}", f"a{i % (answers or n)}") for i in range(n)], vectors
+
+
+def arrays(book, rows=slice(None)):
+    return Arrays(book.inputs[rows], book.outputs, book.targets[rows])
+
+
+def test_a_refit_keeps_everything_if_a_proof_says_that_all_of_it_fits():
+    pairs, vectors = made(24, 9)
+    book = remember(pairs[:18], vectors)
+    done = book.edit(pairs[18:], vectors=vectors)
+    assert decide(arrays(done.book)).verdict == "storable"
+    assert done.proved and not done.lost and not done.missed and done.kept == 18 and done.book.stored.all()
+    assert done.book.about["proved"] and len(done.book) == 24
+
+
+def test_above_capacity_old_facts_come_first_and_what_is_left_out_does_not_fit():
+    pairs, vectors = made(18, 4, answers=6)
+    book = remember(pairs[:8], vectors)
+    assert book.stored.all()
+    done = book.edit(pairs[8:], vectors=vectors)
+    rows = np.flatnonzero(done.book.stored)
+    assert done.proved and not done.lost and done.kept == 8 and 0 < len(done.missed) < 10
+    names = {f"{change.subject} -> {change.answer}" for change in done.missed}
+    assert names == set(done.impossible) == set(done.book.about["impossible"])
+    for change in done.missed:
+        row = done.book.subjects.index(change.subject)
+        assert decide(arrays(done.book, [*rows, row])).verdict == "not storable"
+
+
+@pytest.mark.parametrize("method", ["rank-one", "batch"])
+def test_what_the_updates_lose_is_named_and_a_refit_keeps_it(method):
+    pairs, vectors = made(40, 10)
+    book = remember(pairs[:22], vectors)
+    done = book.edit(pairs[22:32], method, vectors)
+    forgotten = [
+        (subject, answer) for subject, answer in pairs[:22] if done.book.recall(subject)[0].answer != answer
+    ]  # fmt: skip
+    assert [(one.subject, one.answer) for one in done.lost] == forgotten and forgotten
+    assert done.kept == 22 - len(forgotten)
+    assert all(one.rival == done.book.recall(one.subject)[0].answer and one.margin < 0 for one in done.lost)
+    missed = [pair for pair in pairs[22:32] if done.book.recall(pair[0])[0].answer != pair[1]]
+    assert [(one.subject, one.answer) for one in done.missed] == missed
+    assert done.proved and not done.book.about["proved"]  # what is stored is proved, but not that the rest cannot be
+    assert not book.edit(pairs[22:32], "refit", vectors).lost
+
+
+def test_removing_a_fact_makes_room():
+    pairs, vectors = made(9, 6)
+    vectors["s5"] = 3 * vectors["s2"]  # parallel to another subject with another answer
+    book = store(gather(pairs, vectors)).book
+    assert [one.subject for one in book.failures()] == ["s5"] and book.about["impossible"]
+    done = book.edit([("s2", "", "remove")])
+    assert done.gained == ("s5 -> a5",) and done.book.stored.all() and done.proved and not done.impossible
+    assert decide(arrays(done.book)).verdict == "storable" and decide(arrays(book)).verdict == "not storable"
+    # The updates look at nothing but the edits: W stays, and so does the failure.
+    same = book.edit([("s2", "", "remove")], method="rank-one")
+    assert np.array_equal(same.book.weights, book.weights)
+    # Asked for again, it takes the place of the other.
+    back = book.edit([("s5", "a5"), ("s2", "a1")])
+    assert [one.subject for one in back.missed] == ["s2"] and back.obstructions[0].kind == "parallel inputs"
+    assert back.book.recall("s5")[0].answer == "a5"
+
+
+def test_a_new_answer_that_hides_an_old_one_costs_the_old_fact_and_it_is_said():
+    pairs, vectors = made(8, 5)
+    vectors["new"] = 2 * vectors["a3"] - vectors["a1"]  # a3 is half-way between a1 and the new answer
+    vectors["someone"] = np.random.default_rng(9).standard_normal(5)
+    done = remember(pairs, vectors).edit({"someone": "new"}, vectors=vectors)
+    assert [(one.subject, one.answer) for one in done.lost] == [("s3", "a3")] and done.impossible == ("s3 -> a3",)
+    assert [one.kind for one in done.obstructions] == ["hidden answer"] and done.proved and done.kept == 7
+
+
+def write(folder, kind, rows, header=("subject", "object", "change")):
+    path = folder / f"changes.{kind}"
+    if kind == "csv":
+        with open(path, "w", newline="") as file:
+            csv.writer(file).writerows([header, *rows])
+    elif kind == "jsonl":
+        path.write_text("\n".join(json.dumps(dict(zip(header, row))) for row in rows))
+    else:
+        import pyarrow as arrow
+        from pyarrow import parquet
+
+        parquet.write_table(arrow.table(dict(zip(header, map(list, zip(*rows))))), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("third", ["change", "action"])
+def test_changes_come_from_every_kind_of_table(kind, third, tmp_path):
+    path = write(tmp_path, kind, CHANGES, ("subject", "object", third))
+    assert [change[:3] for change in changes_of(path)] == CHANGES
+    assert changes_of(path)[2].where == f"line {4 if kind == 'csv' else 3} of changes.{kind}"
+    two = [row[:2] for row in CHANGES[:2]]
+    assert [change[:3] for change in changes_of(write(tmp_path, kind, two, ("a", "b")), ("a", "b"))] == [
+        (subject, answer, None) for subject, answer in two
+    ]
+    assert [change[:3] for change in changes_of(CHANGES)] == CHANGES
+
+
+def test_names_are_looked_up_as_recall_does_and_words_of_the_book_need_no_vectors():
+    pairs, vectors = made(6, 5)
+    book = remember([("France", "a0"), *pairs[1:]], vectors | {"France": vectors["s0"]})
+    done = book.edit([("france", "A1"), ("S2", "", "remove")])
+    assert [str(change) for change in done.taken] == ["change France -> a1", "remove s2"]
+    assert done.book.recall("France")[0].answer == "a1"
+    # An answer may be a subject of the book, and a fact that is stored already only has to stay.
+    done = book.edit([("s3", "France"), ("s4", "a4"), ("s4", "a4")])
+    assert done.book.answers[-1] == "France" and np.array_equal(done.book.outputs[-1], book.inputs[0])
+    assert [str(change) for change in done.taken] == ["change s3 -> France", "change s4 -> a4"] and done.kept == 5
+
+
+def test_names_without_a_vector_are_listed_and_their_changes_left_out():
+    pairs, vectors = made(6, 5)
+    book, more = remember(pairs, vectors), vectors | {"new": vectors["s0"] + 1, "land": vectors["s1"] - 1}
+    done = book.edit([("new land", "a1"), ("Atlantis", "a2"), ("s3", "El Dorado")], vectors=more)
+    assert done.averaged == ("new land",) and done.missing == ("Atlantis", "El Dorado")
+    assert [str(one) for one in done.left_out] == ["Atlantis -> a2", "s3 -> El Dorado"]
+    assert done.book.recall("s3")[0].answer == "a3" and done.book.recall("new land")[0].answer == "a1"
+
+
+def test_an_edited_book_survives_its_file_and_remembers_all_its_edits(tmp_path):
+    pairs, vectors = made(8, 6)
+    book = remember(pairs[:6], vectors)
+    twice = book.edit(pairs[6:7], vectors=vectors).book.edit(pairs[7:], "batch", vectors).book
+    twice.save(tmp_path / "b.safetensors")
+    again = open_book(tmp_path / "b.safetensors")
+    assert [one["method"] for one in again.about["edits"]] == ["refit", "batch"]
+    assert (
+        again.subjects == tuple(subject for subject, _ in pairs) and again.weights.tobytes() == twice.weights.tobytes()
+    )
+
+
+def test_the_weight_of_old_facts_moves_a_batch_between_two_ends():
+    pairs, vectors = made(30, 8)
+    book = remember(pairs[:16], vectors)
+    firm = book.edit(pairs[16:19], "batch", vectors, old=1e9)
+    np.testing.assert_allclose(firm.book.weights, book.weights, atol=1e-6)
+    loose = book.edit(pairs[16:19], "batch", vectors, old=1e-9)
+    assert not loose.missed and len(loose.lost) >= len(book.edit(pairs[16:19], "batch", vectors).lost)
+
+
+def test_a_book_in_which_nothing_is_stored_can_be_edited():
+    pairs, vectors = made(4, 4)
+    empty = remember(pairs, vectors)
+    for weights in (np.zeros((4, 4)), -empty.weights):
+        book = Book(
+            weights, empty.subjects, empty.answers, empty.targets, empty.inputs, empty.outputs, np.zeros(4, bool)
+        )
+        for method in METHODS:
+            assert not book.edit({"s1": "a2"}, method).missed
+
+
+OTHER = {name: vector + 1 for name, vector in made(8, 6)[1].items()} | {"new": np.ones(6)}
+BAD = {
+    "unknown subject removed": ([("ss1", "", "remove")], {}, "remove ss1, because 'ss1' is not in the book .did you"),
+    "other answer removed": ([("s1", "a2", "remove")], {}, "cannot remove s1 -> a2, because the book has s1 -> a1"),
+    "unknown subject changed": ([("nobody", "a1", "change")], {"vectors": {"nobody": [1] * 6}}, "cannot change nobody"),
+    "there already": ([("s1", "a2", "add")], {}, "book has s1 -> a1, and a subject has one answer: say change"),
+    "action": ([("s1", "a2", "drop")], {}, "facts says 'drop', but must say add, change or remove, or nothing"),
+    "no answer": ([("s1", "")], {}, "facts has no answer"),
+    "method": ([("s1", "a2")], {"method": "rome"}, "method is 'rome', but must be one of refit, rank-one, batch"),
+    "no vectors": ([("s1", "new")], {}, "vectors is None, but must be given, because the book has no vector for 'new'"),
+    "no vector": ([("s1", "new")], {"vectors": {}}, "none of the changes has vectors for its new words"),
+    "other vectors": ([("s1", "new")], {"vectors": OTHER}, "the vector of 's0' is not the one that the book has"),
+    "length": ([("s1", "new")], {"vectors": {"new": [1, 2]}}, "'new' has 2 numbers, but those of the book have 6"),
+    "twice": ([("s1", "a2"), ("S1", "a3")], {}, "s1 -> a3 comes after s1 -> a2: keep one change for each subject"),
+    "nothing": ([], {}, "there is no change"),
+    "one answer": ([(f"s{i}", "a1") for i in range(8)], {}, "every fact would have the answer 'a1'"),
+    "all gone": ([(f"s{i}", "", "remove") for i in range(8)], {}, "no fact would be left"),
+    "seconds": ([("s1", "a2")], {"seconds": 0}, "seconds is 0"),
+    "old": ([("s1", "a2")], {"old": 1.0}, "old is 1.0, but must be left out for the method refit"),
+    "old of a batch": ([("s1", "a2")], {"old": -1.0, "method": "batch"}, "old is -1.0, but must be a finite number"),
+    "phrases": ([("s1", "a2")], {"phrases": "some"}, "phrases is 'some'"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def eight():
+    pairs, vectors = made(8, 6)
+    return remember(pairs, vectors)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_said_in_one_sentence(name, eight):
+    changes, arguments, sentence = BAD[name]
+    with pytest.raises(ValueError, match=sentence) as error:
+        edit(eight, changes, **arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_updates_are_for_full_memories():
+    pairs, vectors = made(8, 6)
+    book = remember(pairs, vectors, family="symmetric")
+    with pytest.raises(ValueError, match="method is 'batch', but must be refit for a book of the family symmetric"):
+        book.edit({"s1": "a2"}, "batch")
+    done = book.edit({"s1": "a2"})
+    assert np.allclose(done.book.weights, done.book.weights.T) and not done.lost

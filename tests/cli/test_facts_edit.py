@@ -1,0 +1,84 @@
+"""loadstone facts edit: a new book with what was taken and lost, and one sentence for whatever is wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from loadstone.books.book import open_book
+from loadstone.books.storing import remember
+
+N, D = 14, 7
+VECTORS = dict(
+    zip([f"s{i}" for i in range(N)] + [f"a{i}" for i in range(N)], np.random.default_rng(3).standard_normal((2 * N, D)))
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    lines = [" ".join([word, *map(repr, map(float, vector))]) for word, vector in VECTORS.items()]
+    (tmp_path / "v.txt").write_text("\n".join(lines))
+    table = {word: np.float32(vector) for word, vector in VECTORS.items()}
+    remember([(f"s{i}", f"a{i}") for i in range(10)], table).save(tmp_path / "b.safetensors")
+    (tmp_path / "c.csv").write_text("who,what,action\nS1,a2,\ns10,a10,add\ns3,,remove\nnobody,a1,\n")
+    rows = [{"subject": "s1", "object": "a2"}, {"subject": "s3", "object": None, "change": "Remove"}]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return tmp_path
+
+
+@pytest.mark.parametrize("method", ["refit", "rank-one", "batch"])
+def test_a_new_book_is_written_and_the_old_one_stays(method, command, files):
+    before = (files / "b.safetensors").read_bytes()
+    done = command("facts", "edit", "b.safetensors", "c.csv", "--columns", "who,what", "--vectors", "v.txt", "--json",
+                   "--method", method, "--out", "new.safetensors", cwd=files)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["edits"] == 3 and found["method"] == method and found["out"] == "new.safetensors"
+    assert sorted(found["taken"] + found["missed"]) == ["add s10 -> a10", "change s1 -> a2", "remove s3"]
+    assert found["kept"] + len(found["lost"]) == 8 and found["facts"] == 10 and found["d"] == D
+    assert found["out_of_vocabulary"] == ["nobody"] and found["left_out"] == ["nobody -> a1"]
+    assert "1 name has no vector, and 1 change is left out: nobody." in done.stderr
+    book = open_book(files / "new.safetensors")
+    assert found["stored"] == book.stored.sum() and book.about["edits"][0]["method"] == method
+    if method == "refit":
+        assert found["proved"] and not found["missed"] and not found["lost"] and book.stored.all()
+    assert (files / "b.safetensors").read_bytes() == before
+
+
+def test_people_read_what_was_taken_and_what_was_lost(command, files):
+    done = command("facts", "edit", "b.safetensors", "c.jsonl", "--out", "b.safetensors", cwd=files)
+    assert done.stdout.startswith("took 2 of 2 edits, lost 0 of 8 old facts (proved), by refit in ")
+    assert open_book(files / "b.safetensors").recall("s1")[0].answer == "a2"  # written over, since it was named
+    (files / "many.csv").write_text("subject,object\n" + "".join(f"s{i},a{i}\n" for i in range(10, 14)))
+    arguments = ["b.safetensors", "many.csv", "--vectors", "v.txt", "--method", "batch", "--old", "0.001"]
+    done = command("facts", "edit", *arguments, cwd=files)
+    lost = [line for line in done.stdout.splitlines() if line.startswith("  lost: s")]
+    assert f"took 4 of 4 edits, lost {len(lost)} of 9 old facts" in done.stdout and lost
+    assert "The new book was not written: name a file with --out." in done.stderr
+    assert not (files / "new.safetensors").exists()
+
+
+def test_when_time_is_up_it_is_said(command, files):
+    done = command("facts", "edit", "b.safetensors", "c.jsonl", "--seconds", "1e-9", "--json", cwd=files)
+    assert json.loads(done.stdout)["proved"] is False and "with more --seconds, more facts may be kept" in done.stderr
+
+
+BAD = {
+    "no book": (["c.csv", "c.csv"], "a file that `loadstone facts store` wrote"),
+    "no file": (["b.safetensors", "nowhere.csv"], "nowhere.csv: No such file"),
+    "columns": (["b.safetensors", "c.csv"], "column 'subject' is not there in c.csv"),
+    "new words": (["b.safetensors", "c.csv", "--columns", "who,what"], "the book has no vector for 's10'"),
+    "method": (["b.safetensors", "c.jsonl", "--method", "rome"], "method is 'rome', but must be one of refit"),
+    "out": (["b.safetensors", "c.jsonl", "--out", "no/b.safetensors"], "no is not a folder"),
+    "old": (["b.safetensors", "c.jsonl", "--old", "2"], "old is 2.0, but must be left out for the method refit"),
+    "seconds": (["b.safetensors", "c.jsonl", "--seconds", "-1"], "seconds is -1.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, files):
+    arguments, sentence = BAD[name]
+    before = sorted((path, path.read_bytes()) for path in files.iterdir())
+    done = command("facts", "edit", *arguments, cwd=files)
+    assert done.returncode == 2 and sentence in done.stderr.splitlines()[-1], done.stderr
+    assert sorted((path, path.read_bytes()) for path in files.iterdir()) == before and "Traceback" not in done.stderr

@@ -1,0 +1,87 @@
+"""Storing again: what fits is kept in its order, by proof, and old facts first."""
+
+import numpy as np
+import pytest
+
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.conditioned import Conditioned
+from loadstone.solvers.decide import decide
+from loadstone.solvers.refitting import refit
+
+
+def made(n, d, seed=0):
+    random = np.random.default_rng(seed)
+    return Arrays(random.standard_normal((n, d)), random.standard_normal((n, d)), np.arange(n))
+
+
+def part(facts, rows):
+    return Arrays(facts.inputs[rows], facts.outputs, facts.targets[rows])
+
+
+def by_brute_force(facts, order):
+    """Each fact in turn, kept if it is proved to fit beside those that were kept before."""
+    kept = []
+    for row in order:
+        if decide(part(facts, [*kept, row])).verdict == "storable":
+            kept.append(row)
+    return kept
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_kept_is_what_fits_one_after_the_other(seed):
+    facts = made(16, 4, seed)
+    for order in (list(range(16)), list(range(15, -1, -1))):
+        found = refit(facts, order, np.zeros((4, 4)))
+        assert list(found.kept) == by_brute_force(facts, order) and not found.undecided
+        assert len(found.kept) < 16 and {*found.kept, *found.impossible} == set(order)
+        assert Conditioned(part(facts, list(found.kept))).witness(found.weights) is not None
+
+
+def test_everything_is_kept_if_a_proof_says_that_it_can_be():
+    facts = made(12, 6)
+    start = decide(part(facts, list(range(8)))).witness
+    assert decide(facts).verdict == "storable" and Conditioned(facts).witness(start) is None
+    found = refit(facts, range(12), start)
+    assert found.kept == tuple(range(12)) and not found.impossible and not found.undecided
+    # A W that stores everything stays as it is.
+    again = refit(facts, range(12), found.weights)
+    assert np.array_equal(again.weights, found.weights)
+
+
+def test_one_number_of_facts_is_compiled_where_search_comes_first(monkeypatch):
+    """Facts are repeated to one length, which changes no verdict."""
+    from loadstone.solvers import refitting
+
+    facts, seen = made(10, 4), []
+    real = refitting.decide
+    monkeypatch.setattr(refitting, "begins_with_lbfgs", lambda n, m, d: True)
+
+    def noted(arrays, **more):
+        seen.append(len(arrays.targets))
+        return real(arrays, **more)
+
+    monkeypatch.setattr(refitting, "decide", noted)
+    found = refit(facts, range(10), np.zeros((4, 4)))
+    assert set(seen) == {10} and len(seen) > 1
+    assert list(found.kept) == by_brute_force(facts, range(10))
+
+
+def test_when_time_is_up_the_rest_is_undecided():
+    facts = made(60, 10)
+    start = decide(part(facts, list(range(15)))).witness
+    found = refit(facts, range(60), start, seconds=1e-6)
+    assert np.array_equal(found.weights, start) and not found.kept and found.undecided == tuple(range(60))
+    found = refit(facts, range(60), start, seconds=0.3)
+    assert not found.kept or Conditioned(part(facts, list(found.kept))).witness(found.weights) is not None
+    with pytest.raises(ValueError, match="seconds is 0"):
+        refit(facts, range(3), start, seconds=0)
+
+
+def test_within_a_linear_family():
+    facts = made(9, 5)
+    found = refit(facts, range(9), np.zeros((5, 5)), family="symmetric")
+    assert len(found.kept) < 9 and np.allclose(found.weights, found.weights.T)
+    assert decide(part(facts, list(found.kept)), family="symmetric").verdict == "storable"
+    for row in found.impossible:
+        before = [one for one in found.kept if one < row]
+        assert decide(part(facts, [*before, row]), family="symmetric").verdict == "not storable"
