@@ -77,6 +77,9 @@ def test_agreement_needs_the_power_to_see_what_matters():
     just = MATTERS / (norm.isf(CHANCE / 2) + norm.ppf(POWER))
     assert Comparison("x", 2.0, 2.0, 0.999 * 2 * just).verdict == AGREES
     assert Comparison("x", 2.0, 2.0, 1.001 * 2 * just).verdict == CANNOT_TELL
+    # Sharp enough, but the largest difference that is left possible is 6 %; a smaller one is within.
+    assert Comparison("x", 100.0, 103.4, 1.0, level=1e-4).verdict == CANNOT_TELL
+    assert Comparison("x", 100.0, 102.4, 1.0, level=0.01).verdict == AGREES
     # A prediction of zero has no per cent of its own.
     assert Comparison("x", 0.0, 0.0, 1e-9).verdict == CANNOT_TELL
     assert Comparison("x", 0.0, 0.0, 0.5 * just, scale=0.6).verdict == AGREES
@@ -92,9 +95,12 @@ def test_verdicts_in_words():
     assert Comparison("x", 100, 99.9, 0.2, 14).in_words() == "agrees within 0.7 %"
     assert Comparison("x", 100, 90, 1.2, 14).in_words() == "differs by -10(1) %"
     assert Comparison("x", 0, 9, 1.2, 14).in_words() == "differs by +9(1)"
-    assert Comparison("x", 100, 99, 1.2, 4).in_words() == "cannot tell: less than 7.1 % would not have been seen"
-    assert Comparison("x", 1, 1.1, 1.2, 1).in_words() == "cannot tell: less than 9791 % would not have been seen"
-    assert Comparison("x", 0, 0.1, 0.1).in_words() == "cannot tell: less than 0.34 would not have been seen"
+    few = Comparison("x", 100, 99, 1.2, 4).in_words()
+    assert few == "cannot tell: -1(1) %, and less than 7.1 % would not have been seen"
+    two = Comparison("x", 1, 1.1, 1.2, 1).in_words()
+    assert two == "cannot tell: +0(100) %, and less than 9791 % would not have been seen"
+    nothing = Comparison("x", 0, 0.1, 0.1).in_words()
+    assert nothing == "cannot tell: +0.1(1), and less than 0.34 would not have been seen"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def test_a_row_is_complete_and_json():
         "streams": "d = 3", "scale": None, "level": CHANCE, "difference": 0.5, "deviations": 2.0,
         "chance": pytest.approx(2 * t.sf(2, 3)), "detectable": pytest.approx(1.8, abs=0.2),
         "within": pytest.approx(100 * (0.5 + 0.25 * t.isf(0.005, 3))), "verdict": "cannot tell",
-        "in_words": "cannot tell: less than 186 % would not have been seen",
+        "in_words": "cannot tell: +50(20) %, and less than 186 % would not have been seen",
     }  # fmt: skip
     infinite = Comparison("x", 1.0, 1.5, 0.0).as_row()
     assert infinite["freedom"] is None and infinite["deviations"] is None and infinite["verdict"] == "differs"

@@ -17,7 +17,8 @@ from scipy.special import nctdtrinc, ndtri, stdtr, stdtrit
 CHANCE = 0.01
 #: A difference counts as one that would have been seen if it is seen with this probability.
 POWER = 0.8
-#: Theory and measurement agree only if a difference of this share of the prediction would have been seen.
+#: Theory and measurement agree only if a difference of this share of the prediction would have been seen, and if the
+#: measurement leaves no larger one possible.
 MATTERS = 0.05
 #: With fewer values no standard error can be estimated, because they show no scatter.
 FEWEST = 2
@@ -98,19 +99,19 @@ class Comparison:
         """Two streams never agree with anything (see `freedom_of`)."""
         if self.chance < self.level:
             return Judgement.DIFFERS
-        enough = self.freedom > FEWEST - 1 and self.detectable <= 100 * MATTERS * self.percent
+        most = 100 * MATTERS
+        enough = self.freedom > FEWEST - 1 and self.detectable <= most * self.percent and self.within <= most
         return Judgement.AGREES if enough else Judgement.CANNOT_TELL
 
     def in_words(self) -> str:
         """The verdict with its numbers: how well it agrees, by how much it differs, or what would have been seen."""
         if self.verdict == Judgement.AGREES:
             return f"agrees within {_short(self.within)} %"
-        if self.verdict == Judgement.CANNOT_TELL:
-            seen = f"{_short(self.detectable / self.percent)} %" if self.percent else _short(self.detectable)
-            return f"cannot tell: less than {seen} would not have been seen"
-        if not self.percent:
-            return f"differs by {with_error(self.difference, self.error)}"
-        return f"differs by {with_error(self.difference / self.percent, self.error / self.percent)} %"
+        unit, sign = (self.percent, " %") if self.percent else (1.0, "")
+        found = f"{with_error(self.difference / unit, self.error / unit)}{sign}"
+        if self.verdict == Judgement.DIFFERS:
+            return f"differs by {found}"
+        return f"cannot tell: {found}, and less than {_short(self.detectable / unit)}{sign} would not have been seen"
 
     def as_row(self) -> dict[str, object]:
         """All fields, and what follows from them, as JSON can hold them: None stands for infinity."""

@@ -61,8 +61,9 @@ def _summary(sections: list[Section]) -> str:
     return (
         f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction: {_counts(list(all_of_them))}. A "
         f"number differs if chance alone would give a larger difference in fewer than {CHANCE:.0%} of cases, for all "
-        f"numbers of a kind together. It agrees if it does not differ, and a difference of {MATTERS:.0%} would have "
-        f"been seen in {POWER:.0%} of cases. Otherwise the measurement cannot tell."
+        f"numbers of a kind together. It agrees if it does not differ, a difference of {MATTERS:.0%} would have been "
+        f"seen in {POWER:.0%} of cases, and the measurement leaves no larger one possible. Otherwise the measurement "
+        "cannot tell."
     )
 
 
