@@ -149,7 +149,7 @@ def _hidden(
         if time.perf_counter() > end:
             return
         others = np.delete(np.arange(len(outputs)), answer)
-        weights = _convex(outputs[answer], outputs[others])
+        weights = _convex(outputs[answer], outputs[others], end - time.perf_counter())
         if weights is not None:
             mixed = _combination(weights, [gathered.answers[other] for other in others])
             statement = f"{gathered.answers[answer]} = {mixed}: one of these answers always scores at least as high."
@@ -162,12 +162,15 @@ def _hidden(
 def _conic(
     gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int], end: float
 ) -> Iterator[Obstruction]:
+    order = np.argsort(gathered.targets, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(gathered.targets[order])) + 1)
+    # One input alone that is enough would be parallel, which is known by now.
+    several = [(int(gathered.targets[rows[0]]), rows) for rows in groups if len(rows) > 1]
     for fact in doubtful:
-        if time.perf_counter() > end:
-            return
-        for answer in range(len(gathered.answers)):
-            rows = np.flatnonzero(gathered.targets == answer)
-            if answer == gathered.targets[fact] or not len(rows):
+        for answer, rows in several:
+            if time.perf_counter() > end:
+                return
+            if answer == gathered.targets[fact]:
                 continue
             weights, miss = nnls(inputs[rows].T, inputs[fact])
             if miss <= _EXACT * np.linalg.norm(inputs[fact]):
@@ -205,12 +208,16 @@ def alike(directions: Float64[np.ndarray, "n d"]) -> list[list[int]]:
     return [sorted(group) for group in groups if len(group) > 1]
 
 
-def _convex(vector: Float64[np.ndarray, "d"], others: Float64[np.ndarray, "m d"]) -> Float64[np.ndarray, "m"] | None:
-    """Weights with which the vector is a convex combination of the others, if it is one."""
+def _convex(
+    vector: Float64[np.ndarray, "d"], others: Float64[np.ndarray, "m d"], seconds: float
+) -> Float64[np.ndarray, "m"] | None:
+    """Weights with which the vector is a convex combination of the others, if it is one and time allows to find it."""
     size = np.abs(others - vector).max() or 1.0
     equal = np.vstack([(others - vector).T / size, np.ones(len(others))])
     wanted = np.append(np.zeros(len(vector)), 1.0)
-    found = linprog(np.zeros(len(others)), A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs")
+    limit = {} if math.isinf(seconds) else {"time_limit": max(1e-3, seconds)}
+    costs = np.zeros(len(others))
+    found = linprog(costs, A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs", options=limit)
     if found.status != 0 or np.abs(equal @ found.x - wanted).max() > _EXACT:
         return None
     return found.x
