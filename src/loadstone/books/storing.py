@@ -15,7 +15,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 import loadstone
 from loadstone.arguments import positive
@@ -120,6 +120,7 @@ class _Storing:
         self.impossible: list[int] = []
         self.found: list[Obstruction] = []
         self.pass_seconds = 0.0
+        self.scored: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def done(self) -> Stored:
         self.found = obstructions(self.gathered)
@@ -127,7 +128,7 @@ class _Storing:
         self.kept = [row for row in range(len(self.gathered)) if row not in back]
         self.tell(self._forecast())
         self._try_again(sorted(back) + self._store_most())
-        rivals, margins = rivals_of(self.weights, self.gathered)
+        rivals, margins = self._scores()
         stored = margins > 0
         undecided = set(np.flatnonzero(~stored).tolist()) - set(self.impossible)
         proved, conflict = (self.is_proved or not self.kept) and not undecided, self._conflict()
@@ -173,11 +174,10 @@ class _Storing:
         report = lambda facts, stored: self.tell(f"{stored} of {facts} facts are stored")  # noqa: E731
         memory = store_most(problem, self._memory(self.weights), max(1e-3, seconds), report)
         self.weights = np.asarray(memory.matrix(), np.float64)
-        margins = self._margins(self.kept)
-        order = np.argsort(-margins, kind="stable")
-        rows = np.asarray(self.kept)[order]
-        stored = int((margins > 0).sum())
-        aside, self.kept = rows[stored:].tolist(), rows[:stored].tolist()
+        margins = self._scores()[1]
+        best_first = sorted(self.kept, key=lambda row: -margins[row])
+        stored = int((margins[self.kept] > 0).sum())
+        self.kept, aside = best_first[:stored], best_first[stored:]
         if self._left() > 0:
             self.found = obstructions(self.gathered, aside, min(self._left(), _FOR_SCREENING * self.seconds))
         self.is_proved = self._left() > 0 and (self._witnesses(self.kept) or self._stores(self.kept))
@@ -281,6 +281,12 @@ class _Storing:
 
     def _margins(self, rows: Collection[int]) -> Float[np.ndarray, "n"]:
         return margins_of(self.weights, self.gathered, rows)
+
+    def _scores(self) -> tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+        """The rival and the margin of every fact. To look twice at the same W would take too long for many facts."""
+        if self.scored is None or self.scored[0] is not self.weights:
+            self.scored = self.weights, *rivals_of(self.weights, self.gathered)
+        return self.scored[1:]
 
     def _left(self) -> float:
         return self.seconds - (time.perf_counter() - self.began)
