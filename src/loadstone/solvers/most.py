@@ -85,7 +85,6 @@ def store_most(problem: Facts, memory: Any, seconds: float, report: Report = lam
 
 
 def _search(problem: Facts, memory: Any, end: float, report: Report) -> Any:
-    n, m = problem.inputs.shape[0], problem.competitors
     allowed = (end - time.perf_counter()) / seconds_a_pass(problem)
     if allowed >= _WORTHWHILE:
         passes = max(_FEWEST_PASSES, min(_MOST_PASSES, int(allowed / _ROUNDS)))
@@ -93,7 +92,7 @@ def _search(problem: Facts, memory: Any, end: float, report: Report) -> Any:
     rows, seen = _promising(problem, memory, _FOR_CHOICE * allowed, (1 - _FOR_CHOICE) * allowed / _WORTHWHILE)
     part = _part(problem, rows)
     answers, targets = np.unique(np.asarray(part.targets), return_inverse=True)
-    if 1 < len(answers) < _FEW * m:
+    if 1 < len(answers) < _FEW * problem.competitors:
         alone = replace(part, outputs=part.outputs[answers], targets=jnp.asarray(targets, jnp.int32))
         memory = _rounds(alone, memory, seen, end, report, 2 * _FEWEST_PASSES, _AMONG_THEMSELVES)
         seen = _seen(part, memory)
