@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
-    """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table of pandas or polars, a mapping, or any pairs.
+    """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table of pandas, polars or pyarrow, a mapping, or any pairs.
 
     Text is taken as it is, but for blanks around it.
     """
@@ -36,6 +36,8 @@ def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
         raise refuse("columns", columns, "two different names")
     if isinstance(source, str | Path):
         return _from_file(Path(source), columns)
+    if hasattr(source, "collect"):  # polars may have only a plan for a table yet
+        source = source.collect()
     if hasattr(source, "columns"):
         return _from_table(source, columns)
     if isinstance(source, Mapping):
@@ -51,9 +53,11 @@ def _listed(source: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
 
 
 def _from_table(table: Any, columns: Columns) -> Iterator[Pair]:
-    names = [str(name) for name in table.columns]
+    # In pyarrow, `columns` are the columns themselves.
+    names = [str(name) for name in getattr(table, "column_names", table.columns)]
     _check_columns("the table", columns, names)
-    subjects, answers = (table[name].to_list() for name in columns)
+    found = [table[name] for name in columns]
+    subjects, answers = (one.to_list() if hasattr(one, "to_list") else one.to_pylist() for one in found)
     return _checked("the table", ((number + 1, *pair) for number, pair in enumerate(zip(subjects, answers))))
 
 
@@ -73,7 +77,8 @@ def _checked(name: str, rows: Iterable[tuple[int, Any, Any]]) -> Iterator[Pair]:
 
 def _text(where: str, what: str, value: Any) -> str:
     """A cell as text. Numbers are facts too, such as years, but truth values and lists are not."""
-    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+    # What is missing is None, a NaN or, in pandas, a value without an order or a truth.
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value or (isinstance(value, str) and not value.strip()):
         raise ValueError(f"{where} has no {what}: fill it in, or leave the line out.")
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"{where} has {value!r} as its {what}, but must have a text or a number there.")

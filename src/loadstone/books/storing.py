@@ -172,7 +172,7 @@ class _Storing:
         left = self._left() - _FOR_SCORES * self.pass_seconds
         seconds = left if not self._has_time_for_all() else min(left, _FOR_MOST * self.seconds)
         report = lambda facts, stored: self.tell(f"{stored} of {facts} facts are stored")  # noqa: E731
-        memory = store_most(problem, self._memory(self.weights), max(1e-3, seconds), report)
+        memory = store_most(problem, self._memory(self.weights), max(1e-3, seconds), report, self.pass_seconds or None)
         self.weights = np.asarray(memory.matrix(), np.float64)
         margins = self._scores()[1]
         best_first = sorted(self.kept, key=lambda row: -margins[row])
@@ -205,7 +205,8 @@ class _Storing:
 
     def _try_again(self, aside: Sequence[int]) -> None:
         """Add facts to those that are kept, as many at a time as fit; what does not fit alone is impossible."""
-        waiting = deque([[row for row in aside if not self._is_obstructed(row)]])
+        named = {row for one in self.found for row in one.facts}
+        waiting = deque([[row for row in aside if not (row in named and self._is_obstructed(row))]])
         while waiting and self.is_proved and self._left() > 0:
             group = waiting.popleft()
             if not group:
@@ -225,7 +226,7 @@ class _Storing:
     def _is_obstructed(self, row: int) -> bool:
         """Whether a reason that was seen at once keeps a fact from standing beside those that are kept."""
         present = {*self.kept, row}
-        if any(row in one.facts and one.is_proved(self.gathered, present) for one in self.found):
+        if self._left() > 0 and any(row in one.facts and one.is_proved(self.gathered, present) for one in self.found):
             self.impossible.append(row)
             return True
         return False

@@ -70,25 +70,35 @@ def seconds_a_pass(problem: Facts) -> float:
     return (time.perf_counter() - began) * n / part.inputs.shape[0]
 
 
-def store_most(problem: Facts, memory: Any, seconds: float, report: Report = lambda facts, stored: None) -> Any:
+def store_most(
+    problem: Facts,
+    memory: Any,
+    seconds: float,
+    report: Report = lambda facts, stored: None,
+    pass_seconds: float | None = None,
+) -> Any:
     """A memory of the same family that stores as many facts as are found in so many seconds.
 
     memory: where the search starts. If its matrix is zero, it starts from the projections of targets onto inputs, which
         in whitened coordinates are the pseudo-inverse.
     seconds: most time. The clock is looked at after every pass over the facts that take part, of which time allows 16.
+    pass_seconds: how long a pass over all facts takes, if that is known.
     """
     end = time.perf_counter() + positive("seconds", seconds)
+    pass_seconds = seconds_a_pass(problem) if pass_seconds is None else positive("pass_seconds", pass_seconds)
     better = whitened(problem, memory)
     assert isinstance(better.problem, Facts)
     start = better.start if np.any(np.asarray(better.start.matrix())) else _projections(better.problem, better.start)
-    return better.back(_search(better.problem, start, end, report))
+    return better.back(_search(better.problem, start, end, report, pass_seconds))
 
 
-def _search(problem: Facts, memory: Any, end: float, report: Report) -> Any:
-    allowed = (end - time.perf_counter()) / seconds_a_pass(problem)
+def _search(problem: Facts, memory: Any, end: float, report: Report, pass_seconds: float) -> Any:
+    allowed = (end - time.perf_counter()) / pass_seconds
     if allowed >= _WORTHWHILE:
         passes = max(_FEWEST_PASSES, min(_MOST_PASSES, int(allowed / _ROUNDS)))
         return _rounds(problem, memory, None, end, report, passes)
+    if allowed <= 0:
+        return memory
     rows, seen = _promising(problem, memory, _FOR_CHOICE * allowed, (1 - _FOR_CHOICE) * allowed / _WORTHWHILE)
     part = _part(problem, rows)
     answers, targets = np.unique(np.asarray(part.targets), return_inverse=True)
@@ -99,9 +109,7 @@ def _search(problem: Facts, memory: Any, end: float, report: Report) -> Any:
     return _rounds(part, memory, seen, end, report, _FEWEST_PASSES)
 
 
-def _promising(
-    problem: Facts, memory: Any, looked_at: float, chosen: float
-) -> tuple[Int[np.ndarray, "b"], _Seen]:
+def _promising(problem: Facts, memory: Any, looked_at: float, chosen: float) -> tuple[Int[np.ndarray, "b"], _Seen]:
     """A share of the facts: of the share that is looked at, those whose targets have the largest weights."""
     n = problem.inputs.shape[0]
     few = max(1, int(n * min(looked_at, 1.0)))
