@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
-    """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table of pandas, polars or pyarrow, a mapping, or any pairs.
+    """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table (pandas, polars, pyarrow), a mapping, or any pairs.
 
     Text is taken as it is, but for blanks around it.
     """
@@ -77,8 +77,9 @@ def _checked(name: str, rows: Iterable[tuple[int, Any, Any]]) -> Iterator[Pair]:
 
 def _text(where: str, what: str, value: Any) -> str:
     """A cell as text. Numbers are facts too, such as years, but truth values and lists are not."""
-    # What is missing is None, a NaN or, in pandas, a value without an order or a truth.
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value or (isinstance(value, str) and not value.strip()):
+    # What is missing is None, a NaN or, in pandas, a value that cannot even be compared with itself.
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+    if missing or (isinstance(value, str) and not value.strip()):
         raise ValueError(f"{where} has no {what}: fill it in, or leave the line out.")
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"{where} has {value!r} as its {what}, but must have a text or a number there.")

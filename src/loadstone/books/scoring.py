@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Float, Float64, Int
 
-_BLOCK = 2**22
+_BLOCK, _BLOCK_OF_SINGLES = 2**22, 2**24
 #: With more products, rivals are looked for in float32, which takes half the time.
 _MANY = 2**32
 _UNIT = 2.0**-24
@@ -78,7 +78,7 @@ def _by_singles(
     outputs = (facts.outputs / longest).astype(np.float32)
     rivals, margins = np.empty(len(chosen), int), np.empty(len(chosen))
     doubtful = np.zeros(len(chosen), bool)
-    for part in np.array_split(np.arange(len(chosen)), max(1, len(chosen) * len(outputs) // _BLOCK)):
+    for part in np.array_split(np.arange(len(chosen)), max(1, len(chosen) * len(outputs) // _BLOCK_OF_SINGLES)):
         rows = chosen[part]
         queries = facts.inputs[rows].astype(np.float64) @ weights.T.astype(np.float64)
         lengths = np.linalg.norm(queries, axis=1)
