@@ -29,6 +29,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.rounding import certifies, margin_bound
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import decide
+from loadstone.solvers.threads import one_thread
 
 #: Directions that differ by less are the same to float32, in which most vectors were made.
 _SAME_DIRECTION = 1e-6
@@ -59,12 +60,26 @@ class Obstruction:
         """Whether it excludes that all the facts that are present are stored, beyond rounding."""
         if not {fact for fact, _ in self.multipliers} <= set(present):
             return False
+        arrays, certificate = self._certificate(gathered)
+        return certifies(margin_bound(arrays, certificate), arrays)
+
+    def verdict(self, gathered: Gathered) -> Verdict:
+        """That its facts are not storable; the certificate is about those facts alone."""
+        began = time.perf_counter()
+        arrays, certificate = self._certificate(gathered)
+        bound = margin_bound(arrays, certificate)
+        seconds = time.perf_counter() - began
+        return Verdict(
+            Outcome.NOT_STORABLE, 0, 0, 0, seconds, certificate=certificate, bound=bound.margin, share=bound.share
+        )
+
+    def _certificate(self, gathered: Gathered) -> tuple[Arrays, Float64[np.ndarray, "n m"]]:
         rows = sorted({fact for fact, _ in self.multipliers})
         arrays = Arrays(gathered.inputs[rows], gathered.outputs, gathered.targets[rows])
         certificate = np.zeros((len(rows), len(gathered.outputs)))
         for (fact, answer), weight in self.multipliers.items():
             certificate[rows.index(fact), answer] = weight
-        return certifies(margin_bound(arrays, certificate), arrays)
+        return arrays, certificate
 
 
 @dataclass(frozen=True)
@@ -84,14 +99,26 @@ class Screening:
 
 def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
     """Look at facts: at most so many seconds for the verdict, and as many for what stands in the way."""
-    verdict = decide(gathered.problem(), seconds=positive("seconds", seconds))
+    positive("seconds", seconds)
+    at_once = obstructions(gathered)
+    aside = {fact for one in at_once for fact in (one.impossible or one.facts[1:])}
+    rest = [fact for fact in range(len(gathered)) if fact not in aside]
+    verdict = decide(gathered.problem(rest), seconds=seconds) if rest else None
     doubtful: list[int] = []
-    if verdict.verdict != Outcome.STORABLE:
+    if verdict is not None and verdict.verdict != Outcome.STORABLE:
         assert verdict.last is not None
-        doubtful = np.flatnonzero(margins_of(verdict.last, gathered) <= 0).tolist()
+        margins = margins_of(verdict.last, gathered, rest)
+        doubtful = [fact for fact, margin in zip(rest, margins) if margin <= 0]
+    # What sorting found is a proof about a few facts, and so about all of them: a search need not find it again.
+    proved = next((one.verdict(gathered) for one in at_once if one.is_proved(gathered, range(len(gathered)))), verdict)
+    assert proved is not None
+    return Screening(*_ranks(gathered), tuple(obstructions(gathered, doubtful, seconds)), proved)
+
+
+def _ranks(gathered: Gathered) -> tuple[int, int]:
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
-    rank, of_answers = (int(np.linalg.matrix_rank(part)) for part in (inputs, outputs - outputs.mean(axis=0)))
-    return Screening(rank, of_answers, tuple(obstructions(gathered, doubtful, seconds)), verdict)
+    with one_thread():
+        return int(np.linalg.matrix_rank(inputs)), int(np.linalg.matrix_rank(outputs - outputs.mean(axis=0)))
 
 
 def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:

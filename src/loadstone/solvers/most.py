@@ -88,15 +88,16 @@ def store_most(
     pass_seconds = seconds_a_pass(problem) if pass_seconds is None else positive("pass_seconds", pass_seconds)
     better = whitened(problem, memory)
     assert isinstance(better.problem, Facts)
-    start = better.start if np.any(np.asarray(better.start.matrix())) else _projections(better.problem, better.start)
-    return better.back(_search(better.problem, start, end, report, pass_seconds))
+    trained = bool(np.any(np.asarray(better.start.matrix())))
+    start = better.start if trained else _projections(better.problem, better.start)
+    return better.back(_search(better.problem, start, trained, end, report, pass_seconds))
 
 
-def _search(problem: Facts, memory: Any, end: float, report: Report, pass_seconds: float) -> Any:
+def _search(problem: Facts, memory: Any, trained: bool, end: float, report: Report, pass_seconds: float) -> Any:
     allowed = (end - time.perf_counter()) / pass_seconds
     if allowed >= _WORTHWHILE:
         passes = max(_FEWEST_PASSES, min(_MOST_PASSES, int(allowed / _ROUNDS)))
-        return _rounds(problem, memory, None, end, report, passes)
+        return _rounds(problem, memory, _seen(problem, memory) if trained else None, end, report, passes)
     if allowed <= 0:
         return memory
     rows, seen = _promising(problem, memory, _FOR_CHOICE * allowed, (1 - _FOR_CHOICE) * allowed / _WORTHWHILE)
@@ -125,7 +126,7 @@ def _rounds(
     """Rounds until nothing is gained; the memory with most facts stored among those that were seen."""
     n = part.inputs.shape[0]
     best, most_stored, idle, done = memory, -1, 0, 0
-    # The loss without shares comes first, where it is not known how good the memory is.
+    # A memory that nothing was learned in yet gets a round without shares first.
     shares = np.ones(n, np.float32) if seen is None else _shares(seen)
     while (left := end - time.perf_counter()) > 0 and idle < _IDLE and done != most:
         weighted = part.weighted(shares)
