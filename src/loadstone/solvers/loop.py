@@ -175,9 +175,8 @@ def plan_of(solver: Iterative, request: Request, precision: str) -> Plan:
     return Plan(solver, request.stop, precision, 1 + measured // solver.passes_per_move(), False)
 
 
-@partial(compiled, static_argnames="plan")
 def begun(memory: Any, plan: Plan) -> Search:
-    """A search before its first pass. One program, because to compile each of its arrays takes a second in all."""
+    """A search before its first pass."""
     memory = jax.tree.map(jnp.asarray, memory)
     trace = jnp.full(plan.passes, jnp.nan)
     return Search(memory, plan.solver.start(_split(memory)[0]), jnp.int32(0), jnp.int32(_RUNNING), trace, trace)
