@@ -73,6 +73,7 @@ def test_every_kind_of_file_has_the_same_vectors(kind, tmp_path):
 
 def test_python_objects_are_sources_too():
     frame = pytest.importorskip("pyarrow").table({"a": [1990, 2], "b": ["x", " y "]})
+    assert list(pairs_of(frame, ("a", "b"))) == [Pair("1990", "x", 1), Pair("2", "y", 2)]
     assert [pair[:2] for pair in pairs_of(dict(PAIRS))] == [pair[:2] for pair in pairs_of(iter(PAIRS))] == PAIRS
 
     class Frame:  # what pandas and polars have in common
@@ -85,6 +86,19 @@ def test_python_objects_are_sources_too():
 
     assert list(pairs_of(Frame(), ("a", "b"))) == [Pair("1990", "x", 1), Pair("2", "y", 2)]
     assert read_vectors(TABLE.get, {"Paris", "nowhere"}).keys() == {"Paris"}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_tables_of_pandas_and_polars_where_they_are_installed(kind):
+    library = pytest.importorskip(kind)
+    columns = {"subject": [one for one, _ in PAIRS], "object": [one for _, one in PAIRS]}
+    frame = library.DataFrame(columns)
+    assert [pair[:2] for pair in pairs_of(frame)] == PAIRS
+    if kind == "polars":
+        assert list(pairs_of(frame.lazy())) == list(pairs_of(frame))
+    nothing = library.NA if kind == "pandas" else None
+    with pytest.raises(ValueError, match="line 2 of the table has no answer"):
+        list(pairs_of(library.DataFrame({"subject": ["a", "b"], "object": ["c", nothing]})))
 
 
 def test_names_are_looked_up_as_written_then_in_small_letters_then_as_a_mean_of_words():

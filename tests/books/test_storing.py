@@ -1,13 +1,16 @@
 """Books: everything is stored that can be, what cannot is named with its reason, and a book survives its file."""
 
 import json
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from loadstone.books.book import open_book
 from loadstone.books.gathered import gather
-from loadstone.books.screening import obstructions
+from loadstone.books.pairs import pairs_of
+from loadstone.books.screening import obstructions, screen
 from loadstone.books.storing import store
 from loadstone.problems.arrays import Arrays
 from loadstone.solvers.decide import decide
@@ -137,3 +140,17 @@ def test_damaged_books_get_one_sentence(tmp_path):
         with pytest.raises(ValueError) as error:
             open_book(path)
         assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_one_subject_asked_twice_among_the_capitals_is_named_without_a_search_for_it():
+    examples = Path(__file__).parents[2] / "examples"
+    pairs = [pair[:2] for pair in pairs_of(examples / "capitals.csv", ("country", "capital"))]
+    gathered = gather([*pairs, ("France", "Lima")], examples / "capitals.glove.txt")
+    assert len(gathered) == 235
+    began = time.process_time()
+    (one,) = obstructions(gathered)
+    assert time.process_time() - began < 1 and "France -> Paris; France -> Lima" in one.statement
+    seen = screen(gathered)
+    # A search for the proof would take Newton steps; sorting has it already.
+    assert seen.verdict.verdict == "not storable" and seen.verdict.newton_steps == 0
+    assert [found.kind for found in seen.obstructions] == ["parallel inputs"]

@@ -16,7 +16,7 @@ from safetensors.numpy import save
 
 from loadstone.arguments import refuse, whole
 from loadstone.books.pairs import COLUMNS, Columns
-from loadstone.books.scoring import margins_of, scores_of
+from loadstone.books.scoring import margins_of, rivals_of, scores_of
 from loadstone.books.spelling import nearest, spellings
 from loadstone.books.vectors import Source
 from loadstone.files import write_whole
@@ -112,15 +112,17 @@ class Book:
 
     def failures(self) -> list[Failure]:
         """The facts that are not stored, each with the answer that wins instead."""
-        found = []
-        for rows, scores in scores_of(self.weights, self, np.flatnonzero(~self.stored)):
-            for row, own in zip(rows, scores):
-                target = self.targets[row]
-                score, own[target] = own[target], -np.inf
-                rival = int(np.argmax(own))
-                margin = float(score - own[rival])
-                found.append(Failure(self.subjects[row], self.answers[target], self.answers[rival], margin))
-        return found
+        rows = np.flatnonzero(~self.stored)
+        return self.lost(rows, *rivals_of(self.weights, self, rows))
+
+    def lost(
+        self, rows: Int[np.ndarray, "k"], rivals: Int[np.ndarray, "k"], margins: Float[np.ndarray, "k"]
+    ) -> list[Failure]:
+        """Facts in words, given their rows, and the rival and margin of each."""
+        return [
+            Failure(self.subjects[row], self.answers[self.targets[row]], self.answers[rival], float(margin))
+            for row, rival, margin in zip(rows, rivals, margins)
+        ]
 
     def margins(self) -> Float[np.ndarray, "n"]:
         """Of each fact: its answer's score minus the best other score."""

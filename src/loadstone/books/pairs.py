@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 
 def pairs_of(source: Any, columns: Columns = COLUMNS) -> Iterator[Pair]:
-    """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table of pandas or polars, a mapping, or any pairs.
+    """The pairs in a file (CSV, TSV, JSON lines, Parquet), a table (pandas, polars, pyarrow), a mapping, or any pairs.
 
     Text is taken as it is, but for blanks around it.
     """
@@ -44,13 +44,17 @@ def rows_of(source: Any, columns: Columns, more: tuple[str, ...] = ()) -> Iterat
     if len(columns) != 2 or columns[0] == columns[1] or not all(isinstance(name, str) and name for name in columns):
         raise refuse("columns", columns, "two different names")
     if isinstance(source, str | Path):
-        name, rows = Path(source).name, _from_file(Path(source), columns, more)
-    elif hasattr(source, "columns"):
-        name, rows = "the table", _from_table(source, columns, more)
-    elif isinstance(source, Mapping):
-        name, rows = "facts", ((0, *pair) for pair in source.items())
-    else:
-        name, rows = "facts", _listed(source, 2 + bool(more))
+        return _placed(Path(source).name, _from_file(Path(source), columns, more))
+    if hasattr(source, "collect"):  # polars may have only a plan for a table yet
+        source = source.collect()
+    if hasattr(source, "columns"):
+        return _placed("the table", _from_table(source, columns, more))
+    if isinstance(source, Mapping):
+        return _placed("facts", ((0, *pair) for pair in source.items()))
+    return _placed("facts", _listed(source, 2 + bool(more)))
+
+
+def _placed(name: str, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
     return ((f"line {row[0]} of {name}" if row[0] else name, row) for row in rows)
 
 
@@ -62,8 +66,11 @@ def _listed(source: Iterable[Any], most: int) -> Iterator[Row]:
 
 
 def _from_table(table: Any, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
-    found = _found("the table", columns, more, [str(name) for name in table.columns])
-    return ((number + 1, *row) for number, row in enumerate(zip(*(table[name].to_list() for name in found))))
+    # In pyarrow, `columns` are the columns themselves.
+    names = [str(name) for name in getattr(table, "column_names", table.columns)]
+    found = [table[name] for name in _found("the table", columns, more, names)]
+    cells = [one.to_list() if hasattr(one, "to_list") else one.to_pylist() for one in found]
+    return ((number + 1, *row) for number, row in enumerate(zip(*cells)))
 
 
 def _from_file(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
@@ -74,8 +81,9 @@ def _from_file(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a cell has nothing in it."""
-    return value is None or value != value or (isinstance(value, str) and not value.strip())
+    """Whether a cell has nothing in it: None, a NaN or, in pandas, a value that cannot be compared with itself."""
+    missing = value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+    return missing or (isinstance(value, str) and not value.strip())
 
 
 def text_of(where: str, what: str, value: Any) -> str:

@@ -29,6 +29,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.rounding import certifies, margin_bound
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import decide
+from loadstone.solvers.threads import one_thread
 
 #: Directions that differ by less are the same to float32, in which most vectors were made.
 _SAME_DIRECTION = 1e-6
@@ -59,12 +60,26 @@ class Obstruction:
         """Whether it excludes that all the facts that are present are stored, beyond rounding."""
         if not {fact for fact, _ in self.multipliers} <= set(present):
             return False
+        arrays, certificate = self._certificate(gathered)
+        return certifies(margin_bound(arrays, certificate), arrays)
+
+    def verdict(self, gathered: Gathered) -> Verdict:
+        """That its facts are not storable; the certificate is about those facts alone."""
+        began = time.perf_counter()
+        arrays, certificate = self._certificate(gathered)
+        bound = margin_bound(arrays, certificate)
+        seconds = time.perf_counter() - began
+        return Verdict(
+            Outcome.NOT_STORABLE, 0, 0, 0, seconds, certificate=certificate, bound=bound.margin, share=bound.share
+        )
+
+    def _certificate(self, gathered: Gathered) -> tuple[Arrays, Float64[np.ndarray, "n m"]]:
         rows = sorted({fact for fact, _ in self.multipliers})
         arrays = Arrays(gathered.inputs[rows], gathered.outputs, gathered.targets[rows])
         certificate = np.zeros((len(rows), len(gathered.outputs)))
         for (fact, answer), weight in self.multipliers.items():
             certificate[rows.index(fact), answer] = weight
-        return certifies(margin_bound(arrays, certificate), arrays)
+        return arrays, certificate
 
 
 @dataclass(frozen=True)
@@ -84,14 +99,26 @@ class Screening:
 
 def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
     """Look at facts: at most so many seconds for the verdict, and as many for what stands in the way."""
-    verdict = decide(gathered.problem(), seconds=positive("seconds", seconds))
+    positive("seconds", seconds)
+    at_once = obstructions(gathered)
+    aside = {fact for one in at_once for fact in (one.impossible or one.facts[1:])}
+    rest = [fact for fact in range(len(gathered)) if fact not in aside]
+    verdict = decide(gathered.problem(rest), seconds=seconds) if rest else None
     doubtful: list[int] = []
-    if verdict.verdict != Outcome.STORABLE:
+    if verdict is not None and verdict.verdict != Outcome.STORABLE:
         assert verdict.last is not None
-        doubtful = np.flatnonzero(margins_of(verdict.last, gathered) <= 0).tolist()
+        margins = margins_of(verdict.last, gathered, rest)
+        doubtful = [fact for fact, margin in zip(rest, margins) if margin <= 0]
+    # What sorting found is a proof about a few facts, and so about all of them: a search need not find it again.
+    proved = next((one.verdict(gathered) for one in at_once if one.is_proved(gathered, range(len(gathered)))), verdict)
+    assert proved is not None
+    return Screening(*_ranks(gathered), tuple(obstructions(gathered, doubtful, seconds)), proved)
+
+
+def _ranks(gathered: Gathered) -> tuple[int, int]:
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
-    rank, of_answers = (int(np.linalg.matrix_rank(part)) for part in (inputs, outputs - outputs.mean(axis=0)))
-    return Screening(rank, of_answers, tuple(obstructions(gathered, doubtful, seconds)), verdict)
+    with one_thread():
+        return int(np.linalg.matrix_rank(inputs)), int(np.linalg.matrix_rank(outputs - outputs.mean(axis=0)))
 
 
 def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:
@@ -149,7 +176,7 @@ def _hidden(
         if time.perf_counter() > end:
             return
         others = np.delete(np.arange(len(outputs)), answer)
-        weights = _convex(outputs[answer], outputs[others])
+        weights = _convex(outputs[answer], outputs[others], end - time.perf_counter())
         if weights is not None:
             mixed = _combination(weights, [gathered.answers[other] for other in others])
             statement = f"{gathered.answers[answer]} = {mixed}: one of these answers always scores at least as high."
@@ -162,12 +189,15 @@ def _hidden(
 def _conic(
     gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int], end: float
 ) -> Iterator[Obstruction]:
+    order = np.argsort(gathered.targets, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(gathered.targets[order])) + 1)
+    # One input alone that is enough would be parallel, which is known by now.
+    several = [(int(gathered.targets[rows[0]]), rows) for rows in groups if len(rows) > 1]
     for fact in doubtful:
-        if time.perf_counter() > end:
-            return
-        for answer in range(len(gathered.answers)):
-            rows = np.flatnonzero(gathered.targets == answer)
-            if answer == gathered.targets[fact] or not len(rows):
+        for answer, rows in several:
+            if time.perf_counter() > end:
+                return
+            if answer == gathered.targets[fact]:
                 continue
             weights, miss = nnls(inputs[rows].T, inputs[fact])
             if miss <= _EXACT * np.linalg.norm(inputs[fact]):
@@ -205,12 +235,16 @@ def alike(directions: Float64[np.ndarray, "n d"]) -> list[list[int]]:
     return [sorted(group) for group in groups if len(group) > 1]
 
 
-def _convex(vector: Float64[np.ndarray, "d"], others: Float64[np.ndarray, "m d"]) -> Float64[np.ndarray, "m"] | None:
-    """Weights with which the vector is a convex combination of the others, if it is one."""
+def _convex(
+    vector: Float64[np.ndarray, "d"], others: Float64[np.ndarray, "m d"], seconds: float
+) -> Float64[np.ndarray, "m"] | None:
+    """Weights with which the vector is a convex combination of the others, if it is one and time allows to find it."""
     size = np.abs(others - vector).max() or 1.0
     equal = np.vstack([(others - vector).T / size, np.ones(len(others))])
     wanted = np.append(np.zeros(len(vector)), 1.0)
-    found = linprog(np.zeros(len(others)), A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs")
+    limit = {} if math.isinf(seconds) else {"time_limit": max(1e-3, seconds)}
+    costs = np.zeros(len(others))
+    found = linprog(costs, A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs", options=limit)
     if found.status != 0 or np.abs(equal @ found.x - wanted).max() > _EXACT:
         return None
     return found.x

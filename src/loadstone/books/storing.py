@@ -1,34 +1,40 @@
 """Store facts in a book: all of them if any W can, with proof; otherwise as many as are found.
 
 If not all can be stored, the facts that a search leaves out are put aside until the others are stored. Each is then
-tried again beside all that are. What stays out is proved not to fit beside the rest.
+tried again beside all that are. What stays out is proved not to fit beside the rest, if time allows.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 import loadstone
 from loadstone.arguments import positive
-from loadstone.books.book import Book
+from loadstone.books.book import Book, Failure
 from loadstone.books.gathered import Gathered, gather
 from loadstone.books.pairs import COLUMNS, Columns
-from loadstone.books.scoring import margins_of
+from loadstone.books.scoring import margins_of, rivals_of
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.vectors import Source
-from loadstone.memories.families import initial_memory, subspace_of
+from loadstone.memories.families import subspace_of
+from loadstone.memories.full import Full
+from loadstone.memories.memory import Memory
+from loadstone.memories.projected import Projected
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.conflict import Conflict, conflict_in
 from loadstone.solvers.decide import decide
+from loadstone.solvers.most import seconds_a_pass, store_most
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
@@ -40,6 +46,15 @@ _FOR_CONFLICT, _FOR_SCREENING = 0.25, 0.1
 #: With fewer products a pass, or at a smaller dimension, verdicts are quicker than a search (solvers/decide.py).
 _SMALL, _FEW_DIMENSIONS = 10**7, 60
 _MOST_PASSES = 1000
+#: With fewer products a pass takes less than half a second, and it is not worth while to foresee how long.
+_LONG = 10**10
+#: A search for a W that stores everything takes so many passes, give or take a factor of two. If time does not allow
+#: them, there is no such search.
+_USUAL_PASSES = 60
+#: Shares of the time for a search that stores everything, and for one that stores as many facts as possible.
+_FOR_ALL, _FOR_MOST = 0.4, 0.5
+#: A search for most facts leaves so many passes of the time that is left, to see which facts it has stored.
+_FOR_SCORES = 0.7
 #: So many violated facts are put aside at once.
 _FEW = 8
 
@@ -53,6 +68,7 @@ class Stored:
     impossible: rows of the facts that are proved not to fit.
     obstructions: what screening found.
     conflict: facts that cannot stand together, if not everything fits and time allowed to find them.
+    failures: the facts that are not stored, each with the answer that wins instead.
     seconds: time taken.
     """
 
@@ -61,6 +77,7 @@ class Stored:
     impossible: tuple[int, ...]
     obstructions: tuple[Obstruction, ...]
     conflict: Conflict | None
+    failures: tuple[Failure, ...]
     seconds: float
 
 
@@ -102,14 +119,17 @@ class _Storing:
         self.is_proved = False
         self.impossible: list[int] = []
         self.found: list[Obstruction] = []
+        self.pass_seconds = 0.0
+        self.scored: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def done(self) -> Stored:
         self.found = obstructions(self.gathered)
         back = {row for one in self.found for row in (one.impossible or one.facts[1:])}
         self.kept = [row for row in range(len(self.gathered)) if row not in back]
-        self.tell(f"storing {len(self.kept)} facts")
+        self.tell(self._forecast())
         self._try_again(sorted(back) + self._store_most())
-        stored = self._margins(range(len(self.gathered))) > 0
+        rivals, margins = self._scores()
+        stored = margins > 0
         undecided = set(np.flatnonzero(~stored).tolist()) - set(self.impossible)
         proved, conflict = (self.is_proved or not self.kept) and not undecided, self._conflict()
         taken, g = time.perf_counter() - self.began, self.gathered
@@ -120,10 +140,51 @@ class _Storing:
             "conflicts": [[g.name(row) for row in one.facts] for one in (*self.found, conflict) if one],
         }  # fmt: skip
         book = Book(self.weights, g.subjects, g.answers, g.targets, g.inputs, g.outputs, stored, about)
-        return Stored(book, proved, tuple(self.impossible), tuple(self.found), conflict, taken)
+        failures = book.lost(lost := np.flatnonzero(~stored), rivals[lost], margins[lost])
+        return Stored(book, proved, tuple(self.impossible), tuple(self.found), conflict, tuple(failures), taken)
+
+    def _forecast(self) -> str:
+        """What is going to be done, and how long it takes."""
+        facts = f"storing {len(self.kept)} facts"
+        if len(self.kept) * self.gathered.outputs.size < _LONG:
+            return facts
+        self.pass_seconds = seconds_a_pass(self.gathered.problem())
+        if not self._has_time_for_all():
+            return (
+                f"{facts}: a pass over them takes {self.pass_seconds:.2g} s, so {self.seconds:g} s are too few to look "
+                "for a W that stores all; as many as possible will be stored"
+            )
+        expected = min(self.seconds, _USUAL_PASSES * self.pass_seconds)
+        return f"{facts}: about {expected:.2g} s if all can be stored, at most {self.seconds:g} s"
+
+    def _has_time_for_all(self) -> bool:
+        return _USUAL_PASSES * self.pass_seconds < self.seconds
 
     def _store_most(self) -> list[int]:
-        """Store what is kept, or put facts aside until the rest is stored. Returns them, the least violated first.
+        """Store what is kept, or put facts aside until the rest is stored. Returns them, the least violated first."""
+        if not self.kept:
+            return []
+        if self._is_small(self.kept):
+            return self._until_stored()
+        if self._has_time_for_all() and self._stores(self.kept, _FOR_ALL * self.seconds):
+            return []
+        problem = self.gathered.problem(self.kept)
+        left = self._left() - _FOR_SCORES * self.pass_seconds
+        seconds = left if not self._has_time_for_all() else min(left, _FOR_MOST * self.seconds)
+        report = lambda facts, stored: self.tell(f"{stored} of {facts} facts are stored")  # noqa: E731
+        memory = store_most(problem, self._memory(self.weights), max(1e-3, seconds), report, self.pass_seconds or None)
+        self.weights = np.asarray(memory.matrix(), np.float64)
+        margins = self._scores()[1]
+        best_first = sorted(self.kept, key=lambda row: -margins[row])
+        stored = int((margins[self.kept] > 0).sum())
+        self.kept, aside = best_first[:stored], best_first[stored:]
+        if self._left() > 0:
+            self.found = obstructions(self.gathered, aside, min(self._left(), _FOR_SCREENING * self.seconds))
+        self.is_proved = self._left() > 0 and (self._witnesses(self.kept) or self._stores(self.kept))
+        return aside
+
+    def _until_stored(self) -> list[int]:
+        """Leave out facts until a verdict says that the rest is stored.
 
         Far above capacity the minimum of the loss recalls much less than could be stored, so only the worse half of
         what it violates goes at a time.
@@ -144,7 +205,8 @@ class _Storing:
 
     def _try_again(self, aside: Sequence[int]) -> None:
         """Add facts to those that are kept, as many at a time as fit; what does not fit alone is impossible."""
-        waiting = deque([[row for row in aside if not self._is_obstructed(row)]])
+        named = {row for one in self.found for row in one.facts}
+        waiting = deque([[row for row in aside if not (row in named and self._is_obstructed(row))]])
         while waiting and self.is_proved and self._left() > 0:
             group = waiting.popleft()
             if not group:
@@ -164,26 +226,30 @@ class _Storing:
     def _is_obstructed(self, row: int) -> bool:
         """Whether a reason that was seen at once keeps a fact from standing beside those that are kept."""
         present = {*self.kept, row}
-        if any(row in one.facts and one.is_proved(self.gathered, present) for one in self.found):
+        if self._left() > 0 and any(row in one.facts and one.is_proved(self.gathered, present) for one in self.found):
             self.impossible.append(row)
             return True
         return False
 
-    def _stores(self, rows: Collection[int]) -> bool:
+    def _stores(self, rows: Collection[int], seconds: float = math.inf) -> bool:
         """Search for a W that stores these facts, and leave it in `weights`, or the best that the search found."""
         if self._is_small(rows):
             verdict = self._decided(rows)
-        else:
-            # Facts that occur twice ask for nothing new, and one length means one compiled program.
-            repeated = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
-            start = initial_memory(len(self.weights), family=self.family)
-            limits = Limits(_MOST_PASSES, max(1e-3, self._left()))
-            solution = solve(self.gathered.problem(repeated.tolist()), start, stop="exact", limits=limits)
-            self.weights = np.asarray(solution.memory.matrix(), np.float64)
-            self.is_proved = solution.status == Status.STORED and self._witnesses(rows)
+            self.weights, self.is_proved = _best(verdict), verdict.verdict == Outcome.STORABLE
             return self.is_proved
-        self.weights, self.is_proved = _best(verdict), verdict.verdict == Outcome.STORABLE
+        # Facts that occur twice ask for nothing new, and one length means one compiled program.
+        repeated = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
+        limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self._left())))
+        start = self._memory(self.weights)
+        solution = solve(self.gathered.problem(repeated.tolist()), start, stop="exact", limits=limits)
+        self.weights = np.asarray(solution.memory.matrix(), np.float64)
+        self.is_proved = solution.status == Status.STORED and self._witnesses(rows)
         return self.is_proved
+
+    def _memory(self, weights: Float[np.ndarray, "d d"]) -> Memory:
+        """W as a memory of the family, for a search."""
+        single, subspace = jnp.asarray(weights, jnp.float32), subspace_of(self.family, len(weights))
+        return Full(single) if subspace is None else Projected.made(single, subspace)
 
     def _witnesses(self, rows: Collection[int]) -> bool:
         """Whether W stores these facts beyond rounding."""
@@ -216,6 +282,12 @@ class _Storing:
 
     def _margins(self, rows: Collection[int]) -> Float[np.ndarray, "n"]:
         return margins_of(self.weights, self.gathered, rows)
+
+    def _scores(self) -> tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+        """The rival and the margin of every fact. To look twice at the same W would take too long for many facts."""
+        if self.scored is None or self.scored[0] is not self.weights:
+            self.scored = self.weights, *rivals_of(self.weights, self.gathered)
+        return self.scored[1:]
 
     def _left(self) -> float:
         return self.seconds - (time.perf_counter() - self.began)

@@ -45,7 +45,7 @@ def store(
         with ends_like_an_interrupt():
             book.save(out)
         say(f"{out}: the book; ask it with loadstone facts recall {out} '{book.subjects[0]}'.")
-    failures = book.failures()
+    failures = stored.failures
     if json:
         numbers = {"stored": int(book.stored.sum()), "proved": stored.proved, "family": family}
         failed = [[one.subject, one.answer, one.rival, one.margin] for one in failures]

@@ -20,6 +20,7 @@ from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Request
+from loadstone.solvers.threads import one_thread
 
 #: Directions in which the facts extend less than this, relative to the largest, are taken for rounding.
 _SMALLEST = 1e-12
@@ -113,8 +114,9 @@ def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
     and its inverse there. Both are zero elsewhere."""
     n, d = vectors.shape
     # The triangle has the same second moment, and its singular values keep the digits that a covariance would lose.
-    triangle = np.linalg.qr(vectors, mode="r") if n > d else vectors
-    _, sizes, axes = np.linalg.svd(triangle, full_matrices=False)
+    with one_thread():  # on a busy machine two threads wait for each other, and take ten times as long
+        triangle = np.linalg.qr(vectors, mode="r") if n > d else vectors
+        _, sizes, axes = np.linalg.svd(triangle, full_matrices=False)
     kept = sizes > _SMALLEST * max(sizes.max(initial=0.0), np.finfo(float).tiny)
     axes, sizes = axes[kept], sizes[kept] / np.sqrt(n)
     return (axes.T / sizes) @ axes, (axes.T * sizes) @ axes

@@ -1,0 +1,131 @@
+"""Facts on real word vectors: what loadstone recalls, and how fast, beside torch.optim.LBFGS and the pseudo-inverse.
+
+    python benchmarks/facts.py [BOOK ...] [--seconds 60] [--out benchmarks/facts.json]
+
+Without a book, the countries and capitals in examples/; `python examples/cities.py 3000 cities.safetensors` writes a
+larger one. The loss, its start and float32 are the same for all searches. PyTorch's stops when every margin is
+positive, or when time is up. Whitened means that it gets the facts in loadstone's coordinates. Each is run three times,
+in turns. The fastest counts, and the first, which also compiles, is given beside it. Loadstone's includes the proof.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from loadstone.books.book import Book, open_book
+from loadstone.books.gathered import Gathered, gather
+from loadstone.books.scoring import margins_of
+from loadstone.books.storing import store
+from loadstone.memories.full import Full
+from loadstone.problems.facts import facts
+from loadstone.solvers.whitening import whitened
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+MOST_PASSES, ROUNDS = 5000, 3
+
+
+def pseudo_inverse(given: Gathered | Book, seconds: float) -> np.ndarray:
+    inputs, outputs = (part.astype(np.float64) for part in (given.inputs, given.outputs))
+    return np.linalg.lstsq(inputs, outputs[given.targets])[0].T
+
+
+def torch_raw(given: Gathered | Book, seconds: float) -> np.ndarray:
+    return _torch(given.inputs, given.outputs, given.targets, seconds)
+
+
+def torch_whitened(given: Gathered | Book, seconds: float) -> np.ndarray:
+    d = given.inputs.shape[1]
+    better = whitened(facts(given.inputs, given.outputs, given.targets), Full(np.zeros((d, d), np.float32)))
+    inputs, outputs = (np.asarray(part) for part in (better.problem.inputs, better.problem.outputs))
+    found = _torch(inputs, outputs, given.targets, seconds)
+    return np.asarray(better.back(Full(found)).matrix(), np.float64)
+
+
+def _torch(inputs: np.ndarray, outputs: np.ndarray, targets: np.ndarray, seconds: float) -> np.ndarray:
+    """The best W on the way, judged by the scores that the search computes anyway."""
+    e, u = (torch.from_numpy(np.array(part, np.float32)) for part in (inputs, outputs))
+    t = torch.from_numpy(np.array(targets, np.int64))
+    weights = torch.zeros(e.shape[1], e.shape[1], requires_grad=True)
+    optimiser = torch.optim.LBFGS(
+        [weights], lr=1, max_iter=MOST_PASSES, max_eval=MOST_PASSES, history_size=20, line_search_fn="strong_wolfe",
+        tolerance_grad=0, tolerance_change=0,
+    )  # fmt: skip
+    end, best, most = time.perf_counter() + seconds, weights.detach().clone(), -1
+
+    class EndedError(Exception):
+        pass
+
+    def closure() -> torch.Tensor:
+        nonlocal best, most
+        optimiser.zero_grad()
+        scores = e @ weights.T @ u.T
+        stored = int((scores.argmax(dim=1) == t).sum())
+        if stored > most:
+            best, most = weights.detach().clone(), stored
+        if stored == len(t) or time.perf_counter() > end:
+            raise EndedError
+        loss = torch.nn.functional.cross_entropy(scores, t)
+        loss.backward()
+        return loss
+
+    try:
+        optimiser.step(closure)
+    except EndedError:
+        pass
+    return best.numpy().astype(np.float64)
+
+
+def measured(name: str, given: Gathered | Book, seconds: float) -> dict[str, object]:
+    ours = _gathered(given)
+    ways: dict[str, Callable[[], np.ndarray]] = {
+        "loadstone": lambda: store(ours, seconds).book.weights,
+        "torch.optim.LBFGS, whitened": lambda: torch_whitened(given, seconds),
+        "torch.optim.LBFGS, raw": lambda: torch_raw(given, seconds),
+        "pseudo-inverse": lambda: pseudo_inverse(given, seconds),
+    }
+    seconds_of: dict[str, list[float]] = {way: [] for way in ways}
+    stored_by = dict.fromkeys(ways, 0)
+    for _ in range(ROUNDS):
+        for way, run in ways.items():
+            began = time.perf_counter()
+            weights = run()
+            seconds_of[way].append(round(time.perf_counter() - began, 3))
+            stored_by[way] = max(stored_by[way], int((margins_of(weights, given) > 0).sum()))
+    rows = {
+        way: {"stored": stored_by[way], "first": taken[0], "seconds": min(taken)} for way, taken in seconds_of.items()
+    }
+    n, d = given.inputs.shape
+    return {"case": name, "facts": n, "answers": len(given.answers), "d": d, "limit": seconds, "rows": rows}
+
+
+def _gathered(given: Gathered | Book) -> Gathered:
+    if isinstance(given, Gathered):
+        return given
+    return Gathered(given.subjects, given.answers, given.targets, given.inputs, given.outputs)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("books", nargs="*", help="books that loadstone wrote")
+    parser.add_argument("--seconds", type=float, default=60.0, help="most seconds of a search")
+    parser.add_argument("--out")
+    arguments = parser.parse_args()
+    capitals = gather(EXAMPLES / "capitals.csv", EXAMPLES / "capitals.glove.txt", ("country", "capital"))
+    cases = {"capitals": capitals} | {Path(book).stem: open_book(book) for book in arguments.books}
+    results = []
+    for name, given in cases.items():
+        results.append(measured(name, given, arguments.seconds))
+        print(json.dumps(results[-1]), flush=True)
+        if arguments.out:
+            Path(arguments.out).write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
