@@ -200,3 +200,39 @@ def test_an_interrupt_stops_cleanly(tmp_path):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and out == "" and "interrupted" in err and "Traceback" not in err
     assert time.perf_counter() - began < 30
+
+
+def own(folder, facts):
+    """Facts in words and their vectors as files: orthogonal subjects and answers, but that 'c2' is three times 'c'."""
+    (folder / "facts.csv").write_text("country,capital\n" + "".join(f"{a},{b}\n" for a, b in facts))
+    words = {name: row for name, row in zip("abcdwxyz", np.eye(8).tolist())}
+    words |= {"c2": (3 * np.eye(8)[2]).tolist()}
+    (folder / "words.txt").write_text("".join(f"{name} {' '.join(map(str, row))}\n" for name, row in words.items()))
+    return "--instance", folder / "facts.csv", "--vectors", folder / "words.txt", "--columns", "country,capital"
+
+
+def test_own_facts_are_certified_and_counted(command, tmp_path):
+    facts, proof = [("a", "w"), ("b", "x"), ("c", "y"), ("d", "z")], tmp_path / "proof.npz"
+    for more, verdict in (([], "storable"), ([("c2", "x")], "not storable")):
+        asked = own(tmp_path, facts + more)
+        done = json.loads(command("certify", *asked, "--out", proof, "--json").stdout)
+        assert (done["verdict"], done["p"], done["answers"], done["d"]) == (verdict, 4 + len(more), 4, 8)
+        assert command("check", proof).stdout.startswith(f"valid: {verdict}.")
+        counted = json.loads(command("capacity", *asked, "--json").stdout)
+        assert (counted["p_c"], counted["first_out"]) == (4, "c2 -> x" if more else None)
+    shown = command("capacity", *asked)
+    assert "the first 4 can be stored, and no W stores c2 -> x beside them" in shown.stdout
+    undecided = command("capacity", *asked, "--seconds", 1e-9)
+    assert undecided.returncode == 3 and "at most 4" in undecided.stdout
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (("capacity",), "No facts are given: give --d, or a file with --instance and --vectors."),
+    (("capacity", "--instance", "x.csv"), "need both"), (("capacity", "--vectors", "x.txt"), "need both"),
+    (("capacity", "--d", 5, "--instance", "x.csv", "--vectors", "v.txt"), "given twice"),
+    (("certify", "--vectors", "x.txt"), "give their file with --instance"),
+    (("certify", "--instance", "x.csv", "--vectors", "v.txt"), "x.csv"),
+])  # fmt: skip
+def test_own_facts_that_are_incomplete_are_refused(arguments, sentence, command, tmp_path):
+    done = command(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1

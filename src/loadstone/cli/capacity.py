@@ -7,8 +7,10 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import choice, positive, whole
+from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import print_json, print_pairs, progress_of
+from loadstone.cli.own_facts import OwnVectors, own_capacity
 from loadstone.cli.size import MOST_DIMENSION
 from loadstone.theory.capacity import facts_that_fit
 from loadstone.theory.cone import mean_merged
@@ -20,7 +22,7 @@ _NOT_KNOWN = "not known for these answers"
 
 
 def capacity(
-    d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
+    d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
     problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
     seed: Annotated[int, typer.Option(help="First stream.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
@@ -32,11 +34,28 @@ def capacity(
     family: Annotated[
         str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
     ] = "full",
+    instance: Annotated[Optional[str], typer.Option(help="Facts in words instead, with --vectors.")] = None,
+    vectors: OwnVectors = None,
+    words: WordsFile = None,
+    columns: ColumnNames = "subject,object",
+    phrases: Phrases = "mean",
+    seconds: Annotated[float, typer.Option(help="Most seconds for facts in words, about.")] = 60.0,
     steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
     budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Find for each stream the largest p whose first p associations are storable; every verdict is proved."""
+    """Find for each stream the largest p whose first p associations are storable; every verdict is proved.
+
+    With --instance and --vectors, the same for your own facts in the order of their file.
+    """
+    if (instance is None) != (vectors is None):
+        raise ValueError("Facts in words need both: their file with --instance, and --vectors.")
+    if instance is not None and vectors is not None:
+        if d is not None or answers is not None:
+            raise ValueError("The facts are given twice: give either --instance or --d.")
+        return own_capacity(instance, vectors, words, columns, phrases, positive("seconds", seconds), family, json)
+    if d is None:
+        raise ValueError("No facts are given: give --d, or a file with --instance and --vectors.")
     d, seeds = whole("d", d, 1, MOST_DIMENSION), whole("seeds", seeds, 1, 10**6)
     seed = whole("seed", seed, 0, 2**64 - seeds)
     choice("problem", problem, ("original", "decoupled"))

@@ -8,7 +8,9 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.arguments import choice, whole
+from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import ends_like_an_interrupt, print_json, progress_of, say
+from loadstone.cli.own_facts import OwnVectors, own_facts
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
 
@@ -32,7 +34,13 @@ def certify(
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",
-    instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets) instead.")] = None,
+    instance: Annotated[
+        Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets), or facts in words, instead.")
+    ] = None,
+    vectors: OwnVectors = None,
+    words: WordsFile = None,
+    columns: ColumnNames = "subject,object",
+    phrases: Phrases = "mean",
     family: Annotated[
         str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
     ] = "full",
@@ -45,6 +53,8 @@ def certify(
     """Decide whether any d x d matrix, or one of a family, stores the facts. Exit code 0 if decided, 3 if not."""
     if instance is not None and not (d is p is load is answers is None):
         raise ValueError("The instance is given twice: give either --instance or a size (--d with --p or --load).")
+    if instance is None and vectors is not None:
+        raise ValueError(f"vectors is {vectors!r}, but there are no facts: give their file with --instance.")
     if instance is None and d is None:
         raise ValueError("No instance is given: give --d with --p or --load, or a file with --instance.")
     choice("problem", problem, ("original", "decoupled"))
@@ -56,6 +66,7 @@ def certify(
     if out is not None:
         check_writable(out)
 
+    from loadstone.books.first_facts import first_facts
     from loadstone.frequencies import read_frequencies
     from loadstone.measurements.threshold import Prefixes
     from loadstone.memories.families import subspace_of
@@ -76,6 +87,9 @@ def certify(
         about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}
         if answers is not None:
             about |= {"answers": answers, "frequencies": prefixes.frequencies}
+    elif vectors is not None:
+        found, about = own_facts(instance, vectors, words, columns, phrases)
+        arrays = first_facts(found, len(found))
     else:
         arrays = read_instance(instance)
         about = {"problem": "decoupled" if arrays.decoupled else "original", "instance": instance}

@@ -1,0 +1,59 @@
+"""Facts in words for the commands that prove: where `certify` and `capacity` are given facts instead of a size."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from loadstone.cli.facts_options import gathered_from
+from loadstone.cli.output import print_json
+from loadstone.theory.cone import mean_merged
+
+if TYPE_CHECKING:
+    from loadstone.books.gathered import Gathered
+
+OwnVectors = Annotated[
+    Optional[str],
+    typer.Option(help="Vectors of the words, if --instance has facts in words (as for loadstone facts store)."),
+]
+
+
+def own_facts(
+    instance: str, vectors: str, words: str | None, columns: str, phrases: str
+) -> tuple[Gathered, dict[str, Any]]:
+    """The facts of a file with their vectors, and what to say about them."""
+    found = gathered_from(instance, vectors, words, columns, phrases)
+    about = {"problem": "original", "instance": instance, "vectors": vectors, "d": int(found.inputs.shape[1])}
+    about |= {"p": len(found), "answers": len(found.answers)}
+    return found, about | {"out_of_vocabulary": [name for name, _ in found.missing]}
+
+
+def own_capacity(
+    instance: str, vectors: str, words: str | None, columns: str, phrases: str, seconds: float, family: str, json: bool
+) -> None:
+    """The largest k whose first k facts are storable, in the order of a file."""
+    found, about = own_facts(instance, vectors, words, columns, phrases)
+    from loadstone.books.first_facts import first_that_fit
+    from loadstone.memories.families import subspace_of
+
+    began, subspace = time.perf_counter(), subspace_of(family, about["d"])
+    dimensions = about["d"] ** 2 if subspace is None else subspace.dimension(about["d"])
+    fitting = first_that_fit(found, dimensions / float(mean_merged(max(2, about["answers"]))), seconds, family)
+    first_out = found.name(fitting.fits) if fitting.is_exact and fitting.fits < len(found) else None
+    record = about | {
+        "family": family, "p_c": fitting.fits if fitting.is_exact else None, "storable": fitting.fits,
+        "not_storable": fitting.fails, "first_out": first_out, "verdicts": fitting.verdicts,
+        "seconds": time.perf_counter() - began,
+    }  # fmt: skip
+    if json:
+        print_json(record)
+    elif fitting.is_exact:
+        beyond = f", and no W stores {first_out} beside them" if first_out else ""
+        took = f"{record['seconds']:.1f} s, proved"
+        print(f"Of {len(found)} facts, the first {fitting.fits} can be stored{beyond} ({took}).")
+    else:
+        print(f"Of {len(found)} facts, the first {fitting.fits} can be stored, and at most {fitting.most}.")
+    if not fitting.is_exact:
+        raise typer.Exit(3)
