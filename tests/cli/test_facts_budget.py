@@ -36,6 +36,8 @@ def test_budget_as_json_is_that_of_the_book(command, files):
     same = book.budget(PAIRS[6:], dict(zip(WORDS, VECTORS.astype("f")))).described()
     for one in (found, same):
         one.pop("seconds")
+        # How far the reason for the first that does not fit is reduced depends on the time it took to find the number.
+        assert one["more"].pop("conflict_minimal") in (True, False) and len(one["more"].pop("conflict")) != 1
     assert found.pop("book") == "b.safetensors" and found.pop("family") == "full"
     assert found == json.loads(json.dumps(same))
     assert found["more"]["exact"] and found["more"]["proved"] and 0 < found["more"]["fits"] < 18
