@@ -5,7 +5,9 @@
 Without a book, the countries and capitals in examples/; `python examples/cities.py 3000 cities.safetensors` writes a
 larger one. The loss, its start and float32 are the same for all searches. PyTorch's stops when every margin is
 positive, or when time is up. Whitened means that it gets the facts in loadstone's coordinates. Each is run three times,
-in turns. The fastest counts, and the first, which also compiles, is given beside it. Loadstone's includes the proof.
+in turns. The fastest counts, and the first, which also compiles, is given beside it. Loadstone's time includes the
+screening and the proof, which PyTorch does not give; 'search alone' is L-BFGS without them. Run it on a quiet machine:
+beside other work PyTorch loses more than loadstone does.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from loadstone.books.scoring import margins_of
 from loadstone.books.storing import store
 from loadstone.memories.full import Full
 from loadstone.problems.facts import facts
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
 from loadstone.solvers.whitening import whitened
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -34,6 +38,13 @@ MOST_PASSES, ROUNDS = 5000, 3
 def pseudo_inverse(given: Gathered | Book, seconds: float) -> np.ndarray:
     inputs, outputs = (part.astype(np.float64) for part in (given.inputs, given.outputs))
     return np.linalg.lstsq(inputs, outputs[given.targets])[0].T
+
+
+def searched(given: Gathered | Book, seconds: float) -> np.ndarray:
+    d = given.inputs.shape[1]
+    problem = facts(given.inputs, given.outputs, given.targets)
+    found = solve(problem, Full(np.zeros((d, d), np.float32)), limits=Limits(MOST_PASSES, seconds))
+    return np.asarray(found.memory.matrix(), np.float64)
 
 
 def torch_raw(given: Gathered | Book, seconds: float) -> np.ndarray:
@@ -86,6 +97,7 @@ def measured(name: str, given: Gathered | Book, seconds: float) -> dict[str, obj
     ours = _gathered(given)
     ways: dict[str, Callable[[], np.ndarray]] = {
         "loadstone": lambda: store(ours, seconds).book.weights,
+        "loadstone, search alone": lambda: searched(given, seconds),
         "torch.optim.LBFGS, whitened": lambda: torch_whitened(given, seconds),
         "torch.optim.LBFGS, raw": lambda: torch_raw(given, seconds),
         "pseudo-inverse": lambda: pseudo_inverse(given, seconds),
