@@ -25,6 +25,7 @@ def compared(name, rows):
     return figure_of(name).compare(rows)
 
 
+@pytest.mark.soak
 def test_proved_thresholds():
     rows = rows_of("capacity", lambda spec: spec.solver == "capacity" and spec.d == 12 and spec.seed < 25)
     found = {one.what: one for one in compared("capacity", rows)}

@@ -38,7 +38,7 @@ from tests.experiments.faults import (
     workers_of,
 )
 
-KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "3"))
+KILLS = int(os.environ.get("LOADSTONE_WORKER_KILLS", "2"))
 #: The long version: here workers of a scheduler elsewhere are tested like our own in test_one_machine.py.
 LONG = "LOADSTONE_WORKER_KILLS" in os.environ
 long_form = pytest.mark.skipif(not LONG, reason="for make soak: workers on this machine show the same in make test")

@@ -117,7 +117,7 @@ def test_a_record_that_describes_another_run_is_not_believed(finished, grid, exp
     assert code == 0 and json.loads(out)["done"] == json.loads(out)["quarantined"] == 1 and results(store) == expected
 
 
-@pytest.mark.parametrize("engine", ["process", "dask"])
+@pytest.mark.parametrize("engine", ["process", pytest.param("dask", marks=SOAK)])
 def test_files_in_the_current_folder_do_not_pass_for_modules(engine, finished, grid, tmp_path):
     store = copy_of(finished[0], tmp_path / "store")
     next(store.records.rglob("*.record")).unlink()
