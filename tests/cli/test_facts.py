@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from loadstone.cli import output
+
 PAIRS = [("France", "Paris"), ("Peru", "Lima"), ("Japan", "Tokyo"), ("New Zealand", "Wellington")]
 PAIRS += [("Chad", "N'Djamena")]
 WORDS = "france paris peru lima japan tokyo new zealand wellington chad n'djamena".split()
@@ -85,3 +87,18 @@ def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, files):
     done = run(command, files, *arguments)
     assert done.returncode == 2 and sentence in done.stderr.splitlines()[-1], done.stderr
     assert sorted(files.iterdir()) == before and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_reading_a_large_file_is_shown(terminal, files, monkeypatch, capfd):
+    """On a terminal a bar, elsewhere a line now and then; nothing if it takes less than a second."""
+    monkeypatch.setattr("rich.console.Console.is_terminal", terminal)
+    with output.reading_bar("v[1].txt") as watch:
+        watch(1, 4)
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr(output, "_SHOW_SECONDS", 0.0)
+    monkeypatch.setattr(output, "_SPEAK_SECONDS", 0.0)
+    with output.reading_bar("v[1].txt") as watch:
+        watch(1000, 4000)
+    shown = capfd.readouterr().err
+    assert "reading v[1].txt" in shown and ("1.0/4.0 kB" if terminal else "25%") in shown

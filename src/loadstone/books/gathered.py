@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from loadstone.arguments import choice
 from loadstone.books.pairs import COLUMNS, Columns, Pair, pairs_of
 from loadstone.books.spelling import spellings, words_of
-from loadstone.books.vectors import Source, Vector, read_vectors
+from loadstone.books.vectors import Source, Vector, Watch, read_vectors
 from loadstone.problems.facts import Facts, facts
 
 PHRASES = ("mean", "exact")
@@ -63,6 +63,7 @@ def gather(
     phrases: str = "mean",
     words: str | Path | None = None,
     least_answers: int = 2,
+    watch: Watch = lambda done, total: None,
 ) -> Gathered:
     """Read facts and look up their vectors.
 
@@ -76,7 +77,7 @@ def gather(
     for pair in read:
         first.setdefault((pair.subject, pair.answer), pair)
     pairs = list(first.values())
-    found = look_up(dict.fromkeys(name for pair in pairs for name in pair[:2]), vectors, phrases, words)
+    found = look_up(dict.fromkeys(name for pair in pairs for name in pair[:2]), vectors, phrases, words, watch)
     kept = [pair for pair in pairs if pair.subject in found.vectors and pair.answer in found.vectors]
     if not kept:
         raise ValueError(_nothing_left(len(pairs), found.missing))
@@ -106,10 +107,16 @@ class Found(NamedTuple):
     missing: dict[str, tuple[str, ...]]
 
 
-def look_up(names: Collection[str], vectors: Source, phrases: str, words: str | Path | None) -> Found:
+def look_up(
+    names: Collection[str],
+    vectors: Source,
+    phrases: str,
+    words: str | Path | None,
+    watch: Watch = lambda done, total: None,
+) -> Found:
     parts = {name: words_of(name) if phrases == "mean" else [] for name in names}
     wanted = {spelling for name in names for word in (name, *parts[name]) for spelling in spellings(word)}
-    known = read_vectors(vectors, wanted, words)
+    known = read_vectors(vectors, wanted, words, watch)
 
     def vector_of(word: str) -> Vector | None:
         return next((known[spelling] for spelling in spellings(word) if spelling in known), None)

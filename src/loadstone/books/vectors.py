@@ -18,19 +18,28 @@ from loadstone.arguments import refuse
 from loadstone.problems.archive import read_archive
 
 Vector = Float[np.ndarray, "d"]
+#: Where a word was found, the word, and its numbers.
+Entry = tuple[str, str, Any]
 #: A file, a mapping from words to vectors, or a function that knows the vector of a word or returns None.
 Source = str | Path | Mapping[str, ArrayLike] | Callable[[str], ArrayLike | None]
+#: Called now and then while a file is read, with the bytes that are read and those that there are.
+Watch = Callable[[int, int], None]
+#: So many words are read before `Watch` is called again.
+_NOW_AND_THEN = 5000
 #: A word of a binary file that is longer than this is a sign that the file is something else.
 _LONGEST_WORD = 10_000
 
 
-def read_vectors(source: Source, wanted: Collection[str], words: str | Path | None = None) -> dict[str, Vector]:
+def read_vectors(
+    source: Source, wanted: Collection[str], words: str | Path | None = None, watch: Watch = lambda done, total: None
+) -> dict[str, Vector]:
     """The vectors of those wanted words that the source has.
 
     words: for .npy and .safetensors, a text file with one word a line [default: beside it, ending in .txt].
+    watch: is told how far a file is read; only text and binary files, which are read from beginning to end, tell it.
     """
     found: dict[str, Vector] = {}
-    for where, word, values in _entries(source, set(wanted), words):
+    for where, word, values in _entries(source, set(wanted), words, watch):
         vector = _vector(f"the vector of {word!r}{where}", values)
         if found and len(vector) != len(next(iter(found.values()))):
             length = len(next(iter(found.values())))
@@ -41,15 +50,19 @@ def read_vectors(source: Source, wanted: Collection[str], words: str | Path | No
     return found
 
 
-def _entries(source: Source, wanted: set[str], words: str | Path | None) -> Iterator[tuple[str, str, Any]]:
+def _entries(source: Source, wanted: set[str], words: str | Path | None, watch: Watch) -> Iterator[Entry]:
     """Where each of the wanted words was found, the word, and its numbers."""
     if isinstance(source, str | Path):
         path = Path(source)
-        readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors, ".bin": _binary}
-        reader = readers.get(path.suffix.lower(), _text)
-        if words is not None and reader not in (_npy, _safetensors):
+        readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors}
+        suffix = path.suffix.lower()
+        if words is not None and suffix not in (".npy", ".safetensors"):
             raise refuse("words", str(words), f"left out, because {path.name} has its words in it")
-        for where, word, values in reader(path, wanted, words):
+        if suffix in readers:
+            entries = readers[suffix](path, wanted, words)
+        else:
+            entries = (_binary if suffix == ".bin" else _text)(path, wanted, watch)
+        for where, word, values in entries:
             yield f" ({where} of {path.name})", word, values
     elif isinstance(source, Mapping):
         yield from (("", word, source[word]) for word in sorted(wanted) if word in source)
@@ -73,12 +86,14 @@ def _vector(name: str, values: Any) -> Vector:
     return vector
 
 
-def _text(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str, Any]]:
+def _text(path: Path, wanted: set[str], watch: Watch) -> Iterator[Entry]:
     """GloVe's text: a word and its numbers a line. word2vec's begins with a line of two numbers, how many and how long,
     which is not taken for a word because a vector has more than one number."""
     width = None
     with open(path, "rb") as file:
         for line, raw in enumerate(file, 1):
+            if line % _NOW_AND_THEN == 0:
+                watch(file.tell(), path.stat().st_size)
             parts = raw.rstrip().split(b" ") if b"\t" not in raw else raw.rstrip().split(b"\t")
             if line == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                 width = int(parts[1])
@@ -110,7 +125,7 @@ def _is_number(part: bytes) -> bool:
     return True
 
 
-def _binary(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str, Any]]:
+def _binary(path: Path, wanted: set[str], watch: Watch) -> Iterator[Entry]:
     """word2vec's binary file: how many words and how long their vectors are, then each word with its numbers."""
     with open(path, "rb") as file:
         header = file.readline(100).split()
@@ -120,6 +135,8 @@ def _binary(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, 
         if count * width * 4 > path.stat().st_size:
             raise ValueError(f"{path.name} is damaged: it is too short for {count} vectors of {width} numbers.")
         for number in range(1, count + 1):
+            if number % _NOW_AND_THEN == 0:
+                watch(file.tell(), path.stat().st_size)
             word, raw = _word(path, file, number), file.read(4 * width)
             if len(raw) != 4 * width:
                 raise ValueError(f"{path.name} is damaged: it ends within entry {number}.")
@@ -136,7 +153,7 @@ def _word(path: Path, file: IO[bytes], number: int) -> str:
     return letters.lstrip(b"\n").decode("utf-8", "replace")
 
 
-def _npz(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str, Any]]:
+def _npz(path: Path, wanted: set[str], words: object) -> Iterator[Entry]:
     try:
         arrays, _ = read_archive(path, ("words", "vectors"))
     except ValueError as error:
@@ -148,7 +165,7 @@ def _npz(path: Path, wanted: set[str], words: object) -> Iterator[tuple[str, str
     return _rows(path, arrays["words"].tolist(), arrays["vectors"], wanted)
 
 
-def _npy(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[tuple[str, str, Any]]:
+def _npy(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[Entry]:
     try:
         vectors = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -156,7 +173,7 @@ def _npy(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[tup
     return _rows(path, _word_list(path, words), vectors, wanted)
 
 
-def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[tuple[str, str, Any]]:
+def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iterator[Entry]:
     try:
         with safe_open(str(path), framework="numpy") as file:
             tables = [name for name in file.keys() if len(file.get_slice(name).get_shape()) == 2]
@@ -182,7 +199,7 @@ def _word_list(path: Path, words: str | Path | None) -> list[str]:
         raise ValueError(f"{listed.name} is not UTF-8 text: save the file as UTF-8.") from error
 
 
-def _rows(path: Path, words: Iterable[str], vectors: np.ndarray, wanted: set[str]) -> Iterator[tuple[str, str, Any]]:
+def _rows(path: Path, words: Iterable[str], vectors: np.ndarray, wanted: set[str]) -> Iterator[Entry]:
     listed = list(words)
     if vectors.ndim != 2 or vectors.shape[0] != len(listed):
         raise ValueError(f"{path.name} has vectors of shape {vectors.shape}, but {len(listed)} words go with them.")

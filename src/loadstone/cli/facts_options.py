@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import refuse
-from loadstone.cli.output import say
+from loadstone.cli.output import reading_bar, say
 
 if TYPE_CHECKING:
     from loadstone.books.gathered import Gathered
@@ -30,7 +30,8 @@ def gathered_from(
     """Read the facts, and say what was left out or made up on the way."""
     from loadstone.books.gathered import gather
 
-    found = gather(facts, vectors, named_columns(columns), phrases, words, least_answers)
+    with reading_bar(str(vectors)) as watch:
+        found = gather(facts, vectors, named_columns(columns), phrases, words, least_answers, watch)
     if found.repeated:
         say(f"{counted(found.repeated, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once.")
     if found.averaged:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -79,6 +79,29 @@ def progress_of(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 
 @contextmanager
+def reading_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield `watch(done, total)` for a file that is read. Nothing is shown of one that is read within a second."""
+    console, began, spoken = Console(stderr=True), time.monotonic(), [time.monotonic()]
+    bar = Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console, transient=True)
+    task = bar.add_task(f"reading {escape(name)}")
+
+    def watch(done: int, total: int) -> None:
+        now = time.monotonic()
+        if console.is_terminal and now - began > _SHOW_SECONDS:
+            bar.start()
+            bar.update(task, completed=done, total=total)
+        elif not console.is_terminal and now - spoken[0] >= _SPEAK_SECONDS:
+            spoken[0] = now
+            say(f"reading {name}: {done / total:.0%}")
+
+    try:
+        yield watch
+    finally:
+        if bar.live.is_started:  # to stop one that was never shown would print an empty line
+            bar.stop()
+
+
+@contextmanager
 def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
     """Yield `watch(progress)` for a sweep: it shows runs done, rate, time left and a current run."""
     console = Console(stderr=True)
@@ -100,7 +123,7 @@ def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
         )
 
 
-_SPEAK_SECONDS = 5.0
+_SPEAK_SECONDS, _SHOW_SECONDS = 5.0, 1.0
 
 
 @contextmanager
