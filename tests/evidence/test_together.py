@@ -1,5 +1,6 @@
 """Many comparisons of one kind: corrected for their number, and judged together."""
 
+import json
 import math
 
 import numpy as np
@@ -62,6 +63,9 @@ def test_thirty_of_thirty_one_on_one_side_are_a_finding():
     assert found.shift_error == pytest.approx(np.std(values, ddof=1) / math.sqrt(31))
     assert found.in_words().startswith("kind: 30 of 31 lie below the prediction, the mean difference is -0.75(5) %")
     assert "a systematic difference" in found.in_words() and found.as_row()["systematic"] is True
+    # Measurements may be numbers of NumPy.
+    numpy = together([of(np.float64(value), streams=str(place)) for place, value in enumerate(values)])
+    assert json.loads(json.dumps(numpy[0].as_row())) == found.as_row()
     # The same numbers on only three sets of streams show nothing.
     assert not together([of(value, streams=str(place % 3)) for place, value in enumerate(values)])[0].systematic
 

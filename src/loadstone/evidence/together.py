@@ -99,7 +99,7 @@ def together(comparisons: list[Comparison]) -> list[Together]:
         above = int((shifts > 0).sum())
         found.append(
             Together(
-                name, len(chosen), sum(one.difference > 0 for one in chosen), len(sets), above,
+                name, len(chosen), sum(bool(one.difference > 0) for one in chosen), len(sets), above,
                 float(shifts.mean()), float(shifts.std(ddof=1) / math.sqrt(len(sets))),
                 _sign_chance(above, len(sets)), float(2 * ndtr(-abs(pooled))),
             )  # fmt: skip
