@@ -108,7 +108,7 @@ EQUIVALENCE = Figure(
     draw=draw_equivalence,
     compare=compare_equivalence,
     caption=Caption(
-        title="Shared or separate outputs: equally hard",
+        title="Shared and separate outputs side by side",
         drawn=(
             "Accuracy of trained memories against the load, for the original problem (all inputs share one set of "
             "outputs; solid lines) and the decoupled one (every input has a separate set of outputs; dashed, the band "
