@@ -230,6 +230,7 @@ def test_own_facts_are_certified_and_counted(command, tmp_path):
     (("capacity",), "No facts are given: give --d, or a file with --instance and --vectors."),
     (("capacity", "--instance", "x.csv"), "need both"), (("capacity", "--vectors", "x.txt"), "need both"),
     (("capacity", "--d", 5, "--instance", "x.csv", "--vectors", "v.txt"), "given twice"),
+    (("capacity", "--problem", "decoupled", "--instance", "x.csv", "--vectors", "v.txt"), "problem is 'decoupled'"),
     (("certify", "--vectors", "x.txt"), "give their file with --instance"),
     (("certify", "--instance", "x.csv", "--vectors", "v.txt"), "x.csv"),
 ])  # fmt: skip

@@ -10,17 +10,22 @@ from loadstone.books.gathered import Gathered
 from loadstone.books.nested import Fitting, largest_fitting
 from loadstone.books.screening import obstructions
 from loadstone.problems.arrays import Arrays
+from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits
 
 
-def first_that_fit(gathered: Gathered, guess: float, seconds: float, family: str = "full") -> Fitting:
+def first_that_fit(
+    gathered: Gathered, guess: float, seconds: float, family: str = "full", limits: ProofLimits = DEFAULT_LIMITS
+) -> Fitting:
     """The largest k such that some W stores the first k facts, among the answers of these facts.
 
     guess: about how many may fit.
     seconds: most time, about; then the number lies between two proved bounds.
+    limits: when to give up a verdict.
     """
     end = time.perf_counter() + seconds
     fails = _first_obstacle(gathered)
-    return largest_fitting(lambda k: first_facts(gathered, k), len(gathered), guess, end, family, fails=fails)
+    instance = lambda k: first_facts(gathered, k)  # noqa: E731
+    return largest_fitting(instance, len(gathered), guess, end, family, fails=fails, limits=limits)
 
 
 def first_facts(gathered: Gathered, k: int) -> Arrays:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from loadstone.arguments import choice, positive, whole
+from loadstone.arguments import choice, positive, refuse, whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import print_json, print_pairs, progress_of
 from loadstone.cli.own_facts import OwnVectors, own_capacity
@@ -53,7 +53,10 @@ def capacity(
     if instance is not None and vectors is not None:
         if d is not None or answers is not None:
             raise ValueError("The facts are given twice: give either --instance or --d.")
-        return own_capacity(instance, vectors, words, columns, phrases, positive("seconds", seconds), family, json)
+        if problem != "original":
+            raise refuse("problem", problem, "original for facts in words, whose answers all compete")
+        positive("seconds", seconds)
+        return own_capacity(instance, vectors, words, columns, phrases, seconds, family, steps, budget, json)
     if d is None:
         raise ValueError("No facts are given: give --d, or a file with --instance and --vectors.")
     d, seeds = whole("d", d, 1, MOST_DIMENSION), whole("seeds", seeds, 1, 10**6)

@@ -31,16 +31,29 @@ def own_facts(
 
 
 def own_capacity(
-    instance: str, vectors: str, words: str | None, columns: str, phrases: str, seconds: float, family: str, json: bool
+    instance: str,
+    vectors: str,
+    words: str | None,
+    columns: str,
+    phrases: str,
+    seconds: float,
+    family: str,
+    steps: int,
+    budget: str | None,
+    json: bool,
 ) -> None:
     """The largest k whose first k facts are storable, in the order of a file."""
     found, about = own_facts(instance, vectors, words, columns, phrases)
     from loadstone.books.first_facts import first_that_fit
     from loadstone.memories.families import subspace_of
+    from loadstone.problems.budget import Budget
+    from loadstone.solvers.decide import ProofLimits
 
     began, subspace = time.perf_counter(), subspace_of(family, about["d"])
     dimensions = about["d"] ** 2 if subspace is None else subspace.dimension(about["d"])
-    fitting = first_that_fit(found, dimensions / float(mean_merged(max(2, about["answers"]))), seconds, family)
+    guess = dimensions / float(mean_merged(max(2, about["answers"])))
+    limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
+    fitting = first_that_fit(found, guess, seconds, family, limits)
     first_out = found.name(fitting.fits) if fitting.is_exact and fitting.fits < len(found) else None
     record = about | {
         "family": family, "p_c": fitting.fits if fitting.is_exact else None, "storable": fitting.fits,

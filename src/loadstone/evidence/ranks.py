@@ -57,4 +57,7 @@ def compare_ranks(rows: list[Row]) -> list[Comparison]:
     """The largest p stored with everything tried, beside the replica value."""
     chosen = [row for row in rows if row["solver"] == "reach" and help_of(row.get("parameters", {})) == EVERYTHING]
     said, ours = "associations that L-BFGS stores", "associations stored with everything tried"
-    return [replace(one, what=one.what.replace(said, ours)) for one in compare_reach(chosen)]
+    return [
+        replace(one, what=one.what.replace(said, ours), family=one.family.replace(said, ours))
+        for one in compare_reach(chosen)
+    ]

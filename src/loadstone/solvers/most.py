@@ -8,7 +8,7 @@ Since log x <= x - 1, for every p'
 
 so the loss in which each fact has its present p' as its share bounds what is missing, and touches it here. Every round
 minimises this bound for a while, and then takes new shares. Facts that have no chance lose their share to the others:
-500 of those 6000 are stored in the end.
+620 of those 6000 are stored in the end.
 
 Of very many facts only the most promising take part, so that time is left for enough passes.
 """

@@ -99,7 +99,8 @@ class _Refitting:
 
     def _tried(self, rows: list[int]) -> Outcome:
         """Whether these facts can be stored; if they can, `weights` stores them from now on."""
-        if Conditioned(self._part(rows), subspace_of(self.family, len(self.weights))).witness(self.weights):
+        subspace = subspace_of(self.family, len(self.weights))
+        if Conditioned(self._part(rows), subspace).witness(self.weights) is not None:
             return Outcome.STORABLE
         self.tell(f"searching for a W that stores {len(rows)} facts")
         left = None if math.isinf(self.end) else max(1e-3, _OF_THE_REST * self._left())
