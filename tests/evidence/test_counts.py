@@ -30,15 +30,25 @@ def test_what_would_have_been_seen_is_seen_in_four_cases_of_five(share, cases):
     counts = np.arange(cases + 1)
     called = np.array([count_comparison("x", share, int(k), cases).chance < CHANCE for k in counts])
     detectable = count_comparison("x", share, round(share * cases), cases).detectable
-    powers = [
-        float(binom.pmf(counts, cases, truth)[called].sum())
-        for truth in (share - detectable, share + detectable)
-        if 0 <= truth <= 1
-    ]
-    assert max(powers) == pytest.approx(POWER, abs=1e-6)
-    # Nothing smaller is seen as often.
-    nearer = [share - 0.98 * detectable, share + 0.98 * detectable]
-    assert all(binom.pmf(counts, cases, truth)[called].sum() < POWER for truth in nearer if 0 <= truth <= 1)
+    powers, nearer = (
+        [
+            float(binom.pmf(counts, cases, truth)[called].sum())
+            for truth in (share - factor * detectable, share + factor * detectable)
+            if -1e-12 <= truth <= 1 + 1e-12
+        ]
+        for factor in (1, 0.98)
+    )
+    assert min(powers) == pytest.approx(POWER, abs=1e-6)
+    # On one of the sides nothing smaller is seen as often.
+    assert min(nearer) < POWER
+
+
+def test_a_side_on_which_nothing_can_be_seen():
+    """Of 20 cases that are predicted to succeed with 0.9, all may succeed by chance."""
+    assert 2 * 0.9**20 > CHANCE
+    high, low = count_comparison("x", 0.9, 18, 20), count_comparison("x", 0.05, 1, 20)
+    assert high._upwards() is None and high.detectable == high._downwards() > 0.1
+    assert low._downwards() is None and low.detectable == low._upwards() > 0.05
 
 
 def test_rare_failures_are_judged_by_their_count():
@@ -48,7 +58,7 @@ def test_rare_failures_are_judged_by_their_count():
     two_expected = count_comparison("x", 0.998, 994, 1000)  # six failures where two are expected
     assert two_expected.verdict == Judgement.AGREES and two_expected.deviations < -2.6
     assert count_comparison("x", 0.5, 5, 10).verdict == Judgement.CANNOT_TELL
-    assert count_comparison("x", 0.5, 1, 1).detectable == 1.0  # nothing can be seen
+    assert count_comparison("x", 0.5, 1, 1).detectable == 0.5  # nothing can be seen
 
 
 def test_fair_counts_are_rarely_called_different():

@@ -29,9 +29,10 @@ class CountComparison(Comparison):
 
     @property
     def detectable(self) -> float:
-        """The smallest difference that would have been seen on either side where it can be; a share stays below one."""
-        found = [self._downwards(), self._upwards()]
-        return min((one for one in found if one is not None), default=1.0)
+        """The smallest difference that would have been seen on whichever side it is. On a side where nothing would be
+        seen, this is the largest difference that a share can have there."""
+        down, up = self._downwards(), self._upwards()
+        return max(self.predicted if down is None else down, 1 - self.predicted if up is None else up)
 
     @property
     def within(self) -> float:
