@@ -186,9 +186,13 @@ def law(scale: str) -> list[Spec]:
         "paper": {"original": (50, 100, 150, 300, 400, 500, 1024), "decoupled": (50, 100, 150, 300)},
     }[scale]
     return [
-        Spec(problem, d, share_of_capacity(1, d, rank_of(kappa, d) / d), seed, kappa, solver="reach")
+        Spec(
+            problem, d, share_of_capacity(1, d, rank_of(kappa, d) / d), seed, kappa, solver="reach", parameters=shorter
+        )
         for problem, sizes in dimensions.items()
         for d in sizes
+        # A pass takes a tenth of a second of a large GPU at the largest size.
+        for shorter in ({"passes": 300} if d > 500 else {},)
         for kappa in {"quick": _KAPPAS[1:], "paper": _KAPPAS}[scale]
         for seed in range(_SEEDS[scale])
     ]
@@ -283,14 +287,16 @@ def _trained(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
 
 
 def _by_lbfgs(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
-    """Until everything is stored, or the minimum of the loss is reached."""
+    """Until everything is stored, or the minimum of the loss is reached. Above d = 100 the minimum takes seconds of a
+    large GPU, and streams differ little: fewer loads and streams do."""
+    loads = {"quick": (0.7, 0.8, 0.9, 1.0, 1.2), "paper": _LOADS["paper"]}[scale]
     return [
         Spec(problem, d, associations(load, d), seed, kappa, solver="lbfgs", stop="exact")
         for (problem, kappa), dimensions in _LBFGS_DIMENSIONS[scale].items()
         if kappa in kappas
         for d in dimensions
-        for load in {"quick": (0.7, 0.8, 0.9, 1.0, 1.2), "paper": _LOADS["paper"]}[scale]
-        for seed in range(_SEEDS[scale])
+        for load in (loads if d <= 100 else loads[::3])
+        for seed in range(_SEEDS[scale] if d <= 100 else 2)
     ]
 
 
