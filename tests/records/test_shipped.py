@@ -1,0 +1,42 @@
+"""The records that come with a checkout: whole, possible, and each the record of its spec."""
+
+import hashlib
+import json
+import re
+import zipfile
+from pathlib import Path
+
+from loadstone.experiments.spec import Spec
+from loadstone.records.record import from_bytes
+from loadstone.records.validity import check_values
+from loadstone.sweeps.catalogue import named_sweep
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = sorted((ROOT / "results" / "paper").glob("*.zip"), key=lambda file: file.stat().st_size)
+
+
+def test_every_shipped_record_is_whole_and_possible_and_that_of_its_spec():
+    """In one test, because reading all of them takes seconds."""
+    assert sum(file.stat().st_size for file in SHIPPED) < 60e6
+    records = 0
+    for file in SHIPPED:
+        with zipfile.ZipFile(file) as packed:
+            sums = json.loads(packed.read("manifest.json"))["records"]
+            assert packed.namelist() == [*sums, "manifest.json"] and len(sums) >= 20
+            for number, (name, found) in enumerate(sums.items()):
+                content = packed.read(name)
+                assert hashlib.sha256(content).hexdigest() == found
+                # To read all of the largest file takes a quarter of a minute; its keys are compared below.
+                if file != SHIPPED[-1] or number % 5 == 0:
+                    record = from_bytes(content)
+                    assert Spec.from_identity(record.spec).key == record.key == Path(name).stem
+                    check_values(record)
+        records += len(sums)
+    stated = re.search(r"(\d+) runs from one NVIDIA H200, (\d+) from", (ROOT / "docs" / "results.md").read_text())
+    assert records == sum(map(int, stated.groups()))
+
+
+def test_the_largest_file_is_the_sweep_whose_time_is_stated():
+    with zipfile.ZipFile(SHIPPED[-1]) as packed:
+        keys = {Path(name).stem for name in packed.namelist() if name.endswith(".record")}
+    assert keys == {spec.key for spec in named_sweep("paper", "paper")}
