@@ -56,7 +56,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
-OTHER_COLOURS |= {"pruning", "layers", "edits"}
+OTHER_COLOURS |= {"pruning", "layers", "edits", "topk"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -83,6 +83,9 @@ EDITED = [
     for method in ("rank-one", "batch", "refit")
     for seed in range(2)
 ]
+LISTED = [
+    Spec("original", 6, 18, seed, solver="reach", parameters={"rivals": 2}) for seed in range(3)
+]  # fmt: skip
 
 
 class Case(NamedTuple):
@@ -118,6 +121,7 @@ CASES = {
     "pruning": Case(PRUNED + MASKED, 0, 1),
     "layers": Case(LAYERED, 0, 0),
     "edits": Case(EDITED, 0, 0),
+    "topk": Case(LISTED, 0, 1),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),

@@ -16,7 +16,8 @@ from loadstone.experiments.run import Run, run_batch
 from loadstone.experiments.spec import APPROACH, CAPACITY, EDITS, MARGIN, OF_STREAMS, REACH, Spec
 from loadstone.measurements.approach import DISTANCES, approach
 from loadstone.measurements.edits import edited
-from loadstone.measurements.reach import Attempt, largest_stored
+from loadstone.measurements.places import places
+from loadstone.measurements.reach import Attempt, PaddedPrefixes, largest_stored
 from loadstone.measurements.robustness import robustness
 from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
@@ -96,6 +97,9 @@ def _reach(spec: Spec, budget: Budget | None = None) -> Record:
     result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d)}
     result |= {"attempts": _listed(found.attempts), "ways": [one.way for one in found.attempts]}
     result |= {"stored": found.stored, "not_stored": found.not_stored}
+    if spec.effort.rivals > 1 and found.memory is not None:
+        prefixes = PaddedPrefixes(spec.problem, stream, found.stored, budget, spec.answers, spec.frequencies)
+        result |= places(prefixes.of(found.stored), found.memory, spec.effort.rivals)
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 

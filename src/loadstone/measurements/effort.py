@@ -47,6 +47,7 @@ class Effort:
     width: the largest number that is stored is found to this share of itself, or to one.
     passes: most passes of one search.
     optimiser: the solver of all other searches, with its parameters, as in 'pruning:0.25,16'.
+    rivals: an association is stored if its target beats the mean of so many of its best rivals; 1: every rival.
     """
 
     starts: int = 1
@@ -56,6 +57,7 @@ class Effort:
     width: float = 0.005
     passes: int = 1000
     optimiser: str = "lbfgs"
+    rivals: int = 1
 
     def __post_init__(self) -> None:
         # The same solver always has the same name in a spec.
@@ -66,6 +68,7 @@ class Effort:
                 raise refuse(name, getattr(self, name), "True or False")
         set_as(self, "width", positive("width", self.width))
         set_as(self, "passes", whole("passes", self.passes, 1, 10**9))
+        set_as(self, "rivals", whole("rivals", self.rivals, 1, 10**6))
 
     @property
     def solver(self) -> Solver:

@@ -17,6 +17,7 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.facts import Facts
+from loadstone.problems.listwise import listwise
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
@@ -59,12 +60,14 @@ class Reach:
     not_stored: the smallest p that was not.
     attempts: everything that was tried, in order.
     seconds: time taken.
+    memory: one that stores `stored` associations; None if no search stored any.
     """
 
     stored: int
     not_stored: int
     attempts: tuple[Attempt, ...]
     seconds: float
+    memory: Any = None
 
 
 def largest_stored(
@@ -91,6 +94,7 @@ def largest_stored(
     began, attempts = time.perf_counter(), list[Attempt]()
 
     limits, best, first = Limits(effort.passes), None, Effort(optimiser=effort.optimiser)
+    rivals, stored_by = effort.rivals, dict[int, Any]()
 
     def initial(number: int) -> Any:
         return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
@@ -98,12 +102,14 @@ def largest_stored(
     def attempt(p: int, effort: Effort = first) -> bool:
         nonlocal best
         problem, taken = prefixes.of(p), 0
+        if rivals > 1:
+            problem = listwise(problem, min(rivals, p - 2))
         for start in effort.all_starts(problem, initial, limits, best):
             found = solve(problem, start.memory, start.solver, "exact", limits)
             taken += found.passes
             good = found.status == Status.STORED and measure(problem, found.memory).violations == 0
             if good:
-                best = found.memory
+                best = stored_by[p] = found.memory
                 break
         attempts.append(Attempt(p, good, found.status, taken, start.name))
         return good
@@ -121,7 +127,7 @@ def largest_stored(
             not_stored = middle
     while effort.searches > 1 and attempt(not_stored, effort):
         stored, not_stored = not_stored, not_stored + max(1, int(effort.width * not_stored))
-    return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began)
+    return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began, stored_by.get(stored))
 
 
 def _bracket(attempt: Callable[[int], bool], around: int) -> None:

@@ -191,4 +191,8 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "distances": _list(_number(0, 1)),
         "limit": _whole(1),
         "rank": _whole(1, d),
+        "first": _number(0, 1),
+        "listed": _number(0, 1),
+        "first_by_all_rivals": _number(0, 1),
+        "listed_by_all_rivals": _number(0, 1),
     }
