@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
+from loadstone.arguments import refuse
 from loadstone.experiments.plan import batch_size, padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Contenders, Measurement, contenders
@@ -90,8 +92,12 @@ def run_all(
     budget: Budget | None = None,
     advance: Advance | None = None,
     limits: Limits = NO_LIMITS,
+    checkpoint: str | Path | None = None,
 ) -> list[Run]:
-    """Run every spec; `advance(done, words)` is told how many passes are done (1 for a closed form)."""
+    """Run every spec; `advance(done, words)` is told how many passes are done (1 for a closed form). A single run may
+    have a checkpoint."""
+    if checkpoint is not None and len(specs) > 1:
+        raise refuse("checkpoint", str(checkpoint), f"left out for {len(specs)} runs: it holds one search")
     runs: list[Run] = []
     done = 0
     for batch in _batches(specs):
@@ -100,7 +106,7 @@ def run_all(
             if advance:
                 advance(done + size * passes, words)
 
-        runs += [run for _, run in run_batch(batch, budget, hear, limits=limits)]
+        runs += [run for _, run in run_batch(batch, budget, hear, 1, limits, checkpoint)]
         done += batch[0].passes * len(batch)
         hear(batch[0].passes, "")
     return runs
@@ -119,6 +125,7 @@ def run_batch(
     hear: Advance = lambda passes, words: None,
     together: int = 1,
     limits: Limits = NO_LIMITS,
+    checkpoint: str | Path | None = None,
 ) -> list[tuple[Problem, Run]]:
     """Run specs of one program together and return each run with its problem, so that the caller can measure more.
 
@@ -133,6 +140,7 @@ def run_batch(
         [problems[index] for index in filled], [memories[index] for index in filled],
         specs[0].made_solver, specs[0].stop, limits, specs[0].precision,
         lambda passes, loss, accuracy: hear(passes, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
+        checkpoint,
     )[: len(specs)]  # fmt: skip
     found = [contenders(problem, solution.memory) for problem, solution in zip(problems, solutions)]
     seconds = (time.perf_counter() - began) / len(specs)
