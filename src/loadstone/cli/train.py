@@ -48,6 +48,12 @@ def train(
     hold: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
+    devices: Annotated[Optional[int], typer.Option(help="Spread each problem over so many devices.")] = None,
+    coordinator: Annotated[
+        Optional[str], typer.Option(help="Be one of several processes: host:port of the first, or auto (SLURM).")
+    ] = None,
+    processes: Annotated[Optional[int], typer.Option(help="How many processes there are.")] = None,
+    process: Annotated[Optional[int], typer.Option(help="Which of them this is, from 0.")] = None,
     checkpoint: Annotated[
         Optional[str], typer.Option(help="File (.npz) that the search is kept in; the same command goes on from it.")
     ] = None,
@@ -66,9 +72,11 @@ def train(
     if checkpoint is not None:
         check_checkpoint(checkpoint, seeds)
     # Heavy imports come after the first checks, so that a mistake is reported at once.
+    from loadstone.cli.devices import devices_of
     from loadstone.experiments.run import run_all
     from loadstone.experiments.spec import Spec
     from loadstone.frequencies import read_frequencies
+    from loadstone.hosts import is_first
     from loadstone.memories.files import save_memory
     from loadstone.problems.budget import Budget
     from loadstone.solvers.registry import solver_of
@@ -86,8 +94,12 @@ def train(
         for i in range(seeds)
     ]  # fmt: skip
     allowed = Budget.parse(budget) if budget is not None else None
+    over = devices_of(devices, coordinator, processes, process)
     with kept_in(checkpoint), progress_of(f"{problem}, d = {d}, p = {p}", seeds * specs[0].passes) as advance:
-        runs = run_all(specs, allowed, advance, Limits(passes, seconds), checkpoint)
+        told = advance if is_first() else None
+        runs = run_all(specs, allowed, told, Limits(passes, seconds), checkpoint, over)
+    if not is_first():  # of several processes one speaks for all
+        return
     for file, run in zip(files, runs):
         save_memory(file, run.memory, run.spec.about())
     if json:

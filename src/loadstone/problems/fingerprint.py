@@ -16,14 +16,13 @@ from jaxtyping import Array, Shaped, UInt32
 from loadstone.compiling import compiled
 
 
-def fingerprint(tree: Any) -> str:
-    """In words: what it is, and 64 bits for its arrays."""
+def fingerprint(tree: Any, name: str | None = None) -> str:
+    """What it is, in words (default: its type), and 64 bits for its arrays."""
     words = [0, 0]
     for number, leaf in enumerate(jax.tree.leaves(tree)):
         for side, word in enumerate(_words(jnp.asarray(leaf))):
             words[side] = (words[side] * 0x01000193 + int(word) + number) % 2**32
-    name = getattr(tree, "description", None) or type(tree).__name__
-    return f"{name} ({words[0]:08x}{words[1]:08x})"
+    return f"{name or type(tree).__name__} ({words[0]:08x}{words[1]:08x})"
 
 
 @compiled

@@ -22,6 +22,7 @@ import numpy as np
 
 from loadstone.arguments import refuse
 from loadstone.files import check_writable, write_whole
+from loadstone.hosts import agreed, is_first
 from loadstone.problems.fingerprint import fingerprint
 from loadstone.problems.problem import Problem
 
@@ -54,8 +55,12 @@ class Checkpoint:
 
     def read(self) -> Saved | None:
         """What the file holds; None if there is none yet. A file of another search, or a damaged one, is refused."""
-        if not self.path.exists():
-            return None
+        there = self.path.exists()
+        if agreed(there) != there:
+            raise refuse("checkpoint", str(self.path), "in a folder that all processes see")
+        return self._read() if there else None
+
+    def _read(self) -> Saved:
         try:
             if not zipfile.is_zipfile(self.path):
                 raise ValueError("it is no .npz file, or not all of one")
@@ -74,7 +79,7 @@ class Checkpoint:
     def write(self, state: Any, precisions: Sequence[str], seconds: float) -> None:
         """Put a state into the file, in place of the last one. Of several processes the first writes for all."""
         began = time.perf_counter()
-        if jax.process_index() == 0:
+        if is_first():
             arrays = flattened(jax.device_get(state))
             described = {name: (f"{i}", str(one.dtype), one.shape) for i, (name, one) in enumerate(arrays.items())}
             manifest: dict[str, object] = {"format": _FORMAT, "identity": self.identity, "arrays": described}
@@ -111,10 +116,17 @@ def checkpoint_of(
             "solver": re.sub(r" at 0x[0-9a-f]+", "", repr(solver)),
             "stop rule": stop,
             "precision": ", ".join(precisions),
-            "problem": fingerprint(problem),
+            "problem": _fingerprint(problem),
             "start": fingerprint(memory),
         },
     )
+
+
+def _fingerprint(problem: Problem) -> str:
+    """That of a problem, which does not depend on the devices that it is spread over. Stored outputs follow from the
+    rest, and devices have other parts of them."""
+    pieces = getattr(problem, "pieces", problem)
+    return fingerprint(getattr(pieces, "source", pieces), pieces.description)
 
 
 def flattened(state: Any) -> dict[str, np.ndarray]:

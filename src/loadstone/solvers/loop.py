@@ -20,6 +20,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
+from loadstone.hosts import agreed
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
 from loadstone.solvers.checkpoint import Checkpoint, Saved, rebuilt
@@ -137,10 +138,10 @@ def _advanced(
             if progress:
                 progress(*_report(state))
             now = time.perf_counter()
-            if now >= end:
+            length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
+            if not (length := agreed(length if now < end else 0)):
                 break
             keep(state)
-            length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
     except KeyboardInterrupt:
         keep(state, now=True)
         raise

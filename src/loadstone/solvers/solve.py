@@ -14,6 +14,7 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.products import PRECISIONS
+from loadstone.problems.spreading import spread
 from loadstone.solvers.checkpoint import checkpoint_of
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
@@ -34,6 +35,7 @@ def solve(
     precision: str = "auto",
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
+    devices: int | None = None,
 ) -> Solution:
     """Store a problem in a memory.
 
@@ -51,7 +53,10 @@ def solve(
     checkpoint: a file that the search is written to about once a minute, and when it ends. If the file is there
         already, the search goes on from it, on the same machine bit for bit as if it had not been interrupted. A limit
         of passes counts those before, and may be raised. A limit of seconds is for each part of the search.
+    devices: over how many devices to spread the problem (problems/spread.py); default: it is where it is.
     """
+    if devices is not None:
+        problem = spread(check_problem(problem), devices)
     return solve_batch([problem], [memory], solver, stop, limits, precision, progress, checkpoint)[0]
 
 
