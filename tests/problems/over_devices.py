@@ -1,6 +1,7 @@
-"""Run by test_spread.py in a process that has four devices: one problem whole and over devices, as a JSON object.
+"""Run by test_spread.py in processes of their own, which have several devices; the answer is a JSON object.
 
-    python -m tests.problems.over_devices [COORDINATOR PROCESS]
+    python -m tests.problems.over_devices CASE...                            problems whole and over devices
+    python -m tests.problems.over_devices --join COORDINATOR PROCESS [FILE]  one of two processes; with a file, a search
 """
 
 import json
@@ -12,7 +13,7 @@ import numpy as np
 
 import loadstone
 from loadstone import decoupled, original, spread, spread_decoupled, spread_original
-from loadstone.hosts import join
+from loadstone.hosts import agreed, join
 from loadstone.problems.loss import mean_loss
 from loadstone.solvers.stop import Limits
 
@@ -46,9 +47,13 @@ def measured(problem, memory):
     return jax.value_and_grad(lambda memory: mean_loss(problem, memory), has_aux=True, allow_int=True)(memory)
 
 
+def start():
+    """A memory with scores of order one."""
+    return jax.tree.map(lambda part: 3 * part, loadstone.initial_memory(6, 0.5, 0))
+
+
 def compared(whole, parts):
-    memory = loadstone.initial_memory(6, 0.5, 0)
-    memory = jax.tree.map(lambda part: 3 * part, memory)  # scores of order one
+    memory = start()
     ((loss, recall), gradient), ((loss_of_parts, recall_of_parts), gradient_of_parts) = (
         measured(problem, memory) for problem in (whole, parts)
     )
@@ -98,16 +103,24 @@ def refusals():
 
 def solved(devices, checkpoint=None):
     """Adam, because its programs compile fastest; every solver sees the same numbers."""
-    problem = spread_original(STREAM, P, devices)
+    problem = spread_original(STREAM, P, devices) if devices else original(STREAM, P)
     found = loadstone.solve(problem, solver="adam", stop="none", limits=Limits(passes=4), checkpoint=checkpoint)
     measurement = loadstone.measure(problem, found.memory)
     return {"loss": found.loss.tolist(), "violations": measurement.violations, "margin": measurement.margin}
 
 
+def one_of_two(coordinator, process, checkpoint=None):
+    join(coordinator, 2, int(process))
+    (loss, recall), _ = measured(spread_original(STREAM, P, 4, ring=True), start())
+    found = {"devices": len(jax.devices()), "here": jax.local_device_count()}
+    found["agreed"] = agreed(10 + jax.process_index())
+    found |= {"loss": float(loss), "violations": int((~recall.stored).sum())}
+    return found | ({"search": solved(4, checkpoint)} if checkpoint else {})
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        join(sys.argv[1], 2, int(sys.argv[2]))
-        print(json.dumps({"devices": len(jax.devices()), "here": jax.local_device_count(), **solved(4, sys.argv[3])}))
+    if sys.argv[1] == "--join":
+        answer = one_of_two(*sys.argv[2:])
     else:
-        found = {name: compared(*case()) for name, case in CASES.items()}
-        print(json.dumps({"cases": found, "refusals": refusals(), "solved": solved(4)}))
+        answer = {"cases": {name: compared(*CASES[name]()) for name in sys.argv[1:]}, "refusals": refusals()}
+    print(json.dumps(answer))

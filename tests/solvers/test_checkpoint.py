@@ -203,6 +203,7 @@ def _manifest(file):
         return json.loads(str(members["manifest"]))
 
 
+@pytest.mark.soak
 def test_the_command_keeps_its_search_and_goes_on(tmp_path, command):
     file, out = tmp_path / "search.npz", tmp_path / "memory.safetensors"
     size = ("train", "--d", 6, "--p", 40, "--stop", "none", "--passes", 12, "--json", "--checkpoint", file)
@@ -211,7 +212,12 @@ def test_the_command_keeps_its_search_and_goes_on(tmp_path, command):
     second = json.loads(command(*size, "--out", out).stdout)
     assert second["passes"] == 12 and second["status"] == "out of passes" and out.exists()
     assert zipfile.is_zipfile(file)
-    several = command(*size, "--seeds", 2)
+
+
+def test_the_command_refuses_what_is_no_checkpoint_of_one_search(tmp_path, command):
+    size = ("train", "--d", 6, "--p", 40, "--checkpoint")
+    several = command(*size, tmp_path / "search.npz", "--seeds", 2)
     assert several.returncode == 2 and "seeds is 2, but must be 1 with --checkpoint" in several.stderr
-    named = command("train", "--d", 6, "--p", 40, "--checkpoint", tmp_path / "search")
+    named = command(*size, tmp_path / "search")
     assert named.returncode == 2 and "must be the name of a file that ends in .npz" in named.stderr
+    assert list(tmp_path.iterdir()) == []
