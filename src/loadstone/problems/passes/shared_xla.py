@@ -34,7 +34,7 @@ def shared_pass(
     check_shared(queries, outputs, targets)
     outputs = outputs.astype(queries.dtype)
     recall = shared_recall(queries, outputs, targets, block, precision, count)
-    return recall, recall.pull - rounded(outputs, precision)[targets]
+    return recall, recall.pull - rounded(outputs[targets], precision)
 
 
 def shared_recall(
