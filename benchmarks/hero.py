@@ -6,7 +6,8 @@ The original problem at d = 4096 with 780 000 facts (0.9 of the predicted capaci
 with the same arguments until it says that it has ended. A piece goes on with the search from its checkpoint. When the
 search ends, W is saved. The next piece proves every margin (proofs/streamed.py), and writes record.json: W's hash, the
 smallest margin, what is proved of it, passes, seconds, device. If some margin is not proved, the search goes on for a
-few passes, and so on. A GPU of 139 GiB is needed for the default size; smaller sizes run anywhere.
+few passes (with more digits, if it ended for lack of them), and so on. A GPU of 139 GiB is needed for the default size;
+smaller sizes run anywhere.
 """
 
 from __future__ import annotations
@@ -32,9 +33,21 @@ from loadstone.solvers.solver import automatic_precision
 from loadstone.solvers.stop import Limits
 from loadstone.theory.capacity import capacity_associations
 
+#: Precisions of passes, from the fastest to that with most digits.
+LADDER = ("float16", "tf32", "float32", "float64")
+
 
 def write_json(path: Path, record: dict) -> None:
     write_whole(path, lambda file: file.write(json.dumps(record, indent=1).encode()))
+
+
+def precision_of(asked: argparse.Namespace, number: int) -> str:
+    """That of the last search, or the next one if the last search had too few digits to go on."""
+    if number == 1:
+        return asked.precision
+    last = json.loads((asked.folder / f"search-{number - 1}.json").read_text())
+    higher = LADDER[LADDER.index(last["precision"]) + 1 :]
+    return higher[0] if last["status"] == loadstone.Status.OUT_OF_DIGITS and higher else last["precision"]
 
 
 def searched(problem: Facts, asked: argparse.Namespace, number: int) -> bool:
@@ -42,7 +55,7 @@ def searched(problem: Facts, asked: argparse.Namespace, number: int) -> bool:
     precision of its pass, each later one goes on from the memory of the last for a few passes."""
     folder = asked.folder
     start = loadstone.load_memory(memory_file(folder, number - 1)) if number > 1 else None
-    passes = asked.more if number > 1 else None
+    passes, precision = asked.more if number > 1 else None, precision_of(asked, number)
     began = time.perf_counter()
 
     def tell(passes: int, loss: float, accuracy: float) -> None:
@@ -51,10 +64,10 @@ def searched(problem: Facts, asked: argparse.Namespace, number: int) -> bool:
 
     found = loadstone.solve(
         problem, start, "lbfgs", "exact" if number == 1 else "none", Limits(passes, asked.seconds),
-        asked.precision, tell, folder / f"search-{number}.npz",
+        precision, tell, folder / f"search-{number}.npz",
     )  # fmt: skip
     about = {"status": found.status.value, "passes": found.passes, "seconds": round(found.seconds, 1)}
-    about |= {"precision": asked.precision, "loss": found.loss.tolist(), "accuracy": found.accuracy.tolist()}
+    about |= {"precision": precision, "loss": found.loss.tolist(), "accuracy": found.accuracy.tolist()}
     print(f"search {number}: {found.status.value} after {found.passes} passes and {found.seconds:.0f} s", flush=True)
     if found.status == loadstone.Status.OUT_OF_TIME:
         return False
@@ -98,7 +111,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path("hero"))
     parser.add_argument("--seconds", type=float, default=540.0, help="of a piece of the search")
-    parser.add_argument("--precision", default=automatic_precision(), help="of the passes of the search")
+    parser.add_argument("--precision", default=automatic_precision(), choices=LADDER, help="of the first passes")
     parser.add_argument("--more", type=int, default=6, help="passes of a further search if some margin is not proved")
     parser.add_argument("--budget", default="130GiB")
     asked = parser.parse_args()
