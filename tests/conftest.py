@@ -16,7 +16,8 @@ from tests.array_annotations import check_arrays_in
 
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
 PROBLEMS = (
-    "arrays counters decoupled embeddings exact facts loss normals original passes products recall stream targets"
+    "arrays counters decoupled embeddings exact facts fingerprint loss normals original passes products recall stream "
+    "targets"
 )
 MEMORIES = "cones full low_rank masks memory normal projected subspaces two_layers"
 SOLVERS = (

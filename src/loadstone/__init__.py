@@ -43,6 +43,8 @@ _HOMES = {
     "problems.padded": ("padded",),
     "problems.problem": ("Problem",),
     "problems.recall": ("Recall",),
+    "problems.spread": ("Spread",),
+    "problems.spreading": ("spread", "spread_decoupled", "spread_original"),
     "problems.stream": ("Stream",),
     "theory.answers": ("facts_capacity", "memories_seen"),
     "theory.capacity": (

@@ -37,6 +37,10 @@ from loadstone.problems.original import original as original
 from loadstone.problems.padded import padded as padded
 from loadstone.problems.problem import Problem as Problem
 from loadstone.problems.recall import Recall as Recall
+from loadstone.problems.spread import Spread as Spread
+from loadstone.problems.spreading import spread as spread
+from loadstone.problems.spreading import spread_decoupled as spread_decoupled
+from loadstone.problems.spreading import spread_original as spread_original
 from loadstone.problems.stream import Stream as Stream
 from loadstone.proofs.certificate import Check as Check
 from loadstone.proofs.certificate import check_proof as check_proof

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
 from loadstone.memories.full import Full
+from loadstone.problems import products
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.loss import mean_loss
@@ -191,6 +192,18 @@ def test_products_in_float16_keep_the_bits_of_small_and_large_slopes(size):
     assert np.linalg.norm(found - slopes.T @ inputs) < 2.0**-11 * np.linalg.norm(slopes.T @ inputs)
     nothing = crossed(jnp.zeros((300, 5)), jnp.asarray(inputs, jnp.float32), "float16")
     assert not np.asarray(nothing).any()
+
+
+def test_blocks_that_are_summed_one_by_one_give_the_same_product(monkeypatch):
+    """5000 rows are three blocks, of which the last is filled with zeros."""
+    random = np.random.default_rng(0)
+    a, b = (jnp.asarray(random.standard_normal((5000, size)), jnp.float32) for size in (6, 4))
+    at_once = crossed(a, b, "float16")
+    monkeypatch.setattr(products, "_CROSSED_NUMBERS", 0)
+    one_by_one = crossed(a, b, "float16")
+    # Operands are rounded alike; sums of 5000 products of order one are rounded in another order.
+    np.testing.assert_allclose(one_by_one, at_once, atol=5000 * 2.0**-24 * 5)
+    assert np.abs(np.asarray(at_once)).max() > 50
 
 
 @pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16"])

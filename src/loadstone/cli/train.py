@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import file_name, rank_fraction, whole
+from loadstone.arguments import file_name, rank_fraction, refuse, whole
 from loadstone.cli.output import print_json, print_table, progress_of, say
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
@@ -46,6 +48,15 @@ def train(
     hold: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
+    devices: Annotated[Optional[int], typer.Option(help="Spread each problem over so many devices.")] = None,
+    coordinator: Annotated[
+        Optional[str], typer.Option(help="Be one of several processes: host:port of the first, or auto (SLURM).")
+    ] = None,
+    processes: Annotated[Optional[int], typer.Option(help="How many processes there are.")] = None,
+    process: Annotated[Optional[int], typer.Option(help="Which of them this is, from 0.")] = None,
+    checkpoint: Annotated[
+        Optional[str], typer.Option(help="File (.npz) that the search is kept in; the same command goes on from it.")
+    ] = None,
     out: Annotated[Optional[str], typer.Option(help="File for the memory (.safetensors), {seed} for several.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
@@ -58,10 +69,14 @@ def train(
         raise ValueError(f"out is {out!r}, but must contain {{seed}} when --seeds is above 1.")
     files = [check_writable(out.replace("{seed}", str(seed + i))) for i in range(seeds)] if out is not None else []
 
+    if checkpoint is not None:
+        check_checkpoint(checkpoint, seeds)
     # Heavy imports come after the first checks, so that a mistake is reported at once.
+    from loadstone.cli.devices import devices_of
     from loadstone.experiments.run import run_all
     from loadstone.experiments.spec import Spec
     from loadstone.frequencies import read_frequencies
+    from loadstone.hosts import is_first
     from loadstone.memories.files import save_memory
     from loadstone.problems.budget import Budget
     from loadstone.solvers.registry import solver_of
@@ -79,8 +94,12 @@ def train(
         for i in range(seeds)
     ]  # fmt: skip
     allowed = Budget.parse(budget) if budget is not None else None
-    with progress_of(f"{problem}, d = {d}, p = {p}", seeds * specs[0].passes) as advance:
-        runs = run_all(specs, allowed, advance, Limits(passes, seconds))
+    over = devices_of(devices, coordinator, processes, process)
+    with kept_in(checkpoint), progress_of(f"{problem}, d = {d}, p = {p}", seeds * specs[0].passes) as advance:
+        told = advance if is_first() else None
+        runs = run_all(specs, allowed, told, Limits(passes, seconds), checkpoint, over)
+    if not is_first():  # of several processes one speaks for all
+        return
     for file, run in zip(files, runs):
         save_memory(file, run.memory, run.spec.about())
     if json:
@@ -88,6 +107,26 @@ def train(
     else:
         say(f"Problem: {runs[0].description}.")
         print_table(f"p = {p}, d = {d}, load {alpha(p, d):.4f}, kappa {kappa}", [run.outcome() for run in runs])
+
+
+def check_checkpoint(checkpoint: str, seeds: int) -> None:
+    file_name("checkpoint", checkpoint)
+    if not checkpoint.endswith(".npz"):
+        raise refuse("checkpoint", checkpoint, "the name of a file that ends in .npz")
+    if seeds > 1:
+        raise refuse("seeds", seeds, "1 with --checkpoint, which holds one search")
+    check_writable(checkpoint)
+
+
+@contextmanager
+def kept_in(checkpoint: str | None) -> Iterator[None]:
+    """Say where an interrupted search is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None and Path(checkpoint).exists():
+            say(f"The search so far is in {checkpoint}: the same command goes on from there.")
+        raise
 
 
 def summary(runs: list) -> dict[str, object]:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
+from loadstone.arguments import refuse
 from loadstone.experiments.plan import batch_size, padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Contenders, Measurement, contenders
@@ -24,6 +26,7 @@ from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
+from loadstone.problems.spreading import spread_decoupled, spread_original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve_batch
@@ -74,9 +77,15 @@ class Run:
         }
 
 
-def problem_of(spec: Spec, budget: Budget | None = None) -> Problem:
-    """The problem that a spec describes, padded where problems of several sizes share one program."""
+def problem_of(spec: Spec, budget: Budget | None = None, devices: int | None = None) -> Problem:
+    """The problem that a spec describes, padded where problems of several sizes share one program, or over so many
+    devices."""
     stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
+    if devices is not None:
+        if spec.problem == "original":
+            return spread_original(stream, spec.p, devices, budget, spec.answers, spec.frequencies)
+        held = spec.hold, spec.stored_dtype, spec.answers, spec.frequencies
+        return spread_decoupled(stream, spec.p, devices, budget, *held)
     longest, asked = rows or spec.p, (spec.answers, spec.frequencies)
     if spec.problem == "original":
         problem: Facts | Stored | Regenerated | Separate = original(stream, longest, budget, None, *asked)
@@ -90,17 +99,22 @@ def run_all(
     budget: Budget | None = None,
     advance: Advance | None = None,
     limits: Limits = NO_LIMITS,
+    checkpoint: str | Path | None = None,
+    devices: int | None = None,
 ) -> list[Run]:
-    """Run every spec; `advance(done, words)` is told how many passes are done (1 for a closed form)."""
+    """Run every spec; `advance(done, words)` is told how many passes are done (1 for a closed form). A single run may
+    have a checkpoint. With a number of devices each run is spread over so many."""
+    if checkpoint is not None and len(specs) > 1:
+        raise refuse("checkpoint", str(checkpoint), f"left out for {len(specs)} runs: it holds one search")
     runs: list[Run] = []
     done = 0
-    for batch in _batches(specs):
+    for batch in _batches(specs) if devices is None else ([spec] for spec in specs):
 
         def hear(passes: int, words: str, done: int = done, size: int = len(batch)) -> None:
             if advance:
                 advance(done + size * passes, words)
 
-        runs += [run for _, run in run_batch(batch, budget, hear, limits=limits)]
+        runs += [run for _, run in run_batch(batch, budget, hear, 1, limits, checkpoint, devices)]
         done += batch[0].passes * len(batch)
         hear(batch[0].passes, "")
     return runs
@@ -119,6 +133,8 @@ def run_batch(
     hear: Advance = lambda passes, words: None,
     together: int = 1,
     limits: Limits = NO_LIMITS,
+    checkpoint: str | Path | None = None,
+    devices: int | None = None,
 ) -> list[tuple[Problem, Run]]:
     """Run specs of one program together and return each run with its problem, so that the caller can measure more.
 
@@ -126,13 +142,14 @@ def run_batch(
     longer. `budget` is for each problem of the batch.
     """
     began = time.perf_counter()
-    problems = [problem_of(spec, budget) for spec in specs]
+    problems = [problem_of(spec, budget, devices) for spec in specs]
     memories = [initial_memory(spec.d, spec.kappa, spec.seed, spec.family) for spec in specs]
     filled = [*range(len(specs)), *[len(specs) - 1] * (together - len(specs))]
     solutions = solve_batch(
         [problems[index] for index in filled], [memories[index] for index in filled],
         specs[0].made_solver, specs[0].stop, limits, specs[0].precision,
         lambda passes, loss, accuracy: hear(passes, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
+        checkpoint,
     )[: len(specs)]  # fmt: skip
     found = [contenders(problem, solution.memory) for problem, solution in zip(problems, solutions)]
     seconds = (time.perf_counter() - began) / len(specs)

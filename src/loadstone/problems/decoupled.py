@@ -40,8 +40,8 @@ _KERNEL_COMPONENTS = 2**30
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["inputs", "target_outputs", "key", "shares"],
-    meta_fields=["law", "description"],
+    data_fields=["inputs", "target_outputs", "key", "shares", "first"],
+    meta_fields=["law", "description", "outputs_each"],
 )
 @dataclass(frozen=True)
 class Regenerated(Problem):
@@ -50,6 +50,8 @@ class Regenerated(Problem):
     key: from which each association derives the stream of its outputs.
     law: the embedding law of the outputs.
     inputs, target_outputs, description, shares: see Problem.
+    first: of a part of a problem, the number of its first association; None: 0.
+    outputs_each: of a part of a problem, how many outputs each association has; None: as many as there are inputs.
     """
 
     inputs: Float[Array, "p d"]
@@ -58,14 +60,17 @@ class Regenerated(Problem):
     law: str
     description: str = "decoupled, outputs regenerated"
     shares: Float[Array, "p"] | None = None
+    first: Int[Array, ""] | None = None
+    outputs_each: int | None = None
 
     @property
     def targets(self) -> Int[Array, "p"]:
-        return jnp.arange(self.inputs.shape[-2], dtype=jnp.int32)
+        row = jnp.arange(self.inputs.shape[-2], dtype=jnp.int32)
+        return row if self.first is None else self.first + row
 
     @property
     def competitors(self) -> int:
-        return self.inputs.shape[-2]
+        return self.inputs.shape[-2] if self.outputs_each is None else self.outputs_each
 
     def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
         return self.slopes(queries, precision)[0]
@@ -76,21 +81,23 @@ class Regenerated(Problem):
         """Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
         p, d = queries.shape
-        way = chosen(Case("made", precision, p, p, d, queries.dtype, count is not None, self.law))
-        return way(queries, self.key, self.law, self.target_outputs, precision, count)
+        way = chosen(Case("made", precision, p, self.competitors, d, queries.dtype, count is not None, self.law))
+        part = () if self.first is None else (self.first, self.competitors)
+        return way(queries, self.key, self.law, self.target_outputs, precision, count, *part)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
-        p, d = self.inputs.shape
-        outputs = decoupled_vectors(self.key, rows.astype(jnp.uint32), p, d, self.law)
+        outputs = decoupled_vectors(
+            self.key, rows.astype(jnp.uint32), self.competitors, self.inputs.shape[1], self.law
+        )
         return decoupled_scores(queries, outputs, "float32")
 
     def arrays(self) -> Arrays:
-        p, d = self.inputs.shape
-        outputs = np.empty((p, p, d), np.float32)
+        (p, d), m = self.inputs.shape, self.competitors
+        outputs = np.empty((p, m, d), np.float32)
         for first in range(0, p, ROWS_AT_A_TIME):
             # The last block is full too and its extra rows are dropped: one compiled program makes all blocks.
             rows = first + np.arange(ROWS_AT_A_TIME, dtype=np.uint32)
-            made = np.asarray(_made(self.key, jnp.asarray(rows), p, d, self.law))
+            made = np.asarray(_made(self.key, jnp.asarray(rows), m, d, self.law))
             outputs[first : first + ROWS_AT_A_TIME] = made.transpose(0, 2, 1)[: p - first]
         return Arrays(np.asarray(self.inputs), outputs, np.arange(p, dtype=np.int32))
 
@@ -129,7 +136,7 @@ class Stored(Problem):
 
     @property
     def competitors(self) -> int:
-        return self.inputs.shape[-2]
+        return self.source.competitors
 
     def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
         return self.slopes(queries, precision)[0]
@@ -139,13 +146,14 @@ class Stored(Problem):
     ) -> tuple[Recall, Slope]:
         """Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
-        found, first = [], 0
+        found, before, first = [], 0, self.source.first
         for part in self.parts:
-            rows = slice(first, first + part.shape[0])
+            rows = slice(before, before + part.shape[0])
             shape = part.shape[0], self.competitors, queries.shape[1]
             way = chosen(Case("stored", precision, *shape, queries.dtype, count is not None))
-            found.append(way(queries[rows], part, first, self.target_outputs[rows], precision, count))
-            first = rows.stop
+            begin = before if first is None else first + before
+            found.append(way(queries[rows], part, begin, self.target_outputs[rows], precision, count))
+            before = rows.stop
         recalls, slopes = zip(*found)
         return Recall(*(jnp.concatenate(field) for field in zip(*recalls))), jnp.concatenate(slopes)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
@@ -29,6 +30,10 @@ def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tupl
     if fits and problem.linear_step(precision) is not None:
         total, recall = _linear_total(precision, problem, weights)
         return total / problem.associations, jax.lax.stop_gradient(recall)
+    if problem.memory_step(precision) is not None:
+        total, recall = _memory_total(precision, problem, memory)
+        weight = problem.associations if problem.shares is None else problem.shares.sum()
+        return total / weight, jax.lax.stop_gradient(recall)
     losses, recall = differentiable_losses(problem, queries_of(memory, problem.inputs, precision), precision)
     if problem.shares is None:
         return losses.sum() / problem.associations, recall
@@ -90,6 +95,33 @@ def _linear_total_backward(precision, gradient, cotangents):
 
 
 _linear_total.defvjp(_linear_total_forward, _linear_total_backward)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _memory_total(precision: str, problem: Problem, memory: Any) -> tuple[Float[Array, ""], Recall]:
+    return _memory_total_forward(precision, problem, memory)[0]
+
+
+def _memory_total_forward(precision, problem, memory):
+    total, recall, gradient = problem.memory_step(precision)(memory)
+    return (total, recall), (gradient, memory)
+
+
+def _memory_total_backward(precision, kept, cotangents):
+    gradient, memory = kept
+    scaled = (cotangents[0] * part for part in gradient)
+    leaves, structure = jax.tree.flatten(memory)
+    nothing = [np.zeros(leaf.shape, jax.dtypes.float0) for leaf in leaves]
+    parts = [next(scaled) if is_real(leaf) else zero for leaf, zero in zip(leaves, nothing)]
+    return None, jax.tree.unflatten(structure, parts)
+
+
+_memory_total.defvjp(_memory_total_forward, _memory_total_backward)
+
+
+def is_real(leaf: Any) -> bool:
+    """Whether an array of a memory has real numbers, which have a gradient."""
+    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.inexact))
 
 
 def check_memory(problem: Problem, memory: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 #: From W to the recall of the queries W e, and the gradient of the summed loss with respect to W.
 LinearStep = Callable[[Float[Array, "d d"]], tuple[Recall, Float[Array, "d d"]]]
+#: From any memory to the loss, summed with the shares as weights, the recall of its queries, and the gradient of this
+#: sum with respect to the memory's arrays of real numbers.
+MemoryStep = Callable[[Any], tuple[Float[Array, ""], Recall, list[Array]]]
 
 
 class Problem(abc.ABC):
@@ -82,6 +85,10 @@ class Problem(abc.ABC):
     def linear_step(self, precision: str = "float32") -> LinearStep | None:
         """A program that does, from W, a pass with the queries W e and the gradient of the summed loss in one go; None
         if there is no such program here."""
+        return None
+
+    def memory_step(self, precision: str = "float32") -> MemoryStep | None:
+        """The same from any memory, for problems whose pass is not differentiated by JAX as it stands."""
         return None
 
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:

@@ -12,13 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Float16
+from jaxtyping import Array, Float, Float16, Int
 
 #: Precisions of products. Sums are in float32 (float64 for float64 operands) in every case.
 PRECISIONS = ("float64", "float32", "tf32", "float16", "bfloat16")
 
 #: How many rows `crossed` sums at a time.
 _CROSSED_ROWS = 2048
+#: Above so many numbers the products of its blocks are summed one by one.
+_CROSSED_NUMBERS = 2**31
 
 
 def exact(a: Float[Array | np.ndarray, "a b"], b: Float[Array | np.ndarray, "b c"]) -> Float[Array, "a c"]:
@@ -79,7 +81,21 @@ def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> F
     rest = -a.shape[0] % _CROSSED_ROWS if a.shape[0] > _CROSSED_ROWS else 0
     filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
     left, right = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
+    if left.shape[0] * a.shape[1] * b.shape[1] > _CROSSED_NUMBERS:
+        return _summed_products(left, right)
     return _half_product(left, right, (((1,), (1,)), ((0,), (0,)))).sum(axis=0)
+
+
+def _summed_products(left: Float[Array, "k n b"], right: Float[Array, "k n c"]) -> Float[Array, "b c"]:
+    """The same one block after another, where the products of all blocks would take too much memory."""
+    (left, one), (right, other) = _scaled(left), _scaled(right)
+
+    def add(index: Int[Array, ""], total: Float[Array, "b c"]) -> Float[Array, "b c"]:
+        rows = (((0,), (0,)), ((), ()))
+        return total + lax.dot_general(left[index], right[index], rows, preferred_element_type=jnp.float32)
+
+    nothing = jnp.zeros((left.shape[2], right.shape[2]), jnp.float32)
+    return lax.fori_loop(0, left.shape[0], add, nothing) * (one * other)
 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:

@@ -52,6 +52,9 @@ class Separate(Problem):
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return decoupled_scores(queries, self.outputs[rows], "float32")
 
+    def in_float32(self) -> Separate:
+        return self
+
     def in_float64(self) -> Separate:
         return replace(self, inputs=self.inputs.astype(jnp.float64), outputs=self.outputs.astype(jnp.float64))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,8 +20,10 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
+from loadstone.hosts import agreed
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
+from loadstone.solvers.checkpoint import Checkpoint, Saved, rebuilt
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Looks, Progress, Request
 from loadstone.solvers.stop import met
@@ -39,6 +41,9 @@ _STATUS = {
 }
 #: The loop returns to Python at least this often, and after about this many seconds: Ctrl-C never waits longer.
 _SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
+
+#: Writes a state to the checkpoint, if it is time.
+Keep = Callable[..., None]
 
 
 class Plan(NamedTuple):
@@ -88,16 +93,23 @@ def search(
     state: Search | None = None
     going_on = np.asarray(True)
     precisions = list(request.precisions)
+    saved = request.checkpoint.read() if request.checkpoint else None
+    if saved is not None:
+        precisions, began = list(saved.precisions), began - saved.seconds
     while precisions:
+        ahead = tuple(precisions)
         plan = plan_of(solver, request, precision := precisions.pop(0))
         with jax.enable_x64(True) if precision == "float64" else nullcontext():
             if (lifted := _in_precision(problems, precision)) is None:
                 break
-            if state is None:
+            if saved is not None:
+                state, saved = _continued(saved, memories[0], plan, request), None
+            elif state is None:
                 state = joined([begun(memory, plan) for memory in memories])
             else:
                 state = _resumed(state, going_on, plan)
-            state = _advanced(joined(lifted), _in_digits(state, precision), plan, end, request.progress)
+            keep = partial(_keep, request.checkpoint, ahead, began)
+            state = _advanced(joined(lifted), _in_digits(state, precision), plan, end, request.progress, keep)
         if precisions:
             state = _unconfirmed_out_of_passes(state, plan)
         if not (going_on := _open(state, plan)).any():
@@ -106,24 +118,60 @@ def search(
             del precisions[: precisions.index("float32")]  # there is only an end to be confirmed
     if state is None:
         raise refuse("precision", "float64", f"another: {type(problems[0]).__name__} has no numbers in float64")
+    keep(state, now=True)
     seconds = (time.perf_counter() - began) / len(problems)
     states = _members(state, len(problems))
     return [_solution(state, request.stop, seconds, problem.description) for state, problem in zip(states, problems)]
 
 
-def _advanced(problem: Problem, state: Search, plan: Plan, end: float, progress: Progress | None) -> Search:
+def _advanced(
+    problem: Problem, state: Search, plan: Plan, end: float, progress: Progress | None, keep: Keep
+) -> Search:
     """Go on until every search has ended, or the clock says so."""
     advance = advance_one if state.status.ndim == 0 else advance_batch
     length = 1
-    while (np.asarray(state.status) == _RUNNING).any():
-        entered = time.perf_counter()
-        state = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), plan)
-        if progress:
-            progress(*_report(state))
-        now = time.perf_counter()
-        if now >= end:
-            break
-        length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
+    try:
+        while (np.asarray(state.status) == _RUNNING).any():
+            entered = time.perf_counter()
+            further = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), plan)
+            state = jax.block_until_ready(further)
+            if progress:
+                progress(*_report(state))
+            now = time.perf_counter()
+            length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
+            if not (length := agreed(length if now < end else 0)):
+                break
+            keep(state)
+    except KeyboardInterrupt:
+        keep(state, now=True)
+        raise
+    return state
+
+
+def _keep(
+    checkpoint: Checkpoint | None, ahead: tuple[str, ...], began: float, state: Search, now: bool = False
+) -> None:
+    """Write a state to the checkpoint, if there is one, and if it is time or must be done now."""
+    if checkpoint is not None and (now or checkpoint.is_due()):
+        state = jax.device_get(state)
+        filled = state._replace(loss=state.loss[: state.passes], accuracy=state.accuracy[: state.passes])
+        checkpoint.write(filled, ahead, time.perf_counter() - began)
+
+
+def _continued(saved: Saved, memory: Any, plan: Plan, request: Request) -> Search:
+    """A search as its checkpoint has it."""
+    assert request.checkpoint is not None
+    path, passes = request.checkpoint.path, len(saved.arrays.get(".loss", ()))
+    if passes > plan.passes:
+        raise refuse("passes", request.limits.passes, f"more than the {passes} that are done in {path}")
+    short = plan._replace(passes=passes)
+    like = jax.eval_shape(lambda memory: _in_digits(begun(memory, short), plan.precision), memory)
+    state: Search = jax.tree.map(jnp.asarray, rebuilt(saved, like, path))
+    rest = jnp.full(plan.passes - passes, jnp.nan, state.loss.dtype)
+    state = state._replace(loss=jnp.append(state.loss, rest), accuracy=jnp.append(state.accuracy, rest))
+    if int(state.status) == _OUT_OF_PASSES and passes < plan.passes:
+        # More are allowed now. The last pass left the memory where it was: repeated, it lets the solver move.
+        state = state._replace(status=jnp.int32(_RUNNING), passes=jnp.int32(passes - 1))
     return state
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,11 +14,13 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.products import PRECISIONS
+from loadstone.problems.spreading import spread
+from loadstone.solvers.checkpoint import checkpoint_of
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Progress, Request, Solver
+from loadstone.solvers.solver import Iterative, Progress, Request, Solver
 from loadstone.solvers.stop import NO_LIMITS, STOP_RULES, Limits
 
 DEFAULT_SOLVER = LBFGS()
@@ -31,6 +34,8 @@ def solve(
     limits: Limits = NO_LIMITS,
     precision: str = "auto",
     progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+    devices: int | None = None,
 ) -> Solution:
     """Store a problem in a memory.
 
@@ -45,8 +50,14 @@ def solve(
         an accelerator. L-BFGS goes on to tf32, float32 and float64 where it needs more digits; a memory that it found
         in float64 has float64 numbers.
     progress: called now and then with (passes, loss, accuracy).
+    checkpoint: a file that the search is written to about once a minute, and when it ends. If the file is there
+        already, the search goes on from it, on the same machine bit for bit as if it had not been interrupted. A limit
+        of passes counts those before, and may be raised. A limit of seconds is for each part of the search.
+    devices: over how many devices to spread the problem (problems/spread.py); default: it is where it is.
     """
-    return solve_batch([problem], [memory], solver, stop, limits, precision, progress)[0]
+    if devices is not None:
+        problem = spread(check_problem(problem), devices)
+    return solve_batch([problem], [memory], solver, stop, limits, precision, progress, checkpoint)[0]
 
 
 #: The short name.
@@ -61,10 +72,12 @@ def solve_batch(
     limits: Limits = NO_LIMITS,
     precision: str = "auto",
     progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
 ) -> list[Solution]:
     """Store problems of equal shape as one program, starting from memories of equal shape; each stops on its own.
 
-    `progress` is called with the passes of the search that is furthest, and the mean loss and accuracy.
+    `progress` is called with the passes of the search that is furthest, and the mean loss and accuracy. Only a single
+    problem can have a checkpoint.
     """
     if not problems or len(problems) != len(memories):
         raise refuse("memories", f"{len(memories)} of them", f"as many as problems ({len(problems)}), and at least one")
@@ -78,7 +91,11 @@ def solve_batch(
     stop = chosen.stop() if stop is None else choice("stop", stop, STOP_RULES)
     choice("precision", precision, ("auto", *PRECISIONS))
     precisions = chosen.precisions() if precision == "auto" else (precision,)
-    return chosen.solve(problems, memories, Request(stop, limits, precisions, progress))
+    kept = None
+    if checkpoint is not None:
+        _check_resumable(checkpoint, chosen, len(problems))
+        kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
+    return chosen.solve(problems, memories, Request(stop, limits, precisions, progress, kept))
 
 
 def _solver(solver: Solver | str | optax.GradientTransformation) -> Solver:
@@ -91,6 +108,15 @@ def _solver(solver: Solver | str | optax.GradientTransformation) -> Solver:
 
 def _start(problem: Problem) -> Any:
     return initial_memory(problem.inputs.shape[1])
+
+
+def _check_resumable(checkpoint: str | Path, solver: Solver, problems: int) -> None:
+    """Refuse a checkpoint for what is not one search, pass by pass."""
+    if not isinstance(solver, Iterative):
+        name = type(solver).__name__
+        raise refuse("checkpoint", str(checkpoint), f"left out for {name}, which is not one search pass by pass")
+    if problems > 1:
+        raise refuse("checkpoint", str(checkpoint), f"left out for a batch, here of {problems} problems")
 
 
 def _check_alike(name: str, trees: Sequence[Any]) -> None:

@@ -11,6 +11,7 @@ import jax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.problems.problem import Problem
+from loadstone.solvers.checkpoint import Checkpoint
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.stop import NO_LIMITS, Limits
 
@@ -30,12 +31,14 @@ class Request:
     precisions: of the products, from PRECISIONS (problems/products.py): the search begins with the first, and goes on
         to the next when it cannot get further, or seems to have got to its end.
     progress: called now and then with how far the search is.
+    checkpoint: the file that the search is kept in, and goes on from. Only one problem can have one.
     """
 
     stop: str
     limits: Limits = NO_LIMITS
     precisions: tuple[str, ...] = ("float32",)
     progress: Progress | None = None
+    checkpoint: Checkpoint | None = None
 
 
 def automatic_precision() -> str:

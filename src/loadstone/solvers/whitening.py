@@ -18,6 +18,8 @@ from jaxtyping import Float64
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
+from loadstone.problems.spread import Spread
+from loadstone.problems.spreading import laid_out
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Request
 from loadstone.solvers.threads import one_thread
@@ -69,6 +71,10 @@ def whitened(problem: Problem, memory: Any) -> Whitened:
     if isinstance(problem, Padded) and isinstance(problem.longer, Facts) and not problem.longer.isotropic:
         alone = whitened(problem.unpadded(), memory)
         return replace(alone, problem=_padded_to(problem.inputs.shape[0], alone.problem))
+    if isinstance(problem, Spread) and isinstance(problem.pieces, Facts) and not problem.pieces.isotropic:
+        alone = whitened(problem.together(), memory)
+        assert isinstance(alone.problem, Facts)
+        return replace(alone, problem=laid_out(alone.problem, problem.mesh, problem.ring))
     if not isinstance(problem, Facts) or problem.isotropic:
         return Whitened(problem, memory, lambda found: found)
     arrays = problem.arrays()

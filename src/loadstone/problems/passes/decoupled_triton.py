@@ -39,7 +39,7 @@ _LEAST = 16
 def stored_pass(
     queries: Float32[Array, "rows d"],
     outputs: Float[Array, "rows d m"],
-    first: int,
+    first: Int32[Array, ""] | int,
     target_outputs: Float32[Array, "rows d"],
     precision: str,
     count: Int32[Array, ""] | None = None,
@@ -59,11 +59,15 @@ def made_pass(
     target_outputs: Float32[Array, "n d"],
     precision: str,
     count: Int32[Array, ""] | None = None,
+    first: Int32[Array, ""] | int = 0,
+    competitors: int | None = None,
 ) -> tuple[Recall, Slope]:
-    """Each query against the n outputs of its association's stream, which must be Gaussian."""
+    """Each query against the n outputs (or `competitors`) of its association's stream, which must be Gaussian; row r
+    belongs to association first + r."""
     if law != "gaussian":
         raise refuse("law", law, "gaussian for the fused kernel that regenerates outputs")
-    recall = made_recall(jnp.asarray(queries.shape[0] if count is None else count, jnp.int32), key, queries)
+    limit = (competitors or queries.shape[0]) if count is None else count
+    recall = made_recall(jnp.asarray(limit, jnp.int32), key, queries, first=first)
     return recall, recall.pull - target_outputs
 
 
@@ -94,13 +98,19 @@ def stored_recall(
 
 
 def made_recall(
-    count: Int32[Array, ""], key: Key, queries: Float32[Array, "rows d"], interpret: bool = False
+    count: Int32[Array, ""],
+    key: Key,
+    queries: Float32[Array, "rows d"],
+    interpret: bool = False,
+    first: Int32[Array, ""] | int = 0,
 ) -> Recall:
-    """Recall of each query against the first `count` outputs of its association's stream, which are Gaussian."""
+    """Recall of each query against the first `count` outputs of its association's stream, which are Gaussian;
+    `first + row` is the index of the association and of its target."""
     if queries.ndim != 2 or 0 in queries.shape or queries.dtype != jnp.float32 or key.shape != (2,):
         raise refuse("queries", f"{queries.dtype}{queries.shape}", "float32 of two sizes of at least 1")
     rows, d = queries.shape
-    owners = jnp.arange(rows, dtype=jnp.uint32)
+    first = jnp.asarray(first, jnp.int32)
+    owners = (first + jnp.arange(rows, dtype=jnp.int32)).astype(jnp.uint32)
     keys = jax.vmap(lambda owner: fold(key, owner, 0))(owners)
     # Components j and j + ceil(d/2) share a block of random bits: each part has the first, then the second half of it.
     half = (d + 1) // 2
@@ -108,10 +118,11 @@ def made_recall(
     kernel = functools.partial(_made_kernel, widths=widths, tile=_MADE)
     centre, slope = (jnp.asarray(column) for column in normal_table())
     table, pair = pl.BlockSpec(centre.shape, lambda row: (0,)), pl.BlockSpec((None, 2), lambda row: (row, 0))
-    specs = [pl.BlockSpec((), lambda row: ()), pair, table, table]
+    scalar = pl.BlockSpec((), lambda row: ())
+    specs = [scalar, scalar, pair, table, table]
     call = _call(kernel, rows, widths * 2, interpret, specs)
     halves = [_filled(part, sum(widths)) for part in (queries[:, :half], queries[:, half:])]
-    target, rival, logsumexp, pull = call(count, keys, centre, slope, jnp.concatenate(halves, axis=1))
+    target, rival, logsumexp, pull = call(count, first, keys, centre, slope, jnp.concatenate(halves, axis=1))
     both = jnp.concatenate([pull[:, :half], pull[:, sum(widths) :][:, : d - half]], axis=1)
     return Recall(target, rival, logsumexp, both)
 
@@ -166,7 +177,7 @@ def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths
     _write(results, widths, _stream(tile_of, queries, count, first_ref[()] + row, tile, group))
 
 
-def _made_kernel(count_ref, key_ref, centre_ref, slope_ref, query_ref, *results, widths, tile):
+def _made_kernel(count_ref, first_ref, key_ref, centre_ref, slope_ref, query_ref, *results, widths, tile):
     key, count = (key_ref[0], key_ref[1]), count_ref[()]
     starts = [sum(widths[:part]) for part in range(len(widths))]
 
@@ -186,7 +197,7 @@ def _made_kernel(count_ref, key_ref, centre_ref, slope_ref, query_ref, *results,
 
     half = sum(widths)
     queries = [query_ref[pl.ds(base + start, width)] for base in (0, half) for start, width in zip(starts, widths)]
-    _write(results, widths * 2, _stream(tile_of, queries, count, pl.program_id(0), tile, tile))
+    _write(results, widths * 2, _stream(tile_of, queries, count, first_ref[()] + pl.program_id(0), tile, tile))
 
 
 def _stream(tile_of, queries, count, own_index, tile, group):

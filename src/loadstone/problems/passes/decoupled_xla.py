@@ -26,7 +26,7 @@ ROWS_AT_A_TIME = 4
 def stored_pass(
     queries: Float[Array, "rows d"],
     outputs: Float[Array, "rows d m"],
-    first: int,
+    first: Int[Array, ""] | int,
     target_outputs: Float[Array, "rows d"],
     precision: str,
     count: Int[Array, ""] | None = None,
@@ -56,13 +56,17 @@ def made_pass(
     target_outputs: Float[Array, "n d"],
     precision: str,
     count: Int[Array, ""] | None = None,
+    first: Int[Array, ""] | int = 0,
+    competitors: int | None = None,
 ) -> tuple[Recall, Slope]:
-    """Each query against the n outputs of its stream, made from their counters for a few associations at a time."""
+    """Each query against the n outputs (or `competitors`) of its stream, made from their counters for a few
+    associations at a time; row r belongs to association first + r."""
     n, d = queries.shape
+    m = n if competitors is None else competitors
 
     def recall_rows(start: int, rows: int) -> Recall:
-        targets = start + jnp.arange(rows, dtype=jnp.int32)
-        outputs = decoupled_vectors(key, targets.astype(jnp.uint32), n, d, law)
+        targets = first + start + jnp.arange(rows, dtype=jnp.int32)
+        outputs = decoupled_vectors(key, targets.astype(jnp.uint32), m, d, law)
         own_queries = jax.lax.dynamic_slice_in_dim(queries, start, rows)
         return decoupled_recall(own_queries, outputs, targets, precision, count)
 

@@ -34,7 +34,7 @@ def shared_pass(
     check_shared(queries, outputs, targets)
     outputs = outputs.astype(queries.dtype)
     recall = shared_recall(queries, outputs, targets, block, precision, count)
-    return recall, recall.pull - rounded(outputs, precision)[targets]
+    return recall, recall.pull - rounded(outputs[targets], precision)
 
 
 def shared_recall(
@@ -44,17 +44,19 @@ def shared_recall(
     block: int,
     precision: str,
     count: Int[Array, ""] | None = None,
+    columns: Int[Array, ""] | None = None,
 ) -> Recall:
-    """The same without the slopes."""
+    """The same without the slopes. If `columns` is given, so many outputs compete, and all queries are done."""
     n, d = queries.shape
+    limit = count if columns is None else columns
     outputs = outputs.astype(queries.dtype)
     with_ones = jnp.concatenate([outputs.T, jnp.ones((1, outputs.shape[0]), queries.dtype)])
 
     def recall_rows(start: int, rows: int) -> Recall:
         target = lax.dynamic_slice_in_dim(targets, start, rows)
         scores = shared_scores(lax.dynamic_slice_in_dim(queries, start, rows), outputs, precision).T
-        if count is not None:
-            scores = jnp.where(jnp.arange(scores.shape[0])[:, None] < count, scores, -jnp.inf)
+        if limit is not None:
+            scores = jnp.where(jnp.arange(scores.shape[0])[:, None] < limit, scores, -jnp.inf)
         target_score, rival = target_and_rival(scores, target, axis=0)
         top = jnp.maximum(target_score, rival)
         weights = jnp.exp(scores - top[None, :])

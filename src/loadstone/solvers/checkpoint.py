@@ -1,0 +1,156 @@
+"""Checkpoints: the state of a search in a file, from which it goes on as if it had never stopped.
+
+The file is an .npz without pickles: the arrays of the state, and a manifest in JSON that says which search they belong
+to. It is written whole or not at all, and each array has a checksum.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+import jax
+import numpy as np
+
+from loadstone.arguments import refuse
+from loadstone.files import check_writable, write_whole
+from loadstone.hosts import agreed, is_first
+from loadstone.problems.fingerprint import fingerprint
+from loadstone.problems.problem import Problem
+
+_FORMAT = "loadstone checkpoint 1"
+#: A search is written at most this often, and writing takes at most one part in so many of its time.
+_SECONDS, _PARTS = 60.0, 20
+_MANIFEST = "manifest"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a checkpoint holds.
+
+    arrays: the state, by the paths of its parts.
+    precisions: that of the state, and those that come after it.
+    seconds: how long the search has taken.
+    """
+
+    arrays: dict[str, np.ndarray]
+    precisions: tuple[str, ...]
+    seconds: float
+
+
+class Checkpoint:
+    """A file for one search; `identity` says in words which one."""
+
+    def __init__(self, path: str | Path, identity: Mapping[str, str]) -> None:
+        self.path, self.identity = check_writable(path), dict(identity)
+        self._written, self._cost = time.perf_counter(), 0.0
+
+    def read(self) -> Saved | None:
+        """What the file holds; None if there is none yet. A file of another search, or a damaged one, is refused."""
+        there = self.path.exists()
+        if agreed(there) != there:
+            raise refuse("checkpoint", str(self.path), "in a folder that all processes see")
+        return self._read() if there else None
+
+    def _read(self) -> Saved:
+        try:
+            if not zipfile.is_zipfile(self.path):
+                raise ValueError("it is no .npz file, or not all of one")
+            with np.load(self.path, allow_pickle=False) as file:
+                manifest = json.loads(str(file[_MANIFEST]))
+                if manifest.get("format") != _FORMAT:
+                    raise ValueError(f"its format is {manifest.get('format')!r}, not {_FORMAT!r}")
+                self._check(manifest["identity"])
+                arrays = {name: _restored(file[key], *rest) for name, (key, *rest) in manifest["arrays"].items()}
+            return Saved(arrays, tuple(map(str, manifest["precisions"])), float(manifest["seconds"]))
+        except _OtherSearchError as error:
+            raise refuse("checkpoint", str(self.path), f"one of this search: {error}") from None
+        except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise refuse("checkpoint", str(self.path), f"an undamaged checkpoint ({error})") from error
+
+    def write(self, state: Any, precisions: Sequence[str], seconds: float) -> None:
+        """Put a state into the file, in place of the last one. Of several processes the first writes for all."""
+        began = time.perf_counter()
+        if is_first():
+            arrays = flattened(jax.device_get(state))
+            described = {name: (f"{i}", str(one.dtype), one.shape) for i, (name, one) in enumerate(arrays.items())}
+            manifest: dict[str, object] = {"format": _FORMAT, "identity": self.identity, "arrays": described}
+            manifest |= {"precisions": list(precisions), "seconds": seconds}
+            # As bytes, because NumPy's files do not know every type of number.
+            members = {f"{i}": one.reshape(-1).view(np.uint8) for i, one in enumerate(arrays.values())}
+            write_whole(self.path, lambda file: _save(file, {_MANIFEST: np.asarray(json.dumps(manifest)), **members}))
+        self._written = time.perf_counter()
+        self._cost = self._written - began
+
+    def is_due(self) -> bool:
+        """Whether the last state was written long enough ago."""
+        return time.perf_counter() - self._written >= max(_SECONDS, _PARTS * self._cost)
+
+    def _check(self, identity: Mapping[str, str]) -> None:
+        for name, wanted in self.identity.items():
+            if identity[name] != wanted:
+                raise _OtherSearchError(f"its {name} is {identity[name]}, not {wanted}")
+
+
+class _OtherSearchError(Exception):
+    pass
+
+
+def checkpoint_of(
+    path: str | Path, problem: Problem, memory: Any, solver: Any, stop: str, precisions: Sequence[str]
+) -> Checkpoint:
+    """The checkpoint of a search that stores a problem, starting from a memory."""
+    return Checkpoint(
+        path,
+        {
+            "version of loadstone": str(import_module("loadstone").__version__),
+            # Addresses of functions differ from process to process.
+            "solver": re.sub(r" at 0x[0-9a-f]+", "", repr(solver)),
+            "stop rule": stop,
+            "precision": ", ".join(precisions),
+            "problem": _fingerprint(problem),
+            "start": fingerprint(memory),
+        },
+    )
+
+
+def _fingerprint(problem: Problem) -> str:
+    """That of a problem, which does not depend on the devices that it is spread over. Stored outputs follow from the
+    rest, and devices have other parts of them."""
+    pieces = getattr(problem, "pieces", problem)
+    return fingerprint(getattr(pieces, "source", pieces), pieces.description)
+
+
+def flattened(state: Any) -> dict[str, np.ndarray]:
+    """The arrays of a state by their paths."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(state)
+    return {jax.tree_util.keystr(path): np.asarray(leaf, order="C") for path, leaf in leaves}
+
+
+def rebuilt(saved: Saved, like: Any, path: Path) -> Any:
+    """The saved state as a tree like this one, whose arrays must have the same shapes and types."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(like)
+    names = [jax.tree_util.keystr(one) for one, _ in leaves]
+    wanted = {name: f"{leaf.dtype}{leaf.shape}" for name, (_, leaf) in zip(names, leaves)}
+    found = {name: f"{array.dtype}{array.shape}" for name, array in saved.arrays.items()}
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            differs = f"{name[1:]} is {found.get(name, 'missing')} there and {wanted.get(name, 'missing')} here"
+            raise refuse("checkpoint", str(path), f"one of this search ({differs})")
+    return jax.tree.unflatten(structure, [saved.arrays[name] for name in names])
+
+
+def _save(file: IO[bytes], members: Mapping[str, np.ndarray]) -> None:
+    np.savez(file, allow_pickle=False, **members)
+
+
+def _restored(member: np.ndarray, dtype: str, shape: Sequence[int]) -> np.ndarray:
+    return member.view(np.dtype(dtype)).reshape(shape)

@@ -1,0 +1,34 @@
+"""The options that spread a problem over devices and processes. What they do is tested in tests/problems."""
+
+import json
+
+import pytest
+
+TRAIN = ("train", "--d", 6, "--p", 12)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--devices", 0), "devices is 0, but must be 1, because JAX sees 1 CPU device."),
+        (("--devices", 2), "devices is 2, but must be 1, because JAX sees 1 CPU device."),
+        (("--processes", 2), "processes is 2, but must be left out without --coordinator"),
+        (("--process", 0), "process is 0, but must be left out without --coordinator"),
+        (("--coordinator", "here"), "coordinator is 'here', but must be host:port of the first process"),
+        (("--coordinator", "here:x"), "coordinator is 'here:x', but must be host:port"),
+        (("--coordinator", "here:1"), "processes is None, but must be a whole number of at least 1"),
+        (("--coordinator", "here:1", "--processes", 2, "--process", 2), "process is 2, but must be a whole number"),
+        (("--coordinator", "auto", "--processes", 2), "coordinator is 'auto', but must be host:port if processes"),
+    ],
+)
+def test_mistakes_end_in_one_sentence(command, options, sentence):
+    done = command(*TRAIN, *options)
+    assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.soak
+def test_a_command_over_devices(command):
+    alone, spread = (json.loads(command(*TRAIN, "--json", *more).stdout) for more in ((), ("--devices", 1)))
+    assert spread["description"] == "original, outputs shared, over 1 device"
+    assert spread["violations"] == alone["violations"] == 0
+    assert spread["loss"] == pytest.approx(alone["loss"], rel=1e-3)

@@ -1,0 +1,126 @@
+"""Run by test_spread.py in processes of their own, which have several devices; the answer is a JSON object.
+
+    python -m tests.problems.over_devices CASE...                            problems whole and over devices
+    python -m tests.problems.over_devices --join COORDINATOR PROCESS [FILE]  one of two processes; with a file, a search
+"""
+
+import json
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import loadstone
+from loadstone import decoupled, original, spread, spread_decoupled, spread_original
+from loadstone.hosts import agreed, join
+from loadstone.problems.loss import mean_loss
+from loadstone.solvers.stop import Limits
+
+# Neither p nor the number of answers is a multiple of the devices, and of 5 answers the fourth device has none.
+STREAM, P, ANSWERS = loadstone.Stream(0, 6), 13, 5
+SHARES = np.arange(1, P + 1)
+
+CASES = {
+    "original": lambda: (original(STREAM, P), spread_original(STREAM, P, 4)),
+    "ring": lambda: (original(STREAM, P), spread_original(STREAM, P, 4, ring=True)),
+    "ring with answers": lambda: (
+        original(STREAM, P, answers=ANSWERS), spread_original(STREAM, P, 4, answers=ANSWERS, ring=True)
+    ),
+    "three devices, with shares": lambda: _both(original(STREAM, P).weighted(SHARES), 3),
+    "stored": lambda: (decoupled(STREAM, P), spread_decoupled(STREAM, P, 4, hold="stored")),
+    "regenerated": lambda: (
+        decoupled(STREAM, P, hold="regenerated"), spread_decoupled(STREAM, P, 4, hold="regenerated")
+    ),
+    "decoupled with answers": lambda: (
+        decoupled(STREAM, P, answers=ANSWERS), spread_decoupled(STREAM, P, 4, answers=ANSWERS)
+    ),
+}  # fmt: skip
+
+
+def _both(problem, devices):
+    return problem, spread(problem, devices)
+
+
+@jax.jit
+def measured(problem, memory):
+    return jax.value_and_grad(lambda memory: mean_loss(problem, memory), has_aux=True, allow_int=True)(memory)
+
+
+def start():
+    """A memory with scores of order one."""
+    return jax.tree.map(lambda part: 3 * part, loadstone.initial_memory(6, 0.5, 0))
+
+
+def compared(whole, parts):
+    memory = start()
+    ((loss, recall), gradient), ((loss_of_parts, recall_of_parts), gradient_of_parts) = (
+        measured(problem, memory) for problem in (whole, parts)
+    )
+    mine, theirs = whole.arrays(), parts.arrays()
+    queries = memory.queries(whole.inputs[:3])
+    both = [np.asarray(one.scores(queries, jnp.arange(3))) for one in (whole, parts)]
+    return {
+        "same bits": all(
+            np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in ("inputs", "outputs", "targets")
+        ),
+        "associations": [int(whole.associations), int(parts.associations)],
+        "competitors": [whole.competitors, parts.competitors],
+        "loss": [float(loss), float(loss_of_parts)],
+        "violations": [int((~one.stored[:P]).sum()) for one in (recall, recall_of_parts)],
+        "counted": int((~recall_of_parts.stored).sum()),
+        "rivals": float(np.abs(recall.rival - recall_of_parts.rival[:P]).max()),
+        "scores": float(np.abs(both[0] - both[1]).max()),
+        "gradient": max(
+            float(np.abs(one - other).max()) for one, other in zip(*map(jax.tree.leaves, (gradient, gradient_of_parts)))
+        ),
+        "largest": max(float(np.abs(one).max()) for one in jax.tree.leaves(gradient)),
+        "rows of a device": parts.inputs.addressable_shards[0].data.shape[0],
+        "description": parts.description,
+    }
+
+
+def refusal(call):
+    try:
+        call()
+    except ValueError as error:
+        return str(error)
+
+
+def refusals():
+    problem = original(STREAM, P)
+    return {
+        "five": refusal(lambda: loadstone.solve(problem, devices=5)),
+        "none": refusal(lambda: spread(problem, 0)),
+        "true": refusal(lambda: spread_decoupled(STREAM, P, True)),
+        "padded": refusal(lambda: spread(loadstone.padded(problem, 10), 2)),
+        "ring": refusal(lambda: spread(decoupled(STREAM, P), 2, ring=True)),
+        "blocks": refusal(lambda: loadstone.solve(problem, solver="minibatch:2", devices=2)),
+        "budget": refusal(lambda: spread_original(STREAM, P, 4, loadstone.Budget(100))),
+        "again": refusal(lambda: spread(spread(problem, 2), 2)),
+    }
+
+
+def solved(devices, checkpoint=None):
+    """Adam, because its programs compile fastest; every solver sees the same numbers."""
+    problem = spread_original(STREAM, P, devices) if devices else original(STREAM, P)
+    found = loadstone.solve(problem, solver="adam", stop="none", limits=Limits(passes=4), checkpoint=checkpoint)
+    measurement = loadstone.measure(problem, found.memory)
+    return {"loss": found.loss.tolist(), "violations": measurement.violations, "margin": measurement.margin}
+
+
+def one_of_two(coordinator, process, checkpoint=None):
+    join(coordinator, 2, int(process))
+    (loss, recall), _ = measured(spread_original(STREAM, P, 4, ring=True), start())
+    found = {"devices": len(jax.devices()), "here": jax.local_device_count()}
+    found["agreed"] = agreed(10 + jax.process_index())
+    found |= {"loss": float(loss), "violations": int((~recall.stored).sum())}
+    return found | ({"search": solved(4, checkpoint)} if checkpoint else {})
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--join":
+        answer = one_of_two(*sys.argv[2:])
+    else:
+        answer = {"cases": {name: compared(*CASES[name]()) for name in sys.argv[1:]}, "refusals": refusals()}
+    print(json.dumps(answer))

@@ -1,0 +1,122 @@
+"""A problem over several devices has the same bits, and the same numbers to rounding, as on one.
+
+A process has the devices that it began with, so the comparisons are made in processes of their own (over_devices.py).
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.problems import over_devices
+from tests.problems.over_devices import ANSWERS, CASES, P
+
+EPS = 2.0**-23
+
+
+def start(devices, *arguments):
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": paths, "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-m", "tests.problems.over_devices", *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def answer(process):
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return json.loads(output.splitlines()[-1])
+
+
+#: The other cases are variants of these.
+FEW = ("ring", "three devices, with shares")
+
+
+@pytest.fixture(scope="module")
+def four_devices():
+    return answer(start(4, *FEW))
+
+
+@pytest.fixture(scope="module")
+def other_cases():
+    return answer(start(4, *(name for name in CASES if name not in FEW)))
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_a_problem_over_devices_is_the_same(four_devices, name):
+    same(four_devices["cases"][name], name)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", [name for name in CASES if name not in FEW])
+def test_the_same_of_other_cases(other_cases, name):
+    same(other_cases["cases"][name], name)
+
+
+def same(case, name):
+    assert case["same bits"]
+    outputs = ANSWERS if "answers" in name else P
+    assert case["associations"] == [P, P] and case["competitors"] == [outputs, outputs]
+    assert case["rows of a device"] == (5 if "three" in name else 4)
+    # Sums over associations, outputs and components in another order; a lost or doubled association is seen as 1 / P.
+    rounding = (P + outputs + 2 * 6) * EPS
+    loss, of_parts = case["loss"]
+    assert of_parts == pytest.approx(loss, rel=rounding) and 1 < loss < 10
+    assert case["gradient"] <= 2 * rounding * case["largest"] and case["largest"] > 0.01
+    assert case["rivals"] <= 20 * rounding and case["scores"] <= 20 * rounding
+    assert case["violations"][0] == case["violations"][1] == case["counted"] > 0  # padding counts as stored
+
+
+def test_the_description_says_how_it_is_spread(four_devices):
+    words = [four_devices["cases"][name]["description"] for name in FEW]
+    assert words[0] == "original, outputs shared, outputs passed round, over 4 devices"
+    assert words[1] == "original, outputs shared, over 3 devices"
+
+
+REFUSALS = {
+    "five": "devices is 5, but must be a whole number in 1..4, because JAX sees 4 CPU devices.",
+    "none": "devices is 0, but must be a whole number in 1..4, because JAX sees 4 CPU devices.",
+    "true": "devices is True, but must be a whole number in 1..4, because JAX sees 4 CPU devices.",
+    "padded": "problem is 'Padded', but must be one that can be cut: facts, original or decoupled, not padded.",
+    "again": "problem is 'Spread', but must be one that can be cut: facts, original or decoupled, not padded.",
+    "ring": "ring is True, but must be False for a decoupled problem, whose outputs are cut with its inputs.",
+    "blocks": "batch is 2, but must be 0 for this problem (original, outputs shared, over 2 devices), which has no",
+    "budget": "budget is 100 bytes, but each device's part of the original problem over 4 devices of this size needs",
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_cannot_be_spread_is_refused(four_devices, name):
+    assert four_devices["refusals"][name].startswith(REFUSALS[name])
+
+
+def two_processes(*arguments):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    return [answer(process) for process in [start(2, "--join", address, index, *arguments) for index in range(2)]]
+
+
+@pytest.mark.soak
+def test_two_processes_are_four_devices(four_devices):
+    """Each process has two devices, and they talk by gloo."""
+    one, other = two_processes()
+    assert one == other and (one["devices"], one["here"], one["agreed"]) == (4, 2, 10)
+    ring = four_devices["cases"]["ring"]
+    assert one["loss"] == pytest.approx(ring["loss"][1], rel=P * EPS) and one["violations"] == ring["counted"]
+
+
+@pytest.mark.soak
+def test_a_search_of_two_processes_is_that_of_one(tmp_path):
+    """Only the first process writes the checkpoint, from which both go on."""
+    file = tmp_path / "search.npz"
+    one, other = two_processes(file)
+    assert one == other and file.exists()
+    alone = over_devices.solved(None)
+    np.testing.assert_allclose(one["search"]["loss"], alone["loss"], rtol=100 * EPS)
+    assert one["search"]["violations"] == alone["violations"]
+    assert two_processes(file)[1] == other
