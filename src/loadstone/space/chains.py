@@ -18,16 +18,14 @@ from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.problem import Problem
 from loadstone.space.diagnostics import Mixing, mixing
-from loadstone.space.ratios import least_margin, ratios
 from loadstone.space.steps import Walk, begun, reflection_step, slice_step
 
-#: Chains are looked at so many times after they have warmed up, at equal distances.
-LOOKS = 256
-#: Looks of one compiled program, and for how many blocks of each chain means are kept.
-_AT_A_TIME = 16
-BLOCKS = LOOKS // _AT_A_TIME
-#: The share of all steps in which chains forget where they began.
-WARM_UP = 1 / 4
+#: 'reflections' needs a hundredth of the passes of 'slices' (benchmarks/space.json), which is simpler.
+METHODS = ("reflections", "slices")
+#: Chains are looked at about so many times, so often in one compiled program, which is a block.
+_LOOKS, _AT_A_TIME = 512, 8
+#: The share of all blocks in which chains forget where they began, and the fewest that are kept.
+_WARM_UP, _FEWEST = 1 / 4, 2
 #: Besides cosines with the memories that chains began from, those with so many random matrices are watched.
 _ANYWHERE, _SEED = 4, 2**31 - 1
 
@@ -35,11 +33,11 @@ Progress = Callable[[int, int], None]
 
 
 class Seen(NamedTuple):
-    """What is seen of each chain, and the sum of its directions W / |W| between two looks."""
+    """What is seen of each chain in a block, its mean direction W / |W|, and how many passes it took."""
 
     traces: Float[Array, "looks chains numbers"]
     means: Float[Array, "chains d d"]
-    passes: Int[Array, ""]
+    passes: Int[Array, "chains"]
 
 
 @dataclass(frozen=True)
@@ -48,14 +46,15 @@ class Chains:
 
     traces: numbers watched at each look: cosines with the starts and with random matrices, the least margin over |W|.
     means: the mean direction W / |W| of successive blocks of each chain.
-    last: W of each chain at its end.
+    walk: where they are.
     mixing: whether they have mixed.
-    steps, passes: of each chain, those of the warm-up included.
+    steps: of each chain, those of the warm-up included.
+    passes: of all chains together.
     """
 
     traces: Float[np.ndarray, "chains looks numbers"]
     means: Float[np.ndarray, "chains blocks d d"]
-    last: Float[np.ndarray, "chains d d"]
+    walk: Walk
     mixing: Mixing
     steps: int
     passes: int
@@ -67,36 +66,36 @@ def run_chains(
     steps: int,
     seed: int,
     subspace: Subspace | None = None,
-    method: str = "slices",
+    method: str = "reflections",
     progress: Progress | None = None,
 ) -> Chains:
-    """Walk from the starts, each of which stores the problem, for about so many steps (see `stride_of`)."""
-    stride = stride_of(steps)
-    warm_up = round(LOOKS * WARM_UP / _AT_A_TIME / (1 - WARM_UP)) or 1
+    """Walk from the starts, each of which stores the problem, for this many steps, rounded up to whole blocks."""
+    stride = max(1, steps // _LOOKS)
+    blocks = max(1 + _FEWEST, -(-steps // (stride * _AT_A_TIME)))
+    warm_up = max(1, round(blocks * _WARM_UP))
     anywhere = jax.random.normal(jax.random.key(_SEED), (_ANYWHERE, *starts.shape[1:]), starts.dtype)
-    watched = _unit(jnp.concatenate([starts, anywhere]))
-    family = None if subspace is None else Projected.made(starts[0], subspace)
+    watched = unit(jnp.concatenate([starts, anywhere]))
+    family = family_of(starts, subspace)
     walk, key, seen, passes = begun(starts), jax.random.key(seed), [], 0
-    for block in range(warm_up + BLOCKS):
-        walk, found = _advance(problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method)
-        passes += int(found.passes)
+    for block in range(blocks):
+        walk, found = _block(problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method)
+        passes += int(np.asarray(found.passes).sum())
         if block >= warm_up:
             seen.append(jax.tree.map(np.asarray, found))
         if progress is not None:
-            progress((block + 1) * _AT_A_TIME * stride, (warm_up + BLOCKS) * _AT_A_TIME * stride)
+            progress(block + 1, blocks)
     traces = np.concatenate([one.traces for one in seen]).swapaxes(0, 1).astype(np.float64)
     means = np.stack([one.means for one in seen], axis=1)
-    taken = (warm_up + BLOCKS) * _AT_A_TIME * stride
-    return Chains(traces, means, np.asarray(walk.before), mixing(traces, stride), taken, passes)
+    return Chains(traces, means, walk, mixing(traces, stride), blocks * stride * _AT_A_TIME, passes)
 
 
-def stride_of(steps: int) -> int:
-    """Steps between two looks, at least one: so that all of them, warm-up included, are at least `steps`."""
-    return max(1, -(-round(steps * (1 - WARM_UP)) // LOOKS))
+def family_of(starts: Float[Array, "chains d d"], subspace: Subspace | None) -> Projected | None:
+    """The subspace in a form that a compiled program takes."""
+    return None if subspace is None else Projected.made(starts[0], subspace)
 
 
 @partial(compiled, static_argnames="method")
-def _advance(
+def _block(
     problem: Problem,
     walk: Walk,
     key: Key[Array, ""],
@@ -106,31 +105,29 @@ def _advance(
     method: str,
 ) -> tuple[Walk, Seen]:
     subspace = None if family is None else family.subspace
-    count = problem.inputs.shape[0]
+    count = problem.inputs.shape[0] * problem.competitors
 
     def step(index: Int[Array, ""], carried: tuple) -> tuple:
         walk, total, passes, key = carried
+        own = jax.random.fold_in(key, index)
         if method == "slices":
-            walk, _ = slice_step(problem, walk, jax.random.fold_in(key, index), subspace, count)
-            taken = 1
+            walk, taken = slice_step(problem, walk, own, subspace, count), 1
         else:
-            walk, each = reflection_step(problem, walk, jax.random.fold_in(key, index), subspace, count)
-            taken = each.max()
-        # W itself is known to store everything only after the next pass: `before` is.
-        return walk, total + _unit(walk.before), passes + taken, key
+            walk, path = reflection_step(problem, walk, own, subspace, count)
+            taken = path.passes
+        return walk, total + unit(walk.before), passes + taken, key
 
     def look(carried: tuple, key: Key[Array, ""]) -> tuple[tuple, Float[Array, "chains numbers"]]:
-        walk, total, passes = carried
-        walk, total, passes, _ = lax.fori_loop(0, stride, step, (walk, total, passes, key))
-        direction = _unit(walk.before)
-        cosines = jnp.einsum("cij,kij->ck", direction, watched, precision=lax.Precision.HIGHEST)
-        margin = least_margin(ratios(problem, direction, direction), count)
+        walk, total, passes, _ = lax.fori_loop(0, stride, step, (*carried, key))
+        cosines = jnp.einsum("cij,kij->ck", unit(walk.before), watched, precision=lax.Precision.HIGHEST)
+        margin = walk.margin / jnp.sqrt((walk.before**2).sum(axis=(1, 2)))
         return (walk, total, passes), jnp.concatenate([cosines, margin[:, None]], axis=1)
 
-    first = (walk, jnp.zeros_like(walk.weights), jnp.int32(0))
+    first = (walk, jnp.zeros_like(walk.weights), jnp.zeros(walk.margin.shape, jnp.int32))
     (walk, total, passes), traces = lax.scan(look, first, jax.random.split(key, _AT_A_TIME))
     return walk, Seen(traces, total / (_AT_A_TIME * stride), passes)
 
 
-def _unit(weights: Float[Array, "k d d"]) -> Float[Array, "k d d"]:
+def unit(weights: Float[Array, "k d d"]) -> Float[Array, "k d d"]:
+    """W / |W|."""
     return weights / jnp.sqrt((weights * weights).sum(axis=(1, 2), keepdims=True))
