@@ -44,6 +44,7 @@ _HOMES = {
     "problems.problem": ("Problem",),
     "problems.recall": ("Recall",),
     "problems.stream": ("Stream",),
+    "space.sample": ("Sampled", "sample"),
     "theory.answers": ("facts_capacity", "memories_seen"),
     "theory.capacity": (
         "HEBBIAN_CAPACITY",

@@ -111,11 +111,12 @@ def _block(
         walk, total, passes, key = carried
         own = jax.random.fold_in(key, index)
         if method == "slices":
-            walk, taken = slice_step(problem, walk, own, subspace, count), 1
+            walk = slice_step(problem, walk, own, subspace, count)
+            passes = passes + 1
         else:
             walk, path = reflection_step(problem, walk, own, subspace, count)
-            taken = path.passes
-        return walk, total + unit(walk.before), passes + taken, key
+            passes = passes + path.passes
+        return walk, total + unit(walk.before), passes, key
 
     def look(carried: tuple, key: Key[Array, ""]) -> tuple[tuple, Float[Array, "chains numbers"]]:
         walk, total, passes, _ = lax.fori_loop(0, stride, step, (*carried, key))

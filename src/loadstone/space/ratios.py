@@ -94,7 +94,7 @@ def kept_angle(
     first: Int[Array, ""],
     last: Int[Array, ""],
 ) -> Float[Array, "chains"]:
-    """Of the angles from 0 to `angle`, at most pi, how many leave the margins of pairs first .. last - 1 positive, which
+    """Of the angles from 0 to `angle`, at most pi, how many leave the margins of pairs first .. last - 1 positive. They
     belong to one association.
 
     Each rival takes a half plane of (cos t, sin t), and what they leave is an arc: a rival that is beaten at one end
@@ -152,12 +152,11 @@ def _scores(
     if isinstance(problem, Facts):
         outputs = problem.outputs.astype(queries.dtype)
         return jnp.einsum("nki,mi->nkm", queries, outputs, precision=lax.Precision.HIGHEST)
-    outputs = None
     if isinstance(problem, Separate):
         outputs = problem.outputs
     elif isinstance(problem, Stored) and len(problem.parts) == 1:
         outputs = problem.parts[0]
-    if outputs is None:
+    else:
         index = start + jnp.arange(rows, dtype=jnp.int32)
         return jax.vmap(problem.scores, (1, None), 1)(queries, index)
     if rows != problem.inputs.shape[0]:

@@ -73,6 +73,6 @@ def in_digits(
     held = jnp.asarray(starts, dtype)
     if subspace is None:
         return held
-    return jax.vmap(lambda one: Projected.made(one, subspace).matrix())(held)
+    return jnp.asarray(jax.vmap(lambda one: Projected.made(one, subspace).matrix())(held))
 
 

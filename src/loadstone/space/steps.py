@@ -22,7 +22,7 @@ from loadstone.space.ratios import Ratios, arc, kept_angle, margins_of, ratios
 
 #: A path stops this many roundings short of the wall that it is reflected at, so that it does not start beyond it.
 _SHORT = 64
-#: A path that takes more passes ends where it is: none was seen that takes a tenth of them, and none must take for ever.
+#: A path that takes more passes ends where it is: none was seen that takes a tenth of them.
 _MOST_PASSES = 10**6
 
 
@@ -44,7 +44,9 @@ def begun(weights: Float[Array, "chains d d"]) -> Walk:
     return Walk(weights, weights, jnp.zeros(weights.shape[0], weights.dtype))
 
 
-def drawn(key: Key[Array, ""], like: Float[Array, "chains d d"], subspace: Subspace | None) -> Float[Array, "chains d d"]:
+def drawn(
+    key: Key[Array, ""], like: Float[Array, "chains d d"], subspace: Subspace | None
+) -> Float[Array, "chains d d"]:
     """Standard normal members of a linear family."""
     normal = jax.random.normal(key, like.shape, like.dtype)
     return normal if subspace is None else jax.vmap(lambda one: subspace.projected(one, jnp))(normal)
@@ -112,7 +114,8 @@ def reflection_step(
         if following is not None:
             first = jnp.asarray(count)
             kept = kept + kept_angle(problem, path.weights, path.directions, angle, first, following)
-        weights, directions = turned(path.weights, path.directions, angle), turned(path.directions, -path.weights, angle)
+        weights = turned(path.weights, path.directions, angle)
+        directions = turned(path.directions, -path.weights, angle)
         normals = _normals(problem, found, path.weights, path.directions, subspace, count)
         reflected = directions - 2 * _along(directions, normals) * normals
         left = jnp.where(hits, path.left - angle, 0)

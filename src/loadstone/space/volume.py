@@ -58,7 +58,8 @@ def volume(
     shares = []
     for row in reversed(range(n)):
         for fewer, more in halvings(m):
-            counts, found = (jnp.int32(row * m + fewer), jnp.int32(row * m + more)), []
+            counts = jnp.int32(row * m + fewer), jnp.int32(row * m + more)
+            found: list[np.ndarray] = []
             while len(found) < _MOST_ROUNDS and not (found and _known(np.concatenate(found), tolerance)):
                 walk, kept = _fewer(problem, walk, jax.random.fold_in(key, rounds), *counts, family)
                 found.append(np.asarray(kept, np.float64)[0 if found else _NOT_COUNTED :])
@@ -83,12 +84,12 @@ def halvings(m: int) -> list[tuple[int, int]]:
 
 
 def summed(shares: Float[np.ndarray, "n stages chains"]) -> Volume:
-    """The logarithms of mean shares, and their sums. Errors are from the scatter between chains; the logarithm of a mean
+    """The logarithms of mean shares, and their sums. Errors are from the scatter between chains. The logarithm of a mean
     with an error is too small by half its relative variance on average, which is added."""
     means = shares.mean(axis=2)
     if not (means > 0).all():
         k = int(np.flatnonzero((means <= 0).any(axis=1))[0])
-        raise ValueError(f"No memory among the samples that store {k} associations stores the next: the share is too small.")
+        raise ValueError(f"The share of memories with {k} associations that store the next is too small to be seen.")
     relative = shares.var(axis=2, ddof=1) / shares.shape[2] / means**2
     log_shares, variances = (np.log(means) + relative / 2).sum(axis=1), relative.sum(axis=1)
     return Volume(Estimate(float(log_shares.sum()), float(np.sqrt(variances.sum()))), log_shares, np.sqrt(variances))
