@@ -33,6 +33,7 @@ GALLERY: dict[str, str] = {
     "pruning": "loadstone.figures.pruning:PRUNING",
     "layers": "loadstone.figures.layers:LAYERS",
     "edits": "loadstone.figures.edits:EDITS",
+    "space": "loadstone.figures.space:SPACE",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

@@ -84,8 +84,8 @@ def halvings(m: int) -> list[tuple[int, int]]:
 
 
 def summed(shares: Float[np.ndarray, "n stages chains"]) -> Volume:
-    """The logarithms of mean shares, and their sums. Errors are from the scatter between chains. The logarithm of a mean
-    with an error is too small by half its relative variance on average, which is added."""
+    """The logarithms of mean shares, and their sums. Errors are from the scatter between chains. The logarithm of a
+    mean with an error is too small by half its relative variance on average, which is added."""
     means = shares.mean(axis=2)
     if not (means > 0).all():
         k = int(np.flatnonzero((means <= 0).any(axis=1))[0])

@@ -23,6 +23,7 @@ from loadstone.sweeps.one_law import answers, families, skew
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import PROVED, exact_capacities, shift
+from loadstone.sweeps.space import space
 
 SCALES = ("quick", "paper")
 _KAPPAS = (0.25, 0.5, 1.0)
@@ -242,6 +243,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "pruning": pruning,
     "layers": layers,
     "edits": edits,
+    "space": space,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'
