@@ -13,8 +13,8 @@ from loadstone.theory.answers import memories_seen
 from loadstone.theory.entropy import FreeEntropy, facts_free_entropy, free_entropy, overlap
 from loadstone.theory.load import load
 
-#: Samples of the prediction, which is then known to less than a per cent.
-_SAMPLES = 2000
+#: Samples of the prediction, which is then known to about a per cent; more would take minutes to draw one figure.
+_SAMPLES = 200
 SHARED_OUTPUTS = "the prediction is for decoupled outputs"
 NOTE = "the prediction is for large d at this p"
 

@@ -6,19 +6,24 @@ from loadstone.experiments.spec import Spec
 from loadstone.sweeps.grid import share_of_capacity
 
 #: For each scale: streams of each dimension, and shares of the predicted capacity at which they are filled.
-_STREAMS = {"quick": {8: 3}, "paper": {8: 24, 12: 16, 16: 12, 20: 8, 30: 4}}
-_SHARES = {"quick": (0.4,), "paper": (0.2, 0.4, 0.6, 0.75)}
-#: At the largest sizes the volume takes hours on a processor core.
-_WITH_VOLUME = 20
+_STREAMS = {"quick": {8: 3}, "paper": {8: 12, 12: 8, 16: 6, 20: 4, 30: 3}}
+_SHARES = {"quick": (0.4,), "paper": (0.25, 0.5, 0.75)}
+#: The volume takes many times as long as the overlap: up to this dimension it is found at every share, beyond at small
+#: ones, and at the largest d nowhere.
+_VOLUME_EVERYWHERE, _VOLUME_NOWHERE = 16, 30
 
 
 def space(scale: str) -> list[Spec]:
     """Overlap and volume of the memories that store the first associations of a stream, both problems."""
     return [
-        Spec(problem, d, p, seed, solver="space", parameters={"volume": d <= _WITH_VOLUME or share <= 0.4})
+        Spec(problem, d, p, seed, solver="space", parameters={"volume": _has_volume(d, share)})
         for d, streams in _STREAMS[scale].items()
         for share in _SHARES[scale]
         for p in [share_of_capacity(share, d)]
         for problem in ("original", "decoupled")
         for seed in range(streams)
     ]
+
+
+def _has_volume(d: int, share: float) -> bool:
+    return d <= _VOLUME_EVERYWHERE or (d < _VOLUME_NOWHERE and share <= 0.5)
