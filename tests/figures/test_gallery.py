@@ -85,6 +85,7 @@ EDITED = [
 ]
 
 
+ROUNDED = [Spec("original", 6, 14, seed, solver="bits", parameters={"bits": 3}) for seed in range(4)]
 SAMPLED = [Spec("decoupled", 3, 2, seed, solver="space") for seed in range(2)]
 
 
@@ -122,6 +123,7 @@ CASES = {
     "layers": Case(LAYERED, 0, 0),
     "edits": Case(EDITED, 0, 0),
     "space": Case(SAMPLED, 0, 2),
+    "bits": Case(ROUNDED, 0, 1),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),

@@ -28,6 +28,9 @@ def cost(spec: Spec, platform: str) -> float:
         return 0.05 + 0.3 * (spec.d / 20) ** 5
     if spec.solver == "margin":
         return 0.2 + 1.5 * (spec.d / 30) ** 3
+    if spec.solver == "bits":
+        one = 5.0 if spec.rounding.way == "centre" else 0.05
+        return 5 * one * (1 + (spec.d / 12) ** 3)
     if spec.solver == "space":
         # A path has some reflections for each association; its pass goes over all pairs.
         paths = spec.space.chains * (spec.space.steps + (100 * spec.p if spec.space.volume else 0))

@@ -47,6 +47,7 @@ def _panel(panel: Axes, points: list[dict], name: str) -> None:
         decoupled = [point for point in here if point["problem"] == "decoupled"]
         finite = sorted((point["load"], point[f"{name}_predicted"]) for point in decoupled)
         if finite:
+            finite = [(0.0, 0.0), *finite]
             panel.plot(*zip(*finite), "--", color=colour(d), lw=1.2, zorder=1)
         for point in here:
             mark, face = MARKS[point["problem"]]

@@ -15,6 +15,7 @@ import numpy as np
 
 from loadstone.arguments import choice, rank_of
 from loadstone.experiments.spec import Spec
+from loadstone.sweeps.bits import bits
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
@@ -244,6 +245,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "layers": layers,
     "edits": edits,
     "space": space,
+    "bits": bits,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'
