@@ -1,4 +1,4 @@
-"""What memories of few bits an entry store, rounded or trained through the rounding, beside a bound and a prediction."""
+"""What memories of few bits store, rounded or trained through the rounding, beside a bound and a prediction."""
 
 from __future__ import annotations
 

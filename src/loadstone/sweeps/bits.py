@@ -17,7 +17,7 @@ _TRAINING = {"optimiser": "adam:0.1", "passes": 2000, "width": 0.02}
 
 
 def bits(scale: str) -> list[Spec]:
-    """The largest p stored with b bits an entry: rounding the memory of largest margin, rounding the centre, training."""
+    """The largest p stored with b bits an entry: the memory of largest margin rounded, the centre rounded, training."""
     found = []
     for d, streams in _STREAMS[scale].items():
         p = share_of_capacity(1.1, d)  # beyond what can be stored at all

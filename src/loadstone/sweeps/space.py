@@ -6,7 +6,7 @@ from loadstone.experiments.spec import Spec
 from loadstone.sweeps.grid import share_of_capacity
 
 #: For each scale: streams of each dimension, and shares of the predicted capacity at which they are filled.
-_STREAMS = {"quick": {8: 3}, "paper": {8: 12, 12: 8, 16: 6, 20: 4, 30: 3}}
+_STREAMS = {"quick": {8: 3}, "paper": {8: 24, 12: 16, 16: 24, 20: 4, 30: 3}}
 _SHARES = {"quick": (0.4,), "paper": (0.25, 0.5, 0.75)}
 #: The volume takes many times as long as the overlap: up to this dimension it is found at every share, beyond at small
 #: ones, and at the largest d nowhere.
