@@ -11,4 +11,4 @@ PROBLEM = original(Stream(0, 3), 4)
 
 @pytest.fixture(scope="session")
 def sampled():
-    return loadstone.sample(PROBLEM, seed=2)
+    return loadstone.sample(PROBLEM.arrays(), seed=2)

@@ -43,46 +43,40 @@ def test_ratios_are_those_of_all_margins(name, monkeypatch):
     here, there = (margins(problem, part) for part in PAIR)
     for scores in (10**6, 60):  # one block, then blocks of one or two associations
         monkeypatch.setattr(module, "_SCORES", {"cpu": scores, "gpu": scores})
-        found = ratios(problem, *map(jnp.asarray, PAIR), P * problem.competitors)
+        found = jax.jit(lambda *given: ratios(*given))(problem, *map(jnp.asarray, PAIR), P * problem.competitors)
         np.testing.assert_allclose(found.margin, np.nanmin(here, axis=2), atol=2e-5)
         np.testing.assert_allclose(found.largest, np.nanmax(there / here, axis=2), rtol=2e-3)
         np.testing.assert_allclose(found.smallest, np.nanmin(there / here, axis=2), rtol=2e-3)
 
 
 def test_only_the_first_pairs_count():
-    problem = PROBLEMS["original"]
+    problem, compiled = PROBLEMS["original"], jax.jit(ratios)
     here, there = (margins(problem, part).reshape(CHAINS, -1) for part in PAIR)
     for count in (3 * P, 3 * P + 2):
-        found = ratios(problem, *map(jnp.asarray, PAIR), count)
+        found = compiled(problem, *map(jnp.asarray, PAIR), count)
         assert found.margin.min(axis=1) == pytest.approx(np.nanmin(here[:, :count], axis=1), abs=2e-5)
         assert found.smallest.min(axis=1) == pytest.approx(np.nanmin((there / here)[:, :count], axis=1), rel=2e-3)
     assert np.isinf(found.margin[:, 4:]).all()
-    nothing = arc(ratios(problem, *map(jnp.asarray, PAIR), 0))
+    nothing = arc(compiled(problem, *map(jnp.asarray, PAIR), 0))
     assert nothing.low == pytest.approx(-np.pi) and nothing.high == pytest.approx(np.pi)
+    assert compiled._cache_size() == 1  # another count needs no other program
 
 
-@pytest.mark.parametrize("name", ["original", "stored"])
+@pytest.mark.parametrize("name", [pytest.param("original", marks=pytest.mark.soak), "stored"])
 def test_the_angle_at_which_rivals_lose_is_that_of_a_fine_grid(name):
     problem, m = PROBLEMS[name], PROBLEMS[name].competitors
     here, there = (margins(problem, part) for part in PAIR)
-    seen = set()
+    seen, angle_of = set(), jax.jit(kept_angle)
     for row in range(P):
         for first, last in ((0, m), (2, 5)):
             for angle in (0.4, 1.5, 3.0):
                 t = (np.arange(20_000) + 0.5) / 20_000 * angle
                 grid = here[:, row, first:last, None] * np.cos(t) + there[:, row, first:last, None] * np.sin(t)
                 share = (np.nan_to_num(grid, nan=1.0) > 0).all(axis=1).mean(axis=1)
-                found = kept_angle(
+                found = angle_of(
                     problem, *map(jnp.asarray, PAIR), jnp.full(CHAINS, angle),
                     jnp.asarray(row * m + first), jnp.asarray(row * m + last),
                 )  # fmt: skip
                 np.testing.assert_allclose(found, share * angle, atol=angle / 5000)
                 seen |= set(np.sign(share * (1 - share)))
     assert seen == {0.0, 1.0}  # some are cut, some are whole or nothing
-
-
-def test_nothing_is_recompiled_for_another_count():
-    run = jax.jit(ratios)
-    for count in (3, 9):
-        run(PROBLEMS["original"], *map(jnp.asarray, PAIR), count)
-    assert run._cache_size() == 1

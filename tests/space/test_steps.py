@@ -31,7 +31,7 @@ def step_of(method):
 def stationary(problem, seed=0):
     """Gaussian memories that store the problem, by rejection."""
     tried = np.random.default_rng(seed).standard_normal((8 * CHAINS, 2, 2)).astype(np.float32)
-    margins = ratios(problem, jnp.asarray(tried), jnp.asarray(tried), problem.competitors).margin[:, 0]
+    margins = jax.jit(ratios)(problem, jnp.asarray(tried), jnp.asarray(tried), problem.competitors).margin[:, 0]
     kept = tried[np.asarray(margins) > 0][:CHAINS]
     assert len(kept) == CHAINS
     return jnp.asarray(kept)
@@ -69,7 +69,7 @@ def test_a_step_in_a_wedge_is_in_detailed_balance(moved):
 
 def test_a_step_in_a_wedge_keeps_the_law(moved):
     before, after = moved
-    assert (ratios(WEDGE, jnp.asarray(after), jnp.asarray(after), 4).margin > -1e-5).all()
+    assert (jax.jit(ratios)(WEDGE, jnp.asarray(after), jnp.asarray(after), 4).margin > -1e-5).all()
     # The angle is uniform in the wedge, because the walls go through the origin; the squared length has 4 degrees.
     low, high = angles(before).min(), angles(before).max()
     assert kstest((angles(after) - low) / (high - low), "uniform").pvalue > 1e-4
@@ -77,7 +77,7 @@ def test_a_step_in_a_wedge_keeps_the_law(moved):
     assert np.abs(after - before).max() > 1
 
 
-@pytest.mark.parametrize("method", ["slices", "reflections"])
+@pytest.mark.parametrize("method", [pytest.param("slices", marks=pytest.mark.soak), "reflections"])
 def test_a_gaussian_with_one_wall_becomes_half_normal(method):
     """From one point: after some steps the distance from the wall has the moments of a half-normal number."""
     outputs, given = np.asarray(HALF.outputs), np.asarray(HALF.inputs[0])

@@ -41,7 +41,7 @@ def test_two_associations_in_closed_form(kind):
     problem = KINDS[kind](Stream(3, 3), 2)
     one, other = (normal / np.linalg.norm(normal) for normal in walls(problem))
     opening = np.pi - np.arccos(one @ other)
-    found = sample(problem, seed=1)
+    found = sample(problem.arrays(), seed=1)
     assert found.mixing.mixed and within(found.volume.log, np.log(opening / (2 * np.pi)), 0.02)
     mean = np.sqrt(np.pi / 2) * np.sin(opening / 2) / (opening / 2)
     assert within(found.overlap, (mean / mean_length(9)) ** 2, 0.002)
