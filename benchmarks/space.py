@@ -27,10 +27,11 @@ STEPS = {"reflections": 320, "slices": 40_000}
 CASES = [(16, 15), (16, 25), (16, 35)]
 
 
-def measured(problem, chains: int, steps: int, method: str) -> dict[str, object]:
-    """The second of two runs, so without compilation."""
+def measured(problem, chains: int, steps: int, method: str, compiled: bool = True) -> dict[str, object]:
+    """One run; if `compiled`, the second of two, so without compilation."""
     starts = in_digits(starting_points(problem, chains, 0, None), None, jnp.float32)
-    run_chains(problem, starts, 2, 0, method=method)
+    if compiled:
+        run_chains(problem, starts, 2, 0, method=method)
     began = time.perf_counter()
     found = run_chains(problem, starts, steps, 1, method=method)
     seconds = time.perf_counter() - began
@@ -55,7 +56,7 @@ def main() -> None:
     parser.add_argument("--out", default=str(Path(__file__).with_suffix(".json")))
     given = parser.parse_args()
     if given.large:
-        print(json.dumps(measured(original(Stream(0, 100), 596), 2, given.steps, "reflections"), indent=1))
+        print(json.dumps(measured(original(Stream(0, 100), 596), 2, given.steps, "reflections", False), indent=1))
         return
     rows = [
         measured(decoupled(Stream(0, d), p), 4, steps, method)
