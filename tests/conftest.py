@@ -31,7 +31,7 @@ check_arrays_in(
     + [f"loadstone.memories.{name}" for name in MEMORIES.split()]
     + [f"loadstone.solvers.{name}" for name in SOLVERS.split()]
     + THEORY
-    + ["loadstone.proofs", "loadstone.measurements"]
+    + ["loadstone.proofs", "loadstone.measurements", "loadstone.space"]
 )
 
 from loadstone.cli.app import main  # noqa: E402

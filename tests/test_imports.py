@@ -15,11 +15,12 @@ ALLOWED = {
     "memories": {"problems"},
     "proofs": {"problems", "memories"},
     "solvers": {"problems", "memories", "proofs"},
-    "measurements": {"problems", "memories", "proofs", "solvers"},
+    "space": {"problems", "memories", "proofs", "solvers"},
+    "measurements": {"problems", "memories", "proofs", "solvers", "space"},
     # Only the budget of a book knows the theory: it sets the law beside what is measured.
     "books": {"problems", "memories", "proofs", "solvers", "theory"},
     "records": set(),
-    "experiments": {"problems", "memories", "proofs", "solvers", "measurements", "records"},
+    "experiments": {"problems", "memories", "proofs", "solvers", "space", "measurements", "records"},
     # Theory turns loads into numbers of associations.
     "sweeps": {"theory", "memories", "solvers", "measurements", "experiments"},
     "evidence": {"theory"},
@@ -27,7 +28,7 @@ ALLOWED = {
     "figures": {"theory", "evidence", "experiments", "sweeps"},
     "pages": {"theory", "evidence", "figures"},
     "cli": {"theory", "problems", "memories", "proofs", "solvers", "measurements", "records", "experiments"}
-    | {"sweeps", "books", "evidence", "figures", "pages"},
+    | {"space", "sweeps", "books", "evidence", "figures", "pages"},
 }
 
 
@@ -42,7 +43,7 @@ def imported_rooms(file: Path) -> set[str]:
         else:
             continue
         found |= {name.split(".")[1] for name in names if name.startswith("loadstone.")}
-    return found - {"arguments", "compiling", "files", "frequencies", "hosts", "parameters"}
+    return found - {"arguments", "compiling", "files", "frequencies", "hosts", "levels", "parameters"}
 
 
 @pytest.mark.parametrize("room", ALLOWED)

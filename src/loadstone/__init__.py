@@ -46,6 +46,7 @@ _HOMES = {
     "problems.spread": ("Spread",),
     "problems.spreading": ("spread", "spread_decoupled", "spread_original"),
     "problems.stream": ("Stream",),
+    "space.sample": ("Sampled", "sample"),
     "theory.answers": ("facts_capacity", "memories_seen"),
     "theory.capacity": (
         "HEBBIAN_CAPACITY",

@@ -63,6 +63,8 @@ from loadstone.solvers.solve import train as train
 from loadstone.solvers.solver import Iterative as Iterative
 from loadstone.solvers.solver import Solver as Solver
 from loadstone.solvers.stop import Limits as Limits
+from loadstone.space.sample import Sampled as Sampled
+from loadstone.space.sample import sample as sample
 from loadstone.theory.answers import facts_capacity as facts_capacity
 from loadstone.theory.answers import memories_seen as memories_seen
 from loadstone.theory.capacity import HEBBIAN_CAPACITY as HEBBIAN_CAPACITY

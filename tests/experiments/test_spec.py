@@ -50,6 +50,8 @@ def test_a_spec_comes_back_from_its_identity():
         {"answers": 3, "frequencies": (0.5, 0.25, 0.25)}, {"answers": 9, "frequencies": "balanced", "solver": "reach"},
         {"solver": "approach"}, {"solver": "approach", "parameters": {"optimiser": "newton", "passes": 7}},
         {"solver": "margin"}, {"solver": "margin", "law": "sphere", "answers": 12}, {"solver": "edits"},
+        {"solver": "space"}, {"solver": "space", "parameters": {"chains": 8, "volume": False}, "family": "symmetric"},
+        {"solver": "bits", "parameters": {"bits": 2, "way": "centre"}}, {"family": "rounded:2", "solver": "reach"},
         {"solver": "edits", "parameters": {"method": "refit", "action": "change", "edits": 7}, "answers": 9},
     ]  # fmt: skip
     for spec in (replace(SPEC, **change) for change in changes):

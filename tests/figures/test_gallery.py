@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from loadstone.evidence import margins, skew
+from loadstone.evidence import margins, skew, space
 from loadstone.evidence.rows import row_of
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
@@ -86,6 +86,8 @@ EDITED = [
 LISTED = [
     Spec("original", 6, 18, seed, solver="reach", parameters={"rivals": 2}) for seed in range(3)
 ]  # fmt: skip
+ROUNDED = [Spec("original", 6, 14, seed, solver="bits", parameters={"bits": 3}) for seed in range(4)]
+SAMPLED = [Spec("decoupled", 3, 2, seed, solver="space") for seed in range(2)]
 
 
 class Case(NamedTuple):
@@ -122,6 +124,8 @@ CASES = {
     "layers": Case(LAYERED, 0, 0),
     "edits": Case(EDITED, 0, 0),
     "topk": Case(LISTED, 0, 1),
+    "space": Case(SAMPLED, 0, 2),
+    "bits": Case(ROUNDED, 0, 1),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
@@ -135,6 +139,7 @@ def rows():
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
     monkeypatch.setattr(margins, "_SAMPLES", 30)
+    monkeypatch.setattr(space, "_SAMPLES", 20)
     for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
         monkeypatch.setattr(skew, name, few)
     found = {}
@@ -144,7 +149,7 @@ def rows():
             found[spec] = row_of(record.spec, record.result)
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
-    for cached in (entropy._finite, margins.predicted_margin, skew.given_frequencies, skew.as_drawn):
+    for cached in (entropy._finite, margins.predicted_margin, space.predicted, skew.given_frequencies, skew.as_drawn):
         cached.cache_clear()
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "certify": "certify",
     "check": "check",
     "capacity": "capacity",
+    "sample": "sample",
     "instance": "instance",
     "facts": "facts",
     "reproduce": "reproduce",

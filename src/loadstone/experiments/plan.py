@@ -28,6 +28,13 @@ def cost(spec: Spec, platform: str) -> float:
         return 0.05 + 0.3 * (spec.d / 20) ** 5
     if spec.solver == "margin":
         return 0.2 + 1.5 * (spec.d / 30) ** 3
+    if spec.solver == "bits":
+        one = 5.0 if spec.rounding.way == "centre" else 0.05
+        return 5 * one * (1 + (spec.d / 12) ** 3)
+    if spec.solver == "space":
+        # A path has some reflections for each association; its pass goes over all pairs.
+        paths = spec.space.chains * (spec.space.steps + (100 * spec.p if spec.space.volume else 0))
+        return 5.0 + paths * 4e-6 * spec.p * (1 + 1e-4 * spec.p * spec.p * spec.d)
     if spec.solver == "edits":
         # The first memory has the largest margin; near the capacity a refit takes a proof for each fact.
         proofs = 0.01 * spec.edits.edits * (spec.d / 20) ** 4 if spec.edits.method == "refit" else 0.0

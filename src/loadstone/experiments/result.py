@@ -13,13 +13,15 @@ import numpy as np
 import loadstone
 from loadstone.arguments import rank_of
 from loadstone.experiments.run import Run, run_batch
-from loadstone.experiments.spec import APPROACH, CAPACITY, EDITS, MARGIN, OF_STREAMS, REACH, Spec
+from loadstone.experiments.spec import APPROACH, BITS, CAPACITY, EDITS, MARGIN, OF_STREAMS, REACH, SPACE, Spec
 from loadstone.measurements.approach import DISTANCES, approach
+from loadstone.measurements.bits import largest_rounded
 from loadstone.measurements.edits import edited
 from loadstone.measurements.places import places
 from loadstone.measurements.reach import Attempt, PaddedPrefixes, largest_stored
 from loadstone.measurements.robustness import robustness
 from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
+from loadstone.measurements.space import space_of
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.problems.budget import Budget
@@ -43,6 +45,7 @@ def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1
     on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
     if specs[0].solver in OF_STREAMS:
         measured = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach, MARGIN: _margin, EDITS: _edits}
+        measured |= {SPACE: _space, BITS: _bits}
         found = measured[specs[0].solver]
         return [partial(_same, found(spec, budget)) for spec in specs]
     return [
@@ -135,6 +138,26 @@ def _edits(spec: Spec, budget: Budget | None = None) -> Record:
     result: dict[str, object] = {"status": status}
     if counts:
         result |= {name: [getattr(one, name) for one in counts] for name in ("edits", "lost", "missed", "undecided")}
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
+
+
+def _space(spec: Spec, budget: Budget | None = None) -> Record:
+    began = time.perf_counter()
+    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
+    # Chains have the seed of the stream, which is below 2^64: theirs have 31 bits.
+    result = space_of(prefixes.of(spec.p), spec.space, spec.seed % 2**31, spec.family)
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
+
+
+def _bits(spec: Spec, budget: Budget | None = None) -> Record:
+    began = time.perf_counter()
+    stream = Stream(spec.seed, spec.d, spec.law)
+    stored, not_stored = largest_rounded(
+        spec.problem, stream, spec.p, spec.rounding, spec.answers, spec.frequencies
+    )  # fmt: skip
+    result: dict[str, object] = {"status": "bracketed", "stored": stored, "not_stored": not_stored}
     seconds = time.perf_counter() - began
     return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 

@@ -10,8 +10,10 @@ from functools import cached_property
 from loadstone.arguments import choice, rank_fraction, rank_of, refuse, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.approach import Approach
+from loadstone.measurements.bits import Bits
 from loadstone.measurements.edits import Edits
 from loadstone.measurements.effort import Effort
+from loadstone.measurements.space import Space
 from loadstone.memories.families import check_family, is_linear
 from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
@@ -34,8 +36,12 @@ APPROACH = "approach"
 MARGIN = "margin"
 #: Instead of a solver: edit a memory that stores p associations, and count what is lost. Its parameters say how.
 EDITS = "edits"
+#: Instead of a solver: sample the memories that store p associations. Its parameters say how long.
+SPACE = "space"
+#: Instead of a solver: round a memory to a few bits an entry, and find up to which number it still stores everything.
+BITS = "bits"
 #: What is measured of a stream on the processor, instead of one search with a solver.
-OF_STREAMS = (CAPACITY, REACH, APPROACH, MARGIN, EDITS)
+OF_STREAMS = (CAPACITY, REACH, APPROACH, MARGIN, EDITS, SPACE, BITS)
 
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
@@ -53,7 +59,7 @@ class Spec:
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name in solvers/registry.py, 'capacity', 'reach', 'approach', 'margin' or 'edits'.
+    solver: a name in solvers/registry.py, 'capacity', 'reach', 'approach', 'margin', 'edits', 'space' or 'bits'.
     parameters: of the solver, or of what is measured instead; only those that differ from their defaults are kept.
     stop, precision: the stop rule, and the precision of the products.
     family: a name in memories/families.py, with its parameters, as in 'blocks:8'.
@@ -106,6 +112,10 @@ class Spec:
             what = "1 and full or linear for an exact capacity, which is proved for linear families"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
 
+        if self.solver == SPACE and (self.kappa != 1 or not is_linear(self.family)):
+            what = "1 and full or linear for sampling, which needs a linear family"
+            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
+
         # Runs that differ only in settings that they do not use are the same run.
         searched = self.solver in SOLVERS
         settings = None if self.solver in (CAPACITY, MARGIN) else self.settings
@@ -139,10 +149,20 @@ class Spec:
         """How a memory is edited, for the solver 'edits'."""
         return made("solver", EDITS, Edits, dict(self.parameters))
 
+    @cached_property
+    def space(self) -> Space:
+        """How memories are sampled, for the solver 'space'."""
+        return made("solver", SPACE, Space, dict(self.parameters))
+
+    @cached_property
+    def rounding(self) -> Bits:
+        """Which memory is rounded to how many bits, for the solver 'bits'."""
+        return made("solver", BITS, Bits, dict(self.parameters))
+
     @property
-    def settings(self) -> Solver | Effort | Approach | Edits:
+    def settings(self) -> Solver | Effort | Approach | Edits | Space | Bits:
         """What the parameters belong to."""
-        measured = {REACH: "effort", APPROACH: "approach", EDITS: "edits"}
+        measured = {REACH: "effort", APPROACH: "approach", EDITS: "edits", SPACE: "space", BITS: "rounding"}
         return getattr(self, measured.get(self.solver, "made_solver"))
 
     @cached_property
@@ -169,7 +189,7 @@ class Spec:
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
-        if self.solver in (APPROACH, EDITS) or (self.solver == REACH and self.parameters):
+        if self.solver in (APPROACH, EDITS, SPACE, BITS) or (self.solver == REACH and self.parameters):
             found["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
             # Defaults stay out, so that a parameter that is added later leaves all records valid.
@@ -237,6 +257,7 @@ _FULL_ONLY = {
     APPROACH: "an approach to the capacity",
     MARGIN: "a largest margin",
     EDITS: "edits",
+    BITS: "rounding",
     "pruning": "pruning, which begins with all entries of W",
 }
 #: Defaults that do not enter the key.

@@ -34,6 +34,8 @@ GALLERY: dict[str, str] = {
     "layers": "loadstone.figures.layers:LAYERS",
     "edits": "loadstone.figures.edits:EDITS",
     "topk": "loadstone.figures.topk:TOPK",
+    "space": "loadstone.figures.space:SPACE",
+    "bits": "loadstone.figures.bits:BITS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",

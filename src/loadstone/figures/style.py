@@ -31,6 +31,7 @@ STYLE: dict[RcKeyType, object] = {
 
 #: Each dimension has one colour in all figures. Dimensions with the same colour never appear in one figure.
 _INDICES = {20: 0, 40: 1, 30: 2, 12: 3, 60: 4, 24: 5, 50: 0, 100: 1, 150: 2, 300: 3, 400: 4, 500: 5, 1024: 0, 2048: 1}
+_INDICES |= {8: 1, 16: 4}
 
 
 def colour(d: int) -> str:

@@ -20,12 +20,13 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.memories.masks import RandomMask
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
+from loadstone.memories.rounding import RoundedTo
 from loadstone.memories.subspaces.registry import SUBSPACES, arrays_of
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.memories.two_layers import Attention, Gelu, Hidden, Relu
 from loadstone.parameters import made_from_text, named, text_of
 
-FAMILIES: dict[str, type[Memory] | type[Subspace] | type[RandomMask] | type[Hidden]] = {
+FAMILIES: dict[str, type[Memory] | type[Subspace] | type[RandomMask] | type[Hidden] | type[RoundedTo]] = {
     "full": Full,
     "low rank": LowRank,
     **SUBSPACES,
@@ -35,6 +36,7 @@ FAMILIES: dict[str, type[Memory] | type[Subspace] | type[RandomMask] | type[Hidd
     "relu": Relu,
     "gelu": Gelu,
     "attention": Attention,
+    "rounded": RoundedTo,
 }
 #: Linear families that a file can give: what the array in it is.
 _FROM_FILE = {"masked": "mask", "given": "basis"}
@@ -51,7 +53,7 @@ def initial_memory(d: int, kappa: float = 1.0, seed: int = 0, family: str | Subs
     if isinstance(found, type):
         kind: type[Memory] = found
         return kind.initial(d, seed, **({"kappa": kappa} if _has_rank(kind) else {}))
-    if isinstance(found, Hidden):
+    if isinstance(found, (Hidden, RoundedTo)):
         return found.initial(d, seed)
     return Projected.starting(_in_dimension(found, d, seed), d, seed)
 
@@ -74,7 +76,7 @@ def subspace_of(family: str | Subspace | Memory, d: int, seed: int | None = None
     found = type(family) if isinstance(family, Memory) else _family(family, 1.0)
     if found is Full:
         return None
-    if isinstance(found, (type, Hidden)):
+    if isinstance(found, (type, Hidden, RoundedTo)):
         shown = family if isinstance(family, str) else type(family).__name__
         linear = ", ".join(name for name in FAMILIES if name == "full" or name in SUBSPACES)
         raise refuse("family", shown, f"linear for an exact verdict ({linear})")
@@ -106,7 +108,7 @@ def _from_text(text: str, files: bool) -> Any:
         if not files:
             raise refuse("family", text, "one that its name says everything about, because a file can change")
         return SUBSPACES[name](**{_FROM_FILE[name]: _array(rest)})
-    if not issubclass(kind, (Subspace, RandomMask, Hidden)):
+    if not issubclass(kind, (Subspace, RandomMask, Hidden, RoundedTo)):
         if colon:
             raise refuse("family", text, f"{name} without parameters")
         return kind

@@ -20,6 +20,7 @@ from loadstone.files import write_whole
 from loadstone.memories.families import FAMILIES
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
+from loadstone.memories.rounding import Rounded
 from loadstone.memories.subspaces.registry import SUBSPACES, arrays_of, name_of, subspace_from
 from loadstone.memories.two_layers import ACTIVATIONS, TwoLayers
 
@@ -67,6 +68,8 @@ def _described(memory: Memory) -> tuple[str, dict[str, np.ndarray | jnp.ndarray]
     """The family of a memory, and its arrays."""
     if isinstance(memory, Projected):
         return name_of(memory.subspace), {"weights": memory.weights, **arrays_of(memory.subspace)}
+    if isinstance(memory, Rounded):
+        return "full", {"weights": memory.matrix()}  # what it recalls with: a full matrix of few different numbers
     if isinstance(memory, TwoLayers):
         return memory.activation, {"keys": memory.keys, "values": memory.values}
     family = next((name for name, kind in _classes().items() if type(memory) is kind), None)

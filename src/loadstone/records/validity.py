@@ -145,6 +145,15 @@ _SPEC: dict[str, Holds] = {
     "kappa": lambda value: _number(0, 1)(value) and value != 0,
 }
 _COUNTS = _list(_whole(0))
+_SHARES = _list(_number(0, 1))
+_MEMORY: dict[str, Holds] = {
+    "singular_values": _list(_number(0)),
+    "margin": _number(),
+    "bits": _list(_whole(1)),
+    "recalled_rounded": _SHARES,
+    "noises": _list(_number(0)),
+    "recalled": _SHARES,
+}
 _MOMENTS = _table({"mean": _number(), "deviation": _number(0)})
 _HISTOGRAM_FIELDS = _table(
     dict.fromkeys(_HISTOGRAMS, _COUNTS)
@@ -195,4 +204,13 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "listed": _number(0, 1),
         "first_by_all_rivals": _number(0, 1),
         "listed_by_all_rivals": _number(0, 1),
+        "r_hat": _number(0),
+        "effective_samples": _number(0),
+        "autocorrelation_time": _number(0),
+        "overlap": _number(-1 - _ROUNDING, 1 + _ROUNDING),
+        "overlap_error": _number(0),
+        "dimension": _whole(1, d * d),
+        "log_volume": _number(high=1),
+        "log_volume_error": _number(0),
+        "memories": _table(dict.fromkeys(("typical", "centre", "largest margin"), _table(_MEMORY))),
     }

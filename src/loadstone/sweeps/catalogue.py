@@ -15,6 +15,7 @@ import numpy as np
 
 from loadstone.arguments import choice, rank_of
 from loadstone.experiments.spec import Spec
+from loadstone.sweeps.bits import bits
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
@@ -23,6 +24,7 @@ from loadstone.sweeps.one_law import answers, families, skew
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import PROVED, exact_capacities, shift
+from loadstone.sweeps.space import space
 from loadstone.sweeps.topk import topk
 
 SCALES = ("quick", "paper")
@@ -244,6 +246,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "layers": layers,
     "edits": edits,
     "topk": topk,
+    "space": space,
+    "bits": bits,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'

@@ -1,0 +1,73 @@
+"""Both samplers of the space of solutions on the same instances: effective samples a second and a pass.
+
+`python benchmarks/space.py` takes a minute and writes space.json beside this file. With `--large`, d = 100 at half the
+capacity instead: whether two chains mix in ten minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.space.chains import run_chains
+from loadstone.space.overlap import overlap
+from loadstone.space.starts import in_digits, starting_points
+
+#: Steps of each of four chains, for each method.
+STEPS = {"reflections": 320, "slices": 40_000}
+CASES = [(16, 15), (16, 25), (16, 35)]
+
+
+def measured(problem, chains: int, steps: int, method: str, compiled: bool = True) -> dict[str, object]:
+    """One run; if `compiled`, the second of two, so without compilation."""
+    starts = in_digits(starting_points(problem, chains, 0, None), None, jnp.float32)
+    if compiled:
+        run_chains(problem, starts, 2, 0, method=method)
+    began = time.perf_counter()
+    found = run_chains(problem, starts, steps, 1, method=method)
+    seconds = time.perf_counter() - began
+    n, d = problem.inputs.shape
+    q = overlap(found.means.reshape(*found.means.shape[:2], -1))
+    pairs = n * (problem.competitors - 1)
+    return {
+        "d": d, "p": n, "method": method, "chains": chains, "steps": found.steps, "passes": found.passes,
+        "seconds": seconds, "r_hat": found.mixing.r_hat, "effective_samples": found.mixing.effective_samples,
+        "effective_samples_a_second": found.mixing.effective_samples / seconds,
+        "effective_samples_in_1000_passes": 1000 * found.mixing.effective_samples / found.passes,
+        "overlap": q.value, "overlap_error": q.error,
+        "microseconds_a_pass": 1e6 * seconds / found.passes,
+        "seconds_for_a_million_constraint_steps": 1e6 * seconds / (found.passes * pairs),
+    }  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true", help="d = 100 at half the capacity")
+    parser.add_argument("--steps", type=int, default=64, help="steps of each chain for --large")
+    parser.add_argument("--out", default=str(Path(__file__).with_suffix(".json")))
+    given = parser.parse_args()
+    if given.large:
+        print(json.dumps(measured(original(Stream(0, 100), 596), 2, given.steps, "reflections", False), indent=1))
+        return
+    rows = [
+        measured(decoupled(Stream(0, d), p), 4, steps, method)
+        for d, p in CASES
+        for method, steps in STEPS.items()
+    ]  # fmt: skip
+    device = jax.devices()[0].device_kind
+    Path(given.out).write_text(json.dumps({"device": device, "cores": os.cpu_count(), "rows": rows}, indent=1) + "\n")
+    for row in rows:
+        print(json.dumps(row))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""loadstone sample: the set of all memories that store an instance, beside what is predicted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from loadstone.arguments import choice, whole
+from loadstone.cli.output import print_json, print_pairs, progress_of, say
+from loadstone.cli.size import associations_from
+
+#: Exit code of chains that have not mixed, as of a search that ended without a proof.
+NOT_MIXED_CODE = 3
+
+
+def sample(
+    d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
+    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
+    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
+    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    seed: Annotated[int, typer.Option(help="Which stream of associations; also the seed of the chains.")] = 0,
+    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    frequencies: Annotated[
+        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
+    ] = "uniform",
+    instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets), instead.")] = None,
+    family: Annotated[
+        str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
+    ] = "full",
+    chains: Annotated[int, typer.Option(help="Independent chains, at least 2.")] = 4,
+    steps: Annotated[Optional[int], typer.Option(help="Steps of each chain [default: 320 or 400000].")] = None,
+    method: Annotated[str, typer.Option(help="reflections, or slices, which is far slower.")] = "reflections",
+    volume: Annotated[bool, typer.Option(help="Find the free entropy too, which takes longer.")] = True,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Sample all memories that store the facts: overlap and free entropy. Exit code 3 if chains have not mixed."""
+    if instance is not None and not (d is p is load is answers is None):
+        raise ValueError("The instance is given twice: give either --instance or a size (--d with --p or --load).")
+    if instance is None and d is None:
+        raise ValueError("No instance is given: give --d with --p or --load, or a file with --instance.")
+    choice("problem", problem, ("original", "decoupled"))
+    whole("seed", seed, 0, 2**31 - 1)
+    whole("chains", chains, 2)
+    if steps is not None:
+        whole("steps", steps, 2)
+    if d is not None:
+        p = associations_from(p, load, d)
+
+    from loadstone.frequencies import read_frequencies
+    from loadstone.measurements.threshold import Prefixes
+    from loadstone.memories.families import subspace_of
+    from loadstone.memories.subspaces.registry import name_of
+    from loadstone.problems.arrays import read_instance
+    from loadstone.problems.stream import Stream
+    from loadstone.space.sample import sample as sampled
+    from loadstone.theory.answers import memories_seen
+    from loadstone.theory.entropy import facts_free_entropy
+
+    if instance is None:
+        assert d is not None and p is not None
+        arrays = Prefixes(problem, Stream(seed, d, law), answers, read_frequencies(frequencies)).of(p)
+    else:
+        arrays = read_instance(instance)
+        problem = "decoupled" if arrays.decoupled else "original"
+    p, d = arrays.inputs.shape
+    subspace = subspace_of(family, d, seed)
+    name = "full" if subspace is None else name_of(subspace)
+    with progress_of(f"{problem}, d = {d}, p = {p}", 100) as advance:
+        found = sampled(
+            arrays, chains, steps, seed, subspace or "full", method, volume,
+            progress=lambda done, total: advance(100 * done // total, ""),
+        )  # fmt: skip
+    m = arrays.outputs.shape[-2]
+    # Only where the outputs show all or d (M - 1) directions of a family by its name is its dimension known.
+    room = float(memories_seen(name, d, m, arrays.decoupled).delta) if name == "full" else float(found.dimension)
+    expected = facts_free_entropy(p, m, room)
+    record: dict[str, object] = {
+        "problem": problem, "d": d, "p": p, "seed": seed, "answers": m, "family": name, "dimension": found.dimension,
+        "mixed": found.mixing.mixed, "r_hat": found.mixing.r_hat,
+        "effective_samples": found.mixing.effective_samples,
+        "autocorrelation_time": found.mixing.autocorrelation_time,
+        "overlap": found.overlap and found.overlap.value, "overlap_error": found.overlap and found.overlap.error,
+        "overlap_predicted": float(expected.q) * room / found.dimension,
+        "free_entropy": found.volume and found.volume.log.value / room,
+        "free_entropy_error": found.volume and found.volume.log.error / room,
+        "free_entropy_predicted": float(expected.phi),
+        "log_volume": found.volume and found.volume.log.value,
+        "chains": chains, "steps": found.steps, "passes": found.passes, "method": method, "seconds": found.seconds,
+    }  # fmt: skip
+    if json:
+        print_json(record)
+    else:
+        shown = {name: f"{value:.5g}" if isinstance(value, float) else str(value) for name, value in record.items()}
+        print_pairs(f"Memories that store p = {p} associations, d = {d}", shown)
+    if not found.mixing.mixed:
+        say(f"The chains have not mixed (R-hat {found.mixing.r_hat:.3g}), so nothing is averaged: give more --steps.")
+        raise typer.Exit(NOT_MIXED_CODE)

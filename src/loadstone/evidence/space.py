@@ -1,0 +1,86 @@
+"""Overlap and volume of the memories that store a stream, sampled, beside the finite-p functional and its limit."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from loadstone.evidence.comparison import FEWEST, Comparison
+from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.theory.answers import memories_seen
+from loadstone.theory.entropy import FreeEntropy, facts_free_entropy, free_entropy, overlap
+from loadstone.theory.load import load
+
+#: Samples of the prediction, which is then known to about a per cent; more would take minutes to draw one figure.
+_SAMPLES = 200
+SHARED_OUTPUTS = "the prediction is for decoupled outputs"
+NOTE = "the prediction is for large d at this p"
+
+
+def solution_spaces(rows: list[Row]) -> list[dict]:
+    """For each problem, dimension and number of associations: means over the streams of overlap and free entropy, their
+    standard errors, and what is predicted at this p and in the limit of large p.
+
+    `without`: streams that were not storable, undecided or not mixed.
+    """
+    points = []
+    for (problem, d, p), group in grouped(_of_space(rows), "problem", "d", "p"):
+        found = [row for row in group if "overlap" in row]
+        if not found:
+            continue
+        finite, alpha = predicted(problem, d, p), float(load(p, d))
+        room = float(memories_seen("full", d, p, problem == "decoupled").delta)
+        point = {"problem": problem, "d": d, "p": p, "load": alpha, "streams": len(found)}
+        point |= {"without": len(group) - len(found)} | _means("overlap", [row["overlap"] for row in found])
+        # The overlap counts all of W; the prediction that part of it that the outputs show.
+        point |= {"overlap_predicted": float(finite.q) * room / d**2, "overlap_limit": float(overlap(alpha))}
+        volumes = [row["log_volume"] / room for row in found if "log_volume" in row]
+        limit = float(free_entropy(alpha))
+        point |= _means("free_entropy", volumes) if volumes else {"free_entropy": None, "free_entropy_error": None}
+        point |= {"free_entropy_predicted": float(finite.phi), "predicted_error": float(finite.error)}
+        points.append(point | {"free_entropy_limit": limit if math.isfinite(limit) else None, "volumes": len(volumes)})
+    return points
+
+
+@cache
+def predicted(problem: str, d: int, p: int) -> FreeEntropy:
+    """The finite-p functional, phi for each dimension that the outputs show."""
+    room = float(memories_seen("full", d, p, problem == "decoupled").delta)
+    return facts_free_entropy(p, p, room, _SAMPLES)
+
+
+def compare_space(rows: list[Row]) -> list[Comparison]:
+    """Mean overlap and mean free entropy beside the finite-p functional."""
+    comparisons = []
+    for point in solution_spaces(rows):
+        notes = [NOTE] + ([SHARED_OUTPUTS] if point["problem"] == "original" else [])
+        if point["without"]:
+            notes.append(f"{point['without']} streams are not storable or did not mix, and are left out")
+        size = f"{point['problem']}, d = {point['d']}, p = {point['p']}"
+        asked = (("overlap", "overlap of two solutions", "streams", 0.0),
+                 ("free_entropy", "free entropy", "volumes", point["predicted_error"]))  # fmt: skip
+        for name, words, streams, error in asked:
+            if point[streams] < FEWEST or point[f"{name}_error"] == 0:
+                continue
+            both = math.hypot(point[f"{name}_error"], error)
+            what = f"{words}, {size} ({point[streams]} streams)"
+            kind, streams_of = f"{words}, {point['problem']}", f"d = {point['d']}"
+            comparisons.append(
+                Comparison(what, point[f"{name}_predicted"], point[name], both, point[streams] - 1, "; ".join(notes),
+                           kind, streams_of)
+            )  # fmt: skip
+    return comparisons
+
+
+def _means(name: str, values: list[float]) -> dict[str, float]:
+    return {name: float(np.mean(values)), f"{name}_error": deviation(values) / math.sqrt(len(values))}
+
+
+def _of_space(rows: list[Row]) -> list[Row]:
+    """Only full memories where each input has an output of its own."""
+    return [
+        row for row in rows
+        if row["solver"] == "space" and row.get("answers") is None and row.get("family", "full") == "full"
+    ]  # fmt: skip

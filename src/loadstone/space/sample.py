@@ -1,0 +1,147 @@
+"""Sample the memories that store an instance: how alike they are, how many there are, and what they look like."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from loadstone.arguments import choice, refuse, whole
+from loadstone.memories.families import subspace_of
+from loadstone.memories.full import Full
+from loadstone.memories.memory import Memory
+from loadstone.memories.projected import Projected
+from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.facts import facts_of
+from loadstone.problems.padded import Padded
+from loadstone.problems.problem import Problem, check_problem
+from loadstone.problems.separate import separate
+from loadstone.space.chains import METHODS, Chains, Progress, run_chains, unit
+from loadstone.space.diagnostics import Mixing
+from loadstone.space.overlap import Estimate, overlap
+from loadstone.space.ratios import ratios
+from loadstone.space.starts import in_digits, starting_points
+from loadstone.space.volume import Volume, volume
+
+#: Steps of each chain unless told otherwise, the warm-up included.
+STEPS = {"reflections": 320, "slices": 400_000}
+#: How much memory and time more chains take grows with their number: this is far more than anybody needs.
+_MOST_CHAINS = 4096
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The memories that store an instance, W Gaussian.
+
+    mixing: whether the chains have mixed. If they have not, nothing is averaged, and the fields below are None.
+    overlap: the mean cosine of two of them.
+    volume: the logarithm of the probability that a random W is one of them; None if it was not asked for.
+    centre: their mean direction.
+    typical: the last memory of each chain.
+    dimension: of the family.
+    steps, passes: steps of each chain, and passes of all of them together.
+    seconds: time taken.
+    """
+
+    mixing: Mixing
+    overlap: Estimate | None
+    volume: Volume | None
+    centre: Memory | None
+    typical: tuple[Memory, ...] | None
+    dimension: int
+    steps: int
+    passes: int
+    seconds: float
+
+
+def sample(
+    instance: Problem | Arrays,
+    chains: int = 4,
+    steps: int | None = None,
+    seed: int = 0,
+    family: str | Subspace | Memory = "full",
+    method: str = "reflections",
+    with_volume: bool = True,
+    progress: Progress | None = None,
+) -> Sampled:
+    """Sample all W, or those of a linear family, that store an instance.
+
+    chains, steps: how many independent chains, each from a memory that was found from a random start, and how many
+        steps each takes; default: enough for a few hundred independent samples at moderate sizes.
+    seed: of starts and chains; the same seed gives the same samples on the same machine.
+    method: 'reflections' or 'slices' (space/steps.py).
+    with_volume: whether to find how many there are, which takes several times as long.
+    progress: called with (parts done, parts in all) of the chains and then of the volume.
+
+    An instance that is not storable is refused with its proof.
+    """
+    began = time.perf_counter()
+    chains, seed = whole("chains", chains, 2, _MOST_CHAINS), whole("seed", seed, 0, 2**31 - 1)
+    choice("method", method, METHODS)
+    steps = STEPS[method] if steps is None else whole("steps", steps, 2, 10**9)
+    problem = _problem(instance)
+    d = problem.inputs.shape[1]
+    subspace = subspace_of(family, d, seed)
+    found = starting_points(problem, chains, seed, subspace)
+    starts, doubled = _inside(problem, found, subspace)
+    with jax.enable_x64(True) if doubled else nullcontext():
+        problem = problem.in_float64() or problem if doubled else problem.in_float32()
+        walked = run_chains(problem, starts, steps, seed, subspace, method, progress)
+        counted = None
+        if walked.mixing.mixed and with_volume:
+            counted = volume(problem, walked.walk, seed, subspace, progress=progress)
+    return _answer(walked, counted, subspace, time.perf_counter() - began)
+
+
+def _answer(walked: Chains, counted: Volume | None, subspace: Subspace | None, seconds: float) -> Sampled:
+    d = walked.means.shape[-1]
+    dimension = d * d if subspace is None else subspace.dimension(d)
+    done = (dimension, walked.steps, walked.passes, seconds)
+    if not walked.mixing.mixed:
+        return Sampled(walked.mixing, None, None, None, None, *done)
+    made = (lambda one: Full(one)) if subspace is None else (lambda one: Projected.made(one, subspace))
+    return Sampled(
+        walked.mixing,
+        overlap(walked.means.reshape(*walked.means.shape[:2], -1)),
+        counted,
+        made(np.asarray(walked.means.mean(axis=(0, 1)))),
+        tuple(made(one) for one in np.asarray(unit(walked.walk.before))),
+        *done,
+    )
+
+
+def _problem(instance: Problem | Arrays) -> Problem:
+    if isinstance(instance, Arrays):
+        return separate(instance) if instance.decoupled else facts_of(instance)
+    problem = check_problem(instance)
+    if isinstance(problem, Padded):
+        problem = problem.unpadded()
+    if problem.competitors < 2:
+        raise refuse("outputs", f"{problem.competitors} of them", "at least two, since one has no rival")
+    if problem.inputs.shape[0] * problem.competitors >= 2**31:
+        pairs = problem.inputs.shape[0] * problem.competitors
+        raise refuse("pairs of an association and an output", pairs, "fewer than 2^31")
+    return problem
+
+
+def _inside(
+    problem: Problem, found: np.ndarray, subspace: Subspace | None
+) -> tuple[Float[Array, "chains d d"], bool]:
+    """The starts in float32; in float64, which takes longer, if rounding would put one of them outside."""
+    starts = in_digits(found, subspace, jnp.float32)
+    count = problem.inputs.shape[0] * problem.competitors
+    if bool((_margins(problem.in_float32(), starts, count) > 0).all()):
+        return starts, False
+    with jax.enable_x64(True):
+        return in_digits(found, subspace, jnp.float64), True
+
+
+@jax.jit
+def _margins(problem: Problem, starts: Float[Array, "chains d d"], count: int) -> Float[Array, "chains n"]:
+    return ratios(problem, starts, starts, count).margin

@@ -1,0 +1,29 @@
+"""The sweep of the space of solutions: memories that store a share of what fits, sampled."""
+
+from __future__ import annotations
+
+from loadstone.experiments.spec import Spec
+from loadstone.sweeps.grid import share_of_capacity
+
+#: For each scale: streams of each dimension, and shares of the predicted capacity at which they are filled.
+_STREAMS = {"quick": {8: 3}, "paper": {8: 24, 12: 16, 16: 24, 20: 4, 30: 3}}
+_SHARES = {"quick": (0.4,), "paper": (0.25, 0.5, 0.75)}
+#: The volume takes many times as long as the overlap: up to this dimension it is found at every share, beyond at small
+#: ones, and at the largest d nowhere.
+_VOLUME_EVERYWHERE, _VOLUME_NOWHERE = 16, 30
+
+
+def space(scale: str) -> list[Spec]:
+    """Overlap and volume of the memories that store the first associations of a stream, both problems."""
+    return [
+        Spec(problem, d, p, seed, solver="space", parameters={"volume": _has_volume(d, share)})
+        for d, streams in _STREAMS[scale].items()
+        for share in _SHARES[scale]
+        for p in [share_of_capacity(share, d)]
+        for problem in ("original", "decoupled")
+        for seed in range(streams)
+    ]
+
+
+def _has_volume(d: int, share: float) -> bool:
+    return d <= _VOLUME_EVERYWHERE or (d < _VOLUME_NOWHERE and share <= 0.5)

@@ -1,0 +1,60 @@
+"""The record of sampled memories, and how many associations a rounded memory stores."""
+
+import numpy as np
+import pytest
+
+from loadstone.evidence.rows import row_of
+from loadstone.experiments.result import perform
+from loadstone.experiments.spec import Spec
+from loadstone.measurements.bits import Bits, largest_rounded
+from loadstone.measurements.threshold import Prefixes
+from loadstone.memories.rounding import rounded_to_bits
+from loadstone.problems.stream import Stream
+from loadstone.records.record import from_bytes, to_bytes
+from loadstone.records.validity import DamagedError, check_parts, check_values
+from loadstone.solvers.margin import maximum_margin
+
+
+def test_sampled_memories_are_a_record():
+    (found,) = perform([Spec("decoupled", 3, 2, 1, solver="space")])
+    check_values(from_bytes(to_bytes(found)))
+    row = row_of(found.spec, found.result)
+    assert (row["solver"], row["status"], row["dimension"]) == ("space", "sampled", 9) and row["log_volume"] < 0
+    seen = row["memories"]
+    assert seen["typical"]["margin"] > 0 and seen["centre"]["margin"] > 0
+    # No memory of unit norm has a larger least margin.
+    assert max(one["margin"] for one in seen.values()) <= seen["largest margin"]["margin"] * 1.001
+    assert all(one["recalled_rounded"][0] == 1 for one in seen.values())  # 8 bits are enough
+    for wrong in ({"overlap": 1.5}, {"r_hat": "high"}, {"memories": {"centre": {"recalled": [2.0]}}}):
+        with pytest.raises(DamagedError):
+            check_parts(found.spec, found.result | wrong, {})
+
+
+def test_without_a_memory_the_record_says_why():
+    (found,) = perform([Spec("original", 4, 60, solver="space")])
+    assert found.result == {"status": "not storable"}
+
+
+def test_the_largest_rounded_number_is_stored_and_the_next_is_not():
+    stream = Stream(0, 6)
+    stored, not_stored = largest_rounded("original", stream, 14, Bits(3))
+    assert not_stored == stored + 1 and stored < 14
+    for p in (stored, not_stored):
+        arrays = Prefixes("original", stream).of(p)
+        scores = arrays.inputs @ rounded_to_bits(maximum_margin(arrays, 1e-3).memory.weights, 3).T @ arrays.outputs.T
+        assert (scores.argmax(axis=1) == np.arange(p)).all() == (p == stored)
+    assert largest_rounded("original", stream, 4, Bits(12)) == (4, 5)
+
+
+@pytest.mark.parametrize("parameters, sentence", [
+    ({"bits": 0}, "bits is 0"), ({"way": "mean"}, "way is 'mean', but must be one of largest margin, centre"),
+])  # fmt: skip
+def test_what_cannot_be_rounded_is_refused(parameters, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Spec("original", 6, 10, solver="bits", parameters=parameters)
+    with pytest.raises(ValueError, match="chains is 1"):
+        Spec("original", 6, 10, solver="space", parameters={"chains": 1})
+    with pytest.raises(ValueError, match="volume is 1, but must be True or False"):
+        Spec("original", 6, 10, solver="space", parameters={"volume": 1})
+    with pytest.raises(ValueError, match="full or linear for sampling"):
+        Spec("original", 6, 10, kappa=0.5, solver="space")

@@ -1,0 +1,82 @@
+"""The pass of the samplers against all margins, computed one by one in float64; in one block and in many."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.facts import facts
+from loadstone.problems.original import original
+from loadstone.problems.separate import separate
+from loadstone.problems.stream import Stream
+from loadstone.space import ratios as module
+from loadstone.space.ratios import arc, kept_angle, ratios
+
+D, P, CHAINS = 4, 7, 3
+PROBLEMS = {
+    "original": original(Stream(0, D), P),
+    "stored": decoupled(Stream(0, D), P),
+    "regenerated": decoupled(Stream(0, D), P, hold="regenerated"),
+    "separate": separate(decoupled(Stream(0, D), P).arrays()),
+    "facts": facts(*(np.random.default_rng(1).standard_normal((n, D)) for n in (P, 5)), [0, 1, 4, 4, 2, 0, 3]),
+}
+PAIR = np.random.default_rng(2).standard_normal((2, CHAINS, D, D)).astype(np.float32)
+
+
+def margins(problem, weights):
+    """Of each chain, association and output; NaN for the target."""
+    arrays = problem.arrays()
+    inputs, outputs = arrays.inputs.astype(float), arrays.outputs.astype(float)
+    found = np.empty((len(weights), len(inputs), outputs.shape[-2]))
+    for chain, matrix in enumerate(weights.astype(float)):
+        for row, target in enumerate(arrays.targets):
+            scores = (outputs[row] if arrays.decoupled else outputs) @ matrix @ inputs[row]
+            found[chain, row] = scores[target] - scores
+            found[chain, row, target] = np.nan
+    return found
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_ratios_are_those_of_all_margins(name, monkeypatch):
+    problem = PROBLEMS[name]
+    here, there = (margins(problem, part) for part in PAIR)
+    for scores in (10**6, 60):  # one block, then blocks of one or two associations
+        monkeypatch.setattr(module, "_SCORES", {"cpu": scores, "gpu": scores})
+        found = jax.jit(lambda *given: ratios(*given))(problem, *map(jnp.asarray, PAIR), P * problem.competitors)
+        np.testing.assert_allclose(found.margin, np.nanmin(here, axis=2), atol=2e-5)
+        np.testing.assert_allclose(found.largest, np.nanmax(there / here, axis=2), rtol=2e-3)
+        np.testing.assert_allclose(found.smallest, np.nanmin(there / here, axis=2), rtol=2e-3)
+
+
+def test_only_the_first_pairs_count():
+    problem, compiled = PROBLEMS["original"], jax.jit(ratios)
+    here, there = (margins(problem, part).reshape(CHAINS, -1) for part in PAIR)
+    for count in (3 * P, 3 * P + 2):
+        found = compiled(problem, *map(jnp.asarray, PAIR), count)
+        assert found.margin.min(axis=1) == pytest.approx(np.nanmin(here[:, :count], axis=1), abs=2e-5)
+        assert found.smallest.min(axis=1) == pytest.approx(np.nanmin((there / here)[:, :count], axis=1), rel=2e-3)
+    assert np.isinf(found.margin[:, 4:]).all()
+    nothing = arc(compiled(problem, *map(jnp.asarray, PAIR), 0))
+    assert nothing.low == pytest.approx(-np.pi) and nothing.high == pytest.approx(np.pi)
+    assert compiled._cache_size() == 1  # another count needs no other program
+
+
+@pytest.mark.parametrize("name", [pytest.param("original", marks=pytest.mark.soak), "stored"])
+def test_the_angle_at_which_rivals_lose_is_that_of_a_fine_grid(name):
+    problem, m = PROBLEMS[name], PROBLEMS[name].competitors
+    here, there = (margins(problem, part) for part in PAIR)
+    seen, angle_of = set(), jax.jit(kept_angle)
+    for row in range(P):
+        for first, last in ((0, m), (2, 5)):
+            for angle in (0.4, 1.5, 3.0):
+                t = (np.arange(20_000) + 0.5) / 20_000 * angle
+                grid = here[:, row, first:last, None] * np.cos(t) + there[:, row, first:last, None] * np.sin(t)
+                share = (np.nan_to_num(grid, nan=1.0) > 0).all(axis=1).mean(axis=1)
+                found = angle_of(
+                    problem, *map(jnp.asarray, PAIR), jnp.full(CHAINS, angle),
+                    jnp.asarray(row * m + first), jnp.asarray(row * m + last),
+                )  # fmt: skip
+                np.testing.assert_allclose(found, share * angle, atol=angle / 5000)
+                seen |= set(np.sign(share * (1 - share)))
+    assert seen == {0.0, 1.0}  # some are cut, some are whole or nothing
