@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
 from loadstone.arguments import whole
 from loadstone.memories.families import initial_memory
+from loadstone.memories.memory import in_digits_of
 from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.solvers.solve import solve
@@ -19,15 +21,19 @@ _SCORES = 10_000_000
 
 
 def target_places(problem: Problem, memory: Any) -> Int[np.ndarray, "n"]:
-    """The place of each target among the scores of its outputs: 1 if no rival scores as much."""
+    """The place of each target among the scores of its outputs: 1 if no rival scores as much. In float64 if the memory
+    has float64 numbers."""
     check_memory(check_problem(problem), memory)
     n, rows = int(problem.associations), max(1, _SCORES // problem.competitors)
-    queries, targets, found = queries_of(memory, problem.inputs), np.asarray(problem.targets), []
-    for start in range(0, n, rows):
-        chosen = jnp.arange(start, min(start + rows, n))
-        scores = np.asarray(problem.scores(queries[chosen], chosen))
-        own = np.take_along_axis(scores, targets[start : start + rows][:n, None], axis=1)
-        found.append((scores >= own).sum(axis=1))
+    targets, found = np.asarray(problem.targets), []
+    with in_digits_of(memory) as doubles:
+        problem = (problem.in_float64() if doubles else None) or problem.in_float32()
+        queries = queries_of(jax.tree.map(jnp.asarray, memory), problem.inputs)
+        for start in range(0, n, rows):
+            chosen = jnp.arange(start, min(start + rows, n))
+            scores = np.asarray(problem.scores(queries[chosen], chosen))
+            own = np.take_along_axis(scores, targets[start : start + rows][: len(scores), None], axis=1)
+            found.append((scores >= own).sum(axis=1))
     return np.concatenate(found)
 
 

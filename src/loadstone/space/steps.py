@@ -22,7 +22,7 @@ from loadstone.space.ratios import Ratios, arc, kept_angle, margins_of, ratios
 
 #: A path stops this many roundings short of the wall that it is reflected at, so that it does not start beyond it.
 _SHORT = 64
-#: A path that takes more passes ends where it is: none was seen that takes a tenth of them.
+#: A path that takes more passes ends where it is, so that no chain can hang.
 _MOST_PASSES = 10**6
 
 
