@@ -131,7 +131,8 @@ def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: P
         return None
     say(f"Written: {', '.join(map(str, written))}")
     compared = corrected(figure.compare(usable))
-    return Section(figure, written[0].read_bytes(), len(usable), len(sweep), compared, _times(usable))
+    remarks = figure.remarks(usable)
+    return Section(figure, written[0].read_bytes(), len(usable), len(sweep), compared, remarks, _times(usable))
 
 
 def _usable(name: str, sweep: list[Spec], rows: dict[Spec, Row]) -> list[Row]:

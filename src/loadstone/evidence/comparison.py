@@ -106,12 +106,13 @@ class Comparison:
     def in_words(self) -> str:
         """The verdict with its numbers: how well it agrees, by how much it differs, or what would have been seen."""
         if self.verdict == Judgement.AGREES:
-            return f"agrees within {_short(self.within)} %"
+            return f"agrees within {short_number(self.within)} %"
         unit, sign = (self.percent, " %") if self.percent else (1.0, "")
         found = f"{with_error(self.difference / unit, self.error / unit)}{sign}"
         if self.verdict == Judgement.DIFFERS:
             return f"differs by {found}"
-        return f"cannot tell: {found}, and less than {_short(self.detectable / unit)}{sign} would not have been seen"
+        least = f"{short_number(self.detectable / unit)}{sign}"
+        return f"cannot tell: {found}, and less than {least} would not have been seen"
 
     def as_row(self) -> dict[str, object]:
         """All fields, and what follows from them, as JSON can hold them: None stands for infinity."""
@@ -131,7 +132,8 @@ def freedom_of(streams: int, error: float = 1.0, spread: float = 0.0) -> float:
     return (streams - 1) * (error / spread) ** 4 if spread > 0 else math.inf
 
 
-def _short(number: float) -> str:
+def short_number(number: float) -> str:
+    """Two digits, or whole from 100 on."""
     return f"{number:.2g}" if number < 100 else f"{number:.0f}"
 
 

@@ -24,7 +24,7 @@ class Together:
 
     family: what they ask, in words.
     comparisons: how many there are.
-    above: how many of them lie above their prediction.
+    above, below: how many of them lie above and below their prediction; those that meet it exactly are on neither side.
     groups: how many sets of streams they come from; those with the same streams count as one from here on.
     groups_above: how many sets lie above their predictions on average.
     shift: mean of (measured - predicted) in per cent over the sets.
@@ -36,6 +36,7 @@ class Together:
     family: str
     comparisons: int
     above: int
+    below: int
     groups: int
     groups_above: int
     shift: float
@@ -53,10 +54,14 @@ class Together:
         """Whether the family differs from its predictions as a whole."""
         return self.chance < CHANCE
 
+    @property
+    def most(self) -> tuple[int, str]:
+        """How many lie on the side where most of them are, and which side that is."""
+        return (self.above, "above") if self.above >= self.below else (self.below, "below")
+
     def in_words(self) -> str:
         """One sentence."""
-        below = self.comparisons - self.above
-        many, side = (self.above, "above") if self.above >= below else (below, "below")
+        many, side = self.most
         found = "a systematic difference" if self.systematic else "no systematic difference is seen"
         return (
             f"{self.family}: {many} of {self.comparisons} lie {side} the prediction, the mean difference is "
@@ -96,12 +101,13 @@ def together(comparisons: list[Comparison]) -> list[Together]:
         shifts = np.array([np.mean([one.difference / one.percent for one in group]) for group in sets])
         # The mean of correlated normal numbers scatters at most as much as one of them.
         pooled = float(np.mean([np.mean([_normal(one) for one in group]) for group in sets])) * math.sqrt(len(sets))
-        above = int((shifts > 0).sum())
+        above, below = int((shifts > 0).sum()), int((shifts < 0).sum())  # no difference at all is on neither side
         found.append(
             Together(
-                name, len(chosen), sum(bool(one.difference > 0) for one in chosen), len(sets), above,
+                name, len(chosen), sum(bool(one.difference > 0) for one in chosen),
+                sum(bool(one.difference < 0) for one in chosen), len(sets), above,
                 float(shifts.mean()), float(shifts.std(ddof=1) / math.sqrt(len(sets))),
-                _sign_chance(above, len(sets)), float(2 * ndtr(-abs(pooled))),
+                _sign_chance(above, above + below), float(2 * ndtr(-abs(pooled))),
             )  # fmt: skip
         )
     return found

@@ -104,8 +104,9 @@ CAPACITY = Figure(
             "associations can be stored."
         ),
         theory=(
-            "The geometry of random cones gives this probability exactly for the decoupled problem (red). In the "
-            "original problem slightly more can be stored at small d. Training fails well below either."
+            "The geometry of random cones gives this probability for the decoupled problem (red), without a free "
+            "parameter. It takes the constraints as randomly turned, which Gaussian vectors are in the limit of large "
+            "d only. For the original problem there is no such formula."
         ),
     ),
 )

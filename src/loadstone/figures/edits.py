@@ -99,13 +99,18 @@ def _range(values: list[float]) -> str:
     return f"{least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
 
 
+def _remarks(rows: list[Row]) -> list[str]:
+    summary = in_words(lost_by_edits(rows))
+    return [f"{summary}."] if summary else []
+
+
 EDITS = Figure(
     "edits",
     from_catalogue("edits"),
     draw_edits,
     no_comparison,
     Caption(
-        "Local updates lose facts long before the capacity",
+        "What is lost when a memory is edited",
         "A memory of largest margin, filled to a share of its capacity, is edited. Left, facts of the same stream are "
         "added; right, facts get other answers, one after the other. Above, the share of the old facts that are no "
         "longer recalled, below, that of the edits, mean over streams with standard errors. Rank-one: one "
@@ -117,4 +122,5 @@ EDITS = Figure(
         "There is no theory for the updates here: both keep the squared changes of the other queries small, and a fact "
         "is lost by the sign of a margin.",
     ),
+    remarks=_remarks,
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Caption:
     """The words below a figure, for a reader who has not seen the paper."""
 
-    #: The finding, in a few words.
+    #: What the figure is about; what it shows is told by its numbers (evidence/findings.py).
     title: str
     #: What is drawn.
     drawn: str
@@ -41,6 +41,8 @@ class Figure:
     compare: Callable[[list[Row]], list[Comparison]]
     #: The words below it in the report.
     caption: Caption
+    #: Sentences about the rows that no comparison makes: fits, ratios, counts. Their numbers come from the rows.
+    remarks: Callable[[list[Row]], list[str]] = lambda rows: []
 
 
 def from_catalogue(name: str) -> Callable[[str], list[Spec]]:

@@ -88,8 +88,8 @@ FINITE_SIZE = Figure(
             "proved capacities, and the loads at which Adam with the paper's schedule fails by either stop rule."
         ),
         theory=(
-            "The red curve, log p / D(p), has no free parameter. Proved capacities lie on it; training fails at lower "
-            "loads."
+            "The red curve, log p / D(p), has no free parameter. The paper expects a slope of -1; that of the exact "
+            "curve at these sizes is smaller in size, because of terms of order log log p / log p."
         ),
     ),
 )

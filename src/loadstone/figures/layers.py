@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from loadstone.evidence.layers import as_many_parameters, as_wide, parameters, stored_by_layers
-from loadstone.evidence.rows import Row
+from loadstone.evidence.rows import Row, grouped
 from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
 
@@ -65,13 +65,26 @@ def _line(panel: Axes, points: list[dict], units: list[float], ink: str, mark: s
     )  # fmt: skip
 
 
+def _remarks(rows: list[Row]) -> list[str]:
+    """What was stored, as a share of what a linear memory with as many free entries would hold."""
+    words = []
+    for (d, width), group in grouped(stored_by_layers(rows), "d", "width"):
+        shares = [f"{point['activation']} {point['stored'] / point['as_many_parameters']:.2f}" for point in group]
+        streams = counted((point["streams"] for point in group), "streams")
+        words.append(
+            f"d = {d}, h = {width} ({streams}): stored as a share of what as many linear parameters would hold: "
+            f"{', '.join(shares)}."
+        )
+    return words
+
+
 LAYERS = Figure(
     "layers",
     from_catalogue("layers"),
     draw_layers,
     no_comparison,
     Caption(
-        "From h = d on, two layers store more than as many linear parameters",
+        "Two layers beside linear memories",
         "The largest p up to which a memory V a(K e) with h hidden units stores every association of a stream, as far "
         "as L-BFGS finds it within 1000 passes from a few random starts, mean over streams with standard errors. It "
         "says where training ends and not what can be stored: each point is a lower bound on what such a memory "
@@ -82,4 +95,5 @@ LAYERS = Figure(
         "with small keys gelu is linear, and so is attention with one unit more; relu needs two units for each. Points "
         "of gelu and attention below this line are failures of training.",
     ),
+    remarks=_remarks,
 )

@@ -112,12 +112,12 @@ EQUIVALENCE = Figure(
         drawn=(
             "Accuracy of trained memories against the load, for the original problem (all inputs share one set of "
             "outputs; solid lines) and the decoupled one (every input has a separate set of outputs; dashed, the band "
-            "is one standard deviation). Plain lines: Adam with the paper's protocol. Marks: L-BFGS, which stores up "
-            "to the capacity of the size, and above it ends at the minimum of the loss, whose accuracy is predicted."
+            "is one standard deviation). Plain lines: Adam with the paper's protocol. Marks: L-BFGS, until everything "
+            "is stored or the minimum of the loss is reached; the accuracy of that minimum is predicted."
         ),
         theory=(
-            "Both have the same capacity, a load of 1/2 as d grows (red). At finite size the transition lies higher "
-            "and approaches 1/2 slowly, roughly like 1 / log p."
+            "The paper conjectures that both have the same capacity, a load of 1/2 as d grows (red). At finite size "
+            "the predicted transition lies higher and approaches 1/2 slowly, as log log p / log p."
         ),
     ),
 )
@@ -128,16 +128,15 @@ ACCURACY = Figure(
     draw=draw_accuracy,
     compare=compare_hebbian_accuracy,
     caption=Caption(
-        title="A lower rank stores less, and the Hebbian rule far less",
+        title="Accuracy at three ranks, and by the Hebbian rule",
         drawn=(
             "Accuracy against the load for memories of rank kappa d with kappa = 1/4, 1/2 and 1, trained by Adam with "
             "the paper's protocol (plain lines) and by L-BFGS (marks), and for the Hebbian rule (dotted), which adds "
             "up the products u e^T without training."
         ),
         theory=(
-            "Capacity falls with the rank along a known curve (red), slowly at first: half the rank keeps most of it. "
-            "The Hebbian rule stores everything only up to a load of 1/8; its accuracy at each d is predicted without "
-            "a free parameter (thin lines)."
+            "The replica-symmetric capacity for large d falls with the rank (red). The limit of the Hebbian rule is a "
+            "load of 1/8; its accuracy at each d is predicted without a free parameter (thin lines)."
         ),
     ),
 )
@@ -148,7 +147,7 @@ LOSS = Figure(
     draw=draw_loss,
     compare=no_comparison,
     caption=Caption(
-        title="The loss rises where capacity ends",
+        title="The loss against the load",
         drawn="Cross-entropy of the memories of 'accuracy' that Adam trained with the paper's protocol.",
         theory=(
             "Below capacity the loss can be made as small as one likes, above capacity it cannot. The figure 'curves' "

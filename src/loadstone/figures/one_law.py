@@ -150,7 +150,7 @@ FAMILIES = Figure(
     draw_families,
     compare_one_law,
     Caption(
-        "One law for every linear family of memories",
+        "Linear families of memories",
         "The mean exact capacity of streams, each proved, for memories that are symmetric, skew, masked, "
         "block-diagonal, circulant or diagonal. Bars are standard errors.",
         "N D(N) = delta, the number of free entries of W. No free parameter.",

@@ -145,6 +145,23 @@ def _face(text: str, colour: str) -> str:
     return "white" if "whiten=False" in text else colour
 
 
+def _remarks(rows: list[Row]) -> list[str]:
+    """How many streams each optimiser stored at the smallest distance below the capacity, and in how many passes."""
+    words = []
+    for curve in approached(rows):
+        least = min((x for x in curve["nominal"] if x > 0), default=None)
+        if least is None or curve["law_exponent"] != 0:
+            continue
+        at = curve["nominal"].index(least)
+        median = curve["median"][at]
+        passes = f", in {median:.0f} passes (median)" if median is not None else ""
+        words.append(
+            f"d = {curve['d']}, {100 * least:g} % below the proved capacity: {_look(curve)[0]} stores "
+            f"{curve['stored'][at]} of {curve['streams']} streams{passes}."
+        )
+    return words
+
+
 OPTIMISERS = Figure(
     name="optimisers",
     sweep=from_catalogue("optimisers"),
@@ -166,4 +183,5 @@ OPTIMISERS = Figure(
             "speed, which whitening restores."
         ),
     ),
+    remarks=_remarks,
 )

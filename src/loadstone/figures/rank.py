@@ -103,8 +103,7 @@ RANK = Figure(
         "streams. Stars: capacities proved at full rank for the same streams, which no rank may exceed and rank d "
         "should meet.",
         "p D(p) = 2 alpha_c(m/d) d^2, the replica value. Below full rank it is an upper bound for the decoupled "
-        "problem in the limit of large d. The original problem, whose outputs are shared, stores a few per cent "
-        "more at small sizes, and the more so the lower the rank; at rank 2 every output must be a corner of a polygon "
-        "in the plane, and searches find far less.",
+        "problem in the limit of large d, and no bound for the original one. At rank 2 every output must be a corner "
+        "of a polygon in the plane.",
     ),
 )

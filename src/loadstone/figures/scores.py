@@ -160,7 +160,7 @@ SCORES = Figure(
     draw=draw_scores,
     compare=compare_scores,
     caption=Caption(
-        title="At capacity targets score just above the others",
+        title="Scores of the targets and of all others",
         drawn=(
             "Scores of the targets and of all other outputs, in units of the standard deviation of the others, at "
             "three loads and at the capacity of this size. Memories trained by Adam with the paper's schedule, to its "
@@ -204,8 +204,8 @@ HEBBIAN = Figure(
             "standard deviation of the others."
         ),
         theory=(
-            "Two normal laws. With the exact moments for this size (dashed) they fit; with those of the limit p >> d "
-            "(dotted) they do not fit yet."
+            "Two normal laws: with the exact moments for this size (dashed), and with those of the limit p >> d "
+            "(dotted)."
         ),
     ),
 )

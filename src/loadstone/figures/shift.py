@@ -17,6 +17,8 @@ from loadstone.theory.capacity import capacity_associations
 
 _MARKS = {PROVED: "o", STORED: "^"}
 _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
+#: Standard deviations beyond which chance alone is rarer than 1 %.
+_EXCLUDED = 2.58
 _LINES = {"c / log p": ("--", "0.35"), "c / (log p)^2": (":", "0.35"), "c d^-x": ("-", "0.1")}
 
 
@@ -92,21 +94,37 @@ def _axes(panels: tuple[Axes, Axes], dimensions: list[int]) -> None:
     panels[0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
 
 
+def _remarks(rows: list[Row]) -> list[str]:
+    """Which laws remain possible, if L-BFGS reaches the capacity and if it missed all it could."""
+    original = [point for point in shift_points(rows) if point["problem"] == "original"]
+    cases = {"if L-BFGS reaches the capacity": "excess", "if it missed all it could": "at most"}
+    return [
+        f"The fall of the excess with d, {case}: {', '.join(_excluded(fit) for fit in fits)}."
+        for case, excess in cases.items()
+        if (fits := fitted_laws(original, excess))
+    ]
+
+
+def _excluded(fit: Fit) -> str:
+    law = f"{fit.law} with x = {fit.x:.2f}({100 * fit.x_error:.0f})" if fit.x_error else fit.law
+    excluded = "excluded" if fit.deviations > _EXCLUDED else "not excluded"
+    return f"{law} is {excluded} ({fit.deviations:.1f} standard deviations)"
+
+
 SHIFT = Figure(
     "shift",
     from_catalogue("shift"),
     draw_shift,
     compare_shift,
     Caption(
-        "The original problem stores a little more, and less so as d grows",
+        "How much more the original problem stores",
         "By how many per cent the mean capacity of streams exceeds the mean that the kinematic formula gives for the "
         "decoupled problem. Circles: every capacity is proved. Triangles: the largest p that L-BFGS stores, found to "
         "0.1 % with up to 3000 passes each; a bar above one marks the excess if L-BFGS had missed everything below the "
         "smallest p at which it reached a minimum of the loss. Bars are standard errors, with the scatter of the "
         "formula.",
         "Decoupled: 0, without a free parameter. Original: no theory; the lines are fits with their chi-square for so "
-        "many degrees of freedom, and the number of standard deviations that is as unlikely. At the paper's scale c / "
-        "log p is excluded at 3.6 of them if L-BFGS reaches the capacity, at 1.4 if it missed all it could; a power of "
-        "d is not excluded.",
+        "many degrees of freedom, and the number of standard deviations that is as unlikely.",
     ),
+    remarks=_remarks,
 )

@@ -139,6 +139,6 @@ INITIAL_SPECTRA = Figure(
             "Singular values of a product of two Gaussian factors before training. The arrow stands for the values "
             "that are zero because the rank is low."
         ),
-        theory="They follow a free product of two random-matrix laws (black), not a quarter circle, even at full rank.",
+        theory="The law is a free product of two random-matrix laws (black), not a quarter circle, even at full rank.",
     ),
 )

@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from loadstone.evidence.comparison import CHANCE, MATTERS, POWER, Comparison, Judgement
-from loadstone.evidence.together import together
+from loadstone.evidence.findings import findings
 from loadstone.figures.figure import Figure
 
 #: Comparisons whose words begin like this are about a threshold.
@@ -31,6 +31,8 @@ class Section:
     wanted: int
     #: Its measured numbers beside their predictions.
     comparisons: list[Comparison]
+    #: Sentences about its rows that no comparison makes.
+    remarks: list[str] = field(default_factory=list)
     #: Seconds that its runs took, by device.
     times: dict[str, float] = field(default_factory=dict)
 
@@ -95,14 +97,15 @@ def _section(section: Section, scale: str) -> str:
         lack = section.wanted - section.runs
         runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the figure is not complete.</b> "
     opened = " open" if count <= 12 else ""
-    families = "".join(f"<li>{escape(one.in_words())}</li>" for one in together(section.comparisons))
-    all_of_a_kind = f"<p>All numbers of a kind together:</p><ul>{families}</ul>" if families else ""
-    judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}{all_of_a_kind}</details>"
+    found = "".join(f"<li>{escape(one)}</li>" for one in (*findings(section.comparisons), *section.remarks))
+    shown = f"<p><b>What was found.</b></p><ul>{found}</ul>" if found else ""
+    judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>"
     return f"""<section id="{name}">
 <h2>{escape(caption.title)}</h2>
 <figure><img src="data:image/svg+xml;base64,{picture}" alt="{escape(caption.drawn)}"></figure>
 <p><b>What is drawn.</b> {escape(caption.drawn)} {runs}</p>
 <p><b>What theory says.</b> {escape(caption.theory)}</p>
+{shown}
 {judged if count else ""}
 <p class="redo">To draw it again: <code>loadstone reproduce {name} --scale {scale}</code>. The numbers that are plotted
 are in <code>{name}.json</code>.</p>
