@@ -190,11 +190,9 @@ function makeTheory(tables) {
       (u * one * (u + 2) * three * doubleLog[i + 2]) / 24 + (u * one * four * doubleLog[i + 3]) / 120);
   }
 
-  /** Gauss's nodes and weights for a mean over the chi-square law: eigenvalues of its Jacobi matrix, by bisection. */
-  function chiSquareNodes(freedom, count) {
-    if (freedom === 0) return [[0, 1]];
-    const shape = freedom / 2 - 1, nodes = [];
-    const diagonal = (k) => 2 * k + shape + 1, beside = (k) => k * (k + shape);
+  /** Gauss's nodes and weights between two bounds: eigenvalues of the law's Jacobi matrix, by bisection. */
+  function gaussNodes(diagonal, beside, least, most, count) {
+    const nodes = [];
     const below = (x) => {
       let found = 0, pivot = 1;
       for (let k = 0; k < count; k++) {
@@ -205,7 +203,7 @@ function makeTheory(tables) {
       return found;
     };
     for (let place = 0; place < count; place++) {
-      let low = 0, high = 4 * count + 2 * shape + 4 * Math.sqrt(count * (count + shape)) + 4;
+      let low = least, high = most;
       for (let middle; (middle = (low + high) / 2) > low && middle < high; ) {
         if (below(middle) > place) high = middle;
         else low = middle;
@@ -217,27 +215,51 @@ function makeTheory(tables) {
         [last, value] = [value, next];
         squares += next * next;
       }
-      nodes.push([2 * low, 1 / squares]);
+      nodes.push([low, 1 / squares]);
     }
     return nodes;
   }
 
-  const [LENGTHS, SUMS, Z_REACH, Z_STEP] = [8, 3, 90, 0.1];
+  /** Nodes for a mean over the chi-square law. */
+  function chiSquareNodes(freedom, count) {
+    if (freedom === 0) return [[0, 1]];
+    const shape = freedom / 2 - 1, most = 4 * count + 2 * shape + 4 * Math.sqrt(count * (count + shape)) + 4;
+    const nodes = gaussNodes((k) => 2 * k + shape + 1, (k) => k * (k + shape), 0, most, count);
+    return nodes.map(([x, weight]) => [2 * x, weight]);
+  }
+
+  /** The same for one component of a random unit vector. */
+  function componentNodes(dimensions, count) {
+    if (dimensions === 1) return [[-1, 0.5], [1, 0.5]];
+    const shape = dimensions / 2 - 1, first = 1 / (2 * (1 + shape));
+    // Written out where the general form is 0 / 0 in two or four dimensions.
+    const beside = (k) => (k < 2 ? k * first : (k * (k + 2 * shape - 1)) / (4 * (k + shape) * (k + shape - 1)));
+    return gaussNodes(() => 0, beside, -1, 1, count);
+  }
+
+  const [LENGTHS, SUMS, RIVALS, Z_REACH, Z_STEP] = [8, 3, 12, 45, 0.2];
 
   /**
    * Probability that one fact is recalled and that it is not, lengths of vectors taken into account: a and b are those of
-   * input and output, s and c those of the sum of the others. A share near 0 is summed rather than taken from 1, so that
-   * it keeps its digits.
+   * input and output, s and c those of the sum of the others, t the weight of a rival in it. A share near 0 is summed
+   * rather than taken from 1, so that it keeps its digits.
    */
   function hebbianRecall(p, d) {
     const own = chiSquareNodes(d, LENGTHS), across = chiSquareNodes(d - 1, SUMS), sums = chiSquareNodes(p - 1, SUMS);
+    const rivals = componentNodes(p - 1, RIVALS).map(([t, weight]) => [t, Math.sqrt(Math.max(1 - t * t, 1e-30)), weight]);
+    const mean = (sign, target, along) => {
+      let sum = 0;
+      for (const [t, width, weight] of rivals) sum += weight * Math.exp(logPhiAt((sign * (target - t * along)) / width));
+      return sum;
+    };
     let stored = 0, failed = 0;
     for (const [a, ofA] of own) for (const [b, ofB] of own) for (const [c, ofC] of across) for (const [s, ofS] of sums) {
       const both = Math.sqrt(a * b), root = Math.sqrt(s), share = ofA * ofB * ofC * ofS * Z_STEP;
       for (let i = -Z_REACH; i <= Z_REACH; i++) {
-        const z = i * Z_STEP, r = both + root * z, along = (both / root) * z + z * z + c;
-        const variance = (r * r + s * c) * (1 - 1 / (p - 1)) + (along * along * s) / (p - 1);
-        const logAllBelow = (p - 1) * logPhiAt((Math.sqrt(b) * r) / Math.sqrt(variance));
+        const z = i * Z_STEP, r = both + root * z, length = Math.sqrt(r * r + s * c);
+        const target = (Math.sqrt(b) * r) / length, along = (both * z + root * (z * z + c)) / length;
+        const below = mean(1, target, along);
+        const logAllBelow = (p - 1) * (below < 0.5 ? Math.log(below) : Math.log1p(-mean(-1, target, along)));
         stored += share * normal(z) * Math.exp(logAllBelow);
         failed -= share * normal(z) * Math.expm1(logAllBelow);
       }

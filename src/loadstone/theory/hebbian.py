@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr
 
 from loadstone.arguments import whole
 from loadstone.theory.checks import at_least, finite, positives, scalar
@@ -64,8 +64,8 @@ def probability_all_stored(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     return scalar(_none_fails(_associations(p), np.asarray(failure(p, load))))
 
 
-#: Nodes for the lengths of output and input, for those of the sums, and the grid of z.
-_LENGTHS, _SUMS, _COARSE_Z = 8, 3, np.arange(-9.0, 9.01, 0.1)
+#: Nodes for the lengths of output and input, for those of the sums, for the weight of a rival, and the grid of z.
+_LENGTHS, _SUMS, _RIVALS, _COARSE_Z = 8, 3, 12, np.arange(-9.0, 9.01, 0.2)
 
 
 def finite_failure(p: int, d: int) -> float:
@@ -74,36 +74,42 @@ def finite_failure(p: int, d: int) -> float:
     Of association mu let a = |e_mu|^2 and b = |u_mu|^2. Its query is sqrt(a) (sqrt(a) u_mu + G), where G is the sum of
     the other outputs with weights g ~ N(0, 1); with S the sum of the g^2, G has the component sqrt(S) z along u_mu and
     the length sqrt(S c) across it, c of d - 1 degrees of freedom. So the target's score is sqrt(a b) r with
-    r = sqrt(a b) + sqrt(S) z, and the query's length is sqrt(a (r^2 + S c)). A rival is part of G, with weight g:
-    given G its output has the mean g G / S, and its score is normal with the variance below. Rivals are taken as
-    independent.
+    r = sqrt(a b) + sqrt(S) z, and the query's length is sqrt(a (r^2 + S c)). A rival is part of G, with a weight
+    g = t sqrt(S), where t is a component of a random unit vector of p - 1 dimensions: given G and t its output has the
+    mean t G / sqrt(S) and the variance 1 - t^2 in each direction, so its score is normal. All this is exact for one
+    rival; several are taken as independent given G.
     """
     return _finite_failure(*_size(p, d))
 
 
 @lru_cache(maxsize=4096)
 def _finite_failure(p: int, d: int) -> float:
-    nodes = [chi_square_nodes(d, _LENGTHS)] * 2 + [chi_square_nodes(d - 1, _SUMS), chi_square_nodes(p - 1, _SUMS)]
-    a, b, c, s = np.meshgrid(*(values for values, _ in nodes), indexing="ij", sparse=True)
-    shares = np.einsum("i,j,k,l->ijkl", *(weight for _, weight in nodes))
-    total = 0.0
-    for z in _COARSE_Z:
-        r = np.sqrt(a * b) + np.sqrt(s) * z
-        along = np.sqrt(a * b / s) * z + z * z + c
-        variance = (r * r + s * c) * (1 - 1 / (p - 1)) + along**2 * s / (p - 1)
-        failed = -np.expm1((p - 1) * log_ndtr(np.sqrt(b) * r / np.sqrt(variance)))
-        total += 0.1 * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * float(np.sum(failed * shares))
-    return min(1.0, total)  # the weights add up to 1 but for rounding
+    lengths, normal = chi_square_nodes(d, _LENGTHS), np.exp(-(_COARSE_Z**2) / 2) / np.sqrt(2 * np.pi)
+    nodes = [lengths, lengths, chi_square_nodes(d - 1, _SUMS), chi_square_nodes(p - 1, _SUMS)]
+    nodes.append((_COARSE_Z, (_COARSE_Z[1] - _COARSE_Z[0]) * normal))
+    a, b, c, s, z = np.meshgrid(*(values for values, _ in nodes), indexing="ij", sparse=True)
+    r = np.sqrt(a * b) + np.sqrt(s) * z
+    length = np.sqrt(r * r + s * c)
+    target, along = np.sqrt(b) * r / length, (np.sqrt(a * b) * z + np.sqrt(s) * (z * z + c)) / length
+    beaten, below = np.zeros_like(length), np.zeros_like(length)
+    for t, weight in zip(*component_nodes(p - 1, _RIVALS)):
+        ahead = (target - t * along) / np.sqrt(max(1 - t * t, 1e-30))
+        beaten, below = beaten + weight * ndtr(-ahead), below + weight * ndtr(ahead)
+    with np.errstate(divide="ignore"):  # a rival that always wins: log 0
+        log_below = np.where(below < 0.5, np.log(below), np.log1p(-np.minimum(beaten, 0.5)))
+    failed = -np.expm1((p - 1) * log_below)
+    total = np.einsum("ijklm,i,j,k,l,m->", failed, *(weight for _, weight in nodes), optimize=True)
+    return min(1.0, float(total))  # the weights add up to 1 but for rounding
 
 
 def finite_accuracy(p: int, d: int) -> float:
-    """Expected share of p associations that the Hebbian rule recalls in dimension d >= 20, to 0.005; for p < d to 0.01:
-    there few rivals contribute to the query, and failures are up to three times rarer than this says."""
+    """Expected share of p associations that the Hebbian rule recalls in dimension d >= 20, to 0.005. For p < d, where
+    few are lost, the share that is lost is known to 7 %."""
     return 1 - finite_failure(p, d)
 
 
 def finite_probability_all_stored(p: int, d: int) -> float:
-    """(1 - epsilon)^p with the epsilon of that size."""
+    """(1 - epsilon)^p with the epsilon of that size: failures are taken as independent."""
     return float(_none_fails(p, finite_failure(p, d)))
 
 
@@ -115,6 +121,18 @@ def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     shape, k = freedom / 2 - 1, np.arange(1, count)
     values, vectors = eigh_tridiagonal(2 * np.arange(count) + shape + 1, np.sqrt(k * (k + shape)))
     return 2 * values, vectors[0] ** 2
+
+
+def component_nodes(dimensions: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same for one component of a random unit vector: density (1 - t^2)^((dimensions - 3) / 2), Gegenbauer."""
+    if dimensions == 1:
+        return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
+    shape, k = dimensions / 2 - 1, np.arange(1, count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = k * (k + 2 * shape - 1) / (4 * (k + shape) * (k + shape - 1))
+    squares[0] = 1 / (2 * (1 + shape))  # 0 / 0 in two dimensions
+    values, vectors = eigh_tridiagonal(np.zeros(count), np.sqrt(squares))
+    return values, vectors[0] ** 2
 
 
 def rate(x: ArrayLike, load: ArrayLike) -> np.ndarray | float:
