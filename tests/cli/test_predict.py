@@ -61,6 +61,16 @@ def test_a_model_is_named_only_if_it_has_this_width(command):
     assert "Llama 2 7B" in json.loads(command("predict", "--d", 4096, "--kappa", 0.5, "--json").stdout)["intuition"]
 
 
+def test_what_is_approximate_and_what_is_a_bound_is_said(command):
+    small = " ".join(command("predict", "--d", 6, "--p", 13).stdout.split())
+    assert "Below d = 8 the kinematic formula is an approximation" in small
+    low = json.loads(command("predict", "--d", 50, "--kappa", 0.25, "--json").stdout)["caveats"]
+    assert any("upper bound" in one for one in low) and any("rank 12, which is kappa = 0.24" in one for one in low)
+    plain = json.loads(command("predict", "--d", 50, "--problem", "decoupled", "--json").stdout)["caveats"]
+    assert len(plain) == 1 and "random" in plain[0]
+    assert "derived for separate outputs" in " ".join(command("predict", "--d", 50).stdout.split())
+
+
 def test_facts_answers_and_a_family(command):
     asked = ("--d", 100, "--facts", 200, "--answers", 200, "--memory", "blocks:8")
     record = json.loads(command("predict", *asked, "--json").stdout)

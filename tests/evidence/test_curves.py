@@ -15,9 +15,9 @@ LAST = math.floor(capacity_associations(D))
 P = LAST + 20
 
 
-def rows(p=P, losses=(1.0, 2.0, 3.0), problem="original", kappa=1.0, solver="adam"):
+def rows(p=P, losses=(1.0, 2.0, 3.0), problem="original", kappa=1.0, solver="adam", status="step limit"):
     return [
-        {"problem": problem, "d": D, "p": p, "seed": seed, "kappa": kappa, "solver": solver}
+        {"problem": problem, "d": D, "p": p, "seed": seed, "kappa": kappa, "solver": solver, "status": status}
         | {"loss": loss, "accuracy": 0.5 + 0.1 * loss}
         for seed, loss in enumerate(losses)
     ]
@@ -27,7 +27,7 @@ def test_points_are_trained_memories_of_full_rank():
     table = rows() + rows(losses=(7.0,), problem="decoupled") + rows(kappa=0.5) + rows(solver="hebbian")
     single, point = curve_points(table)
     assert single == {
-        "problem": "decoupled", "d": D, "p": P, "load": load(P, D), "seeds": 1,
+        "problem": "decoupled", "d": D, "p": P, "load": load(P, D), "seeds": 1, "stopped": 0,
         "loss": 7.0, "loss_deviation": 0.0, "accuracy": pytest.approx(1.2), "accuracy_deviation": 0.0,
     }  # fmt: skip
     assert (point["problem"], point["seeds"], point["loss"], point["loss_deviation"]) == ("original", 3, 2.0, 1.0)
@@ -61,3 +61,7 @@ def test_the_prediction_is_known_well_enough():
     law = trained_law(P, D)
     assert law == minimiser(P, D, samples=1024)
     assert 0.0005 < law.loss_error / law.loss < 0.01 and np.isfinite(law.accuracy)
+
+
+def test_runs_that_a_stop_rule_ended_are_not_at_the_minimum():
+    assert compare_curves(rows(status="stop rule met")) == []

@@ -11,7 +11,7 @@ from loadstone.theory.spectra import at_capacity, initial_factored
 def rows():
     random = np.random.default_rng(1)
     return [
-        {"problem": problem, "d": 8, "kappa": kappa, "seed": seed}
+        {"problem": problem, "d": 8, "p": 10, "kappa": kappa, "seed": seed}
         | {"singular_values": random.uniform(0.5, 2, rank).tolist()}
         for kappa, rank in ((0.9999, 8), (0.5, 4))
         for problem in ("original", "decoupled")

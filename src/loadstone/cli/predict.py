@@ -15,6 +15,7 @@ from loadstone.cli.trained import trained_memory, trained_rows
 from loadstone.frequencies import check_answers, read_frequencies
 from loadstone.theory.alone import winning_queries
 from loadstone.theory.capacity import capacity
+from loadstone.theory.caveats import caveats
 from loadstone.theory.facts import impossible_words
 from loadstone.theory.prediction import Prediction
 from loadstone.theory.prediction import predict as predict_size
@@ -60,12 +61,11 @@ def predict(
         raise ValueError(f"kappa is {kappa}, but must be 1 with --curves: the minimiser is known at full rank only.")
     trained = trained_memory(prediction.p, prediction.d) if curves else {}
     if json:
-        print_json(asdict(prediction) | trained | _as_facts(prediction) | {"intuition": intuition(prediction)})
+        words = {"intuition": intuition(prediction), "caveats": _caveats(prediction, decoupled)}
+        print_json(asdict(prediction) | trained | _as_facts(prediction) | words)
         return
     print_pairs(_title(prediction), _rows(prediction) | trained_rows(trained))
-    print("Embeddings are random, with no special direction; at capacity half of all instances are storable.")
-    impossible = prediction.p * winning_queries(prediction.p, prediction.d).impossible
-    for sentence in (*impossible_words(impossible, paired=True), intuition(prediction)):
+    for sentence in (*_caveats(prediction, decoupled), intuition(prediction)):
         if sentence:
             print(sentence)
 
@@ -79,6 +79,12 @@ def intuition(prediction: Prediction) -> str | None:
     facts = f"{count:,} facts".replace(",", " ") if count > 1 else "one fact"
     rank = "" if prediction.kappa == 1 else f" of rank {prediction.kappa:g} d"
     return f"For scale: one {width} x {width} matrix{rank}, the width of {MODEL_WIDTHS[width]}, can hold {facts}."
+
+
+def _caveats(prediction: Prediction, decoupled: bool) -> list[str]:
+    impossible = prediction.p * winning_queries(prediction.p, prediction.d).impossible
+    found = caveats(prediction.d, prediction.kappa, decoupled)
+    return [*found, *impossible_words(impossible, paired=True)]
 
 
 def _as_facts(prediction: Prediction) -> dict[str, object]:

@@ -17,11 +17,13 @@ QUANTITIES = ("loss", "accuracy")
 
 
 def curve_points(rows: list[Row]) -> list[dict]:
-    """Trained memories of full rank: mean, and deviation over seeds, of loss and accuracy."""
+    """Trained memories of full rank: mean, and deviation over seeds, of loss and accuracy, and how many of them met a
+    stop rule before the end of their schedule."""
     trained = [row for row in rows if row["solver"] == "adam" and row["kappa"] == 1]
     points = []
     for (problem, d, p), group in grouped(trained, "problem", "d", "p"):
         point = {"problem": problem, "d": d, "p": p, "load": float(load(p, d)), "seeds": len(group)}
+        point["stopped"] = sum(row["status"] in ("stored", "stop rule met") for row in group)
         for quantity in QUANTITIES:
             values = [row[quantity] for row in group]
             point |= {quantity: float(np.mean(values)), f"{quantity}_deviation": deviation(values)}
@@ -36,10 +38,11 @@ def trained_law(p: int, d: int) -> Minimiser:
 
 
 def compare_curves(rows: list[Row]) -> list[Comparison]:
-    """Loss and accuracy above capacity beside the minimiser's. Sizes with one seed show no scatter and are left out."""
+    """Loss and accuracy above capacity beside the minimiser's. Left out are sizes with one seed, which show no scatter,
+    and those where a stop rule ended a run before the minimum."""
     comparisons = []
     for point in curve_points(rows):
-        if point["seeds"] < FEWEST or point["p"] <= capacity_associations(point["d"]):
+        if point["seeds"] < FEWEST or point["stopped"] or point["p"] <= capacity_associations(point["d"]):
             continue
         law = trained_law(point["p"], point["d"])
         for name in QUANTITIES:

@@ -10,6 +10,7 @@ import numpy as np
 from loadstone.evidence.comparison import LARGE_D, Comparison, freedom_of
 from loadstone.evidence.distances import capacity_reference, kolmogorov, square_reference
 from loadstone.evidence.rows import Row, grouped
+from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored
 
 
@@ -39,5 +40,10 @@ def _distances(
         what = f"distance to the law {name}, {problem}, d = {d}, kappa = {kappa:.3g}"
         error, freedom = scatter / math.sqrt(len(found)), freedom_of(len(found))
         family, streams = f"distance to the law {name}, {problem}", f"d = {d}"
-        comparisons.append(Comparison(what, predicted, float(np.mean(found)), error, freedom, note, family, streams))
+        # A rank fraction that was rounded to a whole rank has another capacity than the runs were made for.
+        exceeds = group[0]["p"] / float(capacity_associations(d, rank / d)) - 1
+        aside = f"; p is {100 * exceeds:.1f} % above the capacity of rank {rank}" if note and exceeds > 0.005 else ""
+        comparisons.append(
+            Comparison(what, predicted, float(np.mean(found)), error, freedom, note + aside, family, streams)
+        )
     return comparisons

@@ -237,7 +237,7 @@ function makeTheory(tables) {
     return gaussNodes(() => 0, beside, -1, 1, count);
   }
 
-  const [LENGTHS, SUMS, RIVALS, Z_REACH, Z_STEP] = [8, 3, 12, 45, 0.2];
+  const [LENGTHS, SUMS, RIVALS, Z_REACH, Z_STEP, FAR] = [8, 3, 12, 45, 0.2, 9];
 
   /**
    * Probability that one fact is recalled and that it is not, lengths of vectors taken into account: a and b are those of
@@ -246,10 +246,15 @@ function makeTheory(tables) {
    */
   function hebbianRecall(p, d) {
     const own = chiSquareNodes(d, LENGTHS), across = chiSquareNodes(d - 1, SUMS), sums = chiSquareNodes(p - 1, SUMS);
-    const rivals = componentNodes(p - 1, RIVALS).map(([t, weight]) => [t, Math.sqrt(Math.max(1 - t * t, 1e-30)), weight]);
+    const rivals = componentNodes(p - 1, RIVALS), places = rivals.map(([t]) => t), weights = rivals.map(([, w]) => w);
+    const widths = places.map((t) => Math.sqrt(Math.max(1 - t * t, 1e-30)));
     const mean = (sign, target, along) => {
       let sum = 0;
-      for (const [t, width, weight] of rivals) sum += weight * Math.exp(logPhiAt((sign * (target - t * along)) / width));
+      for (let i = 0; i < places.length; i++) {
+        const x = (sign * (target - places[i] * along)) / widths[i];
+        // Beyond this nothing is left that a probability shows.
+        if (x > -FAR) sum += weights[i] * (x < FAR ? Math.exp(logPhiAt(x)) : 1);
+      }
       return sum;
     };
     let stored = 0, failed = 0;
@@ -258,8 +263,8 @@ function makeTheory(tables) {
       for (let i = -Z_REACH; i <= Z_REACH; i++) {
         const z = i * Z_STEP, r = both + root * z, length = Math.sqrt(r * r + s * c);
         const target = (Math.sqrt(b) * r) / length, along = (both * z + root * (z * z + c)) / length;
-        const below = mean(1, target, along);
-        const logAllBelow = (p - 1) * (below < 0.5 ? Math.log(below) : Math.log1p(-mean(-1, target, along)));
+        const beaten = mean(-1, target, along);
+        const logAllBelow = (p - 1) * (beaten < 0.5 ? Math.log1p(-beaten) : Math.log(mean(1, target, along)));
         stored += share * normal(z) * Math.exp(logAllBelow);
         failed -= share * normal(z) * Math.expm1(logAllBelow);
       }
