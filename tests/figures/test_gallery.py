@@ -56,7 +56,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
-OTHER_COLOURS |= {"pruning", "layers", "edits", "topk"}
+OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -103,15 +103,16 @@ class Case(NamedTuple):
 
 CASES = {
     "equivalence": Case(FULL + BY_LBFGS, 0, 4),
-    "accuracy": Case(TRAINED + HEBBIAN + BY_LBFGS, 2, 2),
+    "accuracy": Case(TRAINED + HEBBIAN + BY_LBFGS, 3, 4),
     "spectra": Case([spec for spec in TRAINED if spec.p == SIZES[1]], 4, 4),
-    "scores": Case(FULL, 4, 4),
+    "scores": Case(FULL, 4, 12),
     "single": Case(FULL, 0, 0),
     "loss": Case(TRAINED + HEBBIAN, 0, 0),
     "finite-size": Case(FULL + PROVED[3:], 2, 6),
     "initial-spectra": Case(INITIAL, 2, 2),
     "hebbian": Case(HEBBIAN, 4, 4),
     "capacity": Case(PROVED + TRIED, 0, 8),
+    "witnesses": Case(PROVED, 0, 7),
     "law": Case(REACHED, 0, 1),
     "optimisers": Case(APPROACHED, 0, 0),
     "answers": Case(ANSWERED, 0, 2),

@@ -36,20 +36,26 @@ def load_curves(rows: list[Row], quantity: str) -> list[dict]:
 
 def compare_equivalence(rows: list[Row]) -> list[Comparison]:
     """Mean accuracy over the loads: decoupled - original is zero in theory. And what L-BFGS reaches above capacity."""
+    return compare_problems(rows) + compare_minimised(rows)
+
+
+def compare_problems(rows: list[Row]) -> list[Comparison]:
+    """decoupled - original in mean accuracy over the loads, for each solver, rank fraction and dimension."""
     comparisons = []
-    for (solver, d), found in grouped(rows, "solver", "d"):
+    for (solver, kappa, d), found in grouped(rows, "solver", "kappa", "d"):
         original, decoupled = (_mean_by_seed(found, problem) for problem in ("original", "decoupled"))
         if min(len(original), len(decoupled)) < FEWEST:
             continue
         error = math.sqrt(sum(np.var(means, ddof=1) / len(means) for means in (original, decoupled)))
         by = " by L-BFGS" if solver == "lbfgs" else ""
+        by += f" at kappa = {kappa:g}" if kappa < 1 else ""
         what = f"accuracy over all loads{by}, decoupled - original, d = {d}"
         freedom = len(original) + len(decoupled) - 2
         difference = float(decoupled.mean() - original.mean())
         family, streams = f"accuracy over all loads{by}, decoupled - original", f"d = {d}"
         scale = float(original.mean())
         comparisons.append(Comparison(what, 0.0, difference, error, freedom, "", family, streams, scale))
-    return comparisons + compare_minimised(rows)
+    return comparisons
 
 
 def compare_minimised(rows: list[Row]) -> list[Comparison]:

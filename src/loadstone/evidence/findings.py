@@ -22,7 +22,7 @@ def _verdicts(comparisons: list[Comparison], as_one: Together | None) -> str:
     if agreeing := of[Judgement.AGREES]:
         words.append(f"{_count(agreeing, 'agrees', 'agree')} within {_range([one.within for one in agreeing])} %")
     if differing := of[Judgement.DIFFERS]:
-        furthest = max(differing, key=lambda one: abs(one.difference))
+        furthest = max(differing, key=lambda one: abs(one.difference) / (one.percent or 1.0))
         most = "" if len(differing) == 1 else "up to "
         words.append(f"{_count(differing, 'differs', 'differ')} by {most}{_difference(furthest)}")
     if unclear := of[Judgement.CANNOT_TELL]:

@@ -14,6 +14,7 @@ import numpy as np
 from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.rows import Row, grouped
 from loadstone.evidence.scores import compare_proved_scores
+from loadstone.evidence.slopes import compare_slopes
 from loadstone.evidence.thresholds import compare_capacity, compare_thresholds, proved_thresholds, trained_thresholds
 from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
@@ -73,7 +74,7 @@ def _x(p: np.ndarray | float) -> np.ndarray | float:
 
 
 def _compare(rows: list[Row]) -> list[Comparison]:
-    return compare_capacity(rows) + compare_proved_scores(rows) + compare_thresholds(rows)
+    return compare_slopes(rows) + compare_capacity(rows) + compare_proved_scores(rows) + compare_thresholds(rows)
 
 
 FINITE_SIZE = Figure(

@@ -22,6 +22,7 @@ GALLERY: dict[str, str] = {
     "initial-spectra": "loadstone.figures.spectra:INITIAL_SPECTRA",
     "hebbian": "loadstone.figures.scores:HEBBIAN",
     "capacity": "loadstone.figures.capacity:CAPACITY",
+    "witnesses": "loadstone.figures.witnesses:WITNESSES",
     "law": "loadstone.figures.law:LAW",
     "rank": "loadstone.figures.rank:RANK",
     "optimisers": "loadstone.figures.optimisers:OPTIMISERS",

@@ -13,7 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from loadstone.evidence.accuracy import compare_equivalence, compare_hebbian_accuracy, load_curves
+from loadstone.evidence.accuracy import compare_equivalence, compare_hebbian_accuracy, compare_problems, load_curves
+from loadstone.evidence.comparison import Comparison
+from loadstone.evidence.hebbian import compare_hebbian_all
 from loadstone.evidence.rows import Row
 from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
@@ -102,6 +104,12 @@ def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None
     panel.set_title(rf"$\kappa = {kappa:g}$", pad=17)
 
 
+def _compare_accuracy(rows: list[Row]) -> list[Comparison]:
+    """Both problems below full rank ('equivalence' has them at full rank), and the Hebbian rule."""
+    low = [row for row in rows if row["kappa"] < 1]
+    return compare_problems(low) + compare_hebbian_all(rows) + compare_hebbian_accuracy(rows)
+
+
 EQUIVALENCE = Figure(
     name="equivalence",
     sweep=from_catalogue("equivalence"),
@@ -126,7 +134,7 @@ ACCURACY = Figure(
     name="accuracy",
     sweep=from_catalogue("accuracy"),
     draw=draw_accuracy,
-    compare=compare_hebbian_accuracy,
+    compare=_compare_accuracy,
     caption=Caption(
         title="Accuracy at three ranks, and by the Hebbian rule",
         drawn=(

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.others import compare_others
 from loadstone.evidence.rows import Row
 from loadstone.evidence.scores import compare_hebbian_scores, compare_scores
 from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
@@ -158,7 +159,7 @@ SCORES = Figure(
     name="scores",
     sweep=from_catalogue("scores"),
     draw=draw_scores,
-    compare=compare_scores,
+    compare=lambda rows: compare_scores(rows) + compare_others(rows),
     caption=Caption(
         title="Scores of the targets and of all others",
         drawn=(

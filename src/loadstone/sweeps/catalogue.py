@@ -145,6 +145,11 @@ def capacity(scale: str) -> list[Spec]:
     return exact_capacities(PROVED[scale]) + tried
 
 
+def witnesses(scale: str) -> list[Spec]:
+    """The exact capacities of 'capacity', whose records hold the memories that prove them."""
+    return exact_capacities(PROVED[scale])
+
+
 def curves(scale: str) -> list[Spec]:
     """Training above capacity, where the paper's protocol converges; 'quick' has more seeds than elsewhere, so that the
     means are known well enough to be compared with theory."""
@@ -231,6 +236,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "initial-spectra": initial_spectra,
     "hebbian": hebbian,
     "capacity": capacity,
+    "witnesses": witnesses,
     "curves": curves,
     "phase": protocol,
     "beyond": beyond,

@@ -1,0 +1,120 @@
+"""Memories that prove a capacity: their singular values beside those of Gaussian matrices, original beside decoupled.
+
+If the direction of W were uniform, a proved memory would have the moments of a Gaussian matrix of its size. What it has
+in excess says how far it is from that, and falls with d if the law at capacity, a quarter circle, is right. From the
+fourth moment follows how much |W e|^2 scatters over inputs: its relative variance is 2 <s^4> / (<s^2>^2 d), so the
+concentration on which Gaussian equivalence rests is a statement about this number.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from loadstone.evidence.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.evidence.shift import Fit, fitted_laws
+
+#: Numbers of one memory, by name: what is averaged over streams.
+FOURTH, TOP = "<s^4>/<s^2>^2", "largest singular value over root mean square"
+_DRAWN = 400
+
+
+def moments(singular_values: np.ndarray) -> dict[str, float]:
+    """Both numbers of one matrix. Neither depends on its scale."""
+    squares = np.asarray(singular_values, float) ** 2
+    mean = float(squares.mean())
+    return {FOURTH: float((squares**2).mean()) / mean**2, TOP: math.sqrt(float(squares.max()) / mean)}
+
+
+@cache
+def gaussian_moments(d: int) -> dict[str, tuple[float, float]]:
+    """Mean over d x d Gaussian matrices of each number, and its standard error."""
+    random = np.random.default_rng(d)
+    found = [moments(np.linalg.svd(random.standard_normal((d, d)), compute_uv=False)) for _ in range(_DRAWN)]
+    return {name: _mean([one[name] for one in found]) for name in (FOURTH, TOP)}
+
+
+def witness_points(rows: list[Row]) -> list[dict]:
+    """For each problem and dimension: the means over proved memories, and their excess over Gaussian matrices."""
+    points = []
+    for (problem, d), group in grouped([row for row in rows if _is_proved(row)], "problem", "d"):
+        found = [moments(np.array(row["singular_values"])) for row in group]
+        point = {"problem": problem, "d": d, "streams": len(group)}
+        point["predicted"] = float(np.mean([row["p_c"] for row in group]))  # p, of which a law may be a power
+        for name in (FOURTH, TOP):
+            mean, error = _mean([one[name] for one in found])
+            gaussian, gaussian_error = gaussian_moments(d)[name]
+            point[name] = {"mean": mean, "error": error, "gaussian": gaussian}
+            point[name] |= {"excess": mean - gaussian, "excess_error": math.hypot(error, gaussian_error)}
+        points.append(point)
+    return points
+
+
+def falling_excess(points: list[dict], problem: str) -> Fit | None:
+    """The excess of the fourth moment as c d^-x; None with fewer than three dimensions."""
+    chosen = [
+        point | {"excess": point[FOURTH]["excess"], "error": point[FOURTH]["excess_error"]}
+        for point in points
+        if point["problem"] == problem and point["streams"] >= FEWEST
+    ]
+    return next((fit for fit in fitted_laws(chosen) if fit.law == "c d^-x"), None)
+
+
+def compare_witnesses(rows: list[Row]) -> list[Comparison]:
+    """Both numbers beside those of Gaussian matrices, the exponent with which the excess falls beside 1, and three
+    strands of the equivalence of both problems: capacity, target scores, spectra."""
+    points = witness_points(rows)
+    comparisons = []
+    for point in points:
+        if point["streams"] < FEWEST:
+            continue
+        for name in (FOURTH, TOP):
+            one, of = point[name], f"of proved memories, {point['problem']}"
+            comparisons.append(
+                Comparison(
+                    f"{name} {of}, d = {point['d']}", one["gaussian"], one["mean"], one["excess_error"],
+                    point["streams"] - 1, LARGE_D, f"{name} {of}", f"d = {point['d']}",
+                )  # fmt: skip
+            )
+    for problem in sorted({point["problem"] for point in points}):
+        if fit := falling_excess(points, problem):
+            what = f"exponent x of the excess of {FOURTH} as d^-x, {problem}"
+            comparisons.append(Comparison(what, 1.0, fit.x, fit.x_error, family="exponent x of the excess as d^-x"))
+    return comparisons + _strands(rows)
+
+
+def _strands(rows: list[Row]) -> list[Comparison]:
+    """original - decoupled, zero in the limit by the paper's conjecture, in per cent of the decoupled value."""
+    strands = {
+        "capacity": lambda row: float(row["p_c"]),
+        "mean of the target's score": lambda row: float(row["own_target"]["mean"]),
+        FOURTH: lambda row: moments(np.array(row["singular_values"]))[FOURTH],
+    }
+    proved = [row for row in rows if _is_proved(row) and "own_target" in row]
+    comparisons = []
+    for name, number in strands.items():
+        for (d,), group in grouped(proved, "d"):
+            found = {problem: [number(row) for row in some] for (problem,), some in grouped(group, "problem")}
+            if len(found) < 2 or min(map(len, found.values())) < FEWEST:
+                continue
+            (shared, one), (apart, other) = _mean(found["original"]), _mean(found["decoupled"])
+            freedom = sum(map(len, found.values())) - 2
+            what = f"{name}, original - decoupled, d = {d}"
+            family, streams = f"{name}, original - decoupled", f"d = {d}"
+            comparisons.append(
+                Comparison(what, 0.0, shared - apart, math.hypot(one, other), freedom, LARGE_D, family, streams, apart)
+            )
+    return comparisons
+
+
+def _is_proved(row: Row) -> bool:
+    """Full memories of as many answers as facts, whose capacity is known."""
+    plain = row.get("family", "full") == "full" and row.get("answers") is None
+    return row["solver"] == "capacity" and plain and row["p_c"] is not None and row.get("singular_values") is not None
+
+
+def _mean(values: list[float]) -> tuple[float, float]:
+    return float(np.mean(values)), deviation(values) / math.sqrt(len(values))
