@@ -11,7 +11,6 @@ from loadstone.evidence.witnesses import (
     falling_excess,
     gaussian_moments,
     moments,
-    witness_points,
 )
 
 
@@ -56,8 +55,11 @@ def test_gaussian_memories_agree_and_others_do_not():
 
 
 def test_the_exponent_of_an_excess_is_found():
-    fit = falling_excess(witness_points(rows(excess=3.0)), "decoupled")
-    assert fit.x == pytest.approx(1.0, abs=0.25) and falling_excess(witness_points(rows()), "original") is None
+    excess = lambda d: {FOURTH: {"excess": 12 * d**-0.8, "excess_error": 0.01}}  # noqa: E731
+    points = [{"problem": "original", "d": d, "streams": 9, "predicted": 5 * d} | excess(d) for d in (12, 20, 30, 50)]
+    fit = falling_excess(points, "original")
+    assert (fit.x, fit.c) == (pytest.approx(0.8, abs=1e-4), pytest.approx(12, rel=1e-3)) and fit.chi_square < 1e-3
+    assert falling_excess(points, "decoupled") is None and falling_excess(points[:2], "original") is None
 
 
 def test_strands_of_the_equivalence_need_both_problems():

@@ -1,3 +1,5 @@
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from loadstone.problems.decoupled import decoupled
@@ -30,3 +32,25 @@ def test_score_moments_of_the_paper():
     # Five standard errors, estimated from the spread between the independent draws.
     assert (np.abs(mean - exact) < 5 * error).all()
     assert abs(exact[3] / (p / d**2) - 1) < 2.5 * d / p
+
+
+def test_the_hebbian_memory_is_one_step_on_the_correlation_loss():
+    """The correlation loss is minus the sum of the targets' scores; from W = 0 a step of 1/d along its gradient."""
+    problem = original(Stream(3, 6), 9)
+
+    def correlation_loss(weights):
+        return -jnp.sum((problem.inputs @ weights.T) * problem.outputs)
+
+    step = -jax.grad(correlation_loss)(jnp.zeros((6, 6))) / 6
+    np.testing.assert_allclose(hebbian(problem).weights, step, atol=1e-5)
+
+
+def test_on_the_cross_entropy_the_first_step_has_centred_outputs():
+    """Its gradient at W = 0 is the same sum with the mean output subtracted, over p."""
+    problem = original(Stream(3, 6), 9)
+    outputs = np.asarray(problem.outputs)
+    centred = outputs - outputs.mean(axis=0)
+    expected = np.einsum("pi,pj->ij", centred, np.asarray(problem.inputs)) / 9
+    pull = problem.recall(jnp.zeros((9, 6))).pull
+    gradient = np.einsum("pi,pj->ij", np.asarray(pull) - outputs, np.asarray(problem.inputs)) / 9
+    np.testing.assert_allclose(-gradient, expected, atol=1e-5)

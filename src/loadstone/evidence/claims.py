@@ -1,0 +1,200 @@
+"""Every claim, equation, figure and protocol of the paper in its order, and what here speaks to it.
+
+The paper is A. Giorlandino, S. Goldt and A. Maillard, 'Factual recall in linear associative memories: sharp asymptotics
+and mechanistic insights'. A claim names kinds of comparisons of the report, from which its outcome and its numbers
+follow; or a test, where the claim is mathematics that a program can check; or the reason why neither can be had. No
+outcome and no number is written here, except those that the paper prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from loadstone.evidence.comparison import Comparison, Judgement
+from loadstone.evidence.findings import findings
+from loadstone.evidence.together import together
+
+
+class Outcome(StrEnum):
+    """What became of a claim."""
+
+    REPRODUCED = "reproduced"
+    DIFFERS = "differs"
+    CANNOT_TELL = "cannot tell"
+    CHECKED = "checked by a test"
+    BEYOND = "beyond reach"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper.
+
+    place: where the paper makes it.
+    says: the claim.
+    kinds: beginnings of the names of the comparisons that test it.
+    figure: the figure of this package that shows it, or ''.
+    test: the test that checks it, or ''.
+    beyond: why it cannot be tested here, or ''.
+    remark: what to keep in mind about its outcome.
+    """
+
+    place: str
+    says: str
+    kinds: tuple[str, ...] = ()
+    figure: str = ""
+    test: str = ""
+    beyond: str = ""
+    remark: str = ""
+
+    def chosen(self, comparisons: Sequence[Comparison]) -> list[Comparison]:
+        """The comparisons that test it, each once: several figures may have the same one."""
+        found = {one.what: one for one in comparisons if one.what.startswith(self.kinds)} if self.kinds else {}
+        return list(found.values())
+
+    def outcome(self, comparisons: Sequence[Comparison]) -> Outcome:
+        """Differs if a number of the claim does, alone or as a kind; reproduced if none does and one agrees at least."""
+        chosen = self.chosen(comparisons)
+        if not chosen:
+            return Outcome.CHECKED if self.test else Outcome.BEYOND
+        verdicts = {one.verdict for one in chosen}
+        if Judgement.DIFFERS in verdicts or any(one.systematic for one in together(chosen)):
+            return Outcome.DIFFERS
+        return Outcome.REPRODUCED if Judgement.AGREES in verdicts else Outcome.CANNOT_TELL
+
+    def numbers(self, comparisons: Sequence[Comparison]) -> list[str]:
+        """What was found, in sentences made from the comparisons; or what stands in their place."""
+        found = findings(self.chosen(comparisons))
+        if self.kinds and not found:
+            found = ["not among the figures of this report"]
+        return [one for one in (*found, self.beyond, self.remark) if one]
+
+    @property
+    def command(self) -> str:
+        """How to see it again."""
+        if self.test:
+            return f"pytest {self.test}"
+        return f"loadstone reproduce {self.figure} --scale paper --from-shipped" if self.figure else ""
+
+
+@dataclass(frozen=True)
+class Misprint:
+    """What the paper prints, and what is right by its own formulas."""
+
+    place: str
+    printed: str
+    right: str
+
+
+_EQUIVALENT = tuple(f"accuracy over all loads{by}, decoupled - original" for by in ("", " by L-BFGS"))
+_FOURTH = "<s^4>/<s^2>^2"
+
+CLAIMS: tuple[Claim, ...] = (
+    Claim("abstract, conjecture 1", "The decoupled problem stores up to p log p / d^2 = 1/2 in the limit of large d.",
+          ("mean capacity, proved, decoupled", "mean capacity, stored by L-BFGS, decoupled"), "shift",
+          remark="tested as the finite-size law p D(p) = d^2, which tends to 1/2; no size here is near the limit"),
+    Claim("figure 1, right", "Accuracy against load: original and decoupled problem are equally hard at every d.",
+          _EQUIVALENT, "equivalence"),
+    Claim("figure 1, caption", "The threshold converges to its limit slowly, with corrections of order 1 / log p.",
+          ("slope of the threshold beside the exact law, proved",), "finite-size"),
+    Claim("introduction", "The Hebbian memory is one step of gradient descent on the correlation loss.",
+          test="tests/solvers/test_hebbian.py"),
+    Claim("introduction", "Hebbian: everything is stored if d^2 is large compared with p polylog(p).",
+          ("share of Hebbian memories that store everything",), "accuracy"),
+    Claim("section 2, eq. OP and DP", "Both problems: inputs and outputs Gaussian, argmax over p outputs.",
+          test="tests/problems/test_pass.py"),
+    Claim("section 2, conjecture 1", "Original and decoupled problem have the same capacity in the limit.",
+          ("capacity, original - decoupled", "excess over the formula in per cent"), "shift",
+          remark="the difference falls with d, which is what the conjecture asks for; at no size here is it zero"),
+    Claim("section 2", "The equivalence extends to memories of low rank.",
+          ("accuracy over all loads at kappa",), "accuracy"),
+    Claim("section 3.1", "The transition points of both problems are indistinguishable at every dimension tried.",
+          ("load at which training fails (paper stop)",), "phase",
+          remark="each is set beside the capacity of its size and rank"),
+    Claim("section 3.1", "The full accuracy curves of both problems match, not only the transition.", _EQUIVALENT,
+          "equivalence"),
+    Claim("figure 2", "Accuracy for kappa = 1/4, 1/2, 1: both problems, with the predicted thresholds.",
+          ("accuracy over all loads",), "accuracy"),
+    Claim("figure 2", "At kappa = 1 the optimal memory stores more than the Hebbian one at every d.",
+          ("Hebbian accuracy",), "accuracy", remark="the Hebbian law at finite size is what is compared"),
+    Claim("section 3.2, figure 3", "Singular values at capacity follow the truncated quarter circle.",
+          ("distance to the law at capacity",), "spectra",
+          remark="trained for 512 steps at the predicted capacity; proved memories are in the next line"),
+    Claim("section 3.2, figure 3", "The spectra of both problems at capacity are the same.",
+          (f"{_FOURTH}, original - decoupled",), "witnesses"),
+    Claim("section 3.2", "The spectrum converges much faster than the threshold.",
+          ("exponent x of the excess",), "witnesses",
+          remark="excess of the fourth moment as d^-x, where the threshold converges as a power of 1 / log p"),
+    Claim("section 3.3, figure 4", "Scores of non-targets follow a standard normal law at every load.",
+          ("skewness of the scores of the others", "fourth moment of the scores of the others"), "scores"),
+    Claim("section 3.3, figure 4", "Targets are driven just above the largest of the other scores.",
+          ("mean of the target's score at the proved capacity", "deviation of the target's score at the proved"),
+          "capacity", remark="beside the law of tau at finite p; the leading order sqrt(2 log p) is far off here"),
+    Claim("section 3.3", "Both problems share this mechanism.", ("mean of the target's score, original - decoupled",),
+          "witnesses"),
+    Claim("section 4", "Hebbian targets are normal with mean sqrt(log p / alpha) and variance 1.",
+          ("mean on the diagonal", "deviation on the diagonal"), "hebbian",
+          remark="beside the exact moments at finite size, of which the paper's are the limit p >> d"),
+    Claim("section 4", "The Hebbian rule has a capacity of 1/8.", ("Hebbian accuracy",), "accuracy",
+          remark="tested through the law at finite size; in the limit it follows from the rate function below"),
+    Claim("section 4", "At capacity the scatter of target scores is far smaller than that of the others.",
+          ("deviation of the target's score at the proved capacity",), "capacity"),
+    Claim("section 5, claim 1", "alpha_c = 1/2, from the free entropy as q tends to 1.",
+          test="tests/theory/test_entropy.py"),
+    Claim("section 5", "The annealed bound phi <= -alpha.", test="tests/theory/test_entropy.py"),
+    Claim("section 5, figure A.3", "log(alpha_c(p) - 1/2) falls with log log p with slope -1.",
+          ("slope of the threshold beside the paper's -1",), "finite-size",
+          remark="the exact law has a slope of -1 for infinite p only"),
+    Claim("section 6, claim 2", "alpha_c(kappa) of memories of low rank.",
+          ("associations that L-BFGS stores",), "law", remark="an upper bound below full rank"),
+    Claim("section 6, claim 2", "rho_c[kappa], the spectrum at capacity and low rank.",
+          ("distance to the law at capacity",), "spectra"),
+    Claim("section 6", "Gradient descent reaches the replica-symmetric threshold, although nothing is convex.",
+          ("associations stored with everything tried",), "rank"),
+    Claim("section 6, eq. variational", "The free entropy and the spectrum at low rank below capacity.",
+          beyond="a saddle point over measures with an HCIZ integral inside; only its limit at capacity is here"),
+    Claim("outlook", "A proof of the conjecture.", beyond="mathematics that measurements cannot replace"),
+    Claim("outlook", "Two-layer memories that are not linear.", figure="layers",
+          beyond="no prediction exists; what was stored is measured in the figure"),
+    Claim("outlook", "More realistic embeddings.", test="tests/solvers/test_whitening.py",
+          remark="a Gaussian embedding with any covariance has the capacity of the white one; other laws differ"),
+    Claim("appendix A", "Protocol: Adam, rate 0.01, at most 512 steps, warm-up and cosine, stop at 99.9 %.",
+          test="tests/solvers/test_gradient.py"),
+    Claim("appendix A, figure A.1", "Cross-entropy loss of the same runs.", ("loss above capacity",), "curves",
+          remark="beside the loss of the minimiser, which the paper does not predict"),
+    Claim("appendix A, figure A.2", "Scores of one association: stored if the target is the largest.",
+          test="tests/measurements/test_measurements.py"),
+    Claim("appendix B", "The expected volume of the original problem has no closed form.",
+          test="tests/theory/test_annealed.py",
+          remark="it is at most that of the decoupled one, p^-p, by the inequality of the means"),
+    Claim("appendix C.1", "|W e|^2 concentrates (Hanson and Wright) for memories of bounded operator norm.",
+          ("largest singular value over root mean square",), "witnesses",
+          remark="beside Gaussian matrices of the same size; bounded it is, and the more so the larger d"),
+    Claim("appendix C.1", "Low-rank matrices are no solutions: the operator norm stays bounded.",
+          (f"{_FOURTH} of proved memories",), "witnesses", remark="beside Gaussian matrices of the same size"),
+    Claim("appendix C.1", "Gaussian equivalence: P(storable) of the decoupled problem.",
+          ("mean of the proved capacity, decoupled", "deviation of the proved capacity, decoupled"), "capacity"),
+    Claim("appendix C.2", "G(t) lies between the two bounds and behaves as -1 / (1 - t).",
+          test="tests/theory/test_entropy.py"),
+    Claim("appendix C.2", "Corrections to G at finite p are of order log log p / log p.",
+          test="tests/theory/test_corrections.py", remark="the constant is 3/2, and 3/4 for the threshold"),
+    Claim("appendix C.3", "The spectrum before training is a free product of two Marchenko-Pastur laws.",
+          ("distance to the law at initialisation",), "initial-spectra"),
+    Claim("appendix D, theorem", "With independent Gaussian scores everything is stored below 1/8 and not above.",
+          test="tests/theory/test_hebbian_law.py"),
+    Claim("appendix D, figure", "Histograms of Hebbian scores on and off the diagonal.",
+          ("mean on the diagonal", "deviation on the diagonal"), "hebbian"),
+)  # fmt: skip
+
+MISPRINTS: tuple[Misprint, ...] = (
+    Misprint("caption of figure 2", "alpha_c(0.5) = 0.46", "the paper's own formula gives 0.446865"),
+    Misprint("definition of rho_c[kappa]", "(1-k) delta + k rho_qc on [X(1-k), 2], of mass 1 - k + k^2",
+             "(1-k) delta + rho_qc on [X(1-k), 2]; the non-zero values alone follow rho_qc / k there"),
+    Misprint("saddle point for q-hat", "-2 alpha / (Q G'(t)), and once G'(t) ~ -(1-t)^2",
+             "-2 alpha G'(t) / Q, and G'(t) ~ -(1-t)^(-2)"),
+    Misprint("cubic for the initial spectrum", "the law of the squared singular values of W",
+             "the law of the m that are not zero, scaled to mean 1; the full law adds (1-k) delta at 0"),
+    Misprint("protocol", "training stops at 99.9 %, and the threshold is the first violation",
+             "two different notions: here both stop rules exist, and each figure says which it uses"),
+)  # fmt: skip
