@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from loadstone.evidence.rows import Row
     from loadstone.experiments.spec import Spec
     from loadstone.figures.figure import Figure
-    from loadstone.pages.report import Section
+    from loadstone.pages.numbers import Section
     from loadstone.records.store import Store
 
 
@@ -119,7 +118,7 @@ def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: P
     """Draw a figure and compare its numbers. If there is nothing to draw, say so and return None."""
     from loadstone.evidence.together import corrected
     from loadstone.figures.style import NothingToDrawError
-    from loadstone.pages.report import Section
+    from loadstone.pages.numbers import Section
 
     usable = _usable(figure.name, sweep, rows)
     try:
@@ -157,17 +156,13 @@ def _times(rows: list[Row]) -> dict[str, float]:
 
 def _report(sections: list[Section], folder: Path, scale: str) -> None:
     """The report, its numbers, and the interactive page."""
-    from loadstone.evidence.together import together
     from loadstone.pages.explorer import explorer_page
+    from loadstone.pages.numbers import report_numbers, report_text
     from loadstone.pages.report import report_page
 
-    judged = []
-    for section in sections:
-        families = {one.family: one.as_row() for one in together(section.comparisons)}
-        for one in section.comparisons:
-            judged.append(one.as_row() | {"figure": section.figure.name, "together": families.get(one.family)})
+    numbers = report_numbers(sections, scale, loadstone.__version__)
     _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
-    _write(folder / "report.json", json.dumps(judged, indent=1, allow_nan=False))
+    _write(folder / "report.json", report_text(numbers))
     _write(folder / "explore.html", explorer_page())
 
 

@@ -54,7 +54,7 @@ class Claim:
         return list(found.values())
 
     def outcome(self, comparisons: Sequence[Comparison]) -> Outcome:
-        """Differs if a number of the claim does, alone or as a kind; reproduced if none does and one agrees at least."""
+        """Differs if a number of the claim does, alone or as a kind; reproduced if none does and one or more agree."""
         chosen = self.chosen(comparisons)
         if not chosen:
             return Outcome.CHECKED if self.test else Outcome.BEYOND

@@ -4,53 +4,58 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
 
 from loadstone.evidence.comparison import CHANCE, MATTERS, POWER, Comparison, Judgement
 from loadstone.evidence.findings import findings
 from loadstone.figures.figure import Figure
+from loadstone.pages.numbers import Section
+from loadstone.pages.opening import statements
+from loadstone.pages.paper import paper_table
 
 #: Comparisons whose words begin like this are about a threshold.
 _THRESHOLDS = ("mean of the proved capacity", "load at which training fails")
 _CLASSES = {Judgement.AGREES: "yes", Judgement.DIFFERS: "no", Judgement.CANNOT_TELL: "open"}
 
 
-@dataclass(frozen=True)
-class Section:
-    """One figure of the report."""
-
-    #: The figure.
-    figure: Figure
-    #: The picture as it was written.
-    svg: bytes
-    #: How many runs it shows.
-    runs: int
-    #: How many runs its sweep has.
-    wanted: int
-    #: Its measured numbers beside their predictions.
-    comparisons: list[Comparison]
-    #: Sentences about its rows that no comparison makes.
-    remarks: list[str] = field(default_factory=list)
-    #: Seconds that its runs took, by device.
-    times: dict[str, float] = field(default_factory=dict)
-
-
 def report_page(sections: list[Section], scale: str, version: str) -> str:
     """The report as HTML. The same sections give the same text."""
     frame = (files("loadstone.pages") / "report.html").read_text("utf-8")
     # Every text is escaped, so none of them can contain a placeholder that is replaced later.
+    page = (files("loadstone.pages") / "report.js").read_text("utf-8")
+    comparisons = [one for section in sections for one in section.comparisons]
     for mark, text in {
+        "OPENING": _opening(sections, comparisons),
+        "PAPER": paper_table(comparisons, [section.figure.name for section in sections]),
         "SUMMARY": _summary(sections),
         "CONTENTS": "".join(_link(one.figure) for one in sections),
         "THRESHOLDS": _thresholds(sections),
         "SECTIONS": "".join(_section(one, scale) for one in sections),
         "SCALE": scale,
         "VERSION": escape(version),
+        "SCRIPT": page,
     }.items():
         frame = frame.replace(f"<!--{mark}-->", text)
     return frame
+
+
+def _opening(sections: list[Section], comparisons: list[Comparison]) -> str:
+    """The statements, each beside its picture, which leads to its section."""
+    pictures = {section.figure.name: section for section in sections}
+    found = [one for one in statements(comparisons) if one.figure in pictures]
+    if not found:
+        return "<p>None of the figures chosen for this report answers one of its questions.</p>"
+    return "".join(
+        f'<article><a href="#{one.figure}" aria-label="{one.figure}">{_picture(pictures[one.figure])}</a>'
+        f"<p>{escape(one.words)}</p></article>"
+        for one in found
+    )
+
+
+def _picture(section: Section) -> str:
+    picture = base64.b64encode(section.svg).decode()
+    return f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(section.figure.caption.drawn)}">'
 
 
 def _link(figure: Figure) -> str:
@@ -88,7 +93,6 @@ def _thresholds(sections: list[Section]) -> str:
 
 def _section(section: Section, scale: str) -> str:
     name, caption = section.figure.name, section.figure.caption
-    picture = base64.b64encode(section.svg).decode()
     count = len(section.comparisons)
     verdict = f"{count} numbers beside their prediction: {_counts(section.comparisons)}."
     took = "".join(f", {_span(seconds)} on {escape(device)}" for device, seconds in sorted(section.times.items()))
@@ -102,7 +106,7 @@ def _section(section: Section, scale: str) -> str:
     judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>"
     return f"""<section id="{name}">
 <h2>{escape(caption.title)}</h2>
-<figure><img src="data:image/svg+xml;base64,{picture}" alt="{escape(caption.drawn)}"></figure>
+<figure><button class="enlarge" aria-label="Enlarge {name}">{_picture(section)}</button></figure>
 <p><b>What is drawn.</b> {escape(caption.drawn)} {runs}</p>
 <p><b>What theory says.</b> {escape(caption.theory)}</p>
 {shown}
@@ -121,7 +125,7 @@ def _table(comparisons: list[Comparison]) -> str:
     head = "<tr><th>what<th>predicted<th>measured<th>standard error<th>difference, in standard errors"
     head += "<th>difference that would have been seen<th>verdict</tr>"
     body = "".join(map(_row, comparisons))
-    return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="wide"><table class="filtered"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
 def _row(one: Comparison) -> str:
@@ -129,4 +133,5 @@ def _row(one: Comparison) -> str:
     note = f"<br><small>{escape(one.note)}</small>" if one.note and one.verdict == Judgement.DIFFERS else ""
     numbers = "".join(f"<td>{value:.4g}" for value in (one.predicted, one.measured, one.error))
     difference = f"{one.deviations:+.1f}" if math.isfinite(one.deviations) else "beyond any"
-    return f"<tr><td>{escape(one.what)}{note}{numbers}<td>{difference}<td>{one.detectable:.2g}{verdict}</tr>"
+    words = f"<td>{escape(one.what)}{note}{numbers}<td>{difference}<td>{one.detectable:.2g}{verdict}"
+    return f'<tr data-verdict="{one.verdict}">{words}</tr>'

@@ -1,0 +1,89 @@
+"""report.json: every number of the report, and every sentence that follows from them.
+
+It has the keys scale, version, figures, comparisons and families. What documents say about results is made from this
+file alone (pages/results.py, pages/paper.py).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from loadstone.evidence.comparison import Comparison
+from loadstone.evidence.counts import CountComparison
+from loadstone.evidence.findings import findings
+from loadstone.evidence.together import together
+from loadstone.figures.figure import Figure
+
+#: Digits of a number in the file: far more than any measurement here has.
+_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Section:
+    """One figure of the report."""
+
+    #: The figure.
+    figure: Figure
+    #: The picture as it was written.
+    svg: bytes
+    #: How many runs it shows.
+    runs: int
+    #: How many runs its sweep has.
+    wanted: int
+    #: Its measured numbers beside their predictions.
+    comparisons: list[Comparison]
+    #: Sentences about its rows that no comparison makes.
+    remarks: list[str] = field(default_factory=list)
+    #: Seconds that its runs took, by device.
+    times: dict[str, float] = field(default_factory=dict)
+
+
+def report_numbers(sections: Sequence[Section], scale: str, version: str) -> dict[str, Any]:
+    """The report as plain data."""
+    figures, comparisons, families = [], [], []
+    for section in sections:
+        name = section.figure.name
+        figures.append(
+            {"name": name} | asdict(section.figure.caption) | {"runs": section.runs, "wanted": section.wanted}
+            | {"seconds": section.times, "findings": findings(section.comparisons), "remarks": section.remarks}
+        )  # fmt: skip
+        comparisons += [one.as_row() | {"figure": name} for one in section.comparisons]
+        families += [one.as_row() | {"figure": name} for one in together(section.comparisons)]
+    found = {"scale": scale, "version": version, "figures": figures}
+    return _rounded(found | {"comparisons": comparisons, "families": families})
+
+
+def report_text(numbers: Mapping[str, Any]) -> str:
+    """The file, one comparison a line, so that versions of it can be compared."""
+    lists = {name: value for name, value in numbers.items() if isinstance(value, list)}
+    head = json.dumps({name: value for name, value in numbers.items() if name not in lists})[:-1]
+    body = [f'"{name}": [\n{_lines(value)}\n]' for name, value in lists.items()]
+    return head + ",\n" + ",\n".join(body) + "}\n"
+
+
+def read_comparisons(numbers: Mapping[str, Any]) -> list[Comparison]:
+    """The comparisons of a report.json, with all that follows from them."""
+    return [_comparison(row) for row in numbers["comparisons"]]
+
+
+def _comparison(row: Mapping[str, Any]) -> Comparison:
+    kind = CountComparison if "cases" in row else Comparison
+    known = {one.name: row[one.name] for one in fields(kind) if one.name in row}
+    # JSON has no infinity: None stands for it, except as the scale, where it means the prediction itself.
+    return kind(**{name: math.inf if value is None and name != "scale" else value for name, value in known.items()})
+
+
+def _lines(values: list[object]) -> str:
+    return ",\n".join(json.dumps(value, allow_nan=False) for value in values)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, (list, tuple)) else value

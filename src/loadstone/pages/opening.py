@@ -1,0 +1,64 @@
+"""The five statements with which the report opens: each follows from a few kinds of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loadstone.evidence.comparison import Comparison, Judgement
+from loadstone.evidence.findings import findings
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a reader wants to know.
+
+    asks: the question.
+    figure: the picture that answers it.
+    kinds: beginnings of the names of the comparisons that answer it.
+    """
+
+    asks: str
+    figure: str
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The answer to a question."""
+
+    figure: str
+    words: str
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("Is the number of facts that can be stored the predicted one, where it is proved?", "capacity",
+             ("mean of the proved capacity, decoupled",)),
+    Question("Does a solver reach it?", "law", ("associations that L-BFGS stores",)),
+    Question("Do shared outputs store as much as separate ones, as the paper conjectures for large d?", "shift",
+             ("excess over the formula in per cent",)),
+    Question("Does the threshold fall to 1/2 as the paper says, with slope -1?", "finite-size",
+             ("slope of the threshold beside",)),
+    Question("Are the scores at capacity those of the theory?", "capacity",
+             ("mean of the target's score at the proved capacity",)),
+)  # fmt: skip
+
+
+def statements(comparisons: Sequence[Comparison]) -> list[Statement]:
+    """One statement for each question of which the report has numbers."""
+    found = []
+    for question in QUESTIONS:
+        chosen = {one.what: one for one in comparisons if one.what.startswith(question.kinds)}
+        if chosen:
+            found.append(Statement(question.figure, f"{question.asks} {_answer(list(chosen.values()))}"))
+    return found
+
+
+def _answer(comparisons: list[Comparison]) -> str:
+    verdicts = [one.verdict for one in comparisons]
+    differ, agree = verdicts.count(Judgement.DIFFERS), verdicts.count(Judgement.AGREES)
+    if not differ:
+        short = "Yes" if agree else "The measurements cannot tell"
+    else:
+        short = "Not everywhere" if agree else "No"
+    return f"{short}. {' '.join(one[0].upper() + one[1:] for one in findings(comparisons))}"
