@@ -38,7 +38,7 @@ def test_a_result_cannot_say_that_it_belongs_to_another_run(shipped, command, tm
     assert done.returncode == 0, done.stderr
     panels = json.loads((tmp_path / "out" / "hebbian.json").read_text())["panels"]
     assert [(panel["d"], panel["p"]) for panel in panels] == [(spec.d, spec.p) for spec in shipped[:2]]
-    compared = json.loads((tmp_path / "out" / "report.json").read_text())
+    compared = json.loads((tmp_path / "out" / "report.json").read_text())["comparisons"]
     assert len(compared) == 4 and all("d = 200" in one["what"] and one["chance"] > one["level"] for one in compared)
 
 

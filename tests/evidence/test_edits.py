@@ -63,7 +63,7 @@ def test_shipped_updates_break_down_before_the_capacity(shipped):
 
 
 def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):
-    text = (RESULTS.parents[1] / "docs" / "results.md").read_text()
+    text = (RESULTS.parents[1] / "docs" / "measured.md").read_text()
     for (action, d, p, method), curve in shipped.items():
         if action == "add" and method == "refit":
             cells = [shipped[action, d, p, name] for name in ("rank-one", "batch", "refit")]

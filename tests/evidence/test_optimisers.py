@@ -86,7 +86,7 @@ def test_shipped_streams_have_one_capacity_under_every_law(shipped):
 
 
 def test_what_docs_state_of_the_shipped_streams(shipped):
-    """docs/results.md: who stores at 1 % below the capacity and at the capacity, and the exponents."""
+    """Who stores at 1 % below the capacity and at the capacity, and the exponents."""
     curves = {one["optimiser"].partition(":")[0]: one for one in approached(shipped) if one["law_exponent"] == 0}
     assert {name: one["stored"][4:] for name, one in curves.items()} == {
         "lbfgs": [12, 12], "newton": [12, 12], "muon": [12, 3], "adam": [12, 3], "normalised": [12, 3],

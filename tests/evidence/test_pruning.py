@@ -54,7 +54,7 @@ def test_sixteen_rounds_store_more_than_one_on_every_shipped_stream(shipped):
 
 
 def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):
-    text = (RESULTS.parents[1] / "docs" / "results.md").read_text()
+    text = (RESULTS.parents[1] / "docs" / "measured.md").read_text()
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("| ")}
     for point in shipped:
         line = rows[f"{point['d']}, 1/{round(1 / point['density'])}"]

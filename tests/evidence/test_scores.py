@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.scores import compare_hebbian_scores, compare_proved_scores, compare_scores
+from loadstone.evidence.scores import (
+    as_in_the_paper,
+    compare_hebbian_scores,
+    compare_proved_scores,
+    compare_scores,
+    widths_in_words,
+)
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.hebbian import score_moments
 from loadstone.theory.load import load
@@ -93,3 +99,13 @@ def test_proved_scores_need_two_streams_of_one_problem():
     ]
     found = compare_proved_scores(rows)
     assert len(found) == 2 and all("original" in one.what and one.note for one in found)
+
+
+def test_the_papers_stop_rule_is_shown_where_it_was_run():
+    def run(p, stop, mean):
+        return trained(mean, p=p) | {"protocol": {"stop": stop}}
+
+    rows = [run(10, "paper", 3.0), run(10, "none", 5.0), run(20, "none", 4.0)]
+    assert as_in_the_paper(rows) == [rows[0], rows[2]] and as_in_the_paper(rows[1:]) == rows[1:]
+    (said,) = widths_in_words(rows)
+    assert "3.00 and" in said and "5.00 and" in said and widths_in_words(rows[1:]) == []

@@ -44,7 +44,7 @@ def test_the_figure_of_the_document_is_drawn_compared_and_reported(added, comman
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {f"{added}.{ending}" for ending in ("svg", "pdf", "png", "json")} <= written
     points = json.loads((tmp_path / "out" / f"{added}.json").read_text())["points"]
-    compared = json.loads((tmp_path / "out" / "report.json").read_text())
+    compared = json.loads((tmp_path / "out" / "report.json").read_text())["comparisons"]
     assert [one["measured"] for one in compared] == [point["measured"] for point in points] and len(points) == 4
     # The law takes rivals as independent: at d = 10 it is off by a few errors of a mean of five seeds at most.
     assert all(one["figure"] == added and abs(one["deviations"]) < 5 for one in compared)

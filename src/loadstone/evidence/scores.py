@@ -17,6 +17,38 @@ from loadstone.theory.scores import target_deviation, target_mean
 _LAWS = {"mean": target_mean, "deviation": target_deviation}
 
 
+def as_in_the_paper(rows: list[Row]) -> list[Row]:
+    """The runs with the paper's stop rule where a problem and size has some, the others elsewhere: there no run meets
+    the rule, and training goes to the end of its schedule."""
+    stopped = {(row["problem"], row["d"], row["p"]) for row in rows if _stop(row) == "paper"}
+    return [row for row in rows if (_stop(row) == "paper") == ((row["problem"], row["d"], row["p"]) in stopped)]
+
+
+def widths_in_words(rows: list[Row]) -> list[str]:
+    """What the paper's stop rule changes: mean and deviation of the targets' scores with it, and after 512 steps."""
+    words = []
+    for (problem, d, p), group in grouped(rows, "problem", "d", "p"):
+        found = {stop: [row["scores"] for row in some] for (stop,), some in grouped(_with_stop(group), "stop_rule")}
+        if {"paper", "none"} <= set(found):
+            stopped, ended = (
+                " and ".join(f"{np.mean([one[f'target_{name}'] for one in found[stop]]):.2f}" for name in _LAWS)
+                for stop in ("paper", "none")
+            )
+            words.append(
+                f"Targets at load {load(p, d):.2f}, {problem}, d = {d}: mean and deviation are {stopped} with the "
+                f"paper's stop rule, {ended} at the end of the schedule."
+            )
+    return words
+
+
+def _stop(row: Row) -> str:
+    return row.get("protocol", {}).get("stop", "")
+
+
+def _with_stop(rows: list[Row]) -> list[Row]:
+    return [row | {"stop_rule": _stop(row)} for row in rows]
+
+
 def compare_scores(rows: list[Row]) -> list[Comparison]:
     """Mean and deviation of the targets' scores at capacity, each in units of the length of its query."""
     comparisons = []

@@ -9,9 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.others import compare_others
 from loadstone.evidence.rows import Row
-from loadstone.evidence.scores import compare_hebbian_scores, compare_scores
+from loadstone.evidence.scores import as_in_the_paper, compare_hebbian_scores, compare_scores, widths_in_words
 from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
 from loadstone.figures.style import OTHERS, STYLE, TARGET, NothingToDrawError, legend, save
 from loadstone.theory.capacity import capacity_associations
@@ -25,13 +26,14 @@ _JOINED = 4
 
 def draw_scores(rows: list[Row], stem: Path) -> list[Path]:
     """Targets (red) and others (grey) of all associations: a row for each load, a column for each problem."""
-    return _grid(rows, stem, _all_associations, "Scores of all associations")
+    return _grid(as_in_the_paper(rows), stem, _all_associations, "Scores of all associations")
 
 
 def draw_single(rows: list[Row], stem: Path) -> list[Path]:
     """The same for one association, with its target and its best rival marked."""
-    first = min((row["seed"] for row in rows), default=0)
-    return _grid([row for row in rows if row["seed"] == first], stem, _one_association, "Scores of one association")
+    shown = as_in_the_paper(rows)
+    first = min((row["seed"] for row in shown), default=0)
+    return _grid([row for row in shown if row["seed"] == first], stem, _one_association, "Scores of one association")
 
 
 def draw_hebbian(rows: list[Row], stem: Path) -> list[Path]:
@@ -155,17 +157,23 @@ def _shade(panel: Axes, edges: np.ndarray, density: np.ndarray, ink: str, name: 
     panel.stairs(density, edges, color=ink, lw=0.8)
 
 
+def _compare_scores(rows: list[Row]) -> list[Comparison]:
+    shown = as_in_the_paper(rows)
+    return compare_scores(shown) + compare_others(shown)
+
+
 SCORES = Figure(
     name="scores",
     sweep=from_catalogue("scores"),
     draw=draw_scores,
-    compare=lambda rows: compare_scores(rows) + compare_others(rows),
+    compare=_compare_scores,
+    remarks=widths_in_words,
     caption=Caption(
         title="Scores of the targets and of all others",
         drawn=(
             "Scores of the targets and of all other outputs, in units of the standard deviation of the others, at "
-            "three loads and at the capacity of this size. Memories trained by Adam with the paper's schedule, to its "
-            "end."
+            "three loads and at the capacity of this size. Memories trained by Adam with the paper's protocol, which "
+            "stops at 99.9 % where that is reached."
         ),
         theory=(
             "At capacity the scores of one association are those of random numbers, except that the target and the "

@@ -97,7 +97,7 @@ class Attention(Hidden):
 
     At the start its weights all lie near 1/h, with a deviation of about sqrt(e - 1)/h. Values are drawn so large that
     scores have a deviation of _SCORE all the same. With values as small as those of other activations, searches end at
-    poor minima and store a third as much (docs/results.md).
+    poor minima and store a third as much (docs/measured.md).
     """
 
     activation = "attention"

@@ -1,7 +1,7 @@
 """report.json: every number of the report, and every sentence that follows from them.
 
-It has the keys scale, version, figures, comparisons and families. What documents say about results is made from this
-file alone (pages/results.py, pages/paper.py).
+It has the keys scale, version, figures, sensitivity, comparisons and families. What documents say about results is made
+from this file alone (pages/results.py, pages/paper.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.counts import CountComparison
 from loadstone.evidence.findings import findings
+from loadstone.evidence.sensitivity import in_words
 from loadstone.evidence.together import together
 from loadstone.figures.figure import Figure
 
@@ -54,6 +55,9 @@ def report_numbers(sections: Sequence[Section], scale: str, version: str) -> dic
         comparisons += [one.as_row() | {"figure": name} for one in section.comparisons]
         families += [one.as_row() | {"figure": name} for one in together(section.comparisons)]
     found = {"scale": scale, "version": version, "figures": figures}
+    # Several figures may have the same number: it counts once.
+    once = list({one.what: one for section in sections for one in section.comparisons}.values())
+    found["sensitivity"] = in_words(once)
     return _rounded(found | {"comparisons": comparisons, "families": families})
 
 
@@ -72,7 +76,7 @@ def read_comparisons(numbers: Mapping[str, Any]) -> list[Comparison]:
 
 def _comparison(row: Mapping[str, Any]) -> Comparison:
     kind = CountComparison if "cases" in row else Comparison
-    known = {one.name: row[one.name] for one in fields(kind) if one.name in row}
+    known: dict[str, Any] = {one.name: row[one.name] for one in fields(kind) if one.name in row}
     # JSON has no infinity: None stands for it, except as the scale, where it means the prediction itself.
     return kind(**{name: math.inf if value is None and name != "scale" else value for name, value in known.items()})
 

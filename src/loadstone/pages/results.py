@@ -32,7 +32,8 @@ size and the rank that were run and have no free parameter, unless they say so.
 
 ## In five statements
 """
-    body = [head, *(f"1. {one.words}" for one in statements(comparisons)), ""]
+    body = [head, *(f"1. {_plain(one.words)}" for one in statements(comparisons)), ""]
+    body += ["## What would have been noticed", *(f"- {one}" for one in numbers["sensitivity"]), ""]
     for figure in numbers["figures"]:
         body.append(_figure(figure, [row for row in numbers["comparisons"] if row["figure"] == figure["name"]]))
     return "\n".join(body)

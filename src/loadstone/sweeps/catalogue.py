@@ -93,9 +93,16 @@ def spectra(scale: str) -> list[Spec]:
 
 
 def scores(scale: str) -> list[Spec]:
-    """Both problems at the paper's three loads and at the capacity of their size, trained to the schedule's end."""
+    """Both problems at the paper's three loads and at the capacity of their size, trained to the schedule's end; and
+    with the paper's stop rule at the loads where it ends the training before."""
     d = _SCORE_DIMENSION[scale]
-    return [
+    stopped = [
+        Spec(problem, d, associations(load, d), seed)
+        for problem in ("original", "decoupled")
+        for load in _SCORE_LOADS[:2]
+        for seed in range(_SEEDS[scale])
+    ]
+    return stopped + [
         Spec(problem, d, p, seed, stop="none")
         for problem in ("original", "decoupled")
         for p in (*(associations(load, d) for load in _SCORE_LOADS), share_of_capacity(1, d))

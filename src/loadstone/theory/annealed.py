@@ -26,7 +26,7 @@ def volume_ratio(p: int, d: int, draws: int = 2000, queries: int = 400, seed: in
     for place in range(draws):
         outputs = random.standard_normal((p, d)) @ random.standard_normal((d, d))
         # Scores of a query are the outputs times a Gaussian vector; only their span matters.
-        root = np.linalg.qr(outputs.T, mode="r").T
+        root = np.asarray(np.linalg.qr(outputs.T, mode="r")).T
         winners = (root @ random.standard_normal((root.shape[1], p * queries))).argmax(axis=0).reshape(p, queries)
         products[place] = np.prod([p * np.mean(winners[mu] == mu) for mu in range(p)])
     return Estimate(float(products.mean()), float(products.std(ddof=1) / np.sqrt(draws)))

@@ -1,0 +1,47 @@
+"""Claims of the paper: each can be followed up, and its outcome follows from the numbers that it names."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loadstone.evidence.claims import CLAIMS, MISPRINTS, Claim, Outcome
+from loadstone.evidence.comparison import Comparison
+from loadstone.figures.gallery import GALLERY
+from loadstone.theory.capacity import capacity
+
+ROOT = Path(__file__).parents[2]
+GOOD = Comparison("a kind, d = 10", 100.0, 100.4, 0.3, family="a kind", streams="d = 10")
+CLAIM = Claim("somewhere", "It is so.", ("a kind",), "law")
+
+
+@pytest.mark.parametrize("measured, error, outcome", [
+    (100.4, 0.3, Outcome.REPRODUCED), (110.0, 0.3, Outcome.DIFFERS), (104.0, 3.0, Outcome.CANNOT_TELL),
+])  # fmt: skip
+def test_outcomes_follow_from_verdicts(measured, error, outcome):
+    assert CLAIM.outcome([replace(GOOD, measured=measured, error=error)]) == outcome
+
+
+def test_a_kind_that_differs_as_a_whole_differs():
+    many = [replace(GOOD, what=f"a kind, d = {d}", streams=f"d = {d}", measured=100.6) for d in range(10)]
+    assert CLAIM.outcome(many[:1]) == Outcome.REPRODUCED and CLAIM.outcome(many) == Outcome.DIFFERS
+
+
+def test_without_numbers_a_claim_is_checked_by_a_test_or_beyond_reach():
+    assert CLAIM.outcome([]) == Outcome.BEYOND and "not among the figures" in CLAIM.numbers([])[0]
+    assert Claim("x", "y", test="tests/a.py").outcome([GOOD]) == Outcome.CHECKED
+    assert CLAIM.numbers([GOOD, GOOD]) == CLAIM.numbers([GOOD])  # two figures may have the same number
+
+
+def test_every_claim_can_be_followed_up():
+    for claim in CLAIMS:
+        ways = [bool(claim.kinds), bool(claim.test), bool(claim.beyond)]
+        assert sum(ways) == 1, claim
+        assert not claim.figure or claim.figure in GALLERY, claim
+        assert not claim.test or (ROOT / claim.test).is_file(), claim
+        assert not claim.kinds or claim.figure
+    assert len({(claim.place, claim.says) for claim in CLAIMS}) == len(CLAIMS)
+
+
+def test_the_misprint_that_is_a_number():
+    assert f"{capacity(0.5):.6f}" in MISPRINTS[0].right and "0.46" in MISPRINTS[0].printed
