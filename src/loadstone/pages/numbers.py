@@ -76,9 +76,10 @@ def read_comparisons(numbers: Mapping[str, Any]) -> list[Comparison]:
 
 def _comparison(row: Mapping[str, Any]) -> Comparison:
     kind = CountComparison if "cases" in row else Comparison
-    known: dict[str, Any] = {one.name: row[one.name] for one in fields(kind) if one.name in row}
+    known = {one.name: row[one.name] for one in fields(kind) if one.name in row}
     # JSON has no infinity: None stands for it, except as the scale, where it means the prediction itself.
-    return kind(**{name: math.inf if value is None and name != "scale" else value for name, value in known.items()})
+    values: dict[str, Any] = {name: math.inf if one is None and name != "scale" else one for name, one in known.items()}
+    return kind(**values)
 
 
 def _lines(values: list[object]) -> str:
