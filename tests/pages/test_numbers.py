@@ -62,3 +62,20 @@ def test_no_number_in_the_results_is_missing_from_the_report(shipped):
     missing = numbers_in(text) - known - {"1", "5", "0.8"}
     assert not missing
     assert {"12.34567"} == numbers_in("12.34567 of them") - known  # a number that is not there would be seen
+
+
+def test_tables_of_the_paper_have_as_many_cells_as_their_head(shipped):
+    lines = [line for line in paper_markdown(shipped).splitlines() if line.startswith("|")]
+    cells = [len(re.findall(r"(?<!\\)\|", line)) - 1 for line in lines]
+    assert set(cells) == {6, 3} and cells.count(6) > 40
+
+
+def test_statements_and_outcomes_change_with_the_numbers(shipped):
+    """The same file with capacities that are 10 % lower says something else."""
+    right = results_markdown(shipped)
+    wrong = json.loads(json.dumps(shipped))
+    for row in wrong["comparisons"]:
+        if row["what"].startswith("mean of the proved capacity, decoupled"):
+            row["measured"] *= 0.9
+    assert "where it is proved? Yes." in right and "where it is proved? No." in results_markdown(wrong)
+    assert paper_markdown(wrong).count("**reproduced**") < paper_markdown(shipped).count("**reproduced**")
