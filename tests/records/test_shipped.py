@@ -22,7 +22,7 @@ def test_every_shipped_record_is_whole_and_possible_and_that_of_its_spec():
     for file in SHIPPED:
         with zipfile.ZipFile(file) as packed:
             sums = json.loads(packed.read("manifest.json"))["records"]
-            assert packed.namelist() == [*sums, "manifest.json"] and len(sums) >= 20
+            assert packed.namelist() == [*sums, "manifest.json"] and len(sums) >= 10
             for number, (name, found) in enumerate(sums.items()):
                 content = packed.read(name)
                 assert hashlib.sha256(content).hexdigest() == found
@@ -32,11 +32,14 @@ def test_every_shipped_record_is_whole_and_possible_and_that_of_its_spec():
                     assert Spec.from_identity(record.spec).key == record.key == Path(name).stem
                     check_values(record)
         records += len(sums)
-    stated = re.search(r"(\d+) runs from one NVIDIA H200, (\d+) from", (ROOT / "docs" / "results.md").read_text())
+    stated = re.search(r"(\d+) runs from one NVIDIA H200, (\d+) from", (ROOT / "docs" / "measured.md").read_text())
     assert records == sum(map(int, stated.groups()))
 
 
 def test_the_largest_file_is_the_sweep_whose_time_is_stated():
     with zipfile.ZipFile(SHIPPED[-1]) as packed:
         keys = {Path(name).stem for name in packed.namelist() if name.endswith(".record")}
-    assert keys == {spec.key for spec in named_sweep("paper", "paper")}
+    # But for runs of 'scores' that were added later.
+    with zipfile.ZipFile(ROOT / "results" / "paper" / "scores.zip") as packed:
+        added = {Path(name).stem for name in packed.namelist() if name.endswith(".record")}
+    assert keys | added == {spec.key for spec in named_sweep("paper", "paper")} and not keys & added
