@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from loadstone.evidence.comparison import Comparison, Judgement
+from loadstone.evidence.counts import count_comparison
 from loadstone.evidence.sensitivity import changed_verdicts, in_words, shifted
 from loadstone.pages.numbers import read_comparisons
 
 SHARP = Comparison("sharp", 100.0, 100.1, 0.2, family="a", streams="1")
+COUNT = count_comparison("count", 0.99, 990, 1000)
 BLUNT = Comparison("blunt", 100.0, 100.1, 1.3, family="b", streams="1")
 SHIPPED = Path(__file__).parents[2] / "results" / "paper" / "report.json"
 
@@ -46,3 +48,8 @@ def test_with_the_shipped_numbers_no_agreement_is_kept_beyond_what_it_claims():
             assert other.verdict != Judgement.AGREES or other.within > 3 - abs(one.difference) / one.percent
         noticed = sum(after[one.what].verdict != Judgement.AGREES for one in agreeing)
         assert noticed > 0.6 * len(agreeing)
+
+
+def test_a_share_of_cases_stays_one():
+    (up,), (down,) = shifted([COUNT]), shifted([COUNT], -2.0)
+    assert up.predicted == 1.0 and up.verdict == Judgement.DIFFERS and down.predicted == 0.0

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadstone.evidence.comparison import MATTERS, Comparison, Judgement
+from loadstone.evidence.counts import CountComparison
 from loadstone.evidence.together import corrected, together
 
 SHIFT = 0.03
@@ -18,8 +19,13 @@ SHIFT = 0.03
 
 def shifted(comparisons: Sequence[Comparison], share: float = SHIFT) -> list[Comparison]:
     """The same measurements beside predictions that are larger by this share of what 100 % is, judged again."""
-    wrong = [replace(one, predicted=one.predicted + 100 * share * one.percent) for one in comparisons]
-    return corrected(wrong)
+    return corrected([replace(one, predicted=_wrong(one, share)) for one in comparisons])
+
+
+def _wrong(one: Comparison, share: float) -> float:
+    wrong = one.predicted + 100 * share * one.percent
+    # A predicted share of cases stays between none and all of them.
+    return min(1.0, max(0.0, wrong)) if isinstance(one, CountComparison) else wrong
 
 
 def changed_verdicts(comparisons: Sequence[Comparison], share: float = SHIFT) -> Counter[tuple[Judgement, Judgement]]:
