@@ -19,18 +19,18 @@ CLAIM = Claim("somewhere", "It is so.", ("a kind",), "law")
     (100.4, 0.3, Outcome.REPRODUCED), (110.0, 0.3, Outcome.DIFFERS), (104.0, 3.0, Outcome.CANNOT_TELL),
 ])  # fmt: skip
 def test_outcomes_follow_from_verdicts(measured, error, outcome):
-    assert CLAIM.outcome([replace(GOOD, measured=measured, error=error)]) == outcome
+    assert CLAIM.outcome({"law": [replace(GOOD, measured=measured, error=error)]}) == outcome
 
 
 def test_a_kind_that_differs_as_a_whole_differs():
     many = [replace(GOOD, what=f"a kind, d = {d}", streams=f"d = {d}", measured=100.6) for d in range(10)]
-    assert CLAIM.outcome(many[:1]) == Outcome.REPRODUCED and CLAIM.outcome(many) == Outcome.DIFFERS
+    assert CLAIM.outcome({"law": many[:1]}) == Outcome.REPRODUCED and CLAIM.outcome({"law": many}) == Outcome.DIFFERS
 
 
 def test_without_numbers_a_claim_is_checked_by_a_test_or_beyond_reach():
-    assert CLAIM.outcome([]) == Outcome.BEYOND and "not among the figures" in CLAIM.numbers([])[0]
-    assert Claim("x", "y", test="tests/a.py").outcome([GOOD]) == Outcome.CHECKED
-    assert CLAIM.numbers([GOOD, GOOD]) == CLAIM.numbers([GOOD])  # two figures may have the same number
+    assert CLAIM.outcome({}) == CLAIM.outcome({"shift": [GOOD]}) == Outcome.NOT_SHOWN
+    assert Claim("x", "y", test="tests/a.py").outcome({"law": [GOOD]}) == Outcome.CHECKED
+    assert Claim("x", "y", beyond="why").outcome({}) == Outcome.BEYOND
 
 
 def test_every_claim_can_be_followed_up():

@@ -69,6 +69,14 @@ def report_text(numbers: Mapping[str, Any]) -> str:
     return head + ",\n" + ",\n".join(body) + "}\n"
 
 
+def by_figure(numbers: Mapping[str, Any]) -> dict[str, list[Comparison]]:
+    """The comparisons of each figure of a report.json."""
+    found: dict[str, list[Comparison]] = {figure["name"]: [] for figure in numbers["figures"]}
+    for row in numbers["comparisons"]:
+        found[row["figure"]].append(_comparison(row))
+    return found
+
+
 def read_comparisons(numbers: Mapping[str, Any]) -> list[Comparison]:
     """The comparisons of a report.json, with all that follows from them."""
     return [_comparison(row) for row in numbers["comparisons"]]

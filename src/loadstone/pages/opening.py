@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loadstone.evidence.claims import ByFigure
 from loadstone.evidence.comparison import Comparison, Judgement
 from loadstone.evidence.findings import findings
 
@@ -44,13 +44,13 @@ QUESTIONS: tuple[Question, ...] = (
 )  # fmt: skip
 
 
-def statements(comparisons: Sequence[Comparison]) -> list[Statement]:
+def statements(by_figure: ByFigure) -> list[Statement]:
     """One statement for each question of which the report has numbers."""
     found = []
     for question in QUESTIONS:
-        chosen = {one.what: one for one in comparisons if one.what.startswith(question.kinds)}
+        chosen = [one for one in by_figure.get(question.figure, ()) if one.what.startswith(question.kinds)]
         if chosen:
-            found.append(Statement(question.figure, f"{question.asks} {_answer(list(chosen.values()))}"))
+            found.append(Statement(question.figure, f"{question.asks} {_answer(chosen)}"))
     return found
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from loadstone.evidence.claims import CLAIMS, MISPRINTS, Claim, Outcome
-from loadstone.evidence.comparison import Comparison
-from loadstone.pages.numbers import read_comparisons
+from loadstone.evidence.claims import CLAIMS, MISPRINTS, ByFigure, Claim, Outcome
+from loadstone.pages.numbers import by_figure
 
 _HEAD = ("where", "the paper says", "outcome", "what was found", "figure", "to see it again")
 _CLASSES = {Outcome.REPRODUCED: "yes", Outcome.CHECKED: "yes", Outcome.DIFFERS: "no"}
@@ -17,7 +16,7 @@ _CLASSES = {Outcome.REPRODUCED: "yes", Outcome.CHECKED: "yes", Outcome.DIFFERS: 
 
 def paper_markdown(numbers: Mapping[str, Any]) -> str:
     """docs/paper.md from a report.json."""
-    comparisons = read_comparisons(numbers)
+    comparisons = by_figure(numbers)
     lines = [
         "# The paper, claim by claim",
         "",
@@ -35,13 +34,13 @@ def paper_markdown(numbers: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def summary(comparisons: Sequence[Comparison]) -> str:
+def summary(comparisons: ByFigure) -> str:
     """How many claims came to what."""
     count = Counter(claim.outcome(comparisons) for claim in CLAIMS)
     return f"Of {len(CLAIMS)} claims: {', '.join(f'{count[one]} {one}' for one in Outcome if count[one])}."
 
 
-def paper_table(comparisons: Sequence[Comparison], shown: Sequence[str]) -> str:
+def paper_table(comparisons: ByFigure, shown: Sequence[str]) -> str:
     """The rows as HTML; links lead to the figures that the report shows."""
     head = "".join(f"<th>{name}" for name in _HEAD)
     body = "".join(_html(claim, comparisons, shown) for claim in CLAIMS)
@@ -56,14 +55,14 @@ def paper_table(comparisons: Sequence[Comparison], shown: Sequence[str]) -> str:
     )
 
 
-def _cells(claim: Claim, comparisons: Sequence[Comparison]) -> list[str]:
+def _cells(claim: Claim, comparisons: ByFigure) -> list[str]:
     command = f"`{claim.command}`" if claim.command else ""
     figure = f"[{claim.figure}](results.md#{claim.figure})" if claim.figure else ""
     said = " ".join(_sentence(_plain(one)) for one in claim.numbers(comparisons))
     return [_plain(claim.place), _plain(claim.says), f"**{claim.outcome(comparisons)}**", said, figure, command]
 
 
-def _html(claim: Claim, comparisons: Sequence[Comparison], shown: Sequence[str]) -> str:
+def _html(claim: Claim, comparisons: ByFigure, shown: Sequence[str]) -> str:
     outcome = claim.outcome(comparisons)
     figure = f'<a href="#{claim.figure}">{claim.figure}</a>' if claim.figure in shown else escape(claim.figure)
     said = "".join(f"<li>{escape(_sentence(one))}</li>" for one in claim.numbers(comparisons))

@@ -24,7 +24,7 @@ def report_page(sections: list[Section], scale: str, version: str) -> str:
     frame = (files("loadstone.pages") / "report.html").read_text("utf-8")
     # Every text is escaped, so none of them can contain a placeholder that is replaced later.
     page = (files("loadstone.pages") / "report.js").read_text("utf-8")
-    comparisons = [one for section in sections for one in section.comparisons]
+    comparisons = {section.figure.name: section.comparisons for section in sections}
     for mark, text in {
         "OPENING": _opening(sections, comparisons),
         "PAPER": paper_table(comparisons, [section.figure.name for section in sections]),
@@ -40,7 +40,7 @@ def report_page(sections: list[Section], scale: str, version: str) -> str:
     return frame
 
 
-def _opening(sections: list[Section], comparisons: list[Comparison]) -> str:
+def _opening(sections: list[Section], comparisons: dict[str, list[Comparison]]) -> str:
     """The statements, each beside its picture, which leads to its section."""
     pictures = {section.figure.name: section for section in sections}
     found = [one for one in statements(comparisons) if one.figure in pictures]

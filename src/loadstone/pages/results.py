@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from loadstone.evidence.comparison import CHANCE, MATTERS, POWER
-from loadstone.pages.numbers import read_comparisons
+from loadstone.pages.numbers import by_figure
 from loadstone.pages.opening import statements
 
 #: Kinds with at most this many numbers have a table of them.
@@ -15,7 +15,6 @@ _MOST_ROWS = 12
 
 def results_markdown(numbers: Mapping[str, Any]) -> str:
     """The whole page."""
-    comparisons = read_comparisons(numbers)
     head = f"""# What agrees with theory, and what does not
 
 Made by `python docs/write.py` from [results/paper/report.json](../results/paper/report.json), at the scale
@@ -32,7 +31,7 @@ size and the rank that were run and have no free parameter, unless they say so.
 
 ## In five statements
 """
-    body = [head, *(f"1. {_plain(one.words)}" for one in statements(comparisons)), ""]
+    body = [head, *(f"1. {_plain(one.words)}" for one in statements(by_figure(numbers))), ""]
     body += ["## What would have been noticed", *(f"- {one}" for one in numbers["sensitivity"]), ""]
     for figure in numbers["figures"]:
         body.append(_figure(figure, [row for row in numbers["comparisons"] if row["figure"] == figure["name"]]))
