@@ -20,7 +20,7 @@ from loadstone.evidence.together import together
 from loadstone.figures.figure import Figure
 
 #: Digits of a number in the file: far more than any measurement here has.
-_DIGITS = 8
+_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def report_numbers(sections: Sequence[Section], scale: str, version: str) -> dic
             {"name": name} | asdict(section.figure.caption) | {"runs": section.runs, "wanted": section.wanted}
             | {"seconds": section.times, "findings": findings(section.comparisons), "remarks": section.remarks}
         )  # fmt: skip
-        comparisons += [one.as_row() | {"figure": name} for one in section.comparisons]
+        comparisons += [_without_empty(one.as_row()) | {"figure": name} for one in section.comparisons]
         families += [one.as_row() | {"figure": name} for one in together(section.comparisons)]
     found = {"scale": scale, "version": version, "figures": figures}
     # Several figures may have the same number: it counts once.
@@ -88,6 +88,11 @@ def _comparison(row: Mapping[str, Any]) -> Comparison:
     # JSON has no infinity: None stands for it, except as the scale, where it means the prediction itself.
     values: dict[str, Any] = {name: math.inf if one is None and name != "scale" else one for name, one in known.items()}
     return kind(**values)
+
+
+def _without_empty(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A note, kind or scale that is not there needs no room in a file that comes with every checkout."""
+    return {name: value for name, value in row.items() if value != "" and not (name == "scale" and value is None)}
 
 
 def _lines(values: list[object]) -> str:
