@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.evidence.claims import CLAIMS, Outcome
 from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.counts import count_comparison
 from loadstone.figures.gallery import GALLERY, figure_of
-from loadstone.pages.numbers import Section, read_comparisons, report_numbers, report_text
+from loadstone.pages.numbers import Section, by_figure, read_comparisons, report_numbers, report_text
+from loadstone.pages.opening import QUESTIONS, statements
 from loadstone.pages.paper import paper_markdown
 from loadstone.pages.results import results_markdown
 
@@ -68,6 +70,12 @@ def test_tables_of_the_paper_have_as_many_cells_as_their_head(shipped):
     lines = [line for line in paper_markdown(shipped).splitlines() if line.startswith("|")]
     cells = [len(re.findall(r"(?<!\\)\|", line)) - 1 for line in lines]
     assert set(cells) == {6, 3} and cells.count(6) > 40
+
+
+def test_every_claim_and_question_has_its_numbers(shipped):
+    found = by_figure(shipped)
+    assert not [claim.says for claim in CLAIMS if claim.outcome(found) == Outcome.NOT_SHOWN]
+    assert len(statements(found)) == len(QUESTIONS) == 5
 
 
 def test_statements_and_outcomes_change_with_the_numbers(shipped):

@@ -12,7 +12,8 @@ from loadstone.pages.numbers import Section
 from loadstone.pages.report import report_page
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100"/></svg>'
-GOOD = Comparison("mean of the proved capacity, decoupled, d = 12", 39.58, 39.85, 0.386)
+KIND = "mean of the proved capacity, decoupled"
+GOOD = Comparison(f"{KIND}, d = 12", 39.58, 39.85, 0.386, family=KIND)
 BAD = Comparison("load at which training fails, <d = 20>", 0.97, 0.78, 0.04, note="training & its limits")
 TIMES = {"NVIDIA <H200>": 1234.0, "cpu": 20.4}
 

@@ -165,7 +165,7 @@ CLAIMS: tuple[Claim, ...] = (
           remark="a Gaussian embedding with any covariance has the capacity of the white one; other laws differ"),
     Claim("appendix A", "Protocol: Adam, rate 0.01, at most 512 steps, warm-up and cosine, stop at 99.9 %.",
           test="tests/solvers/test_gradient.py"),
-    Claim("appendix A, figure A.1", "Cross-entropy loss of the same runs.", ("loss above capacity",), "curves",
+    Claim("appendix A, figure A.1", "Cross-entropy loss of the same runs.", ("loss, ",), "curves",
           remark="beside the loss of the minimiser, which the paper does not predict"),
     Claim("appendix A, figure A.2", "Scores of one association: stored if the target is the largest.",
           test="tests/measurements/test_measurements.py"),

@@ -15,7 +15,7 @@ class Question:
 
     asks: the question.
     figure: the picture that answers it.
-    kinds: beginnings of the names of the comparisons that answer it.
+    kinds: the kinds of comparisons that answer it.
     """
 
     asks: str
@@ -34,13 +34,14 @@ class Statement:
 QUESTIONS: tuple[Question, ...] = (
     Question("Is the number of facts that can be stored the predicted one, where it is proved?", "capacity",
              ("mean of the proved capacity, decoupled",)),
-    Question("Does a solver reach it?", "law", ("associations that L-BFGS stores",)),
+    Question("Does L-BFGS store as much, at full rank and with separate outputs?", "law",
+             ("associations that L-BFGS stores, decoupled, kappa = 1",)),
     Question("Do shared outputs store as much as separate ones, as the paper conjectures for large d?", "shift",
-             ("excess over the formula in per cent",)),
+             ("mean capacity, original",)),
     Question("Does the threshold fall to 1/2 as the paper says, with slope -1?", "finite-size",
-             ("slope of the threshold beside",)),
+             ("slope of the threshold beside the paper's -1", "slope of the threshold beside the exact law")),
     Question("Are the scores at capacity those of the theory?", "capacity",
-             ("mean of the target's score at the proved capacity",)),
+             ("mean of the target's score at the proved capacity, decoupled",)),
 )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def statements(by_figure: ByFigure) -> list[Statement]:
     """One statement for each question of which the report has numbers."""
     found = []
     for question in QUESTIONS:
-        chosen = [one for one in by_figure.get(question.figure, ()) if one.what.startswith(question.kinds)]
+        chosen = [one for one in by_figure.get(question.figure, ()) if one.family in question.kinds]
         if chosen:
             found.append(Statement(question.figure, f"{question.asks} {_answer(chosen)}"))
     return found
