@@ -8,7 +8,7 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.space.sample import sample
-from loadstone.space.volume import halvings
+from loadstone.space.volume import halvings, summed
 from tests.space.conftest import PROBLEM
 
 KINDS = {"original": original, "decoupled": decoupled}
@@ -88,3 +88,10 @@ def test_halvings_take_away_all_outputs(m):
     stages = halvings(m)
     assert stages[0][1] == m and stages[-1] == (0, 1)
     assert all(one[0] == other[1] for one, other in zip(stages, stages[1:]))
+
+
+def test_a_share_that_nobody_saw_leaves_the_volume_unknown():
+    shares = np.full((2, 1, 3), 0.5)
+    assert summed(shares).log.value == pytest.approx(2 * np.log(0.5))
+    shares[1] = 0
+    assert summed(shares) is None

@@ -94,6 +94,8 @@ def sample(
     else:
         shown = {name: f"{value:.5g}" if isinstance(value, float) else str(value) for name, value in record.items()}
         print_pairs(f"Memories that store p = {p} associations, d = {d}", shown)
+    if volume and found.mixing.mixed and found.volume is None:
+        say("The free entropy is not known: few memories that store one association less store all, and none was seen.")
     if not found.mixing.mixed:
         say(f"The chains have not mixed (R-hat {found.mixing.r_hat:.3g}), so nothing is averaged: give more --steps.")
         raise typer.Exit(NOT_MIXED_CODE)

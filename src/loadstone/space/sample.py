@@ -41,7 +41,8 @@ class Sampled:
 
     mixing: whether the chains have mixed. If they have not, nothing is averaged, and the fields below are None.
     overlap: the mean cosine of two of them.
-    volume: the logarithm of the probability that a random W is one of them; None if it was not asked for.
+    volume: the logarithm of the probability that a random W is one of them; None if it was not asked for, or if one of
+        the shares that it is a product of is too small to be seen.
     centre: their mean direction.
     typical: the last memory of each chain.
     dimension: of the family.

@@ -51,8 +51,8 @@ def volume(
     subspace: Subspace | None = None,
     tolerance: float = TOLERANCE,
     progress: Progress | None = None,
-) -> Volume:
-    """From chains that have mixed among the memories that store everything."""
+) -> Volume | None:
+    """From chains that have mixed among the memories that store everything; None if a share is too small to be seen."""
     n, m = problem.inputs.shape[0], problem.competitors
     family, key, rounds = family_of(walk.weights, subspace), jax.random.key(seed), 0
     shares = []
@@ -83,13 +83,13 @@ def halvings(m: int) -> list[tuple[int, int]]:
     return list(zip(sizes[1:], sizes))
 
 
-def summed(shares: Float[np.ndarray, "n stages chains"]) -> Volume:
-    """The logarithms of mean shares, and their sums. Errors are from the scatter between chains. The logarithm of a
-    mean with an error is too small by half its relative variance on average, which is added."""
+def summed(shares: Float[np.ndarray, "n stages chains"]) -> Volume | None:
+    """The logarithms of mean shares, and their sums; None if no path saw one of them. Errors are from the scatter
+    between chains. The logarithm of a mean with an error is too small by half its relative variance on average, which
+    is added."""
     means = shares.mean(axis=2)
     if not (means > 0).all():
-        k = int(np.flatnonzero((means <= 0).any(axis=1))[0])
-        raise ValueError(f"The share of memories with {k} associations that store the next is too small to be seen.")
+        return None
     relative = shares.var(axis=2, ddof=1) / shares.shape[2] / means**2
     log_shares, variances = (np.log(means) + relative / 2).sum(axis=1), relative.sum(axis=1)
     return Volume(Estimate(float(log_shares.sum()), float(np.sqrt(variances.sum()))), log_shares, np.sqrt(variances))
