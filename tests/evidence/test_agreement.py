@@ -70,6 +70,7 @@ def test_curves_of_the_minimiser():
         assert one.measured == pytest.approx(one.predicted, rel=0.12)
 
 
+@pytest.mark.soak
 def test_equivalence_and_thresholds_of_training():
     rows = rows_of("equivalence", lambda spec: spec.d == 20 and 60 < spec.p < 100 and spec.solver == "paper")
     (equal,) = compared("equivalence", rows)

@@ -34,14 +34,16 @@ class Statement:
 QUESTIONS: tuple[Question, ...] = (
     Question("Is the number of facts that can be stored the predicted one, where it is proved?", "capacity",
              ("mean of the proved capacity, decoupled",)),
-    Question("Does L-BFGS store as much, at full rank and with separate outputs?", "law",
-             ("associations that L-BFGS stores, decoupled, kappa = 1",)),
+    Question("Does L-BFGS store as much at full rank, with separate and with shared outputs?", "law",
+             ("associations that L-BFGS stores, decoupled, kappa = 1",
+              "associations that L-BFGS stores, original, kappa = 1")),
     Question("Do shared outputs store as much as separate ones, as the paper conjectures for large d?", "shift",
              ("mean capacity, original",)),
     Question("Does the threshold fall to 1/2 as the paper says, with slope -1?", "finite-size",
              ("slope of the threshold beside the paper's -1", "slope of the threshold beside the exact law")),
     Question("Are the scores at capacity those of the theory?", "capacity",
-             ("mean of the target's score at the proved capacity, decoupled",)),
+             ("mean of the target's score at the proved capacity, decoupled",
+              "mean of the target's score at the proved capacity, original")),
 )  # fmt: skip
 
 
