@@ -40,7 +40,8 @@ def compare_topk(rows: list[Row]) -> list[Comparison]:
         if point["streams"] < _FEWEST:
             continue
         problem, d, k = point["problem"], point["d"], point["rivals"]
-        what = f"associations stored against the mean of {k} rivals, {problem}, d = {d}"
+        rivals = "all rivals" if k == 1 else f"the mean of the {k} best rivals"
+        what = f"associations stored against {rivals}, {problem}, d = {d}"
         note = "the original problem can store a little more at small d" if problem == "original" else ""
         freedom = freedom_of(point["streams"], point["error"], point["spread"])
         family = f"associations stored against the mean of the best rivals, {problem}"
