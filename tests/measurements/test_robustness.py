@@ -39,7 +39,7 @@ def test_recall_falls_with_the_noise_as_predicted(record):
     recalled, predicted = (np.array(record.result[name]) for name in ("recalled", "recalled_predicted"))
     assert recalled[0] == 1 and np.all(np.diff(predicted) <= 0) and predicted[-1] < 0.95
     error = np.sqrt(np.maximum(predicted * (1 - predicted), 1e-4) / (5 * DRAWS))
-    # 0.02 for the approximation (docs/theory.md, section 12).
+    # 0.02 for the approximation (docs/theory/finite_margin.md).
     assert np.all(np.abs(recalled - predicted) < 0.02 + 4 * error)
 
 

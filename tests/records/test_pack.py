@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.records.pack import MANIFEST, MOST_RECORDS, Packed, Unpacked, _records, check_packed, pack, unpack
+from loadstone.records.pack import MANIFEST, MOST_RECORDS, Packed, Unpacked, check_packed, pack, packed_records, unpack
 from loadstone.records.record import MOST_BYTES, Record, _header, to_bytes
 from loadstone.records.store import Store
 
@@ -190,13 +190,13 @@ def test_every_truncation_is_refused(tmp_path):
 def test_every_flipped_bit_is_refused_or_changes_no_record(tmp_path):
     """Each bit of a packed file, one after the other. Most are refused; the others are in what a zip says of itself."""
     pack(filled(tmp_path / "store", [1, 2]), path := tmp_path / "store.zip")
-    content, expected, accepted = path.read_bytes(), list(_records(path)), 0
+    content, expected, accepted = path.read_bytes(), list(packed_records(path)), 0
     with open(path, "r+b", buffering=0) as file:
         for offset, byte in enumerate(content):
             for bit in range(8):
                 os.pwrite(file.fileno(), bytes([byte ^ 1 << bit]), offset)
                 try:
-                    assert list(_records(path)) == expected
+                    assert list(packed_records(path)) == expected
                     accepted += 1
                 except ValueError as refusal:
                     assert str(refusal).startswith(f"{path} cannot be unpacked: ")
@@ -208,7 +208,7 @@ def test_bytes_around_the_members_are_not_used(tmp_path):
     pack(filled(tmp_path / "store", [1, 2]), tmp_path / "store.zip")
     content = (tmp_path / "store.zip").read_bytes()
     (tmp_path / "more.zip").write_bytes(b"in front" * 99 + content + b"behind" * 99)
-    assert sorted(one.spec["number"] for one in _records(tmp_path / "more.zip")) == [1, 2]
+    assert sorted(one.spec["number"] for one in packed_records(tmp_path / "more.zip")) == [1, 2]
 
 
 @given(st.binary(max_size=300))

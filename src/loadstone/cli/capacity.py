@@ -27,7 +27,7 @@ def capacity(
     seed: Annotated[int, typer.Option(help="First stream.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def budget(
     book: BookFile,
     more: Annotated[Optional[str], typer.Option(help="Further facts: how many fit beside the stored ones?")] = None,
-    vectors: Annotated[Optional[str], typer.Option(help="Their vectors [default: of the book's words].")] = None,
+    vectors: Annotated[Optional[str], typer.Option(help="Their vectors; default: of the book's words.")] = None,
     words: WordsFile = None,
     columns: ColumnNames = "subject,object",
     phrases: Phrases = "mean",

@@ -18,7 +18,7 @@ def instance(
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",

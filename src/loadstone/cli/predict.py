@@ -37,7 +37,7 @@ def predict(
     p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --d or --p.")] = None,
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as facts].")] = None,
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as facts.")] = None,
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",

@@ -25,7 +25,7 @@ def train(
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
     family: Annotated[str, typer.Option(help="Family of W: full, symmetric, masked:0.5, blocks:8, psd...")] = "full",
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",
@@ -34,12 +34,12 @@ def train(
     solver: Annotated[str, typer.Option(help="lbfgs, paper, hebbian, perceptron, minibatch, adam...")] = "lbfgs",
     stop: Annotated[
         Optional[str],
-        typer.Option(help="exact (all margins positive), paper (99.9 % accuracy) or none [default: the solver's]."),
+        typer.Option(help="exact (all margins positive), paper (99.9 % accuracy) or none; default: the solver's."),
     ] = None,
-    learning_rate: Annotated[Optional[float], typer.Option(help="Of an optimiser [default: its own].")] = None,
+    learning_rate: Annotated[Optional[float], typer.Option(help="Of an optimiser; default: its own.")] = None,
     batch: Annotated[Optional[int], typer.Option(help="Associations a move, of minibatch and perceptron.")] = None,
-    steps: Annotated[Optional[int], typer.Option(help="Steps of the paper's schedule [default: 512].")] = None,
-    warmup: Annotated[Optional[int], typer.Option(help="Steps of its linear warm-up [default: 32].")] = None,
+    steps: Annotated[Optional[int], typer.Option(help="Steps of the paper's schedule; default: 512.")] = None,
+    warmup: Annotated[Optional[int], typer.Option(help="Steps of its linear warm-up; default: 32.")] = None,
     density: Annotated[Optional[float], typer.Option(help="Share of the entries of W that pruning leaves.")] = None,
     rounds: Annotated[Optional[int], typer.Option(help="How often pruning prunes.")] = None,
     passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.")] = None,

@@ -28,7 +28,10 @@ def _default_bytes() -> int:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes that one problem may take, its pass included. Default: half of the free memory of the device."""
+    """How much memory one problem may take, its pass included.
+
+    bytes: the number of bytes; by default half of the free memory of the device.
+    """
 
     bytes: int = field(default_factory=_default_bytes)
 

@@ -81,7 +81,7 @@ def pack(store: Store, path: str | Path) -> Packed:
 def unpack(path: str | Path, store: Store) -> Unpacked:
     """Add the records of a packed file to a store, which keeps those that it has. A refused file changes nothing."""
     number, added = check_packed(path), 0
-    for record in _records(path):
+    for record in packed_records(path):
         with contextlib.suppress(NewerSchemaError):  # the store has one from a later version: keep it
             if store.get(record.key) is None:
                 store.put(record)
@@ -91,10 +91,10 @@ def unpack(path: str | Path, store: Store) -> Unpacked:
 
 def check_packed(path: str | Path) -> int:
     """How many records a packed file holds. All are read; a ValueError says what is wrong with the file."""
-    return sum(1 for _ in _records(path, writable=True))
+    return sum(1 for _ in packed_records(path, writable=True))
 
 
-def _records(path: str | Path, writable: bool = False) -> Iterator[Record]:
+def packed_records(path: str | Path, writable: bool = False) -> Iterator[Record]:
     """The records of a packed file, verified one at a time; `writable`: also check that the store can write them."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of a packed store.")

@@ -8,7 +8,8 @@ independent of tau, which is N(0, 1/(k+1))) and the p-1-k others stay below tau.
     f(k, tau) = C(p-1, k) b_k sqrt((k+1)/(2 pi)) exp(-(k+1) tau^2 / 2) Phi(tau)^(p-1-k),
 
 and v_k(p), its integral over tau, is the probability to land on a face of codimension k: an intrinsic volume of K_p.
-docs/theory.md derives all of it; Amelunxen, Lotz, McCoy and Tropp (2014), 'Living on the edge', give the geometry.
+docs/theory/projection.md derives all of it; Amelunxen, Lotz, McCoy and Tropp (2014), 'Living on the edge', give the
+geometry.
 """
 
 from __future__ import annotations

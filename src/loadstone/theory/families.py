@@ -9,7 +9,7 @@ the face of C on which the projection of G lands: its mean is delta, and for a s
 
 Outputs that all inputs share show only r = min(d, M - 1) directions of the queries: M scores do not change under a
 common shift. A family is then seen as {B W}, B being r x d and random. Decoupled outputs show all d directions.
-docs/theory.md, section 10, derives each value.
+docs/theory/one_law.md derives each value.
 """
 
 from __future__ import annotations

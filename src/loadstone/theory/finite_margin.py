@@ -9,7 +9,7 @@ stationary when N D = d^2, as in margin.py, but with the distance in the space o
 Without a margin only the angles between outputs matter, and D is D(M) of cone.py at every d. With one, lengths matter:
 a short query or a short input has to be stretched to reach the margin. D is larger, and the margin smaller, by a share
 of order 1/d. The distance is sampled, by non-negative least squares; that at kappa = 0, whose mean is known, takes most
-of the noise away. docs/theory.md derives it. It is about the decoupled problem.
+of the noise away. docs/theory/finite_margin.md derives it. It is about the decoupled problem.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ N(-kappa, 1) and the rivals are N(0, 1): k of them are merged with the target at
     f(k, tau) = C(M-1, k) J_k(kappa) sqrt((k+1)/(2 pi)) exp(-(k+1) tau^2/2 - kappa tau) Phi(tau)^(M-1-k),
     J_k(kappa) = sqrt(k+1) 2^(-k) E[exp(-i sqrt(2) kappa t) w(t)^k],   t ~ N(0, 1/2), w(t) = exp(-t^2) erfc(-i t),
 
-and Stein's lemma gives D_kappa(M) = E k + kappa (kappa + E tau). docs/theory.md derives this. kappa = 0 is cone.py,
-and M = 2 is Gardner's integral. All this is the limit of large d.
+and Stein's lemma gives D_kappa(M) = E k + kappa (kappa + E tau). docs/theory/margin.md derives this. kappa = 0 is
+cone.py, and M = 2 is Gardner's integral. All this is the limit of large d.
 """
 
 from __future__ import annotations

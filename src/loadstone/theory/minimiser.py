@@ -65,10 +65,13 @@ class Minimiser:
     norm: float
     #: How far a score can be pulled by the loss: s = h + chi (e_1 - pi).
     chi: float
-    #: Standard errors of the four.
+    #: Standard error of the loss.
     loss_error: float
+    #: Standard error of the accuracy.
     accuracy_error: float
+    #: Standard error of the norm.
     norm_error: float
+    #: Standard error of chi.
     chi_error: float
     #: 'above capacity', 'storable: no finite minimiser' or 'not converged'.
     status: str
