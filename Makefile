@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
+DOCS := .venv-docs
 
-.PHONY: reproduce test bench soak mutate clean
+.PHONY: reproduce test bench soak mutate docs figures dist clean
 
 reproduce: $(VENV)/package
 	$(RUN)/loadstone reproduce --out out
@@ -45,9 +46,35 @@ $(VENV)/test: $(VENV)/package
 	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
+# The site in out/site and the note as a PDF in it: five notebooks are executed, so the first time takes minutes. Jupyter
+# keeps what has not changed.
+docs: $(DOCS)/docs
+	$(DOCS)/bin/python -m docs.building.note
+	JAX_PLATFORMS=cpu $(DOCS)/bin/python -m sphinx -W --keep-going -q -b html -d out/site-work docs out/site
+	$(DOCS)/bin/python -m docs.building.offline out/site
+
+# Figures of the pages, from the shipped records.
+figures: $(DOCS)/docs
+	$(DOCS)/bin/python -m docs.building.figures
+
+# Wheel and sdist, checked as an index would.
+dist: $(DOCS)/release
+	rm -rf dist
+	$(DOCS)/bin/python -m build --no-isolation
+	$(DOCS)/bin/twine check --strict dist/*
+
+$(DOCS)/docs: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster,docs]'
+	touch $@
+
+$(DOCS)/release: $(DOCS)/docs
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	touch $@
+
 $(VENV)/bench: $(VENV)/package
 	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) $(DOCS) out

@@ -33,6 +33,7 @@ nb_execution_show_tb = True
 nb_ipywidgets_js = {}  # would be loaded from a network
 nb_merge_streams = True
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"loadstone {release}"
 html_static_path = ["building/site.css"]

@@ -142,7 +142,7 @@ def _is_even(point: dict) -> bool:
 
 def _write(figure: plt.Figure, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=180)
     plt.close(figure)
     print(path.relative_to(ROOT))
 

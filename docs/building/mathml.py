@@ -1,8 +1,13 @@
-"""Formulas as MathML, which browsers draw by themselves: no script and no font has to be loaded."""
+"""Formulas as MathML, which browsers draw by themselves: no script has to be loaded.
+
+Roots and brackets grow with what they hold only in a font with a table for mathematics, which not every machine has. So
+the site brings one, STIX Two Math, which is part of the Python package ziamath.
+"""
 
 from __future__ import annotations
 
 import html
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from latex2mathml.converter import convert
@@ -10,6 +15,7 @@ from latex2mathml.converter import convert
 if TYPE_CHECKING:
     from docutils.nodes import math, math_block
     from sphinx.application import Sphinx
+    from sphinx.config import Config
     from sphinx.writers.html5 import HTML5Translator
 
 
@@ -20,24 +26,26 @@ def mathml(latex: str, display: str) -> str:
 
 
 def _inline(writer: HTML5Translator, node: math) -> None:
+    from docutils.nodes import SkipNode
+
     writer.body.append(mathml(node.astext(), "inline"))
+    raise SkipNode  # the text of the formula is written, so neither its children nor its end are visited
 
 
 def _block(writer: HTML5Translator, node: math_block) -> None:
+    from docutils.nodes import SkipNode
+
     writer.body.append(f'<div class="formula">{mathml(node.astext(), "block")}</div>')
+    raise SkipNode
+
+
+def _add_font(app: Sphinx, config: Config) -> None:
+    import ziamath
+
+    config.html_static_path.append(str(Path(ziamath.__file__).parent / "fonts" / "STIXTwoMath-Regular.ttf"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    # Sphinx calls a visitor and then its counterpart, or skips both the children and the counterpart.
-    from docutils.nodes import SkipNode
-
-    def skipping(write):
-        def visit(writer, node):
-            write(writer, node)
-            raise SkipNode
-
-        return visit
-
-    app.add_html_math_renderer("mathml", (skipping(_inline), None), (skipping(_block), None))
-    app.config.html_math_renderer = "mathml"
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    app.connect("config-inited", _add_font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
