@@ -12,7 +12,7 @@ reproduce: $(VENV)/package
 # Tests spend most of their time in the compiler. Here it optimises less, which makes it three times as fast; `soak` has
 # the tests once more as users have the programs.
 test: $(VENV)/test
-	$(RUN)/ruff check src tests benchmarks
+	$(RUN)/ruff check src tests benchmarks docs
 	$(RUN)/mypy
 	XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0" $(RUN)/python -m pytest
 
@@ -21,10 +21,11 @@ bench: $(VENV)/bench
 	$(RUN)/python benchmarks/verdicts.py
 	$(RUN)/python benchmarks/sweep.py
 
-# Long tests: the whole suite with fully optimised programs, writers and workers killed many times (about five minutes), the
+# Long tests: the wheel in an empty environment, the whole suite with fully optimised programs and the site in a browser, writers and workers killed many times (about five minutes), the
 # fused CPU pass under sanitizers, then exact capacities of many streams of both problems beside the prediction (about an
 # hour on two cores).
-soak: $(VENV)/test
+soak: $(VENV)/test docs dist
+	$(RUN)/python benchmarks/footprint.py --wheel dist/*.whl --extras cluster,parquet
 	LOADSTONE_SOAK=1 $(RUN)/python -m pytest -m 'soak or not soak'
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -m 'soak or not soak' -k 'killed or brings_down' \
 	  tests/records/test_store.py tests/experiments/test_one_machine.py tests/experiments/test_dask.py
@@ -46,8 +47,8 @@ $(VENV)/test: $(VENV)/package
 	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@
 
-# The site in out/site and the note as a PDF in it: five notebooks are executed, so the first time takes minutes. Jupyter
-# keeps what has not changed.
+# The site in out/site, with the note as a PDF. Notebooks are executed, which takes minutes the first time; later only
+# those that have changed.
 docs: $(DOCS)/docs
 	$(DOCS)/bin/python -m docs.building.note
 	JAX_PLATFORMS=cpu $(DOCS)/bin/python -m sphinx -W --keep-going -q -b html -d out/site-work docs out/site

@@ -1,8 +1,9 @@
 """The documentation site: `make docs` builds it from the Markdown in this folder.
 
-Sphinx is the generator because it has what a site about mathematics and code needs without a network: a search that runs
-in the reader's browser, notebooks that are executed when the site is built (MyST-NB), cross-references that are checked,
-and a theme (Furo) that loads nothing from elsewhere. Formulas become MathML when the site is built (building/mathml.py).
+Sphinx is the generator because it has what a site about mathematics and code needs without a network: a search that
+runs in the reader's browser, notebooks that are executed when the site is built (MyST-NB), cross-references that are
+checked, and a theme (Furo) that loads nothing from elsewhere. Formulas become MathML when the site is built
+(building/mathml.py).
 """
 
 import sys
@@ -27,7 +28,7 @@ myst_heading_anchors = 4
 myst_dmath_double_inline = True
 
 nb_execution_mode = "cache"
-nb_execution_timeout = 120  # a notebook that takes longer than two minutes on two cores is too long
+nb_execution_timeout = 120  # seconds for a cell; a whole notebook takes less than two minutes on two cores
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_ipywidgets_js = {}  # would be loaded from a network

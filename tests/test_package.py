@@ -84,6 +84,7 @@ def test_the_sdist_holds_no_records_figures_or_caches(sdist):
     assert {f"src/{name}" for name in package_files()} <= sdist
     assert {"README.md", "LICENSE", "CITATION.cff", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml"} <= sdist
     assert {"Makefile", "constraints.txt", "tests/test_package.py", "docs/tour.md", "examples/grid.toml"} <= sdist
+    assert {"docs/conf.py", "docs/theory/skew.md", "docs/notebooks/transition.md"} <= sdist
     assert not sdist & set(LITTER)
     assert not [name for name in sdist if name.endswith((".png", ".zip", ".pyc", ".json")) or "cache" in name]
 
@@ -123,14 +124,25 @@ def test_hooks_run_what_make_test_runs():
         assert f"\t{hook['entry']}\n" in made
 
 
+def test_the_public_workflow_runs_what_every_machine_runs():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    commands = {name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()}
+    assert commands == {"test": [".ci/run"], "docs": ["make docs", "make dist"], "publish": []}
+    versions = jobs["test"]["strategy"]["matrix"]["python"]
+    assert [f"Programming Language :: Python :: {one}" in PROJECT["classifiers"] for one in versions] == [True] * 3
+    for command in ("docs", "dist", "figures"):
+        assert re.search(rf"^{command}: ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
 def test_what_is_installed_for_use_and_tests_is_pinned_without_an_address():
     lines = (ROOT / "constraints.txt").read_text().splitlines()[1:]
-    pins = [re.fullmatch(r'([\w-]+)==[\w.]+( ; python_version (<|>=) "3\.12")?', line) for line in lines]
+    pins = [re.fullmatch(r'([\w.-]+)==[\w.]+( ; python_version (<|>=) "3\.12")?', line) for line in lines]
     assert all(pins), [line for line, pin in zip(lines, pins) if not pin]
     extras = PROJECT["optional-dependencies"]
-    wanted = [*PROJECT["dependencies"], *extras["test"], *extras["cluster"], *extras["parquet"]]
+    assert set(extras) == {"test", "cluster", "parquet", "bench", "docs", "release"}
+    wanted = [*PROJECT["dependencies"], *(one for name in extras if name != "bench" for one in extras[name])]
     names = {re.match(r"[\w-]+", requirement)[0] for requirement in wanted}
-    assert names <= {pin[1] for pin in pins}
+    assert {name.replace("_", "-") for name in names} <= {pin[1].replace("_", "-") for pin in pins}
 
 
 def test_the_stub_lists_the_public_names_with_their_homes():

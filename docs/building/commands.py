@@ -9,7 +9,6 @@ import typer
 
 from loadstone.cli.app import COMMANDS, app_of
 
-
 _TAKES = {int: "a whole number", float: "a number"}
 
 

@@ -7,6 +7,7 @@ the site brings one, STIX Two Math, which is part of the Python package ziamath.
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
     from sphinx.writers.html5 import HTML5Translator
 
 
+#: The name of a function, and the bracket that may follow. The converter leaves no room around it: 2logM.
+_FUNCTION = re.compile(r"<mi>(log|exp|sin|cos|arccos|erfc|min|max)</mi>(<mo[^>]*>&#x00028;)?")
+
+
+def _spaced(match: re.Match) -> str:
+    name, bracket = match.groups()
+    after = "0" if bracket else "0.17em"
+    return f'<mo lspace="0.17em" rspace="{after}">{name}</mo>{bracket or ""}'
+
+
 def mathml(latex: str, display: str) -> str:
     """A formula with its LaTeX as a title, for readers who want to copy it. `display` is 'inline' or 'block'."""
-    made = convert(latex, display=display)
+    made = _FUNCTION.sub(_spaced, convert(latex, display=display))
     return made.replace("<math ", f'<math title="{html.escape(latex)}" ', 1)
 
 

@@ -1,7 +1,7 @@
 """Code in the pages runs: Python as it stands, commands as they are shown.
 
-The words after a fence say how much: nothing (always run), `soak` (run by `make soak`), `no-run` (for commands that take
-long or need what a test has not; their options are checked all the same).
+The words after a fence say how much: nothing (always run), `soak` (run by `make soak`), `no-run` (for commands that
+take long or need what a test has not; their options are checked all the same).
 """
 
 import os

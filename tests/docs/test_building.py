@@ -60,11 +60,13 @@ def test_points_of_the_law_take_the_narrowest_bracket_of_a_stream_and_proofs_fir
 
 
 def test_the_figure_of_the_law_shows_every_point(monkeypatch):
-    points = [shipped.Point("original", d, way, 3, 1.01 * capacity_associations(d), 1.0) for d, way in ((8, "proved"), (64, "stored"))]
+    ways = {8: "proved", 64: "stored"}
+    points = [shipped.Point("original", d, way, 3, 1.01 * capacity_associations(d), 1.0) for d, way in ways.items()]
     above, below = figures.law(points).axes
     ratios = [y for line in below.lines for y in line.get_ydata() if len(line.get_xdata()) == 1]
     assert np.allclose(ratios, 1.01)
-    assert {text.get_text() for text in above.get_legend().get_texts()} >= {"shared outputs, proved", "shared outputs, stored by L-BFGS"}
+    keys = {text.get_text() for text in above.get_legend().get_texts()}
+    assert keys >= {"shared outputs, proved", "shared outputs, stored by L-BFGS"}
 
 
 @pytest.mark.soak

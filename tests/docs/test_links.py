@@ -1,4 +1,4 @@
-"""Every internal link of the Markdown leads somewhere, and to a heading that exists; the site changes them correctly."""
+"""Internal links of the Markdown lead somewhere, and to headings that exist; the site changes them correctly."""
 
 from pathlib import Path
 
@@ -42,7 +42,8 @@ def test_the_pages_of_the_site_have_no_link_that_leads_nowhere():
 
 def test_links_to_files_that_are_pages_lead_to_those_pages():
     source, page = ROOT / "benchmarks" / "README.md", ROOT / "docs" / "benchmarks.md"
-    changed = for_page("[f](../docs/facts.md#files) [c](cpu.json) [e](../examples/README.md) [w](https://a.b)", source, page)
+    given = "[f](../docs/facts.md#files) [c](cpu.json) [e](../examples/README.md) [w](https://a.b)"
+    changed = for_page(given, source, page)
     assert changed == "[f](facts.md#files) [c](../benchmarks/cpu.json) [e](examples.md) [w](https://a.b)"
     assert for_page("[shipped](../results/paper)", ROOT / "docs" / "a.md", ROOT / "docs" / "a.md") == "`shipped`"
     for file, page_of_it in PAGES.items():

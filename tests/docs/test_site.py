@@ -1,4 +1,4 @@
-"""The built site in a real browser: every page, light, dark and at the width of a phone. `make docs` builds it first."""
+"""The built site in a real browser: every page, light, dark and as wide as a phone. `make docs` builds it first."""
 
 import re
 
@@ -25,7 +25,7 @@ def window(request, browser):
     page, heard = context.new_page(), []
     page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("request", lambda request: heard.append(request.url) if not request.url.startswith(("file:", "data:")) else 0)
+    page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else heard.append(asked.url))
     yield page
     context.close()
     assert heard == []

@@ -1,0 +1,131 @@
+"""What an installation takes: its size by package, the time to import it, and which packages its commands use.
+
+    python benchmarks/footprint.py --wheel dist/loadstone-0.2.0-py3-none-any.whl --out benchmarks/footprint.json
+
+The wheel is installed into an empty environment, and its commands are tried there. So this also tests the wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+_ROUNDS = 5
+#: What people do with loadstone, each as the words of a command.
+COMMANDS = {
+    "predict": "predict --d 768 --json",
+    "explore": "explore --out explore.html",
+    "train": "train --d 20 --p 40 --json --out memory.safetensors",
+    "certify": "certify --d 12 --p 30 --json --out proof.npz",
+    "check": "check proof.npz --json",
+    "facts store": "facts store {facts} --vectors {vectors} --columns country,capital --out book.safetensors --json",
+    "facts recall": "facts recall book.safetensors France --json",
+    "run": "run {grid} --store store --workers 1 --json",
+    "reproduce": "reproduce entropy --out figures",
+}
+#: Runs a command and prints the top-level modules that it imported.
+_WATCHED = """
+import json, sys
+from loadstone.cli.app import main
+try:
+    main()
+except SystemExit as end:
+    names = sorted({name.partition(".")[0] for name in sys.modules})
+    print(json.dumps(names), file=sys.stderr)
+    raise
+"""
+_SIZES = """
+import importlib.metadata as metadata, json
+sizes = {}
+for one in metadata.distributions():
+    sizes[one.metadata["Name"].lower()] = sum(f.locate().stat().st_size for f in one.files or () if f.locate().is_file())
+print(json.dumps({"sizes": sizes, "modules": {k: v[0].lower() for k, v in metadata.packages_distributions().items()}}))
+"""
+_GRID = '[[grid]]\nproblem = "original"\nd = 8\np = 8\nseeds = 2\n'
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--wheel", required=True, type=Path, help="the wheel to install")
+    parser.add_argument("--extras", default="", help="extras to install with it, such as cluster,parquet")
+    parser.add_argument("--out", type=Path, help="JSON file for the numbers")
+    options = parser.parse_args()
+    if not options.wheel.is_file():
+        sys.exit(f"wheel is {options.wheel}, but must be a file: run `make dist` first.")
+    with tempfile.TemporaryDirectory() as folder:
+        python = installed(options.wheel.resolve(), options.extras, Path(folder))
+        found = measured(python, Path(folder))
+    report(found)
+    if options.out:
+        options.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def installed(wheel: Path, extras: str, folder: Path) -> Path:
+    """The interpreter of an empty environment with the wheel in it."""
+    subprocess.run([sys.executable, "-m", "venv", folder / "empty"], check=True)
+    python = folder / "empty" / "bin" / "python"
+    what = f"{wheel}[{extras}]" if extras else str(wheel)
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", ROOT / "constraints.txt"]
+    subprocess.run([*pip, what], check=True)
+    return python
+
+
+def measured(python: Path, folder: Path) -> dict:
+    """Sizes of all packages, import times, and for each command the packages that it imported."""
+    about = json.loads(subprocess.run([python, "-c", _SIZES], check=True, capture_output=True, text=True).stdout)
+    sizes = {name: size for name, size in about["sizes"].items() if name not in ("pip", "setuptools")}
+    used: dict[str, list[str]] = {}
+    (folder / "grid.toml").write_text(_GRID)
+    files = {"facts": ROOT / "examples" / "capitals.csv", "vectors": ROOT / "examples" / "capitals.glove.txt"}
+    for name, words in COMMANDS.items():
+        arguments = words.format(grid=folder / "grid.toml", **files).split()
+        done = subprocess.run([python, "-c", _WATCHED, *arguments], cwd=folder, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"loadstone {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-2000:]}")
+        modules = json.loads(re.findall(r"^\[.*\]$", done.stderr, re.MULTILINE)[-1])
+        used[name] = sorted({about["modules"][one] for one in modules if one in about["modules"]} & set(sizes))
+    needed = {one for packages in used.values() for one in packages}
+    return {
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "packages": len(sizes),
+        "megabytes": round(sum(sizes.values()) / 1e6, 1),
+        "sizes": {name: round(size / 1e6, 2) for name, size in sorted(sizes.items(), key=lambda pair: -pair[1])},
+        "used": used,
+        "never used": sorted(set(sizes) - needed),
+        "seconds": {
+            "python alone": timed(python, "pass"),
+            "import loadstone": timed(python, "import loadstone"),
+            "predict": timed(python, "import loadstone; loadstone.predict(d=768)"),
+            "original": timed(python, "import loadstone; loadstone.original(loadstone.Stream(0, 8), 8)"),
+        },
+    }
+
+
+def timed(python: Path, code: str) -> float:
+    """The median of a few starts, in seconds."""
+    times = []
+    for _ in range(_ROUNDS):
+        start = time.perf_counter()
+        subprocess.run([python, "-c", code], check=True)
+        times.append(time.perf_counter() - start)
+    return round(statistics.median(times), 3)
+
+
+def report(found: dict) -> None:
+    """The numbers in words."""
+    print(f"{found['packages']} packages, {found['megabytes']} MB, Python {found['python']}")
+    print("largest:", ", ".join(f"{name} {size}" for name, size in list(found["sizes"].items())[:8]))
+    print("never imported by the commands tried:", ", ".join(found["never used"]) or "none")
+    print("seconds:", ", ".join(f"{name} {seconds}" for name, seconds in found["seconds"].items()))
+
+
+if __name__ == "__main__":
+    main()
