@@ -2,12 +2,13 @@
 
 A page may have two kinds of blocks. ```{include} ../CHANGELOG.md``` is replaced by that file, with its links changed so
 that they hold on this page. ```{generated} commands``` is replaced by what the module of this folder with that name
-writes, which is given the words that follow.
+writes, which is given the words that follow. A notebook gets a link to itself as an .ipynb file.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,10 +35,26 @@ def expanded(text: str, page: Path) -> str:
     return _BLOCK.sub(block, for_page(text, page, page))
 
 
+def with_download(text: str, name: str) -> str:
+    """The text of a notebook with a link to it below its title, as a file that Jupyter opens by itself."""
+    link = f'<p><a href="{Path(name).name}.ipynb" download>This page as a Jupyter notebook</a></p>'
+    return re.sub(r"^# .+$", lambda title: f"{title[0]}\n\n{link}", text, count=1, flags=re.MULTILINE)
+
+
 def _read(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = expanded(source[0], Path(app.env.doc2path(name)))
+    if name.startswith("notebooks/"):
+        source[0] = with_download(source[0], name)
+
+
+def _copy_notebooks(app: Sphinx, error: Exception | None) -> None:
+    """MyST-NB leaves the executed notebooks beside the site; their links expect them in it."""
+    for path in (Path(app.outdir).parent / "jupyter_execute" / "notebooks").glob("*.ipynb"):
+        if (page := Path(app.outdir, "notebooks", f"{path.stem}.html")).exists():
+            shutil.copy(path, page.parent)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", _read)
+    app.connect("build-finished", _copy_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

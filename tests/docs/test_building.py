@@ -8,7 +8,7 @@ import pytest
 from docs.building import figures, shipped
 from docs.building.links import ROOT
 from docs.building.offline import loaded_from_elsewhere
-from docs.building.pages import expanded
+from docs.building.pages import expanded, with_download
 from loadstone.theory.capacity import capacity_associations
 
 NOTE = (ROOT / "docs" / "note.md").read_text()
@@ -20,6 +20,12 @@ def test_an_included_file_brings_its_text_with_links_that_hold_on_the_page():
     assert text.startswith("# Benchmarks") and "[cpu.json](../benchmarks/cpu.json)" in text
     assert "](../docs/" not in text
     assert "## loadstone predict" in expanded("# A\n\n```{generated} commands\n```\n", page)
+
+
+def test_a_notebook_gets_a_link_to_itself_below_its_title():
+    text = with_download("---\nfile_format: mystnb\n---\n\n# A title\n\nWords\n\n# Another\n", "notebooks/a")
+    assert text.count('href="a.ipynb"') == 1
+    assert text.index("# A title") < text.index('href="a.ipynb"') < text.index("Words")
 
 
 def test_what_a_page_would_load_from_a_network_is_found(tmp_path):

@@ -1,5 +1,6 @@
 """The built site in a real browser: every page, light, dark and as wide as a phone. `make docs` builds it first."""
 
+import json
 import re
 
 import pytest
@@ -70,6 +71,16 @@ def test_search_finds_a_page_without_a_server(window):
     window.goto((SITE / "search.html").as_uri() + "?q=certificate")
     window.wait_for_selector("#search-results li a")
     assert window.locator("#search-results li a").count() > 3
+
+
+def test_notebooks_are_there_as_files_for_jupyter_with_their_pictures():
+    names = [name for name in pages() if name.startswith("notebooks/")]
+    assert len(names) >= 5
+    for name in names:
+        cells = json.loads((SITE / f"{name}.ipynb").read_text())["cells"]
+        outputs = [one for cell in cells if cell["cell_type"] == "code" for one in cell["outputs"]]
+        assert any("image/png" in one.get("data", {}) for one in outputs), name
+        assert not [one for one in outputs if one["output_type"] == "error"], name
 
 
 def test_the_note_is_there_as_a_pdf_of_at_most_ten_pages():
