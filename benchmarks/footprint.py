@@ -46,7 +46,8 @@ _SIZES = """
 import importlib.metadata as metadata, json
 sizes = {}
 for one in metadata.distributions():
-    sizes[one.metadata["Name"].lower()] = sum(f.locate().stat().st_size for f in one.files or () if f.locate().is_file())
+    files = [file.locate() for file in one.files or ()]
+    sizes[one.metadata["Name"].lower()] = sum(file.stat().st_size for file in files if file.is_file())
 print(json.dumps({"sizes": sizes, "modules": {k: v[0].lower() for k, v in metadata.packages_distributions().items()}}))
 """
 _GRID = '[[grid]]\nproblem = "original"\nd = 8\np = 8\nseeds = 2\n'

@@ -48,7 +48,8 @@ class Point:
 def thresholds() -> list[Row]:
     """Every proved capacity, and every search for the largest number that can be stored."""
     packs = [path for path in sorted((ROOT / "results" / "paper").glob("*.zip")) if path.name != _WITHOUT]
-    rows = [row_of(one.spec, one.result, one.circumstances) for pack in packs for one in packed_records(pack)]
+    records = {one.key: one for pack in packs for one in packed_records(pack)}  # some are in two packs
+    rows = [row_of(one.spec, one.result, one.circumstances) for one in records.values()]
     return [row for row in rows if row["solver"] in ("capacity", "reach")]
 
 
