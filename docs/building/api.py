@@ -17,7 +17,7 @@ from typing import Any
 
 import loadstone
 
-ROOMS = ("theory", "problems", "memories", "solvers", "proofs", "measurements", "books")
+ROOMS = ("theory", "problems", "memories", "solvers", "proofs", "measurements", "space", "books")
 #: A field of a class as its docstring explains it: 'inputs, outputs: what they are', with lines that go on indented.
 _FIELD = re.compile(r"^(\w+(?:, \w+)*): (.+(?:\n {4,}\S.*)*)", re.MULTILINE)
 
@@ -176,7 +176,8 @@ def _comment(name: str) -> str:
 
 def _text(docstring: str) -> str:
     """Plain text with nothing that Markdown would read as markup; single backquotes are code in both."""
-    pieces = inspect.cleandoc(docstring).split("`")
+    listed = _FIELD.sub(lambda match: f"- {match[0]}", inspect.cleandoc(docstring))  # arguments, one a line
+    pieces = listed.split("`")
     for index in range(0, len(pieces), 2):
         for mark in "\\*_[]<>|$#~":
             pieces[index] = pieces[index].replace(mark, "\\" + mark)
