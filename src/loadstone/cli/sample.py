@@ -21,7 +21,7 @@ def sample(
     problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
     seed: Annotated[int, typer.Option(help="Which stream of associations; also the seed of the chains.")] = 0,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs [default: as many as inputs].")] = None,
+    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",
@@ -30,7 +30,7 @@ def sample(
         str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
     ] = "full",
     chains: Annotated[int, typer.Option(help="Independent chains, at least 2.")] = 4,
-    steps: Annotated[Optional[int], typer.Option(help="Steps of each chain [default: 320 or 400000].")] = None,
+    steps: Annotated[Optional[int], typer.Option(help="Steps of each chain; default: 320 or 400000.")] = None,
     method: Annotated[str, typer.Option(help="reflections, or slices, which is far slower.")] = "reflections",
     volume: Annotated[bool, typer.Option(help="Find the free entropy too, which takes longer.")] = True,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
