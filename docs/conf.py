@@ -27,7 +27,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 
-nb_execution_mode = "cache"
+nb_execution_mode = "force"  # a page that has not changed is not read again, and so not executed
 nb_execution_timeout = 120  # seconds for a cell; a whole notebook takes less than two minutes on two cores
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
