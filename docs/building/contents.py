@@ -11,7 +11,7 @@ PARTS = {
     + ["notebooks/families", "notebooks/space"],
     "Guides": ["predict", "facts", "verdicts", "space", "reproduce", "sweeps", "cluster", "devices", "scale"]
     + ["extending"],
-    "Results": ["note", "results", "paper", "gallery", "theory"],
+    "Results": ["note", "results", "paper", "measured", "gallery", "theory"],
     "Reference": ["commands", "api", "tour", "choices", "reliability", "benchmarks"],
     "Project": ["examples", "contributing", "changelog"],
 }
