@@ -32,6 +32,7 @@ from loadstone.problems.decoupled import decoupled as decoupled
 from loadstone.problems.facts import Facts as Facts
 from loadstone.problems.facts import facts as facts
 from loadstone.problems.instance import write_instance as write_instance
+from loadstone.problems.listwise import listwise as listwise
 from loadstone.problems.loss import mean_loss as mean_loss
 from loadstone.problems.original import original as original
 from loadstone.problems.padded import padded as padded
@@ -79,6 +80,8 @@ from loadstone.theory.facts import predict_facts as predict_facts
 from loadstone.theory.families import StatisticalDimension as StatisticalDimension
 from loadstone.theory.families import statistical_dimension as statistical_dimension
 from loadstone.theory.finite_margin import finite_largest_margin as finite_largest_margin
+from loadstone.theory.listwise import list_capacity as list_capacity
+from loadstone.theory.listwise import list_codimension as list_codimension
 from loadstone.theory.load import associations as associations
 from loadstone.theory.load import dimension as dimension
 from loadstone.theory.load import load as load
