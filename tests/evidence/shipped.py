@@ -4,7 +4,7 @@ import zipfile
 from pathlib import Path
 
 from loadstone.evidence.rows import Row, row_of
-from loadstone.records.record import from_bytes
+from loadstone.records.record import Record, from_bytes
 from loadstone.sweeps.catalogue import named_sweep
 
 RESULTS = Path(__file__).parents[2] / "results" / "paper"
@@ -12,10 +12,15 @@ RESULTS = Path(__file__).parents[2] / "results" / "paper"
 
 def shipped_rows(sweep: str, *packs: str) -> list[Row]:
     """The records of a sweep's paper scale that lie in these packs."""
-    keys = {spec.key for spec in named_sweep(sweep, "paper")}
-    rows = []
+    found = shipped_records({spec.key for spec in named_sweep(sweep, "paper")}, *packs)
+    return [row_of(record.spec, record.result) for record in found.values()]
+
+
+def shipped_records(keys: set[str], *packs: str) -> dict[str, Record]:
+    """Those of the records with these keys that lie in these packs."""
+    found = {}
     for name in packs:
         with zipfile.ZipFile(RESULTS / f"{name}.zip") as packed:
-            records = [from_bytes(packed.read(name)) for name in packed.namelist() if Path(name).stem in keys]
-        rows += [row_of(record.spec, record.result) for record in records]
-    return rows
+            chosen = [name for name in packed.namelist() if Path(name).stem in keys]
+            found |= {Path(name).stem: from_bytes(packed.read(name)) for name in chosen}
+    return found

@@ -174,5 +174,5 @@ def test_what_is_refused(call, sentence):
 
 
 def test_every_family_is_tried_here():
-    elsewhere = {"full", "low rank", "relu", "gelu", "attention"}  # test_two_layers.py has the last three
+    elsewhere = {"full", "low rank", "relu", "gelu", "attention", "rounded"}  # test_two_layers.py, test_rounding.py
     assert {name.partition(":")[0] for name in NAMES + CONES} | elsewhere == set(FAMILIES)

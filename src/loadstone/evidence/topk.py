@@ -12,6 +12,8 @@ from loadstone.theory.listwise import list_capacity
 
 #: Fewer streams have no standard error worth the name.
 _FEWEST = 3
+#: Batches of samples for each value of the law.
+_BATCHES = 8
 _SHARES = ("first", "listed", "first_by_all_rivals", "listed_by_all_rivals")
 
 
@@ -22,7 +24,7 @@ def stored_by_length(rows: list[Row]) -> list[dict]:
     points = []
     for (problem, d, k), group in grouped(reached, "problem", "d", "rivals"):
         stored = [(row["stored"] + row["not_stored"]) / 2 for row in group]
-        spread, law = deviation(stored) / math.sqrt(len(group)), list_capacity(d, k)
+        spread, law = deviation(stored) / math.sqrt(len(group)), list_capacity(d, k, _BATCHES)
         # A threshold that is uniform within its bracket has a deviation of the width / sqrt(12).
         widths = [row["not_stored"] - row["stored"] for row in group]
         resolution = math.sqrt(sum(width**2 for width in widths) / 12) / len(group)

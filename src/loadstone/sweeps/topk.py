@@ -8,14 +8,15 @@ from loadstone.theory.listwise import limit_capacity
 
 #: For each scale: streams of each dimension, and lengths of the list.
 _STREAMS = {"quick": {12: 3}, "paper": {20: 6, 30: 4}}
-_LENGTHS = {"quick": (1, 4), "paper": (1, 2, 4, 8, 16)}
+_LENGTHS = {"quick": (4,), "paper": (1, 2, 4, 8, 16)}
+_PROBLEMS = {"quick": ("original",), "paper": ("original", "decoupled")}
 
 
 def topk(scale: str) -> list[Spec]:
     """The largest p at which every target beats the mean of its k best rivals; k = 1 is recall by the largest score."""
     return [
         Spec(problem, d, _around(d, k), seed, solver="reach", parameters={"rivals": k})
-        for problem in ("original", "decoupled")
+        for problem in _PROBLEMS[scale]
         for d, streams in _STREAMS[scale].items()
         for k in _LENGTHS[scale]
         for seed in range(streams)
