@@ -59,6 +59,7 @@ def test_laws_at_finite_size(name):
     assert found and max(abs(one.deviations) for one in found) < BOUND
 
 
+@pytest.mark.soak
 def test_curves_of_the_minimiser():
     sizes = {"original": (40, 307), "decoupled": (20, 103)}
     rows = rows_of("curves", lambda spec: {spec.d, spec.p} <= set(sizes[spec.problem]))
