@@ -44,6 +44,12 @@ def _fits_hopper(case: Case) -> bool:
     return case.precision == "float16" and case.dtype == jnp.float32 and small and devices.has_hopper_kernel()
 
 
+def _fits_hopper_wide(case: Case) -> bool:
+    """Where it is faster than the kernel above: many components, and enough scores to fill the chip."""
+    large = case.d > devices.MANY_COMPONENTS and case.queries * case.competitors >= devices.MANY_SCORES
+    return case.precision == "float16" and case.dtype == jnp.float32 and large and devices.has_hopper_kernel()
+
+
 def _fits_cpu(case: Case) -> bool:
     singles = case.precision == "float32" and case.dtype == jnp.float32
     return singles and not case.padded and shared_cpu.available()
@@ -59,6 +65,7 @@ def _always(case: Case) -> bool:
 
 #: Kind of outputs, file of the implementation, and when it is used.
 WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
+    ("shared", "shared_hopper_wide", _fits_hopper_wide),
     ("shared", "shared_hopper", _fits_hopper),
     ("shared", "shared_cpu", _fits_cpu),
     ("shared", "shared_xla", _always),

@@ -11,6 +11,8 @@ import jax
 #: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups. Beyond
 #: it plain large products are as fast.
 MOST_SHARED = 512
+#: From more components and at least so many scores on, the kernel for wide outputs is the faster one.
+MANY_COMPONENTS, MANY_SCORES = 320, 10**8
 #: With more scores it would have more tiles than its workers can number.
 MOST_SCORES = 2**42
 #: Set to 0 to run every pass in XLA.
@@ -31,6 +33,12 @@ def has_hopper_kernel() -> bool:
     if capability > (0, 0) and capability != (9, 0):
         _log.info("The fused pass over shared outputs is made for Hopper GPUs, so here the pass runs in XLA.")
     return capability == (9, 0)
+
+
+def processors() -> int:
+    """How many processors the chip has; each has memory for one block. Without a GPU (compiling only), those of an
+    H200."""
+    return getattr(jax.devices()[0], "core_count", None) or 132
 
 
 @cache

@@ -28,7 +28,7 @@ from jax.experimental.pallas import mosaic_gpu as plgpu
 from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.arguments import refuse
-from loadstone.problems.passes.devices import MOST_SCORES, MOST_SHARED
+from loadstone.problems.passes.devices import MOST_SCORES, MOST_SHARED, processors
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.products import rounded
 from loadstone.problems.recall import Recall, Slope
@@ -119,12 +119,6 @@ def batch_recall(
     )
     found = call(counts, queries, outputs, targets)
     return joined(counts[0], Recall(*found[:4]), Recall(*found[4:])) if shares else Recall(*found)
-
-
-def processors() -> int:
-    """How many processors the chip has; each has memory for one block. Without a GPU (compiling only), those of an
-    H200."""
-    return getattr(jax.devices()[0], "core_count", None) or 132
 
 
 def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, ...]:
