@@ -18,8 +18,8 @@ def test_a_key_is_the_same_for_good():
 
 
 @pytest.mark.parametrize("change", [
-    {"problem": "decoupled"}, {"d": 21}, {"p": 86}, {"seed": 4}, {"kappa": 0.5}, {"law": "sphere"},
-    {"solver": "hebbian"},
+    {"problem": "decoupled"}, {"problem": "groups:2"}, {"d": 21}, {"p": 86}, {"seed": 4}, {"kappa": 0.5},
+    {"law": "sphere"}, {"solver": "hebbian"},
     {"stop": "exact"},
     {"parameters": {"steps": 513}},
     {"parameters": {"learning_rate": 0.02}}, {"precision": "bfloat16"}, {"solver": "sgd"},
@@ -48,6 +48,7 @@ def test_a_spec_comes_back_from_its_identity():
         {}, {"solver": "capacity"}, {"problem": "decoupled", "stored_dtype": "float16"}, {"solver": "muon"},
         {"solver": "sgd", "parameters": {"learning_rate": 0.5}, "stop": "exact"}, {"stop": "none"},
         {"answers": 3, "frequencies": (0.5, 0.25, 0.25)}, {"answers": 9, "frequencies": "balanced", "solver": "reach"},
+        {"problem": "groups:8"}, {"problem": "groups:8", "answers": 9, "solver": "capacity"},
         {"solver": "approach"}, {"solver": "approach", "parameters": {"optimiser": "newton", "passes": 7}},
         {"solver": "margin"}, {"solver": "margin", "law": "sphere", "answers": 12}, {"solver": "edits"},
         {"solver": "space"}, {"solver": "space", "parameters": {"chains": 8, "volume": False}, "family": "symmetric"},
@@ -63,6 +64,8 @@ def test_a_spec_comes_back_from_its_identity():
 
 def test_what_does_not_matter_does_not_change_the_key():
     assert replace(SPEC, kappa=1).key == SPEC.key
+    assert replace(SPEC, problem="groups:1") == SPEC
+    assert replace(SPEC, problem="groups:08").key == replace(SPEC, problem="groups:8").key
     hebbian = replace(SPEC, solver="hebbian")
     assert replace(hebbian, stop="exact", precision="float16") == hebbian
 
@@ -137,6 +140,9 @@ def test_answers_enter_the_key_only_if_given_and_in_one_form():
     ({"answers": 1}, "answers is 1"), ({"frequencies": "balanced"}, "uniform unless a number of answers is given"),
     ({"answers": 3, "frequencies": (1.0, 2.0)}, "frequencies has 2 numbers, but must have 3"),
     ({"problem": "decoupled", "answers": 3, "hold": "regenerated"}, "hold is 'regenerated'"),
+    ({"problem": "groups:2", "hold": "regenerated"}, "hold is .* auto or stored if groups of inputs share outputs"),
+    ({"problem": "groups:2", "stored_dtype": "float16"}, "stored_dtype is 'float16', but must be float32 if groups"),
+    ({"problem": "groups:0"}, "problem is 'groups:0', but must be one of original, decoupled, groups:g"),
     ({"hold": "kept"}, "hold is 'kept'"), ({"stop": "now"}, "stop is 'now'"), ({"precision": "int8"}, "precision is"),
 ])  # fmt: skip
 def test_what_cannot_be_run_is_refused(change, sentence):

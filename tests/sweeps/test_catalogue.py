@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from loadstone.experiments.spec import PROBLEMS
 from loadstone.measurements.reach import Attempt
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
+from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.records.record import from_bytes
 from loadstone.records.validity import check_values
 from loadstone.solvers.solution import Status
@@ -111,14 +111,28 @@ def test_unknown_names_get_a_suggestion(tmp_path):
         specs_of(str(tmp_path / "grid.toml"))
 
 
-def test_the_shift_runs_no_proof_of_its_own_and_searches_closely():
+def test_the_shift_proves_little_but_groups_of_its_own_and_searches_closely():
     for scale in SCALES:
         exact = {spec for spec in named_sweep("shift", scale) if spec.solver == "capacity"}
-        assert exact < set(named_sweep("capacity", scale))
-        assert {(spec.problem, spec.d) for spec in exact} >= {(kind, d) for kind in PROBLEMS for d in (12, 20)}
+        own = {spec for spec in exact - set(named_sweep("capacity", scale)) if not is_grouped(spec.problem)}
+        assert {(spec.d, spec.seed // 200) for spec in own} == ({(12, 1), (16, 0)} if scale == "paper" else set())
+        both = ("original", "decoupled")
+        assert {(spec.problem, spec.d) for spec in exact} >= {(kind, d) for kind in both for d in (12, 20)}
     reached = {spec for spec in named_sweep("shift", "paper") if spec.solver == "reach"}
     assert all((spec.effort.width, spec.effort.passes) == (0.001, 3000) for spec in reached) and len(reached) == 50
     assert {spec.solver for spec in named_sweep("shift", "quick")} == {"capacity"}
+
+
+def test_groups_lie_between_the_original_and_the_decoupled_problem_with_as_many_streams_of_each():
+    for scale in SCALES:
+        specs = [spec for spec in named_sweep("shift", scale) if spec.solver == "capacity"]
+        streams = Counter((spec.d, spec.problem) for spec in specs)
+        dimensions = {d for d, problem in streams if is_grouped(problem)}
+        assert dimensions == ({12, 16, 20} if scale == "paper" else {12})
+        for d in dimensions:
+            assert len({count for (other, _), count in streams.items() if other == d}) == 1
+            groups = [sets_of_outputs(problem, 10**6) for other, problem in streams if other == d]
+            assert {2, 8} <= set(groups) and max(set(groups) - {10**6}) < capacity_associations(d)
 
 
 def test_skewed_targets_have_no_more_answers_than_there_is_a_formula_for():

@@ -7,11 +7,12 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from loadstone.arguments import choice, positive, refuse, whole
+from loadstone.arguments import positive, refuse, whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import print_json, print_pairs, progress_of
 from loadstone.cli.own_facts import OwnVectors, own_capacity
 from loadstone.cli.size import MOST_DIMENSION
+from loadstone.problems.kinds import check_kind
 from loadstone.theory.capacity import facts_that_fit
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.families import FaceLaw, StatisticalDimension, directions_shown, statistical_dimension
@@ -23,7 +24,7 @@ _NOT_KNOWN = "not known for these answers"
 
 def capacity(
     d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
-    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
     seed: Annotated[int, typer.Option(help="First stream.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
@@ -61,7 +62,7 @@ def capacity(
         raise ValueError("No facts are given: give --d, or a file with --instance and --vectors.")
     d, seeds = whole("d", d, 1, MOST_DIMENSION), whole("seeds", seeds, 1, 10**6)
     seed = whole("seed", seed, 0, 2**64 - seeds)
-    choice("problem", problem, ("original", "decoupled"))
+    problem = check_kind(problem)
 
     from loadstone.frequencies import check_answers, read_frequencies
     from loadstone.measurements.threshold import instance_capacity

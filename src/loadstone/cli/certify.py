@@ -7,12 +7,13 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import ends_like_an_interrupt, print_json, progress_of, say
 from loadstone.cli.own_facts import OwnVectors, own_facts
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
+from loadstone.problems.kinds import check_kind
 
 #: Exit code of a search that ended without a proof.
 UNDECIDED_CODE = 3
@@ -27,7 +28,7 @@ def certify(
     d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
     p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
-    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
     seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
     answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
@@ -57,7 +58,7 @@ def certify(
         raise ValueError(f"vectors is {vectors!r}, but there are no facts: give their file with --instance.")
     if instance is None and d is None:
         raise ValueError("No instance is given: give --d with --p or --load, or a file with --instance.")
-    choice("problem", problem, ("original", "decoupled"))
+    problem = check_kind(problem)
     whole("seed", seed, 0)
     if d is not None:
         p = associations_from(p, load, d)

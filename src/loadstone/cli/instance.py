@@ -13,7 +13,7 @@ from loadstone.cli.size import associations_from
 def instance(
     d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
     out: Annotated[str, typer.Option(help="The .npz file to write: inputs, outputs, targets, about.")],
-    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
     p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,

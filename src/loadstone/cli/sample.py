@@ -6,9 +6,10 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import whole
 from loadstone.cli.output import print_json, print_pairs, progress_of, say
 from loadstone.cli.size import associations_from
+from loadstone.problems.kinds import check_kind
 
 #: Exit code of chains that have not mixed, as of a search that ended without a proof.
 NOT_MIXED_CODE = 3
@@ -18,7 +19,7 @@ def sample(
     d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
     p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
-    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
     seed: Annotated[int, typer.Option(help="Which stream of associations; also the seed of the chains.")] = 0,
     law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
     answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
@@ -40,7 +41,7 @@ def sample(
         raise ValueError("The instance is given twice: give either --instance or a size (--d with --p or --load).")
     if instance is None and d is None:
         raise ValueError("No instance is given: give --d with --p or --load, or a file with --instance.")
-    choice("problem", problem, ("original", "decoupled"))
+    problem = check_kind(problem)
     whole("seed", seed, 0, 2**31 - 1)
     whole("chains", chains, 2)
     if steps is not None:

@@ -19,7 +19,7 @@ from loadstone.theory.load import load as alpha
 
 def train(
     d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
-    problem: Annotated[str, typer.Option(help="original or decoupled.")] = "original",
+    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
     p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
     load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
     kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,

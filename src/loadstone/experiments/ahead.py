@@ -21,6 +21,7 @@ from loadstone.memories.families import initial_memory
 from loadstone.memories.memory import Memory
 from loadstone.problems import stream
 from loadstone.problems.budget import Budget
+from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.problems.problem import Problem
 from loadstone.solvers import hebbian, loop
 from loadstone.solvers.solver import Iterative, Request
@@ -60,8 +61,8 @@ def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
     rows = stream._rounded_up(problem.inputs.shape[0], stream._COLUMNS)
     yield normal._normal_matrix, (key, d, memory.rank)
     yield stream._shared_rows, (key, rows, d, law)
-    if spec.answers is not None:
-        yield from _making_answers(spec, spec.answers)
+    if spec.answers is not None or is_grouped(spec.problem):
+        yield from _making_answers(spec, spec.answers or spec.p)
     elif spec.problem == "decoupled":
         yield stream._decoupled_targets, (key, rows, d, law)
         for count in {part.shape[0] for part in getattr(getattr(problem, "longer", problem), "parts", ())}:
@@ -75,7 +76,7 @@ def _making_answers(spec: Spec, answers: int) -> Iterator[Call]:
     if spec.problem == "original":
         yield stream._shared_rows, (key, columns, spec.d, spec.law)
     else:
-        at_a_time = stream._ROWS if jax.default_backend() == "cpu" else spec.p
+        at_a_time = stream._ROWS if jax.default_backend() == "cpu" else sets_of_outputs(spec.problem, spec.p)
         first = jax.ShapeDtypeStruct((), jnp.uint32)
         yield stream._decoupled_block, (key, first, at_a_time, columns, spec.d, spec.law)
 

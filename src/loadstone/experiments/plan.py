@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from loadstone.experiments.spec import Spec
 from loadstone.problems import batches
+from loadstone.problems.kinds import DECOUPLED, is_grouped
 
 #: Seconds of a run, of a step, and of a step for each of p^2 d numbers: the decoupled problem reads them from memory,
 #: the original one computes them from the cache. Measured on one processor core, and on an H200.
@@ -48,7 +49,8 @@ def cost(spec: Spec, platform: str) -> float:
         return spec.effort.passes * spec.effort.searches * one
     where = "cpu" if platform == "cpu" else "gpu"
     passes = spec.passes + (0 if spec.is_iterative else 1)
-    return _RUN + passes * (_STEP[where] + _NUMBER[where, spec.problem] * spec.p * (spec.answers or spec.p) * spec.d)
+    kind = DECOUPLED if is_grouped(spec.problem) else spec.problem
+    return _RUN + passes * (_STEP[where] + _NUMBER[where, kind] * spec.p * (spec.answers or spec.p) * spec.d)
 
 
 def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
@@ -61,7 +63,7 @@ def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
 
 def padded_rows(spec: Spec, platform: str) -> int | None:
     """To how many rows the arrays of a run are padded; None: they are not. Padding needs as many outputs as inputs."""
-    if spec.answers is not None:
+    if spec.answers is not None or is_grouped(spec.problem):
         return None
     rows = batches.padded_rows(spec.problem, spec.p, spec.d, platform)
     if rows is None and spec.solver == "lbfgs":
@@ -71,7 +73,7 @@ def padded_rows(spec: Spec, platform: str) -> int | None:
 
 def batch_size(spec: Spec, platform: str) -> int:
     """How many runs of this program (seeds and loads) to train together, if this one is the largest of them."""
-    if not spec.is_iterative or spec.answers is not None:
+    if not spec.is_iterative or spec.answers is not None or is_grouped(spec.problem):
         return 1
     return batches.batch_size(spec.problem, spec.p, spec.d, spec.hold, platform)
 

@@ -22,6 +22,8 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.facts import Facts
+from loadstone.problems.grouped import grouped
+from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
@@ -81,6 +83,11 @@ def problem_of(spec: Spec, budget: Budget | None = None, devices: int | None = N
     """The problem that a spec describes, padded where problems of several sizes share one program, or over so many
     devices."""
     stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
+    if is_grouped(spec.problem):
+        if devices is not None:
+            raise refuse("devices", devices, f"left out for {spec.problem}: only original and decoupled are spread")
+        groups = sets_of_outputs(spec.problem, spec.p)
+        return grouped(stream, spec.p, groups, budget, spec.answers, spec.frequencies)
     if devices is not None:
         if spec.problem == "original":
             return spread_original(stream, spec.p, devices, budget, spec.answers, spec.frequencies)

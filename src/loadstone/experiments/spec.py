@@ -17,6 +17,7 @@ from loadstone.measurements.space import Space
 from loadstone.memories.families import check_family, is_linear
 from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
+from loadstone.problems.kinds import check_kind, is_grouped
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
 from loadstone.records.record import canonical
@@ -24,7 +25,6 @@ from loadstone.solvers.registry import SOLVERS, solver_of
 from loadstone.solvers.solver import DEFAULT_PASSES, Solver
 from loadstone.solvers.stop import STOP_RULES
 
-PROBLEMS = ("original", "decoupled")
 #: Instead of a solver: prove how many associations of the stream fit, looking around p first.
 CAPACITY = "capacity"
 #: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first. Its parameters
@@ -55,7 +55,7 @@ Parameters = tuple[tuple[str, object], ...]
 class Spec:
     """Which associations to store, and how. The same spec gives the same memory anywhere, to rounding.
 
-    problem: 'original' or 'decoupled'.
+    problem: 'original', 'decoupled' or 'groups:8' (problems/kinds.py).
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
@@ -86,7 +86,7 @@ class Spec:
     frequencies: Frequencies = "uniform"
 
     def __post_init__(self) -> None:
-        choice("problem", self.problem, PROBLEMS)
+        set_as(self, "problem", check_kind(self.problem))
         set_as(self, "d", whole("d", self.d, 1, 2**24))
         set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
         set_as(self, "seed", whole("seed", self.seed, 0, 2**64 - 1))
@@ -128,6 +128,8 @@ class Spec:
             set_as(self, "stored_dtype", "float32")
         if self.answers is not None:
             check_stored_answers(self.hold, self.stored_dtype)
+        elif is_grouped(self.problem):
+            check_stored_answers(self.hold, self.stored_dtype, "groups of inputs share outputs")
 
     @cached_property
     def made_solver(self) -> Solver:

@@ -11,14 +11,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from loadstone.arguments import choice, set_as, whole
+from loadstone.arguments import set_as, whole
 from loadstone.measurements.accuracy import measure
 from loadstone.measurements.reach import Attempt, PaddedPrefixes
-from loadstone.measurements.threshold import KINDS, InstanceCapacity, Prefixes, instance_capacity
+from loadstone.measurements.threshold import InstanceCapacity, Prefixes, instance_capacity
 from loadstone.memories.families import initial_memory
 from loadstone.parameters import text_of
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
+from loadstone.problems.kinds import check_kind
 from loadstone.problems.stream import Stream
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
@@ -71,7 +72,7 @@ def approach(
     kind: str, stream: Stream, around: int, tried: Approach | None = None, budget: Budget | None = None
 ) -> Approached:
     """Prove the capacity of a stream, looking around a guess first, and store it up to each distance below."""
-    choice("kind", kind, KINDS)
+    kind = check_kind(kind, "kind")
     tried, around = tried or Approach(), whole("around", around, 4)
     p_c = proved_capacity(kind, stream, around).p_c
     if p_c is None:

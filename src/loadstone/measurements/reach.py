@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.accuracy import measure
 from loadstone.measurements.effort import Effort
@@ -17,6 +17,8 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.facts import Facts
+from loadstone.problems.grouped import grouped
+from loadstone.problems.kinds import ORIGINAL, check_kind, is_grouped, sets_of_outputs
 from loadstone.problems.listwise import listwise
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
@@ -89,7 +91,7 @@ def largest_stored(
         of the starts stores the next p.
     answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     """
-    choice("kind", kind, ("original", "decoupled"))
+    kind = check_kind(kind, "kind")
     prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget, answers, frequencies)
     began, attempts = time.perf_counter(), list[Attempt]()
 
@@ -153,11 +155,14 @@ class PaddedPrefixes:
         answers: int | None = None,
         frequencies: Frequencies = "uniform",
     ) -> None:
-        self.kind, self.stream, self.budget = kind, stream, budget
+        self.kind, self.stream, self.budget = check_kind(kind), stream, budget
         self.asked = check_answers(answers, frequencies)
         self.longer = self._made(around)
 
     def of(self, p: int) -> Problem:
+        if is_grouped(self.kind) and self.asked[0] is None:
+            # Separate outputs cannot be padded: every p has a program of its own.
+            return self._grouped(p)
         if p > self.longer.inputs.shape[0]:
             self.longer = self._made(p)
         longer = self.longer
@@ -172,6 +177,11 @@ class PaddedPrefixes:
 
     def _made(self, p: int) -> Facts | Stored | Regenerated | Separate:
         longest = int(_ROOM * p) + 1
-        if self.kind == "original":
+        if is_grouped(self.kind):
+            return self._grouped(longest)
+        if self.kind == ORIGINAL:
             return original(self.stream, longest, self.budget, None, *self.asked)
         return decoupled(self.stream, longest, self.budget, "auto", "float32", *self.asked)
+
+    def _grouped(self, p: int) -> Separate:
+        return grouped(self.stream, p, sets_of_outputs(self.kind, p), self.budget, *self.asked)

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
+from loadstone.problems.kinds import ORIGINAL, check_kind, sets_of_outputs
 from loadstone.problems.stream import Stream
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 
-KINDS = ("original", "decoupled")
 #: Stands for the smallest p that is not storable if none was found.
 _NONE_FOUND = 2**31
 
@@ -56,7 +56,7 @@ class Prefixes:
     def __init__(
         self, kind: str, stream: Stream, answers: int | None = None, frequencies: Frequencies = "uniform"
     ) -> None:
-        self.kind, self.stream = choice("problem", kind, KINDS), stream
+        self.kind, self.stream = check_kind(kind), stream
         self.answers, self.frequencies = check_answers(answers, frequencies)
         self._longest: Arrays | None = None
 
@@ -71,13 +71,14 @@ class Prefixes:
     def _made(self, p: int) -> Arrays:
         m = p if self.answers is None else self.answers
         # Outputs in float32, centred in float64, and as many intermediate numbers.
-        numbers = self.stream.d * (p * m if self.kind == "decoupled" else max(p, m))
+        numbers = self.stream.d * (max(p, m) if self.kind == ORIGINAL else p * m)
         Budget().require(28 * numbers, f"a verdict on the {self.kind} problem")
         inputs = np.asarray(self.stream.inputs(p))
-        if self.kind == "original":
+        if self.kind == ORIGINAL:
             outputs = np.asarray(self.stream.outputs(m))
         else:
-            outputs = np.ascontiguousarray(np.asarray(self.stream.decoupled_outputs(0, p, m)).transpose(0, 2, 1))
+            columns = self.stream.grouped_outputs(p, sets_of_outputs(self.kind, p), m)
+            outputs = np.ascontiguousarray(np.asarray(columns).transpose(0, 2, 1))
         if self.answers is None:
             return Arrays(inputs, outputs, np.arange(p, dtype=np.int32))
         return Arrays(inputs, outputs, self.stream.targets(p, m, self.frequencies))

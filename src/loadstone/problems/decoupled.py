@@ -219,12 +219,12 @@ def decoupled(
     return store(stream, regenerated, dtype)
 
 
-def check_stored_answers(hold: str, dtype: str) -> None:
-    """Refuse ways of holding outputs that exist only where every association has p of them."""
+def check_stored_answers(hold: str, dtype: str, where: str = "a number of answers is given") -> None:
+    """Refuse ways of holding outputs that exist only where every association has its own p of them."""
     if hold == "regenerated":
-        raise refuse("hold", hold, "auto or stored if a number of answers is given")
+        raise refuse("hold", hold, f"auto or stored if {where}")
     if dtype != "float32":
-        raise refuse("stored_dtype", dtype, "float32 if a number of answers is given")
+        raise refuse("stored_dtype", dtype, f"float32 if {where}")
 
 
 def decoupled_bytes(p: int, d: int, dtype: str | None = None) -> int:

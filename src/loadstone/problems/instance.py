@@ -11,14 +11,13 @@ from typing import IO
 import numpy as np
 from jaxtyping import Float32
 
-from loadstone.arguments import choice, whole
+from loadstone.arguments import whole
 from loadstone.files import write_whole
 from loadstone.frequencies import Frequencies, check_answers
+from loadstone.problems.kinds import check_kind, sets_of_outputs
 from loadstone.problems.stream import Stream
 
-KINDS = ("original", "decoupled")
-
-#: Bytes of decoupled outputs made at a time while writing.
+#: Bytes of separate outputs made at a time while writing.
 _PIECE = 2**26
 _FLOAT = np.dtype("<f4")
 
@@ -33,11 +32,11 @@ def write_instance(
 ) -> None:
     """Write the first p associations of a stream as .npz: inputs (p, d) and outputs.
 
-    Outputs are (p, d) for the original problem and (p, p, d) for the decoupled one, outputs[mu, rho] being the output
+    Outputs are (p, d) for the original problem and (p, p, d) for the others, outputs[mu, rho] being the output
     rho of association mu; the target of association mu is output mu. `about` holds the rest as JSON. With a number of
     answers there are so many outputs instead of p, and targets (p), drawn with `frequencies`.
     """
-    choice("problem", kind, KINDS)
+    kind = check_kind(kind)
     p = whole("p", p, 2)
     answers, frequencies = check_answers(answers, frequencies)
     about: dict[str, object] = {"problem": kind, "d": stream.d, "p": p, "seed": stream.seed, "law": stream.law}
@@ -51,7 +50,7 @@ def write_instance(
             if kind == "original":
                 _add(archive, "outputs", (m, stream.d), [np.asarray(stream.outputs(m))])
             else:
-                _add(archive, "outputs", (p, m, stream.d), _decoupled_outputs(stream, p, m))
+                _add(archive, "outputs", (p, m, stream.d), _separate_outputs(stream, kind, p, m))
             if answers is not None:
                 targets = stream.targets(p, answers, frequencies)
                 _add(archive, "targets", (p,), [targets], np.dtype("<i4"))
@@ -61,11 +60,13 @@ def write_instance(
     write_whole(path, write)
 
 
-def _decoupled_outputs(stream: Stream, p: int, m: int) -> Iterator[Float32[np.ndarray, "b m d"]]:
-    rows = max(1, _PIECE // (4 * m * stream.d))
-    for first in range(0, p, rows):
-        block = np.asarray(stream.decoupled_outputs(first, min(rows, p - first), m))
-        yield np.ascontiguousarray(block.transpose(0, 2, 1))
+def _separate_outputs(stream: Stream, kind: str, p: int, m: int) -> Iterator[Float32[np.ndarray, "b m d"]]:
+    groups, rows = sets_of_outputs(kind, p), max(1, _PIECE // (4 * m * stream.d))
+    # The groups of inputs take turns.
+    for turn in range(0, p, groups):
+        for first in range(0, min(groups, p - turn), rows):
+            block = np.asarray(stream.decoupled_outputs(first, min(rows, groups - first, p - turn - first), m))
+            yield np.ascontiguousarray(block.transpose(0, 2, 1))
 
 
 def _add(

@@ -71,6 +71,14 @@ class Stream:
         ]
         return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
 
+    def grouped_outputs(self, p: int, groups: int, m: int) -> Float32[Array, "p d m"]:
+        """The m outputs of each of the first p associations, as columns: those of its group (problems/kinds.py)."""
+        if groups == 1:
+            return jnp.broadcast_to(self.outputs(m).T, (p, self.d, m))
+        # Group k has the outputs of association k in the decoupled problem.
+        made = self.decoupled_outputs(0, min(groups, p), m)
+        return made if groups >= p else made[np.arange(p) % groups]
+
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): output mu of association mu."""
         return _decoupled_targets(self.decoupled_key, _rounded_up(_count(p), _COLUMNS), self.d, self.law)[:p]

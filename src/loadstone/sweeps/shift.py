@@ -1,8 +1,9 @@
-"""The sweep of the shift: how much more the original problem stores than the decoupled one, as d grows."""
+"""The sweep of the shift: how much more the original problem stores than the decoupled one, as d grows, and with groups
+of inputs that share outputs between the two."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from loadstone.experiments.spec import Spec
 from loadstone.sweeps.grid import share_of_capacity
@@ -18,21 +19,39 @@ _CLOSELY: dict[str, object] = {"width": 0.001, "passes": 3000}
 _STREAMS = 10
 
 
-def exact_capacities(streams: Mapping[int, int]) -> list[Spec]:
-    """Exact capacities of so many streams of each dimension, both problems."""
+#: For each scale and dimension: numbers of groups between 1 and p, and streams.
+_GROUPS: dict[str, dict[int, tuple[tuple[int, ...], int]]] = {
+    "quick": {12: ((2, 8), 40)},
+    "paper": {12: ((2, 4, 8, 16, 32), 400), 16: ((2, 4, 8, 16, 32), 200), 20: ((2, 4, 8, 16, 32, 64), 200)},
+}
+
+
+def exact_capacities(streams: Mapping[int, int], problems: Sequence[str] = ("original", "decoupled")) -> list[Spec]:
+    """Exact capacities of so many streams of each dimension."""
     return [
         Spec(problem, d, share_of_capacity(1, d), seed, solver="capacity")
-        for problem in ("original", "decoupled")
+        for problem in problems
         for d, count in streams.items()
         for seed in range(count)
+    ]
+
+
+def grouped_capacities(scale: str) -> list[Spec]:
+    """Exact capacities with groups of inputs, from one group, the original problem, to the decoupled one."""
+    return [
+        spec
+        for d, (groups, count) in _GROUPS[scale].items()
+        for spec in exact_capacities({d: count}, ("original", *(f"groups:{g}" for g in groups), "decoupled"))
     ]
 
 
 def shift(scale: str) -> list[Spec]:
     """Exact capacities at small d, which the sweep 'capacity' has too, and at large d what L-BFGS stores."""
     if scale == "quick":
-        return exact_capacities({d: count for d, count in PROVED[scale].items() if d <= 20})
-    return exact_capacities(PROVED[scale]) + [
+        proved = exact_capacities({d: count for d, count in PROVED[scale].items() if d <= 20})
+        return list(dict.fromkeys(proved + grouped_capacities(scale)))
+    proved = exact_capacities(PROVED[scale]) + grouped_capacities(scale)
+    return list(dict.fromkeys(proved)) + [
         Spec(problem, d, share_of_capacity(1, d), seed, solver="reach", parameters=_CLOSELY)
         for problem, dimensions in _REACHED
         for d in dimensions
