@@ -21,6 +21,7 @@ from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.margins import margin
 from loadstone.sweeps.one_law import answers, families, skew
+from loadstone.sweeps.peers import peers
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import PROVED, exact_capacities, shift
@@ -259,6 +260,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "layers": layers,
     "edits": edits,
     "topk": topk,
+    "peers": peers,
     "space": space,
     "bits": bits,
 }
