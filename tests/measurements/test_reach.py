@@ -82,7 +82,7 @@ def test_99_percent_of_fewer_than_100_are_all():
 def test_some_may_be_missing_if_that_is_enough(enough, stored, monkeypatch):
     """Of p associations p - 1000 are missing. The largest p that a rule allows is found, whatever the search claims."""
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
-    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": 0})
+    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
     monkeypatch.setattr(reach, "solve", lambda p, *rest: ended)
     monkeypatch.setattr(reach, "measure", lambda p, memory: type("Counted", (), {"violations": max(0, p - 1000)}))
     found = largest_stored("original", Stream(0, 8), 990, effort=Effort(enough=enough, width=1e-4))
