@@ -16,6 +16,7 @@ import numpy as np
 from loadstone.arguments import choice, rank_of
 from loadstone.experiments.spec import Spec
 from loadstone.sweeps.bits import bits
+from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
@@ -248,6 +249,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "curves": curves,
     "phase": protocol,
     "beyond": beyond,
+    "control": control,
     "law": law,
     "rank": rank,
     "optimisers": optimisers,
