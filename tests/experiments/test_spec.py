@@ -97,6 +97,9 @@ def test_what_is_tried_to_store_more_enters_the_key_only_if_it_is_not_the_defaul
     longer = replace(reach, parameters={"width": 0.001, "passes": 3000})
     assert longer.identity()["solver"] == {"name": "reach", "passes": 3000, "width": 0.001} and longer.key != reach.key
     assert Spec.from_identity(json.loads(json.dumps(longer.identity()))) == longer
+    assert replace(reach, parameters={"enough": "exact", "digits": "auto"}).key == reach.key
+    nearly = replace(reach, parameters={"enough": "99%", "digits": "float32"})
+    assert nearly.key != reach.key and Spec.from_identity(json.loads(json.dumps(nearly.identity()))) == nearly
     with pytest.raises(ValueError, match="solver parameter is 'steps', but must be a parameter of reach"):
         replace(reach, parameters={"steps": 5})
 

@@ -70,6 +70,32 @@ def test_a_stream_that_cannot_even_hold_two(monkeypatch):
     assert (found.stored, found.not_stored) == (1, 2)
 
 
+def test_99_percent_of_fewer_than_100_are_all():
+    stream, rates = Stream(0, 8, "sphere"), {"optimiser": "adam:125", "passes": 2000}
+    proved = instance_capacity("original", stream, 22).p_c
+    few = largest_stored("original", stream, 22, effort=Effort(enough="99%", digits="float32", **rates))
+    assert proved - 1 <= few.stored <= proved
+    assert {one.status for one in few.attempts if one.stored} == {"stop rule met"}
+
+
+@pytest.mark.parametrize("enough, stored", [("exact", 1000), ("paper", 1001), ("99%", 1010)])
+def test_some_may_be_missing_if_that_is_enough(enough, stored, monkeypatch):
+    """Of p associations p - 1000 are missing. The largest p that a rule allows is found, whatever the search claims."""
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
+    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: ended)
+    monkeypatch.setattr(reach, "measure", lambda p, memory: type("Counted", (), {"violations": max(0, p - 1000)}))
+    found = largest_stored("original", Stream(0, 8), 990, effort=Effort(enough=enough, width=1e-4))
+    assert (found.stored, found.not_stored) == (stored, stored + 1)
+
+
+def test_a_search_needs_a_rule_that_can_be_met():
+    with pytest.raises(ValueError, match="enough is 'none', but must be one of paper, 99%, exact"):
+        Effort(enough="none")
+    with pytest.raises(ValueError, match="digits is 'int8', but must be one of auto"):
+        Effort(digits="int8")
+
+
 @pytest.mark.parametrize("change", [{"around": 1}, {"kind": "other"}])
 def test_bad_arguments(change):
     arguments = {"kind": "original", "stream": Stream(0, 6), "around": 12} | change

@@ -116,6 +116,7 @@ def test_hebbian_terms_are_weighed_by_their_shares():
 @pytest.mark.parametrize("rule, violations, n, expected", [
     ("paper", 1, 1000, True), ("paper", 1, 999, False), ("paper", 2, 1999, False), ("paper", 2, 2000, True),
     ("paper", 0, 10, True), ("exact", 0, 5000, True), ("exact", 1, 5000, False), ("none", 0, 10, False),
+    ("99%", 1, 100, True), ("99%", 1, 99, False), ("99%", 60, 5999, False), ("99%", 60, 6000, True),
 ])  # fmt: skip
 def test_stop_rules_count_whole_associations(rule, violations, n, expected):
     assert bool(met(rule, violations, n)) is expected

@@ -34,7 +34,7 @@ def train(
     solver: Annotated[str, typer.Option(help="lbfgs, paper, hebbian, perceptron, minibatch, adam...")] = "lbfgs",
     stop: Annotated[
         Optional[str],
-        typer.Option(help="exact (all margins positive), paper (99.9 % accuracy) or none; default: the solver's."),
+        typer.Option(help="exact (all margins positive), paper (99.9 % accuracy), 99% or none; default: the solver's."),
     ] = None,
     learning_rate: Annotated[Optional[float], typer.Option(help="Of an optimiser; default: its own.")] = None,
     batch: Annotated[Optional[int], typer.Option(help="Associations a move, of minibatch and perceptron.")] = None,

@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.arguments import choice, positive, refuse, set_as, whole
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
 from loadstone.parameters import text_of
 from loadstone.problems.problem import Problem
+from loadstone.problems.products import PRECISIONS
 from loadstone.solvers.alternating import Alternating
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import Solver
-from loadstone.solvers.stop import Limits
+from loadstone.solvers.stop import STOP_RULES, Limits
 
 _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 
@@ -48,6 +49,8 @@ class Effort:
     passes: most passes of one search.
     optimiser: the solver of all other searches, with its parameters, as in 'pruning:0.25,16'.
     rivals: an association is stored if its target beats the mean of so many of its best rivals; 1: every rival.
+    enough: a number counts as stored if this stop rule is met.
+    digits: precision of the products of all searches.
     """
 
     starts: int = 1
@@ -58,6 +61,8 @@ class Effort:
     passes: int = 1000
     optimiser: str = "lbfgs"
     rivals: int = 1
+    enough: str = "exact"
+    digits: str = "auto"
 
     def __post_init__(self) -> None:
         # The same solver always has the same name in a spec.
@@ -69,6 +74,8 @@ class Effort:
         set_as(self, "width", positive("width", self.width))
         set_as(self, "passes", whole("passes", self.passes, 1, 10**9))
         set_as(self, "rivals", whole("rivals", self.rivals, 1, 10**6))
+        choice("enough", self.enough, tuple(rule for rule in STOP_RULES if rule != "none"))
+        choice("digits", self.digits, ("auto", *PRECISIONS))
 
     @property
     def solver(self) -> Solver:

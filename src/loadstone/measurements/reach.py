@@ -1,4 +1,4 @@
-"""How many associations of a stream a solver stores without a violation: the largest p, by bisection."""
+"""How many associations of a stream a solver stores: the largest p, by bisection."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ from loadstone.problems.separate import Separate
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
-from loadstone.solvers.stop import Limits
+from loadstone.solvers.stop import Limits, met
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 _ROOM = 1.15
 _ONE_START = Effort()
+#: How a search ends that has met its stop rule.
+_ENDED = (Status.STORED, Status.STOPPED)
 #: Seeds of further starts lie this far apart, where no other stream starts.
 _NEXT_START = 2**32
 
@@ -41,7 +43,7 @@ class Attempt:
     """One p that was tried.
 
     p: how many associations.
-    stored: whether every one of them was stored, as measured afterwards.
+    stored: whether enough of them were stored (all, unless another stop rule was given), as measured afterwards.
     status: how the last search ended.
     passes: how many it took, all searches together.
     way: what the last search began with (measurements/effort.py).
@@ -56,7 +58,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Reach:
-    """Where a solver stops storing everything. It says what was stored, not what could be.
+    """Where a solver stops storing enough. It says what was stored, not what could be.
 
     stored: the largest p that was stored.
     not_stored: the smallest p that was not.
@@ -96,7 +98,7 @@ def largest_stored(
     began, attempts = time.perf_counter(), list[Attempt]()
 
     limits, best, first = Limits(effort.passes), None, Effort(optimiser=effort.optimiser)
-    rivals, stored_by = effort.rivals, dict[int, Any]()
+    rivals, rule, precision, stored_by = effort.rivals, effort.enough, effort.digits, dict[int, Any]()
 
     def initial(number: int) -> Any:
         return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
@@ -107,9 +109,9 @@ def largest_stored(
         if rivals > 1:
             problem = listwise(problem, min(rivals, p - 2))
         for start in effort.all_starts(problem, initial, limits, best):
-            found = solve(problem, start.memory, start.solver, "exact", limits)
+            found = solve(problem, start.memory, start.solver, rule, limits, precision)
             taken += found.passes
-            good = found.status == Status.STORED and measure(problem, found.memory).violations == 0
+            good = found.status in _ENDED and bool(met(rule, measure(problem, found.memory).violations, p))
             if good:
                 best = stored_by[p] = found.memory
                 break

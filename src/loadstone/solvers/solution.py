@@ -14,7 +14,7 @@ class Status(StrEnum):
     """How a search ended. None of these says that the associations cannot be stored: only a proof does.
 
     STORED: every margin is positive.
-    STOPPED: another stop rule is met, an accuracy of 99.9 %.
+    STOPPED: another stop rule is met, an accuracy of 99.9 % or of 99 %.
     SCHEDULE_ENDED: the paper's schedule is over.
     MINIMUM: the gradient says that nothing more can be gained. Above the capacity that is what a search ends with.
     OUT_OF_DIGITS: the last precision has too few digits to go on.

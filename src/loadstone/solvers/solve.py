@@ -43,8 +43,8 @@ def solve(
     memory: where the search starts, which also fixes the family; default: a full W of small random numbers.
     solver: a solver, its name (with parameters, as in 'sgd:0.1'), or a transformation of gradients from optax;
         'paper' is the paper's protocol.
-    stop: 'exact' (every margin positive), 'paper' (an accuracy of 99.9 %) or 'none'; default: 'paper' for the paper's
-        protocol, 'exact' for every other solver.
+    stop: 'exact' (every margin positive), 'paper' (an accuracy of 99.9 %), '99%' or 'none'; default: 'paper' for
+        the paper's protocol, 'exact' for every other solver.
     limits: passes and seconds that the search may take.
     precision: of the products. 'auto' is what passes are fastest in: float32 on a CPU, float16 (summed in float32) on
         an accelerator. L-BFGS goes on to tf32, float32 and float64 where it needs more digits; a memory that it found

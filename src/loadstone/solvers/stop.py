@@ -8,20 +8,20 @@ from jaxtyping import Array, Bool, Int
 
 from loadstone.arguments import choice, positive, set_as, whole
 
-#: 'paper': an accuracy of 99.9 %; 'exact': every margin positive; 'none': never.
-STOP_RULES = ("paper", "exact", "none")
+#: 'paper': an accuracy of 99.9 %; '99%': of 99 %; 'exact': every margin positive; 'none': never.
+STOP_RULES = ("paper", "99%", "exact", "none")
 
-#: The paper's protocol stops with at most one association in this many not stored.
-PAPER_VIOLATIONS = 1000
+#: Rules that are met with at most one association in this many not stored.
+ONE_IN = {"paper": 1000, "99%": 100}
 
 
 def met(
     rule: str, violations: Int[Array, ""] | int, associations: Int[Array, ""] | int
 ) -> Bool[Array, ""] | bool:
-    """Whether a memory with so many violations meets a stop rule. 99.9 % is counted in whole associations."""
+    """Whether a memory with so many violations meets a stop rule. Accuracies are counted in whole associations."""
     if choice("stop", rule, STOP_RULES) == "none":
         return False
-    return violations <= (associations // PAPER_VIOLATIONS if rule == "paper" else 0)
+    return violations <= (associations // ONE_IN[rule] if rule in ONE_IN else 0)
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,13 @@ import numpy as np
 from loadstone.arguments import choice, rank_of
 from loadstone.experiments.spec import Spec
 from loadstone.sweeps.bits import bits
+from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.margins import margin
 from loadstone.sweeps.one_law import answers, families, skew
+from loadstone.sweeps.peers import peers
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import PROVED, exact_capacities, shift
@@ -247,6 +249,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "curves": curves,
     "phase": protocol,
     "beyond": beyond,
+    "control": control,
     "law": law,
     "rank": rank,
     "optimisers": optimisers,
@@ -259,6 +262,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "layers": layers,
     "edits": edits,
     "topk": topk,
+    "peers": peers,
     "space": space,
     "bits": bits,
 }
