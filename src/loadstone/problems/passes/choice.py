@@ -45,9 +45,12 @@ def _fits_hopper(case: Case) -> bool:
 
 
 def _fits_hopper_wide(case: Case) -> bool:
-    """Where it is faster than the kernel above: many components, and enough scores to fill the chip."""
+    """Where it is faster than the kernel above: many components, and enough scores to fill the chip. Its second product
+    has all padding in it, which that kernel skips."""
     large = case.d > devices.MANY_COMPONENTS and case.queries * case.competitors >= devices.MANY_SCORES
-    return case.precision == "float16" and case.dtype == jnp.float32 and large and devices.has_hopper_kernel()
+    skipped = case.padded and case.d <= devices.MOST_SHARED
+    halves = case.precision == "float16" and case.dtype == jnp.float32
+    return halves and large and not skipped and devices.has_hopper_kernel()
 
 
 def _fits_cpu(case: Case) -> bool:

@@ -8,10 +8,9 @@ from functools import cache
 
 import jax
 
-#: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups. Beyond
-#: it plain large products are as fast.
+#: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups.
 MOST_SHARED = 512
-#: From more components and at least so many scores on, the kernel for wide outputs is the faster one.
+#: With more components and at least so many scores the pass for outputs of many components is the faster one.
 MANY_COMPONENTS, MANY_SCORES = 320, 10**8
 #: With more scores it would have more tiles than its workers can number.
 MOST_SCORES = 2**42
