@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
 from docs.building.links import ROOT
-from docs.building.shipped import PROVED, Point, full_rank_points, thresholds
+from docs.building.shipped import PROVED, Point, full_rank_points, large_runs, thresholds
 from loadstone.evidence.one_law import proved_facts
 from loadstone.figures.style import COLOURS, PREDICTION, STYLE
 from loadstone.theory.capacity import asymptotic_capacity_associations, bits_per_parameter, capacity_associations
@@ -21,12 +21,14 @@ _NAMES = {"decoupled": "separate outputs", "original": "shared outputs"}
 _DIMENSIONS = (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
-def law(points: list[Point]) -> plt.Figure:
-    """Capacities from the smallest to the largest dimension on p D(p) = d^2, and their ratio to it."""
+def law(points: list[Point], large: list[tuple[int, int]]) -> plt.Figure:
+    """Capacities from the smallest to the largest dimension on p D(p) = d^2, and their ratio to it. Of `large` memories
+    (dimension, facts) beyond the capacities it is only known that they hold so many."""
     figure, (above, below) = plt.subplots(
         2, 1, figsize=(6.6, 6.0), sharex=True, height_ratios=(2, 1), layout="constrained"
     )
-    most = max(point.d for point in points)
+    large = [one for one in large if one[0] > max(point.d for point in points)]
+    most = max([point.d for point in points] + [d for d, _ in large])
     d = np.unique(np.geomspace(7, most * 1.15, 60).round().astype(int))
     above.plot(d, capacity_associations(d), color=PREDICTION, lw=1.6, label="$p\\,D(p) = d^2$, no free parameter")
     limit = [asymptotic_capacity_associations(one) for one in d]
@@ -46,6 +48,9 @@ def law(points: list[Point]) -> plt.Figure:
             above.errorbar(x, y, error, label=label, **style)
             aside = 1.02 if problem == "original" else 1 / 1.02  # otherwise they would hide each other
             below.errorbar(x * aside, y / predicted, error / predicted, **style)
+    if large:
+        style = {"marker": "^", "ls": "", "color": _INKS["original"], "ms": 7}
+        above.plot(*zip(*large), **style, label="shared outputs, stored and proved (more was not tried)")
     above.set(xscale="log", yscale="log", ylabel="facts that fit, p")
     below.set(xlabel="dimension d", ylabel="measured / law", ylim=(0.975, 1.045))
     shown = [one for one in _DIMENSIONS if one <= most * 1.15]
@@ -130,7 +135,7 @@ def main() -> None:
     """Draw all of them into docs/figures."""
     with plt.rc_context(STYLE):
         facts = [point for point in proved_facts(thresholds()) if _is_even(point)]
-        drawn = {"law": law(full_rank_points()), "one_law": one_law(facts), "projection": projection(), "bits": bits()}
+        drawn = {"law": law(full_rank_points(), large_runs()), "one_law": one_law(facts), "projection": projection(), "bits": bits()}
         for name, figure in drawn.items():
             _write(figure, FOLDER / f"{name}.png")
 

@@ -72,6 +72,12 @@ def full_rank_points() -> list[Point]:
     return [points[key] for key in sorted(points)]
 
 
+def large_runs() -> list[tuple[int, int]]:
+    """Dimension and number of facts of the large memories that were stored once and proved; more was not tried there."""
+    runs = json.loads((ROOT / "benchmarks" / "hero_h200.json").read_text())["original"]
+    return [(run["d"], run["p"]) for run in runs if run["proof"]["violations or unproved"] == 0]
+
+
 def _is_plain(row: Row) -> bool:
     usual = {"answers": None, "family": None, "kappa": 1, "law": "gaussian"}
     return all(row.get(name, value) == value for name, value in usual.items())

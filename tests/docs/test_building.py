@@ -68,11 +68,18 @@ def test_points_of_the_law_take_the_narrowest_bracket_of_a_stream_and_proofs_fir
 def test_the_figure_of_the_law_shows_every_point(monkeypatch):
     ways = {8: "proved", 64: "stored"}
     points = [shipped.Point("original", d, way, 3, 1.01 * capacity_associations(d), 1.0) for d, way in ways.items()]
-    above, below = figures.law(points).axes
+    above, below = figures.law(points, [(32, 100), (128, 1800)]).axes
     ratios = [y for line in below.lines for y in line.get_ydata() if len(line.get_xdata()) == 1]
     assert np.allclose(ratios, 1.01)
     keys = {text.get_text() for text in above.get_legend().get_texts()}
-    assert keys >= {"shared outputs, proved", "shared outputs, stored by L-BFGS"}
+    at_least = "shared outputs, stored and proved (more was not tried)"
+    assert keys >= {"shared outputs, proved", "shared outputs, stored by L-BFGS", at_least}
+    # A large memory is shown where no capacity is known: beyond d = 64.
+    assert [list(line.get_xydata()[0]) for line in above.lines if line.get_label() == at_least] == [[128, 1800]]
+
+
+def test_large_runs_are_those_that_are_proved():
+    assert shipped.large_runs() == [(1024, 68484), (2048, 239703), (4096, 780000)]
 
 
 @pytest.mark.soak
