@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs.building import explorer
 from docs.building.links import for_page
 
 if TYPE_CHECKING:
@@ -54,7 +55,12 @@ def _copy_notebooks(app: Sphinx, error: Exception | None) -> None:
             shutil.copy(path, page.parent)
 
 
+def _write_explorer(app: Sphinx, error: Exception | None) -> None:
+    explorer.write(Path(app.outdir))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", _read)
     app.connect("build-finished", _copy_notebooks)
+    app.connect("build-finished", _write_explorer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from docs.building import figures, shipped
+from docs.building import explorer, figures, shipped
 from docs.building.links import ROOT
 from docs.building.offline import loaded_from_elsewhere
 from docs.building.pages import expanded, with_download
@@ -26,6 +26,13 @@ def test_a_notebook_gets_a_link_to_itself_below_its_title():
     text = with_download("---\nfile_format: mystnb\n---\n\n# A title\n\nWords\n\n# Another\n", "notebooks/a")
     assert text.count('href="a.ipynb"') == 1
     assert text.index("# A title") < text.index('href="a.ipynb"') < text.index("Words")
+
+
+def test_the_explorer_lies_beside_the_page_that_shows_it(tmp_path):
+    explorer.write(tmp_path)
+    (name,) = (path.name for path in tmp_path.iterdir())
+    assert f'src="{name}"' in expanded("```{generated} explorer\n```", ROOT / "docs" / "index.md")
+    assert "How many facts fit?" in (tmp_path / name).read_text(encoding="utf-8")
 
 
 def test_what_a_page_would_load_from_a_network_is_found(tmp_path):

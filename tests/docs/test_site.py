@@ -88,3 +88,16 @@ def test_the_note_is_there_as_a_pdf_of_at_most_ten_pages():
     assert content.startswith(b"%PDF")
     count = max(int(number) for number in re.findall(rb"/Count (\d+)", content))
     assert 3 <= count <= 10
+
+
+def test_the_first_page_has_the_explorer_at_its_full_height(window):
+    window.goto((SITE / "index.html").as_uri())
+    frame = window.frame(url=re.compile(r"explore\.html"))
+    frame.fill("#d-field", "20")
+    frame.wait_for_function("() => element('p_c').textContent === '86'")
+    window.wait_for_function("() => document.querySelector('iframe.explorer').style.height !== ''")
+    hidden = frame.evaluate("document.documentElement.scrollHeight - innerHeight")
+    assert hidden <= 1
+    frame.click("#keep")
+    window.wait_for_timeout(500)
+    assert frame.evaluate("document.documentElement.scrollHeight - innerHeight") <= 1

@@ -203,13 +203,14 @@ def test_arrow_keys_on_a_slider_change_number_field_and_drawing(page, name, key,
 
 def test_everything_can_be_reached_by_the_tab_key_and_is_seen_there(page):
     reached = []
-    for _ in range(11):
+    for _ in range(14):
         page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.id || document.activeElement.dataset.width"))
+        name = "({ id, dataset }) => id || dataset.width || dataset.picture"
+        reached.append(page.evaluate(f"({name})(document.activeElement)"))
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     assert reached == [
         "d-field", "d-slider", "768", "1024", "4096", "12288", "kappa-field", "kappa-slider", "p-field", "p-slider",
-        "fill",
+        "fill", "keep", "chance", "magnified",
     ]  # fmt: skip
 
 

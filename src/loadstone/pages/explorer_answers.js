@@ -50,16 +50,33 @@ function caveats({ impossible }) {
   return found.join(" ");
 }
 
-function showAnswers({ d, p }) {
-  const found = families.predictFacts(d, p, asked.answers, asked.family, asked.margin);
-  element("answers-note").textContent = found === null ? "" : caveats(found);
-  const numbers = found === null ? {} : {
+const foundFor = ({ d, p, answers, family, margin }) => families.predictFacts(d, p, answers, family, margin);
+
+/** The numbers of a setting in words, by the names of their places on the page. */
+function answersNumbers(setting) {
+  const found = foundFor(setting), unknown = "not known";
+  if (found === null) return { facts_c: unknown, delta: unknown, D: unknown, facts_probability: unknown };
+  return {
     facts_c: found.facts_c === null ? "fewer than two" : fixed(Math.floor(found.facts_c * (1 + 1e-9)), 0),
     delta: grouped(Number(found.delta.toPrecision(6))),
     D: fixed(found.D, 4),
-    facts_probability: found.probability_storable === null ? "not known" : probabilityWords(found.probability_storable),
+    facts_probability: found.probability_storable === null ? unknown : probabilityWords(found.probability_storable),
   };
-  for (const name of ["facts_c", "delta", "D", "facts_probability"]) element(name).textContent = numbers[name] ?? "not known";
+}
+
+function showAnswers({ d, p }) {
+  const setting = { d, p, ...asked }, found = foundFor(setting);
+  element("answers-note").textContent = found === null ? "" : caveats(found);
+  for (const [name, words] of Object.entries(answersNumbers(setting))) element(name).textContent = words;
+}
+
+/** Take answers, family and margin from a setting. */
+function setAsked({ answers, family, margin }) {
+  Object.assign(asked, { answers, family, margin });
+  element("answers-field").value = answers ?? "";
+  element("margin-field").value = margin === 0 ? "" : margin;
+  element("family").value = family;
+  for (const name of Object.keys(ASKED)) takeAsked(name, element(`${name}-field`).value);
 }
 
 function listenToAnswers(changed) {

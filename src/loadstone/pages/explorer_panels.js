@@ -66,7 +66,7 @@ function drawChance(found) {
   element("chance-note").textContent = known
     ? "Up to the capacity they can, beyond it they cannot: the larger d, the sharper the edge."
     : `Below full rank the threshold is known; the probability around it is known for ${FULL_RANK} only.`;
-  element("magnifier").hidden = !known;
+  element("magnifier").hidden = document.querySelector("[data-picture='magnified']").hidden = !known;
   element("magnifier").parentNode.classList.toggle("two", known);
   const points = known ? theory.transition(d) : [[p_c, 0]];
   const end = Math.max(1.3 * p_c, Math.min(1.1 * p, 2.6 * p_c), points.at(-1)[0], 4);
@@ -162,6 +162,7 @@ function showAll(found) {
   showVerdict(found);
   for (const [name, format] of Object.entries(FORMATS)) element(name).textContent = format(found[name]);
   showAnswers(found);
+  showComparison();
   drawChance(found);
   drawSpectrum(found);
   drawScores(found);

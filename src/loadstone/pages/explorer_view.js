@@ -96,16 +96,25 @@ function render() {
   scaleFactsSlider(found.p_c);
   showControls();
   showAll(found);
+  tellHeight();
+}
+
+/** A page that shows this one in a frame is told how high it is. */
+function tellHeight() {
+  if (parent !== window) parent.postMessage({ height: document.body.offsetHeight }, "*");
 }
 
 let waiting = null, writing = null;
+
+/** Everything that is set, e.g. #d=768&kappa=1&p=50000. */
+const addressWords = () => `#${new URLSearchParams({ ...state, ...askedInAddress(), ...keptInAddress() })}`;
 
 /** Redraw before the next frame, once for many movements; the address follows when they rest. */
 function changed() {
   cancelAnimationFrame(waiting);
   waiting = requestAnimationFrame(render);
   clearTimeout(writing);
-  writing = setTimeout(() => history.replaceState(null, "", `#${new URLSearchParams({ ...state, ...askedInAddress() })}`), 300);
+  writing = setTimeout(() => history.replaceState(null, "", addressWords()), 300);
 }
 
 function setTo(name, value) {
@@ -114,7 +123,7 @@ function setTo(name, value) {
   changed();
 }
 
-/** The state that the address holds, e.g. #d=768&kappa=1&p=50000. */
+/** Take everything that the address holds. */
 function readAddress() {
   const given = new URLSearchParams(location.hash.slice(1)), sentences = {};
   typing = null;
@@ -122,6 +131,7 @@ function readAddress() {
     if (given.has(name) && !take(name, given.get(name))) sentences[name] = element(`${name}-error`).textContent;
   }
   readAsked(given);
+  readKept(given);
   render();
   for (const [name, sentence] of Object.entries(sentences)) complain(name, sentence);
 }
@@ -143,9 +153,14 @@ function listen() {
     setTo("p", Math.max(2, Math.floor(theory.capacityAssociations(state.d, state.kappa) + 1e-9)));
   });
   listenToAnswers(changed);
+  listenToComparison(changed);
+  listenToPictures();
   addEventListener("hashchange", readAddress);
   // A telephone resizes the page when its keyboard appears: what is being typed must stay.
-  addEventListener("resize", () => requestAnimationFrame(() => showAll(prediction())));
+  addEventListener("resize", () => requestAnimationFrame(() => {
+    showAll(prediction());
+    tellHeight();
+  }));
 }
 
 setUpSliders();
