@@ -73,7 +73,7 @@ def full_rank_points() -> list[Point]:
 
 
 def large_runs() -> list[tuple[int, int]]:
-    """Dimension and number of facts of the large memories that were stored once and proved; more was not tried there."""
+    """Dimension and number of facts of the large memories that were stored once, and proved; more was not tried."""
     runs = json.loads((ROOT / "benchmarks" / "hero_h200.json").read_text())["original"]
     return [(run["d"], run["p"]) for run in runs if run["proof"]["violations or unproved"] == 0]
 

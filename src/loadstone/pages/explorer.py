@@ -17,7 +17,7 @@ MOST_DIMENSION, MOST_FACTS = 2**15, 10**8
 FIRST, LAST, STEP = -9.0, 12.0, 0.025
 
 #: The scripts, in the order in which they need each other.
-SCRIPTS = ("alone", "theory", "margin", "families", "numbers", "drawing", "panels", "answers", "compare", "pictures", "view")
+SCRIPTS = tuple("alone theory margin families numbers drawing panels answers compare pictures view".split())
 
 
 def explorer_page() -> str:
