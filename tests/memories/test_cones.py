@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from loadstone.memories.cones import PositiveSemidefinite
 from loadstone.memories.families import initial_memory
+from loadstone.memories.low_rank import LowRank
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve_batch
@@ -82,3 +84,9 @@ def test_starts_are_away_from_the_edge_of_the_cone(family):
         root = np.asarray(initial_memory(12, seed=seed, family=family).root)
         least = np.abs(root).min() if family == "nonnegative" else np.linalg.svd(root, compute_uv=False)[-1]
         assert least > 0.15 / np.sqrt(12)
+
+
+def test_the_matrix_of_a_long_root_keeps_its_digits():
+    root = np.random.default_rng(0).standard_normal((5, 5))
+    np.testing.assert_array_equal(PositiveSemidefinite(root).matrix(), root @ root.T)
+    np.testing.assert_array_equal(LowRank(root[:, :2], root[:, 2:4]).matrix(), root[:, :2] @ root[:, 2:4].T)
