@@ -1,11 +1,15 @@
 """Training a square stores exactly what can be stored: judged by linear programs, and for semidefinite matrices by
 linear programs with cuts."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from loadstone.memories.cones import PositiveSemidefinite
 from loadstone.memories.families import initial_memory
+from loadstone.memories.low_rank import LowRank
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve_batch
@@ -52,27 +56,24 @@ def least_margin(arrays, memory) -> float:
     return float((np.diagonal(scores) - rivals).min())
 
 
-#: Seen twice in some forty runs, on a loaded machine only: a batch ends 'stored' after 26 passes with a W whose least
-#: margin is -975. The cause is not known; until it is, this test reports and does not fail the suite.
-UNEXPLAINED = pytest.mark.xfail(strict=False, reason="a batch was seen to say 'stored' of a W that stores nothing")
-
-
-@pytest.mark.parametrize(
-    "family, judge",
-    [("nonnegative", nonnegative_stores), pytest.param("psd", semidefinite_stores, marks=UNEXPLAINED)],
-)
+@pytest.mark.parametrize("family, judge", [("nonnegative", nonnegative_stores), ("psd", semidefinite_stores)])
 def test_training_stores_exactly_what_can_be_stored(family, judge):
     problems = [original(Stream(seed, D), P) for seed in range(STREAMS)]
-    storable = [judge(problem.arrays()) for problem in problems]
+    given = [copy.deepcopy(problem.arrays()) for problem in problems]
+    storable = [judge(arrays) for arrays in given]
     assert 3 <= sum(storable) <= STREAMS - 3
     memories = [initial_memory(D, seed=seed, family=family) for seed in range(STREAMS)]
     found = solve_batch(problems, memories)
+    # With copies from before the search, so that a failure tells numbers that changed from a search that was wrong.
     ends = [
-        (one.status.value, one.passes, float(one.loss[-1]), least_margin(problem.arrays(), one.memory))
-        for one, problem in zip(found, problems)
+        (seed, one.status.value, one.passes, float(one.loss[-1]), least_margin(arrays, one.memory), one.memory.root)
+        for seed, (one, arrays) in enumerate(zip(found, given))
     ]
+    for problem, arrays in zip(problems, given):
+        np.testing.assert_array_equal(problem.arrays().inputs, arrays.inputs)
+        np.testing.assert_array_equal(problem.arrays().outputs, arrays.outputs)
     assert [one.status == "stored" for one in found] == storable, ends
-    assert [margin > 0 for *_, margin in ends] == storable, ends
+    assert [margin > 0 for *_, margin, _ in ends] == storable, ends
 
 
 @pytest.mark.parametrize("family", ["nonnegative", "psd"])
@@ -82,3 +83,9 @@ def test_starts_are_away_from_the_edge_of_the_cone(family):
         root = np.asarray(initial_memory(12, seed=seed, family=family).root)
         least = np.abs(root).min() if family == "nonnegative" else np.linalg.svd(root, compute_uv=False)[-1]
         assert least > 0.15 / np.sqrt(12)
+
+
+def test_the_matrix_of_a_long_root_keeps_its_digits():
+    root = np.random.default_rng(0).standard_normal((5, 5))
+    np.testing.assert_array_equal(PositiveSemidefinite(root).matrix(), root @ root.T)
+    np.testing.assert_array_equal(LowRank(root[:, :2], root[:, 2:4]).matrix(), root[:, :2] @ root[:, 2:4].T)

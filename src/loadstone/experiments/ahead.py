@@ -23,7 +23,7 @@ from loadstone.problems import stream
 from loadstone.problems.budget import Budget
 from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.problems.problem import Problem
-from loadstone.solvers import hebbian, loop
+from loadstone.solvers import confirmation, hebbian, loop
 from loadstone.solvers.solver import Iterative, Request
 
 #: A compiled function and its arguments: shapes in place of arrays, values for static arguments.
@@ -50,6 +50,8 @@ def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> It
     yield from _making(spec, problem, memory)
     if isinstance(solver, Iterative):
         yield _training(spec, problem, memory, max(len(specs[:size]), together))
+        if spec.stop == "exact":
+            yield confirmation._violations, (problem.in_float32(), memory)
     elif spec.solver == "hebbian":
         yield hebbian._sum, (problem,)
     yield from _measuring(problem, memory)

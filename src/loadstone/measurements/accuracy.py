@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float32
 
 from loadstone.compiling import compiled
-from loadstone.memories.memory import in_digits_of
-from loadstone.problems.loss import check_memory, queries_of
+from loadstone.memories.measured import in_its_digits, recall_of
+from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 
 
@@ -74,8 +72,7 @@ def contenders(problem: Problem, memory: Any) -> Contenders:
     """In float32 on the instance in float32, whatever the memory was trained in; in float64 if the memory has float64
     numbers."""
     n = int(problem.associations)
-    with in_digits_of(memory) as doubles:
-        problem = (problem.in_float64() if doubles else None) or problem.in_float32()
+    with in_its_digits(problem, memory) as problem:
         target, rival, logsumexp = (np.asarray(part)[:n] for part in _contenders(problem, memory))
     shares = None if problem.shares is None else np.asarray(problem.shares)[:n]
     return Contenders(target, rival, logsumexp, shares, problem.description)
@@ -83,11 +80,5 @@ def contenders(problem: Problem, memory: Any) -> Contenders:
 
 @compiled
 def _contenders(problem: Problem, memory: Any) -> tuple[Array, Array, Array]:
-    memory = jax.tree.map(_at_least_float32, memory)
-    recall = problem.recall(queries_of(memory, problem.inputs), "float32")
+    recall = recall_of(problem, memory)
     return recall.target, recall.rival, recall.logsumexp
-
-
-def _at_least_float32(leaf: Array) -> Array:
-    real = jnp.issubdtype(leaf.dtype, jnp.floating)
-    return leaf.astype(jnp.promote_types(leaf.dtype, jnp.float32)) if real else leaf

@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from loadstone.arguments import whole
 from loadstone.memories.families import initial_memory
-from loadstone.memories.memory import in_digits_of
+from loadstone.memories.measured import in_its_digits
 from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.solvers.solve import solve
@@ -26,8 +26,7 @@ def target_places(problem: Problem, memory: Any) -> Int[np.ndarray, "n"]:
     check_memory(check_problem(problem), memory)
     n, rows = int(problem.associations), max(1, _SCORES // problem.competitors)
     targets, found = np.asarray(problem.targets), []
-    with in_digits_of(memory) as doubles:
-        problem = (problem.in_float64() if doubles else None) or problem.in_float32()
+    with in_its_digits(problem, memory) as problem:
         queries = queries_of(jax.tree.map(jnp.asarray, memory), problem.inputs)
         for start in range(0, n, rows):
             chosen = jnp.arange(start, min(start + rows, n))

@@ -27,7 +27,7 @@ from jaxtyping import Array, Float
 
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import exact, mapped
+from loadstone.problems.products import exact_there, mapped
 
 #: Deviation of what a start is multiplied by, entry by entry. Our normals stay below 6.4, so no factor is near zero.
 _DEVIATION = 1 / 8
@@ -78,13 +78,13 @@ class PositiveSemidefinite(Memory):
         check_dimension(self, inputs, self.root.shape[-1])
         return mapped(inputs, self.matrix(), precision)
 
-    def matrix(self) -> Float[Array, "d d"]:
-        return exact(self.root, self.root.T)
+    def matrix(self) -> Float[Array | np.ndarray, "d d"]:
+        return exact_there(self.root, self.root.T)
 
     @property
     def rank(self) -> int:
         return self.root.shape[-1]
 
     @property
-    def dense_weights(self) -> Float[Array, "d d"]:
+    def dense_weights(self) -> Float[Array | np.ndarray, "d d"]:
         return self.matrix()

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from loadstone.arguments import rank_of
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import exact, mapped, times
+from loadstone.problems.products import exact_there, mapped, times
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["left", "right"], meta_fields=[])
@@ -40,8 +40,8 @@ class LowRank(Memory):
     def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> LowRank:
         return LowRank(left @ np.asarray(self.left, np.float64), right.T @ np.asarray(self.right, np.float64))
 
-    def matrix(self) -> Float[Array, "d d"]:
-        return exact(self.left, self.right.T)
+    def matrix(self) -> Float[Array | np.ndarray, "d d"]:
+        return exact_there(self.left, self.right.T)
 
     @property
     def rank(self) -> int:

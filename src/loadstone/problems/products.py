@@ -28,6 +28,14 @@ def exact(a: Float[Array | np.ndarray, "a b"], b: Float[Array | np.ndarray, "b c
     return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 
 
+def exact_there(
+    a: Float[Array | np.ndarray, "a b"], b: Float[Array | np.ndarray, "b c"]
+) -> Float[Array | np.ndarray, "a c"]:
+    """The same where the operands are: NumPy's arrays are multiplied by NumPy, because JAX would round their float64
+    numbers to float32 wherever it has float64 switched off."""
+    return a @ b if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) else exact(a, b)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(2,))
 def times(a: Float[Array, "n b"], b: Float[Array, "b c"], precision: str = "float32") -> Float[Array, "n c"]:
     """a b, where a has a row for each association and b is a part of a memory."""

@@ -16,6 +16,7 @@ from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.products import PRECISIONS
 from loadstone.problems.spreading import spread
 from loadstone.solvers.checkpoint import checkpoint_of
+from loadstone.solvers.confirmation import confirmed
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
@@ -95,7 +96,8 @@ def solve_batch(
     if checkpoint is not None:
         _check_resumable(checkpoint, chosen, len(problems))
         kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
-    return chosen.solve(problems, memories, Request(stop, limits, precisions, progress, kept))
+    found = chosen.solve(problems, memories, Request(stop, limits, precisions, progress, kept))
+    return [confirmed(problem, one) for problem, one in zip(problems, found)]
 
 
 def _solver(solver: Solver | str | optax.GradientTransformation) -> Solver:
