@@ -51,7 +51,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
-OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses"}
+OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses", "peers"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -66,6 +66,11 @@ EDITED = [
 ]
 ROUNDED = [Spec("original", 6, 14, seed, solver="bits", parameters={"bits": 3}) for seed in range(4)]
 SAMPLED = [Spec("decoupled", 3, 2, seed, solver="space") for seed in range(2)]
+NEARLY = {"optimiser": "adam:100.0", "passes": 200, "enough": "99%", "digits": "float32"}
+OTHERS_DID = [Spec("original", 6, 12, seed, law="sphere", solver="reach", parameters=NEARLY) for seed in range(2)]
+OTHERS_DID += [
+    Spec("original", 6, 12, seed, law=law, solver="capacity") for law in ("sphere", "gaussian") for seed in range(3)
+]
 
 
 def shipped(sweep, chosen):
@@ -121,6 +126,7 @@ CASES = {
     "layers": Case(LAYERED, 0, 0),
     "edits": Case(EDITED, 0, 0),
     "topk": Case(LISTED, 0, 2),
+    "peers": Case(OTHERS_DID, 0, 3),
     "space": Case(SAMPLED, 0, 2),
     "bits": Case(ROUNDED, 0, 1),
     "curves": Case(FULL, 0, 4),

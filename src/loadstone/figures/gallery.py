@@ -35,6 +35,7 @@ GALLERY: dict[str, str] = {
     "layers": "loadstone.figures.layers:LAYERS",
     "edits": "loadstone.figures.edits:EDITS",
     "topk": "loadstone.figures.topk:TOPK",
+    "peers": "loadstone.figures.peers:PEERS",
     "space": "loadstone.figures.space:SPACE",
     "bits": "loadstone.figures.bits:BITS",
     "curves": "loadstone.figures.curves:CURVES",
