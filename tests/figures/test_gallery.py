@@ -67,6 +67,11 @@ EDITED = [
 ROUNDED = [Spec("original", 6, 14, seed, solver="bits", parameters={"bits": 3}) for seed in range(4)]
 SAMPLED = [Spec("decoupled", 3, 2, seed, solver="space") for seed in range(2)]
 NEARLY = {"optimiser": "adam:100.0", "passes": 200, "enough": "99%", "digits": "float32"}
+CONTROLLED = [
+    Spec("original", 10, 31, seed, parameters=SHORT, precision=digits)
+    for digits in ("float16", "float32")
+    for seed in range(2)
+]
 OTHERS_DID = [Spec("original", 6, 12, seed, law="sphere", solver="reach", parameters=NEARLY) for seed in range(2)]
 OTHERS_DID += [
     Spec("original", 6, 12, seed, law=law, solver="capacity") for law in ("sphere", "gaussian") for seed in range(3)
@@ -132,6 +137,7 @@ CASES = {
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 4, 4),
     "beyond": Case(FULL, 0, 4),
+    "control": Case(CONTROLLED, 0, 2),
     "entropy": Case([], 0, 0),
 }
 

@@ -41,6 +41,7 @@ GALLERY: dict[str, str] = {
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",
+    "control": "loadstone.figures.control:CONTROL",
     "entropy": "loadstone.figures.entropy:ENTROPY",
 }
 
