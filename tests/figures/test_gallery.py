@@ -51,7 +51,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
-OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses", "peers"}
+OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses", "peers", "stored-spectra"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -111,6 +111,7 @@ CASES = {
     "equivalence": Case(FULL + BY_LBFGS, 0, 4),
     "accuracy": Case(TRAINED + HEBBIAN + BY_LBFGS, 3, 4),
     "spectra": Case([spec for spec in TRAINED if spec.p == SIZES[1]], 4, 4),
+    "stored-spectra": Case(TRAINED + HEBBIAN + BY_LBFGS, 0, 0),
     "scores": Case(FULL, 4, 12),
     "single": Case(FULL, 0, 0),
     "loss": Case(TRAINED + HEBBIAN, 0, 0),

@@ -59,10 +59,10 @@ def recalled_points(rows: list[Row]) -> list[dict]:
 def length_points(rows: list[Row]) -> list[dict]:
     """For each dimension with streams proved at both: the mean capacity with outputs of equal length, that of the same
     streams with Gaussian ones, and the mean difference, which is that of pairs."""
-    proved = [row for row in rows if row["solver"] == "capacity" and proved_bracket(row)]
+    proved = [row | {"bracket": proved_bracket(row)} for row in rows if row["solver"] == "capacity"]
     points = []
-    for (d,), group in grouped(proved, "d"):
-        of = {law: {row["seed"]: proved_bracket(row) for row in some} for (law,), some in grouped(group, "law")}
+    for (d,), group in grouped([row for row in proved if row["bracket"]], "d"):
+        of = {law: {row["seed"]: row["bracket"] for row in some} for (law,), some in grouped(group, "law")}
         shared = sorted(of.get(EQUAL, {}).keys() & of.get(RANDOM, {}).keys())
         if not shared:
             continue

@@ -15,6 +15,7 @@ GALLERY: dict[str, str] = {
     "equivalence": "loadstone.figures.load_curves:EQUIVALENCE",
     "accuracy": "loadstone.figures.load_curves:ACCURACY",
     "spectra": "loadstone.figures.spectra:SPECTRA",
+    "stored-spectra": "loadstone.figures.stored_spectra:STORED_SPECTRA",
     "scores": "loadstone.figures.scores:SCORES",
     "single": "loadstone.figures.scores:SINGLE",
     "loss": "loadstone.figures.load_curves:LOSS",

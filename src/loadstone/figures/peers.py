@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,7 +43,7 @@ def draw_peers(rows: list[Row], stem: Path) -> list[Path]:
         for name, value, line in _CONSTANTS:
             left.axhline(value, color="0.45", lw=1, ls=line, zorder=0, label=name)
         d, p, error, law = (np.array([point[name] for point in recalled]) for name in ("d", "p", "error", "law"))
-        style = {"fmt": "o", "color": COLOURS[0], "ms": 5, "lw": 1, "label": "recalled to 99 % by Adam"}
+        style: dict[str, Any] = {"fmt": "o", "color": COLOURS[0], "ms": 5, "lw": 1, "label": "recalled to 99 % by Adam"}
         left.errorbar(d, load(p, d), load(p, d) * error / p, **style)
         right.errorbar(d, p / law, error / law, **style)
         for name, words, mark in (("equal", "equal", "s"), ("random", "Gaussian", "D")):
@@ -67,7 +68,7 @@ def _law(left: Axes, right: Axes, dimensions: list[int]) -> None:
     left.plot(fine, load(full, fine), color=PREDICTION, lw=1.4, label="law, all stored")
     right.axhline(1, color=PREDICTION, lw=1.4, zorder=0)
     most = np.array([most_at_99_percent(d).value for d in dimensions])
-    style = {"color": PREDICTION, "lw": 1, "ls": "--", "label": "law at 99 %, at most"}
+    style: dict[str, Any] = {"color": PREDICTION, "lw": 1, "ls": "--", "label": "law at 99 %, at most"}
     left.plot(dimensions, load(most, np.array(dimensions)), **style)
     right.plot(dimensions, most / np.asarray(capacity_associations(dimensions)), **style)
 
