@@ -3,10 +3,19 @@
 import numpy as np
 import pytest
 
+from loadstone.evidence import peers
 from loadstone.evidence.comparison import Judgement
 from loadstone.evidence.peers import compare_peers, length_points, recalled_points, remarks_on_peers
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import associations
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch):
+    monkeypatch.setattr(peers, "_BATCHES", 2)
+    peers.most_at_99_percent.cache_clear()
+    yield
+    peers.most_at_99_percent.cache_clear()
 
 
 def recalled(d, sizes, width=1):

@@ -134,10 +134,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("figure 2", "Accuracy of the Hebbian rule at kappa = 1.", ("Hebbian accuracy",), "accuracy",
           remark="beside its law at finite size"),
     Claim("section 3.2, figure 3", "Singular values at capacity follow the truncated quarter circle.",
-          ("exponent of d in the distance to the law at capacity",), "stored-spectra",
+          ("exponent of d in the excess distance to the law",), "stored-spectra",
           ("distance to the law at capacity",),
-          remark="of the last runs stored, as a trend: the distance falls as d grows; sharper is that it should be no "
-                 "larger than that of Gaussian matrices, at the predicted capacity after 512 steps"),
+          remark="of the last runs stored, as a trend: the excess of the distance over that of Gaussian matrices falls "
+                 "as d grows; sharper is that there is no excess, at the predicted capacity after 512 steps"),
     Claim("section 3.2, figure 3", "The spectra of both problems at capacity are the same.",
           (f"exponent of d in the difference: {_FOURTH}, original - decoupled",), "witnesses",
           (f"{_FOURTH}, original - decoupled",),
@@ -177,7 +177,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("section 6, claim 2", "alpha_c(kappa) of memories of low rank.",
           ("associations that L-BFGS stores",), "law", remark="an upper bound below full rank"),
     Claim("section 6, claim 2", "rho_c[kappa], the spectrum at capacity and low rank.",
-          tuple(f"exponent of d in the distance to the law at capacity, {solver}, {problem}, kappa = 0"
+          tuple(f"exponent of d in the excess distance to the law, {solver}, {problem}, kappa = 0"
                 for solver in ("Adam", "L-BFGS") for problem in ("decoupled", "original")), "stored-spectra",
           ("distance to the law at capacity",), remark="as a trend, as at full rank"),
     Claim("section 6", "Gradient descent reaches the replica-symmetric threshold, although nothing is convex.",

@@ -108,11 +108,14 @@ def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
             freedom = len(differences) - 1
             comparisons.append(Comparison(what, predicted, measured, error, freedom, note, family, streams))
         scatter = [row["own_target"]["deviation"] for row in group]
+        error = deviation(scatter) / math.sqrt(len(scatter))
+        if not error:
+            continue
         family = f"scatter of the target's score over that of the others at the proved capacity, {problem}"
         comparisons.append(
             BoundComparison(
-                f"{family}, d = {d}", _FAR_SMALLER, float(np.mean(scatter)),
-                deviation(scatter) / math.sqrt(len(scatter)), len(scatter) - 1, "", family, f"d = {d}", side=BELOW,
+                f"{family}, d = {d}", _FAR_SMALLER, float(np.mean(scatter)), error, len(scatter) - 1, "", family,
+                f"d = {d}", side=BELOW,
             )  # fmt: skip
         )
     return comparisons

@@ -164,8 +164,8 @@ LOSS = Figure(
         title="The loss against the load",
         drawn="Cross-entropy of the memories of 'accuracy' that Adam trained with the paper's protocol.",
         theory=(
-            "Below capacity the loss can be made as small as one likes, above capacity it cannot. Both problems have the "
-            "same loss in theory. The figure 'curves' shows the predicted values above capacity."
+            "Below capacity the loss can be made as small as one likes, above capacity it cannot. Both problems have "
+            "the same loss in theory. The figure 'curves' shows the predicted values above capacity."
         ),
     ),
 )

@@ -59,9 +59,9 @@ STORED_SPECTRA = Figure(
         "Kolmogorov distance of the non-zero singular values from the law at capacity, against the dimension, for the "
         "runs of the accuracy figure: of each stream the last run that met its stop rule (99.9 % for Adam, everything "
         "for L-BFGS). Means over streams with standard errors.",
-        "At capacity and for large d singular values follow the upper part of a quarter circle. So the distance should "
-        "fall with d; Gaussian matrices of the same size (dashed) are as near to it as any matrix can be expected to "
-        "be. The last run stored lies a little below capacity, the more so where loads are far apart.",
+        "At capacity and for large d singular values follow the upper part of a quarter circle. Gaussian matrices of "
+        "the same size (dashed) do, cut to the same rank; so what the distance exceeds theirs by should fall with d. "
+        "The last run stored lies a little below capacity, the more so where loads are far apart.",
     ),
     distances_in_words,
 )
