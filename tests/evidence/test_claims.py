@@ -19,7 +19,11 @@ CLAIM = Claim("somewhere", "It is so.", ("a kind",), "law")
     (100.4, 0.3, Outcome.REPRODUCED), (110.0, 0.3, Outcome.DIFFERS), (104.0, 3.0, Outcome.CANNOT_TELL),
 ])  # fmt: skip
 def test_outcomes_follow_from_verdicts(measured, error, outcome):
-    assert CLAIM.outcome({"law": [replace(GOOD, measured=measured, error=error)]}) == outcome
+    shown = {"law": [replace(GOOD, measured=measured, error=error)]}
+    assert CLAIM.outcome(shown) == outcome
+    # Of a limit a trend is all that can be found.
+    as_limit = Outcome.TREND if outcome == Outcome.REPRODUCED else outcome
+    assert replace(CLAIM, limit=True).outcome(shown) == as_limit
 
 
 def test_a_kind_that_differs_as_a_whole_differs():
