@@ -19,12 +19,32 @@ CLAIM = Claim("somewhere", "It is so.", ("a kind",), "law")
     (100.4, 0.3, Outcome.REPRODUCED), (110.0, 0.3, Outcome.DIFFERS), (104.0, 3.0, Outcome.CANNOT_TELL),
 ])  # fmt: skip
 def test_outcomes_follow_from_verdicts(measured, error, outcome):
-    assert CLAIM.outcome({"law": [replace(GOOD, measured=measured, error=error)]}) == outcome
+    shown = {"law": [replace(GOOD, measured=measured, error=error)]}
+    assert CLAIM.outcome(shown) == outcome
+    # Of a limit a trend is all that can be found.
+    as_limit = Outcome.TREND if outcome == Outcome.REPRODUCED else outcome
+    assert replace(CLAIM, limit=True).outcome(shown) == as_limit
 
 
 def test_a_kind_that_differs_as_a_whole_differs():
     many = [replace(GOOD, what=f"a kind, d = {d}", streams=f"d = {d}", measured=100.6) for d in range(10)]
     assert CLAIM.outcome({"law": many[:1]}) == Outcome.REPRODUCED and CLAIM.outcome({"law": many}) == Outcome.DIFFERS
+
+
+def test_a_sharper_finding_is_told_but_does_not_decide():
+    """It may be in any figure, and in several."""
+    claim = replace(CLAIM, sharper=("a sharper kind",))
+    sharp = replace(GOOD, what="a sharper kind, d = 10", family="a sharper kind", measured=150.0)
+    shown = {"law": [GOOD], "shift": [sharp], "rank": [sharp]}
+    assert claim.outcome(shown) == Outcome.REPRODUCED and CLAIM.numbers(shown) == claim.numbers({"law": [GOOD]})
+    (told,) = [one for one in claim.numbers(shown) if "sharper" in one]
+    assert told == "sharper than the paper: a sharper kind: 1 differs by +50.0(3) %."
+
+
+def test_no_claim_is_judged_by_its_sharper_finding():
+    for claim in CLAIMS:
+        assert not set(claim.kinds) & set(claim.sharper), claim
+        assert "(here" not in claim.says, claim
 
 
 def test_without_numbers_a_claim_is_checked_by_a_test_or_beyond_reach():

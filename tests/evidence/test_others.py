@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from loadstone.evidence.comparison import Judgement
 from loadstone.evidence.others import compare_others, standard_moments
@@ -29,7 +30,9 @@ def test_moments_of_a_histogram_are_those_of_the_numbers():
 
 def test_a_normal_law_is_found_normal_and_a_cut_tail_is_not():
     normal = compare_others(rows(lambda x: x))
-    assert all(one.verdict == Judgement.AGREES for one in normal) and len(normal) == 2
-    skewness, fourth = compare_others(rows(lambda x: np.minimum(x, 2.0)))
+    assert all(one.verdict == Judgement.AGREES for one in normal) and len(normal) == 3
+    skewness, fourth, distance = compare_others(rows(lambda x: np.minimum(x, 2.0)))
     assert skewness.verdict == fourth.verdict == Judgement.DIFFERS and skewness.measured < 0 and fourth.measured < 3
+    # All that lies above 2 is in the bin from 2 to 2.05, beyond which a normal law has more than one per cent.
+    assert distance.measured == pytest.approx(1 - ndtr(2.05), abs=1e-6) and distance.verdict == Judgement.DIFFERS
     assert compare_others(rows(lambda x: x)[:1]) == []

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from loadstone.evidence.comparison import Judgement
 from loadstone.evidence.scores import (
     as_in_the_paper,
+    compare_gaps,
     compare_hebbian_scores,
     compare_proved_scores,
     compare_scores,
@@ -83,13 +85,16 @@ def test_proved_scores_are_compared_stream_by_stream():
         | {"own_target": moments(float(target_mean(p)) + of_mean, float(target_deviation(p)) + of_deviation)}
         for p, of_mean, of_deviation in zip(sizes, *differences.values())
     ]
-    mean, deviation = compare_proved_scores(rows + [{"problem": "decoupled", "d": D, "p_c": None}])
+    mean, deviation, scatter = compare_proved_scores(rows + [{"problem": "decoupled", "d": D, "p_c": None}])
     assert mean.predicted == float(target_mean(37)) and deviation.predicted == float(target_deviation(37))
     assert mean.measured - mean.predicted == pytest.approx(0.3) and mean.freedom == deviation.freedom == 2
     assert deviation.measured == pytest.approx(deviation.predicted)
     # Variances of 0.07 and 0.0009, of three streams each.
     assert mean.error == pytest.approx((0.07 / 3) ** 0.5) and deviation.error == pytest.approx((0.0009 / 3) ** 0.5)
     assert mean.note == "" and mean.what == f"mean of the target's score at the proved capacity, decoupled, d = {D}"
+    widths = [row["own_target"]["deviation"] for row in rows]
+    assert scatter.measured == pytest.approx(np.mean(widths)) and scatter.predicted == 0.5
+    assert scatter.error == pytest.approx(np.std(widths, ddof=1) / 3**0.5) and scatter.side == "below"
 
 
 def test_proved_scores_need_two_streams_of_one_problem():
@@ -99,6 +104,25 @@ def test_proved_scores_need_two_streams_of_one_problem():
     ]
     found = compare_proved_scores(rows)
     assert len(found) == 2 and all("original" in one.what and one.note for one in found)
+
+
+def test_gaps_are_those_of_the_largest_load_that_is_stored():
+    def run(p, seed, gap, accuracy):
+        edges = np.linspace(-8, 8, 321)
+        random = np.random.default_rng([p, seed])
+        rival = random.normal(2.5, 0.3, 4000)
+        scores = {"low": -8.0, "high": 8.0, "target": np.histogram(rival + gap, edges)[0].tolist()}
+        scores["rival"] = np.histogram(rival, edges)[0].tolist()
+        return {"problem": "original", "d": D, "p": p, "seed": seed, "accuracy": accuracy, "scores": scores}
+
+    rows = [run(10, seed, 1.7, 1.0) for seed in range(3)] + [run(30, seed, 0.1, 0.8) for seed in range(3)]
+    rows += [run(20, seed, gap, 0.9995) for seed, gap in enumerate((0.4, 0.5, 0.6))]
+    (one,) = compare_gaps(rows)
+    # Bins are a twentieth wide, and each gap is a difference of two means of 4000 of them.
+    assert one.measured == pytest.approx(0.5, abs=4 * 0.05 / np.sqrt(12 * 4000)) and one.verdict == Judgement.AGREES
+    assert one.what == f"gap between the target and its best rival, original, d = {D}, load {load(20, D):.2f}"
+    (wide,) = compare_gaps(rows[:6])
+    assert wide.verdict == Judgement.DIFFERS and compare_gaps(rows[3:6]) == []
 
 
 def test_the_papers_stop_rule_is_shown_where_it_was_run():

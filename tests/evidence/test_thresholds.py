@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from loadstone.evidence.bounds import BoundComparison
 from loadstone.evidence.censored import censored_mean
+from loadstone.evidence.comparison import Judgement
 from loadstone.evidence.thresholds import (
     compare_capacity,
     compare_reach,
     compare_thresholds,
+    compare_with_limit,
     proved_capacities,
     proved_thresholds,
     reached_thresholds,
@@ -190,3 +193,17 @@ def test_what_was_stored_lies_in_the_middle_of_its_bracket():
     assert three.freedom == pytest.approx(2 * (three.error / (np.std([41, 45, 41], ddof=1) / 3**0.5)) ** 4)
     half = compare_reach([reached(20, 21, kappa=0.5, rank=6)] * 3)
     assert "upper bound" in half[0].note and half[0].freedom == float("inf")
+
+
+def test_training_is_compared_with_the_limit_and_problems_with_each_other():
+    """At d = 10 training that fails between p = 30 and 40 has a load near 1.2; one that fails at 14, near 0.35."""
+    rows = trained((40, 40, 40), "paper") + trained((30, 30, 30), "paper", problem="decoupled")
+    rows += trained((40, 40, 40), "exact")
+    above, also, difference = compare_with_limit(rows)
+    assert isinstance(above, BoundComparison) and above.predicted == 0.5 and above.side == "above"
+    assert {above.verdict, also.verdict} == {Judgement.AGREES}
+    loads = {one["problem"]: one["alpha"] for one in trained_thresholds(rows) if one["stop"] == "paper"}
+    assert difference.measured == pytest.approx(loads["decoupled"] - loads["original"]) and difference.predicted == 0
+    assert difference.what == "load at which training fails, decoupled - original, kappa = 1, d = 10"
+    (low,) = compare_with_limit(trained((14, 14, 14), "paper", sizes=(12, 13, 14, 15)))
+    assert low.verdict == Judgement.DIFFERS and low.measured == pytest.approx(load(13.5, D), rel=0.01)

@@ -51,7 +51,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
-OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses"}
+OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses", "peers", "stored-spectra"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -66,6 +66,16 @@ EDITED = [
 ]
 ROUNDED = [Spec("original", 6, 14, seed, solver="bits", parameters={"bits": 3}) for seed in range(4)]
 SAMPLED = [Spec("decoupled", 3, 2, seed, solver="space") for seed in range(2)]
+NEARLY = {"optimiser": "adam:100.0", "passes": 200, "enough": "99%", "digits": "float32"}
+CONTROLLED = [
+    Spec("original", 10, 31, seed, parameters=SHORT, precision=digits)
+    for digits in ("float16", "float32")
+    for seed in range(2)
+]
+OTHERS_DID = [Spec("original", 6, 12, seed, law="sphere", solver="reach", parameters=NEARLY) for seed in range(2)]
+OTHERS_DID += [
+    Spec("original", 6, 12, seed, law=law, solver="capacity") for law in ("sphere", "gaussian") for seed in range(3)
+]
 
 
 def shipped(sweep, chosen):
@@ -101,13 +111,14 @@ CASES = {
     "equivalence": Case(FULL + BY_LBFGS, 0, 4),
     "accuracy": Case(TRAINED + HEBBIAN + BY_LBFGS, 3, 4),
     "spectra": Case([spec for spec in TRAINED if spec.p == SIZES[1]], 4, 4),
-    "scores": Case(FULL, 4, 12),
+    "stored-spectra": Case(TRAINED + HEBBIAN + BY_LBFGS, 0, 0),
+    "scores": Case(FULL, 4, 18),
     "single": Case(FULL, 0, 0),
-    "loss": Case(TRAINED + HEBBIAN, 0, 0),
-    "finite-size": Case(FULL + PROVED[3:], 2, 6),
+    "loss": Case(TRAINED + HEBBIAN, 0, 2),
+    "finite-size": Case(FULL + PROVED[3:], 2, 7),
     "initial-spectra": Case(INITIAL, 2, 2),
     "hebbian": Case(HEBBIAN, 4, 4),
-    "capacity": Case(PROVED + TRIED, 0, 8),
+    "capacity": Case(PROVED + TRIED, 0, 10),
     "witnesses": Case(PROVED, 0, 7),
     "law": Case(REACHED, 0, 1),
     "optimisers": Case(APPROACHED, 0, 0),
@@ -121,11 +132,13 @@ CASES = {
     "layers": Case(LAYERED, 0, 0),
     "edits": Case(EDITED, 0, 0),
     "topk": Case(LISTED, 0, 2),
+    "peers": Case(OTHERS_DID, 0, 3),
     "space": Case(SAMPLED, 0, 2),
     "bits": Case(ROUNDED, 0, 1),
     "curves": Case(FULL, 0, 4),
-    "phase": Case(TRAINED + HEBBIAN, 4, 4),
+    "phase": Case(TRAINED + HEBBIAN, 8, 10),
     "beyond": Case(FULL, 0, 4),
+    "control": Case(CONTROLLED, 0, 2),
     "entropy": Case([], 0, 0),
 }
 

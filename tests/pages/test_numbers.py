@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.evidence.bounds import ABOVE, BoundComparison
 from loadstone.evidence.claims import CLAIMS, Outcome
 from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.counts import count_comparison
@@ -20,19 +21,20 @@ ROOT = Path(__file__).parents[2]
 GOOD = Comparison("mean of the proved capacity, decoupled", 39.58, 39.85, 0.386, family="kind", streams="d = 12")
 FREE = Comparison("other", 0.0, 0.01, 0.001, 4, "a note", "kind", "d = 20", 2.0, 0.005)
 COUNT = count_comparison("count", 0.5, 30, 100, family="counts")
+BOUND = BoundComparison("bound", 0.5, 0.8, 0.1, 4, "", "bounds", "d = 12", side=ABOVE)
 
 
 def made():
-    section = Section(figure_of("capacity"), b"", 3, 4, [GOOD, FREE, COUNT], ["1.5 remarks."])
+    section = Section(figure_of("capacity"), b"", 3, 4, [GOOD, FREE, COUNT, BOUND], ["1.5 remarks."])
     return report_numbers([section], "quick", "1")
 
 
 def test_comparisons_come_back_as_they_were():
     read = json.loads(report_text(made()))
     assert read == made()
-    assert read_comparisons(read) == [GOOD, FREE, COUNT]
+    assert read_comparisons(read) == [GOOD, FREE, COUNT, BOUND]
     assert [one["detectable"] for one in read["comparisons"]] == pytest.approx(
-        [one.detectable for one in (GOOD, FREE, COUNT)], rel=1e-5
+        [one.detectable for one in (GOOD, FREE, COUNT, BOUND)], rel=1e-5
     )
     assert read_comparisons(read)[0].freedom == math.inf
     assert read["figures"][0]["remarks"] == ["1.5 remarks."] and read["families"][0]["family"] == "kind"

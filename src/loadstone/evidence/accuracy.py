@@ -39,20 +39,25 @@ def compare_equivalence(rows: list[Row]) -> list[Comparison]:
     return compare_problems(rows) + compare_minimised(rows)
 
 
-def compare_problems(rows: list[Row]) -> list[Comparison]:
-    """decoupled - original in mean accuracy over the loads, for each solver, rank fraction and dimension."""
+def compare_losses(rows: list[Row]) -> list[Comparison]:
+    """decoupled - original in mean loss over the loads: zero in theory."""
+    return compare_problems(rows, "loss")
+
+
+def compare_problems(rows: list[Row], quantity: str = "accuracy") -> list[Comparison]:
+    """decoupled - original in the mean of a quantity over the loads, for each solver, rank fraction and dimension."""
     comparisons = []
     for (solver, kappa, d), found in grouped(rows, "solver", "kappa", "d"):
-        original, decoupled = (_mean_by_seed(found, problem) for problem in ("original", "decoupled"))
+        original, decoupled = (_mean_by_seed(found, problem, quantity) for problem in ("original", "decoupled"))
         if min(len(original), len(decoupled)) < FEWEST:
             continue
         error = math.sqrt(sum(np.var(means, ddof=1) / len(means) for means in (original, decoupled)))
         by = " by L-BFGS" if solver == "lbfgs" else ""
         by += f" at kappa = {kappa:g}" if kappa < 1 else ""
-        what = f"accuracy over all loads{by}, decoupled - original, d = {d}"
+        what = f"{quantity} over all loads{by}, decoupled - original, d = {d}"
         freedom = len(original) + len(decoupled) - 2
         difference = float(decoupled.mean() - original.mean())
-        family, streams = f"accuracy over all loads{by}, decoupled - original", f"d = {d}"
+        family, streams = f"{quantity} over all loads{by}, decoupled - original", f"d = {d}"
         scale = float(original.mean())
         comparisons.append(Comparison(what, 0.0, difference, error, freedom, "", family, streams, scale))
     return comparisons
@@ -77,10 +82,10 @@ def compare_minimised(rows: list[Row]) -> list[Comparison]:
     ]
 
 
-def _mean_by_seed(rows: list[Row], problem: str) -> np.ndarray:
+def _mean_by_seed(rows: list[Row], problem: str, quantity: str) -> np.ndarray:
     """The mean over the loads for each seed of a problem."""
     chosen = [row for row in rows if row["problem"] == problem]
-    return np.array([np.mean([row["accuracy"] for row in group]) for _, group in grouped(chosen, "seed")])
+    return np.array([np.mean([row[quantity] for row in group]) for _, group in grouped(chosen, "seed")])
 
 
 def compare_hebbian_accuracy(rows: list[Row]) -> list[Comparison]:

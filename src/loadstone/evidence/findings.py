@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loadstone.evidence.bounds import BoundComparison
 from loadstone.evidence.comparison import Comparison, Judgement, short_number, with_error
 from loadstone.evidence.together import Together, together
 
@@ -12,7 +13,28 @@ def findings(comparisons: list[Comparison]) -> list[str]:
     kinds: dict[str, list[Comparison]] = {}
     for one in comparisons:
         kinds.setdefault(one.family or one.what, []).append(one)
-    return [f"{kind}: {_verdicts(found, all_together.get(kind))}." for kind, found in kinds.items()]
+    return [f"{kind}: {_found(found, all_together.get(kind))}." for kind, found in kinds.items()]
+
+
+def _found(comparisons: list[Comparison], as_one: Together | None) -> str:
+    bounds = [one for one in comparisons if isinstance(one, BoundComparison)]
+    return _inequalities(bounds) if bounds else _verdicts(comparisons, as_one)
+
+
+def _inequalities(bounds: list[BoundComparison]) -> str:
+    """A single one in its own words; of several how many hold, and the numbers of the one nearest to its bound, or
+    furthest on the wrong side of it."""
+    if len(bounds) == 1:
+        return bounds[0].in_words()
+    words = []
+    for verdict, name in _HOLDING.items():
+        if chosen := [one for one in bounds if one.verdict == verdict]:
+            nearest = min(chosen, key=lambda one: one.excess / one.error)
+            words.append(f"{name} {len(chosen)} of {len(bounds)} (nearest to its bound: {nearest.in_words()})")
+    return ", ".join(words)
+
+
+_HOLDING = {Judgement.AGREES: "holds for", Judgement.DIFFERS: "does not hold for", Judgement.CANNOT_TELL: "open for"}
 
 
 def _verdicts(comparisons: list[Comparison], as_one: Together | None) -> str:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.special import ndtr
 
+from loadstone.evidence.bounds import BELOW, BoundComparison
 from loadstone.evidence.comparison import FEWEST, Comparison
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.load import load
 
 #: The value of a normal law, and what 100 % is.
 _NORMAL = {"skewness": (0.0, 1.0), "fourth moment": (3.0, 3.0)}
+#: Distributions that differ by less than this, at any score, look the same in a histogram.
+_ALIKE = 0.01
 _NOTE = "scores that would beat the target are held below it, so the tail is cut"
 
 
 def compare_others(rows: list[Row]) -> list[Comparison]:
-    """Skewness and fourth moment of the standardised scores of the others, beside those of a normal law."""
-    comparisons = []
+    """Skewness and fourth moment of the standardised scores of the others, beside those of a normal law; and whether
+    their distribution is that of a normal law to within one per cent everywhere."""
+    comparisons: list[Comparison] = []
     for (problem, d, p), group in grouped(rows, "problem", "d", "p"):
         if len(group) < FEWEST:
             continue
@@ -31,7 +36,25 @@ def compare_others(rows: list[Row]) -> list[Comparison]:
             comparisons.append(
                 Comparison(what, normal, float(np.mean(values)), error, freedom, _NOTE, family, streams, scale)
             )
+        distances = [distance_from_normal(row["scores"]) for row in group]
+        family = f"distance of the scores of the others from a normal law, {problem}"
+        error = deviation(distances) / math.sqrt(len(distances))
+        comparisons.append(
+            BoundComparison(
+                f"{family}, d = {d}, load {load(p, d):.2f}", _ALIKE, float(np.mean(distances)), error,
+                len(distances) - 1, "", family, f"d = {d}", side=BELOW,
+            )  # fmt: skip
+        )
     return comparisons
+
+
+def distance_from_normal(scores: dict) -> float:
+    """The largest difference between the distribution of the scores, in units of their deviation, and a normal law; at
+    the edges of the bins of a record."""
+    counts = np.array(scores["others"], float)
+    edges = np.linspace(scores["low"], scores["high"], len(counts) + 1)
+    # Scores beyond the ends are in the first and in the last bin.
+    return float(np.abs(np.cumsum(counts)[:-1] / counts.sum() - ndtr(edges[1:-1])).max())
 
 
 def standard_moments(scores: dict) -> dict[str, float]:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from loadstone.evidence.bounds import BELOW, BoundComparison
 from loadstone.evidence.comparison import FEWEST, Comparison
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.evidence.thresholds import TRAINING_STOPS_SHORT
@@ -14,6 +15,10 @@ from loadstone.theory.hebbian import score_moments
 from loadstone.theory.load import load
 from loadstone.theory.scores import target_deviation, target_mean
 
+#: A scatter is called far smaller if it is less than half.
+_FAR_SMALLER = 0.5
+#: The accuracy at which the paper stops.
+_NEARLY_ALL = 0.999
 _LAWS = {"mean": target_mean, "deviation": target_deviation}
 
 
@@ -88,7 +93,7 @@ def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
 
     Streams differ in p_c and so in their prediction: the differences are averaged, and reported at the mean p_c.
     """
-    comparisons = []
+    comparisons: list[Comparison] = []
     for (problem, d), group in grouped([row for row in rows if "own_target" in row], "problem", "d"):
         if len(group) < FEWEST:
             continue
@@ -102,7 +107,46 @@ def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
             family, streams = f"{name} of the target's score at the proved capacity, {problem}", f"d = {d}"
             freedom = len(differences) - 1
             comparisons.append(Comparison(what, predicted, measured, error, freedom, note, family, streams))
+        scatter = [row["own_target"]["deviation"] for row in group]
+        error = deviation(scatter) / math.sqrt(len(scatter))
+        if not error:
+            continue
+        family = f"scatter of the target's score over that of the others at the proved capacity, {problem}"
+        comparisons.append(
+            BoundComparison(
+                f"{family}, d = {d}", _FAR_SMALLER, float(np.mean(scatter)), error, len(scatter) - 1, "", family,
+                f"d = {d}", side=BELOW,
+            )  # fmt: skip
+        )
     return comparisons
+
+
+def compare_gaps(rows: list[Row]) -> list[Comparison]:
+    """By how much targets exceed their best rivals on average, at the largest load at which 99.9 % are stored, in units
+    of the deviation of the other scores. 'Just above' is less than one of them."""
+    comparisons: list[Comparison] = []
+    nearly_all = [row for row in rows if row.get("accuracy", 0) >= _NEARLY_ALL]
+    for (problem, d), found in grouped(nearly_all, "problem", "d"):
+        p, group = max((p, group) for (p,), group in grouped(found, "p"))
+        gaps = [mean_gap(row["scores"]) for row in group]
+        if len(gaps) < FEWEST:
+            continue
+        family = f"gap between the target and its best rival, {problem}"
+        what = f"{family}, d = {d}, load {load(p, d):.2f}"
+        error = deviation(gaps) / math.sqrt(len(gaps))
+        comparisons.append(
+            BoundComparison(
+                what, 1.0, float(np.mean(gaps)), error, len(gaps) - 1, "", family, f"d = {d}", side=BELOW
+            )  # fmt: skip
+        )
+    return comparisons
+
+
+def mean_gap(scores: dict) -> float:
+    """Mean score of the targets less that of their best rivals, from the histograms of a record."""
+    edges = np.linspace(scores["low"], scores["high"], len(scores["target"]) + 1)
+    target, rival = (np.average((edges[1:] + edges[:-1]) / 2, weights=scores[name]) for name in ("target", "rival"))
+    return float(target - rival)
 
 
 def _errors(scatter: float, count: int) -> dict[str, float]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from loadstone.evidence.bounds import BoundComparison
 from loadstone.evidence.comparison import MATTERS, Comparison, Judgement
 from loadstone.evidence.counts import CountComparison
 from loadstone.evidence.together import corrected, together
@@ -34,8 +35,8 @@ def changed_verdicts(comparisons: Sequence[Comparison], share: float = SHIFT) ->
 
 
 def in_words(comparisons: Sequence[Comparison], share: float = SHIFT) -> list[str]:
-    """What a shift of all predictions, up and down, would have changed, in sentences."""
-    words = []
+    """What a shift of all predictions, up and down, would have changed, in sentences; bounds predict no number."""
+    words, comparisons = [], [one for one in comparisons if not isinstance(one, BoundComparison)]
     for sign in (1, -1):
         count = changed_verdicts(comparisons, sign * share)
         agreed = sum(number for (before, _), number in count.items() if before == Judgement.AGREES)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import curve_fit
 from scipy.special import chdtrc, ndtri
 
+from loadstone.evidence.bounds import BELOW, trend
 from loadstone.evidence.brackets import middles, proved_bracket, resolution
 from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
 from loadstone.evidence.rows import Row, deviation, grouped
@@ -130,8 +131,9 @@ def _fitted(law: str, points: list[dict], excess: str) -> Fit | None:
 
 
 def compare_shift(rows: list[Row]) -> list[Comparison]:
-    """The mean capacity of decoupled streams beside the formula, and by how many per cent original ones exceed it."""
-    comparisons = []
+    """The mean capacity of decoupled streams beside the formula, by how many per cent original ones exceed it, and
+    whether that falls with d."""
+    comparisons: list[Comparison] = []
     for point in shift_points(rows):
         if point["streams"] < FEWEST:
             continue
@@ -151,5 +153,8 @@ def compare_shift(rows: list[Row]) -> list[Comparison]:
             comparisons.append(
                 Comparison(what, 0.0, excess, error, freedom, ORIGINAL, family, streams, scale=100)
             )
-    return comparisons
+    original = [one for one in shift_points(rows) if one["problem"] == "original" and one["streams"] >= FEWEST]
+    sizes, excess, errors = ([point[name] for point in original] for name in ("d", "excess", "error"))
+    falling = trend("exponent of d in the excess over the formula, original", sizes, excess, errors, side=BELOW)
+    return comparisons + ([falling] if falling else [])
 

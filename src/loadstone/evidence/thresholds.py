@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from loadstone.arguments import rank_of
+from loadstone.evidence.bounds import ABOVE, BoundComparison
 from loadstone.evidence.brackets import Bracket, middles, proved_bracket, resolution
 from loadstone.evidence.censored import censored_mean
 from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
 from loadstone.evidence.rows import Row, deviation, grouped
-from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import associations, load
 from loadstone.theory.storable import capacity_moments
 
@@ -165,5 +166,37 @@ def compare_thresholds(rows: list[Row]) -> list[Comparison]:
             note += f"; {point['censored']} of {point['seeds']} seeds have it outside the loads that were run"
         comparisons.append(
             Comparison(what, predicted, point["alpha"], point["error"], freedom, note, family, f"d = {d}")
+        )
+    return comparisons
+
+
+def compare_with_limit(rows: list[Row]) -> list[Comparison]:
+    """Whether training with the paper's stop rule fails above the capacity of the limit of large d, and whether both
+    problems fail at the same load, to the resolution that training has."""
+    points = [point for point in trained_thresholds(rows) if point["stop"] == "paper" and point["error"] > 0]
+    comparisons: list[Comparison] = []
+    for point in points:
+        d, kappa = point["d"], point["kappa"]
+        family = f"load at which training fails above that of the limit, {point['problem']}, kappa = {kappa:g}"
+        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
+        limit = float(capacity(rank_of(kappa, d) / d))
+        comparisons.append(
+            BoundComparison(
+                f"{family}, d = {d}", limit, point["alpha"], point["error"], freedom, "", family, f"d = {d}", side=ABOVE
+            )  # fmt: skip
+        )
+    for (kappa, d), group in grouped(points, "kappa", "d"):
+        of = {point["problem"]: point for point in group}
+        if len(of) < 2 or min(point["seeds"] for point in group) < FEWEST:
+            continue
+        one, other = of["decoupled"], of["original"]
+        error, spread = (math.hypot(one[name], other[name]) for name in ("error", "spread"))
+        family = f"load at which training fails, decoupled - original, kappa = {kappa:g}"
+        freedom = freedom_of(one["seeds"] + other["seeds"] - 1, error, spread)
+        comparisons.append(
+            Comparison(
+                f"{family}, d = {d}", 0.0, one["alpha"] - other["alpha"], error, freedom, "", family, f"d = {d}",
+                other["alpha"],
+            )  # fmt: skip
         )
     return comparisons

@@ -15,6 +15,7 @@ from itertools import groupby
 import numpy as np
 from scipy.special import bdtrc, ndtr, ndtri, stdtr
 
+from loadstone.evidence.bounds import BoundComparison
 from loadstone.evidence.comparison import CHANCE, Comparison, with_error
 
 
@@ -91,10 +92,11 @@ def corrected(comparisons: list[Comparison]) -> list[Comparison]:
 
 
 def together(comparisons: list[Comparison]) -> list[Together]:
-    """Every family that is measured on at least two sets of streams."""
+    """Every family that is measured on at least two sets of streams; an inequality has no side to be shifted to."""
     found = []
     for name, family in _families(comparisons):
         chosen = [comparisons[place] for place in family if comparisons[place].percent > 0]
+        chosen = [one for one in chosen if not isinstance(one, BoundComparison)]
         sets = [list(group) for _, group in groupby(sorted(chosen, key=_streams), _streams)]
         if not name or len(sets) < 2:
             continue

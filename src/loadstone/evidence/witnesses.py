@@ -13,9 +13,12 @@ from functools import cache
 
 import numpy as np
 
+from loadstone.evidence.bounds import ABOVE, BELOW, BoundComparison, trend
 from loadstone.evidence.comparison import FEWEST, LARGE_D, Comparison
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.evidence.shift import Fit, fitted_laws
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.load import load
 
 #: Numbers of one memory, by name: what is averaged over streams.
 FOURTH, TOP = "<s^4>/<s^2>^2", "largest singular value over root mean square"
@@ -83,7 +86,48 @@ def compare_witnesses(rows: list[Row]) -> list[Comparison]:
         if fit := falling_excess(points, problem):
             what = f"exponent x of the excess of {FOURTH} as d^-x, {problem}"
             comparisons.append(Comparison(what, 1.0, fit.x, fit.x_error, family="exponent x of the excess as d^-x"))
-    return comparisons + _strands(rows)
+    strands = _strands(rows)
+    return comparisons + strands + _in_the_limit(points) + _equal_in_the_limit(strands)
+
+
+def _in_the_limit(points: list[dict]) -> list[Comparison]:
+    """What is said of large d, as trends with d: the largest singular value does not grow, the share of directions that
+    a memory uses, <s^2>^2 / <s^4>, does not vanish, and the fourth moment converges faster than the threshold."""
+    found: list[Comparison | None] = []
+    for problem in sorted({point["problem"] for point in points}):
+        chosen = [point for point in points if point["problem"] == problem and point["streams"] >= FEWEST]
+        d, top, fourth = ([point[name] for point in chosen] for name in ("d", TOP, FOURTH))
+        freedom = sum(point["streams"] - 1 for point in chosen)
+        of_top = [one["mean"] for one in top], [one["error"] for one in top]
+        found.append(trend(f"exponent of d in the {TOP}, {problem}", d, *of_top, side=BELOW, freedom=freedom))
+        shares = [1 / one["mean"] for one in fourth], [one["error"] / one["mean"] ** 2 for one in fourth]
+        what = f"exponent of d in the share of directions used, {problem}"
+        found.append(trend(what, d, *shares, side=ABOVE, freedom=freedom))
+        if fit := falling_excess(points, problem):
+            what = f"exponent x of the excess of {FOURTH} as d^-x, beside that of the threshold, {problem}"
+            found.append(
+                BoundComparison(what, _threshold_exponent(d), fit.x, fit.x_error, family=what, side=ABOVE)
+            )
+    return [one for one in found if one is not None]
+
+
+def _threshold_exponent(dimensions: list[int]) -> float:
+    """x of alpha_c - 1/2 as d^-x between the smallest and the largest dimension, by the exact law."""
+    ends = np.array([min(dimensions), max(dimensions)])
+    above = np.log(np.asarray(load(np.asarray(capacity_associations(ends)), ends)) - 0.5)
+    return float(-np.diff(above)[0] / np.diff(np.log(ends))[0])
+
+
+def _equal_in_the_limit(strands: list[Comparison]) -> list[Comparison]:
+    """Whether original and decoupled come closer as d grows, in each strand: the exponent of d in their difference."""
+    found = []
+    for (family,), group in grouped([{"family": one.family, "one": one} for one in strands], "family"):
+        chosen = [row["one"] for row in group]
+        d = [int(one.streams.removeprefix("d = ")) for one in chosen]
+        shares = [abs(one.difference / one.percent) for one in chosen], [one.error / one.percent for one in chosen]
+        freedom = sum(one.freedom for one in chosen)
+        found.append(trend(f"exponent of d in the difference: {family}", d, *shares, side=BELOW, freedom=freedom))
+    return [one for one in found if one is not None]
 
 
 def _strands(rows: list[Row]) -> list[Comparison]:

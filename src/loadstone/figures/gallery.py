@@ -15,6 +15,7 @@ GALLERY: dict[str, str] = {
     "equivalence": "loadstone.figures.load_curves:EQUIVALENCE",
     "accuracy": "loadstone.figures.load_curves:ACCURACY",
     "spectra": "loadstone.figures.spectra:SPECTRA",
+    "stored-spectra": "loadstone.figures.stored_spectra:STORED_SPECTRA",
     "scores": "loadstone.figures.scores:SCORES",
     "single": "loadstone.figures.scores:SINGLE",
     "loss": "loadstone.figures.load_curves:LOSS",
@@ -35,11 +36,13 @@ GALLERY: dict[str, str] = {
     "layers": "loadstone.figures.layers:LAYERS",
     "edits": "loadstone.figures.edits:EDITS",
     "topk": "loadstone.figures.topk:TOPK",
+    "peers": "loadstone.figures.peers:PEERS",
     "space": "loadstone.figures.space:SPACE",
     "bits": "loadstone.figures.bits:BITS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",
+    "control": "loadstone.figures.control:CONTROL",
     "entropy": "loadstone.figures.entropy:ENTROPY",
 }
 

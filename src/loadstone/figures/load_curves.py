@@ -13,11 +13,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from loadstone.evidence.accuracy import compare_equivalence, compare_hebbian_accuracy, compare_problems, load_curves
+from loadstone.evidence.accuracy import (
+    compare_equivalence,
+    compare_hebbian_accuracy,
+    compare_losses,
+    compare_problems,
+    load_curves,
+)
 from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.hebbian import compare_hebbian_all
 from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
+from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 
@@ -153,13 +159,13 @@ LOSS = Figure(
     name="loss",
     sweep=from_catalogue("loss"),
     draw=draw_loss,
-    compare=no_comparison,
+    compare=compare_losses,
     caption=Caption(
         title="The loss against the load",
         drawn="Cross-entropy of the memories of 'accuracy' that Adam trained with the paper's protocol.",
         theory=(
-            "Below capacity the loss can be made as small as one likes, above capacity it cannot. The figure 'curves' "
-            "shows the predicted values above capacity."
+            "Below capacity the loss can be made as small as one likes, above capacity it cannot. Both problems have "
+            "the same loss in theory. The figure 'curves' shows the predicted values above capacity."
         ),
     ),
 )

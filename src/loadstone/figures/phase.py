@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from loadstone.evidence.rows import Row
-from loadstone.evidence.thresholds import compare_thresholds, trained_thresholds
+from loadstone.evidence.thresholds import compare_thresholds, compare_with_limit, trained_thresholds
 from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import MARKS, PREDICTION, STYLE, colour, counted, save, trained_keys
 from loadstone.theory.capacity import capacity, capacity_associations
@@ -52,7 +52,7 @@ PHASE = Figure(
     name="phase",
     sweep=from_catalogue("phase"),
     draw=draw_phase,
-    compare=compare_thresholds,
+    compare=lambda rows: compare_thresholds(rows) + compare_with_limit(rows),
     caption=Caption(
         title="What can be stored, by rank and load",
         drawn="Loads at which Adam with the paper's protocol first fails, for each rank.",

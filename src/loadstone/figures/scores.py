@@ -12,7 +12,13 @@ from matplotlib.axes import Axes
 from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.others import compare_others
 from loadstone.evidence.rows import Row
-from loadstone.evidence.scores import as_in_the_paper, compare_hebbian_scores, compare_scores, widths_in_words
+from loadstone.evidence.scores import (
+    as_in_the_paper,
+    compare_gaps,
+    compare_hebbian_scores,
+    compare_scores,
+    widths_in_words,
+)
 from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
 from loadstone.figures.style import OTHERS, STYLE, TARGET, NothingToDrawError, legend, save
 from loadstone.theory.capacity import capacity_associations
@@ -159,7 +165,7 @@ def _shade(panel: Axes, edges: np.ndarray, density: np.ndarray, ink: str, name: 
 
 def _compare_scores(rows: list[Row]) -> list[Comparison]:
     shown = as_in_the_paper(rows)
-    return compare_scores(shown) + compare_others(shown)
+    return compare_scores(shown) + compare_others(shown) + compare_gaps(shown)
 
 
 SCORES = Figure(

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from loadstone.evidence.bounds import BoundComparison
 from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.counts import CountComparison
 from loadstone.evidence.findings import findings
@@ -83,7 +84,7 @@ def read_comparisons(numbers: Mapping[str, Any]) -> list[Comparison]:
 
 
 def _comparison(row: Mapping[str, Any]) -> Comparison:
-    kind = CountComparison if "cases" in row else Comparison
+    kind = CountComparison if "cases" in row else BoundComparison if "side" in row else Comparison
     known = {one.name: row[one.name] for one in fields(kind) if one.name in row}
     # JSON has no infinity: None stands for it, except as the scale, where it means the prediction itself.
     values: dict[str, Any] = {name: math.inf if one is None and name != "scale" else one for name, one in known.items()}

@@ -25,9 +25,10 @@ paper's claims, one by one, are in [paper.md](paper.md).
 A number **differs** if chance alone would give a larger difference in fewer than {CHANCE:.0%} of cases, corrected
 (Holm) for all numbers of its kind. It **agrees within x %** if it does not differ, if a difference of {MATTERS:.0%}
 would have been seen with probability {POWER:g}, and if x, the largest difference that the measurement leaves possible,
-is not larger than that. Otherwise the measurement **cannot tell**. All numbers of a kind are also judged together,
-streams that share their random numbers counted once. Errors of the last digits are in brackets. Predictions are for the
-size and the rank that were run and have no free parameter, unless they say so.
+is not larger than that. Otherwise the measurement **cannot tell**. An inequality **holds** if the number lies on the
+right side of its bound by more than chance gives in {CHANCE:.0%} of cases. All numbers of a kind are also judged
+together, streams that share their random numbers counted once. Errors of the last digits are in brackets. Predictions
+are for the size and the rank that were run and have no free parameter, unless they say so.
 
 ## In five statements
 """

@@ -238,6 +238,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "equivalence": equivalence,
     "accuracy": accuracy,
     "spectra": spectra,
+    "stored-spectra": accuracy,
     "scores": scores,
     "single": scores,
     "loss": protocol,

@@ -1,0 +1,90 @@
+"""Capacity when a share of the associations may be lost, and the memory chooses which.
+
+Without losses p D(p) = d^2: each association costs dist^2(eta, K_p) of the dimensions of W, D(p) on average (cone.py).
+If a share f may be lost, the memory gives up those that would cost most, those with dist^2 above a level t, and
+
+    p D_f(p) = d^2,   D_f(M) = E[dist^2(eta, K_M); dist^2 <= t],   P(dist^2 > t) = f.
+
+This is the replica-symmetric answer to the question of Gardner and Derrida (J. Phys. A 21, 271, 1988), who asked it of
+the perceptron: M = 2 is their formula at zero margin. Replica symmetry is broken where errors are counted, and then
+counts too few of them: this is a bound from above on what any memory, however it is found, can hold.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float
+from scipy.special import ndtri
+
+from loadstone.arguments import refuse, whole
+from loadstone.theory.checks import finite, single
+from loadstone.theory.cone import mean_merged, project
+from loadstone.theory.listwise import Mean
+
+_SEED = 19880101
+#: Samples in a batch.
+_BATCH = 4000
+#: The best rivals that a sample has. Only those above the merged level matter, some 2 log M.
+_BEST = 90
+
+
+def cost_with_losses(m: int, share: float, batches: int = 8) -> Mean:
+    """D_f(M) for a share f of associations that may be lost, by Monte Carlo with fixed random numbers; D(M) if none."""
+    m, batches = whole("m", m, 2, 10**9), whole("batches", batches, 2, 10**5)
+    share = _share(share)
+    return Mean(float(mean_merged(m)), 0.0) if share == 0 else _cost(m, share, batches)
+
+
+def capacity_with_losses(d: int, one_in: int, batches: int = 8) -> Mean:
+    """The largest p at which p D_f(p) = d^2, if one association in so many may be lost, counted in whole ones: none
+    below p = one_in. Its error is that of the sampled D_f."""
+    d, one_in = whole("d", d, 2, 10**4), whole("one_in", one_in, 2, 10**9)
+
+    def cost(p: int) -> Mean:
+        return cost_with_losses(p, (p // one_in) / p, batches)
+
+    low, high = 2, 4
+    while high * cost(high).value <= d * d:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle * cost(middle).value <= d * d else (low, middle)
+    below, above = low * cost(low).value, high * cost(high).value
+    p = low + (d * d - below) / (above - below)
+    return Mean(p, p * cost(low).error / cost(low).value)
+
+
+def _share(share: float) -> float:
+    value = float(finite("share", single("share", share)))
+    if not 0 <= value < 1:
+        raise refuse("share", share, "a number in [0, 1)")
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _cost(m: int, share: float, batches: int) -> Mean:
+    """The mean of dist^2 is known, so only what the lost associations would have cost is sampled."""
+    random = np.random.default_rng(_SEED)
+    spared = []
+    for _ in range(batches):
+        distances = np.sort(_distances(m, random))[::-1]
+        lost = share * _BATCH  # the last of them in part
+        whole_ones = int(lost)
+        spared.append((distances[:whole_ones].sum() + (lost - whole_ones) * distances[whole_ones]) / _BATCH)
+    return Mean(
+        float(mean_merged(m) - np.mean(spared)), float(np.std(spared, ddof=1) / np.sqrt(batches))
+    )  # fmt: skip
+
+
+def _distances(m: int, random: np.random.Generator) -> Float[np.ndarray, "batch"]:
+    """dist^2(eta, K_M) of a batch: targets from all parts of their law in turn, and the best rivals, in falling order,
+    from the spacings of uniform numbers."""
+    target = ndtri((np.arange(_BATCH) + random.random(_BATCH)) / _BATCH)
+    kept = min(m - 1, _BEST)
+    spacings = random.standard_exponential((_BATCH, _BEST))[:, :kept] / (m - 1 - np.arange(kept))
+    best = ndtri(np.exp(-np.cumsum(spacings, axis=1)))
+    projection, merged = project(np.concatenate([target[:, None], best], axis=1))
+    assert kept == m - 1 or merged.max() < kept
+    return (projection[:, 0] - target) ** 2 + ((best - projection[:, 1:]) ** 2).sum(axis=1)
