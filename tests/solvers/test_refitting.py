@@ -54,7 +54,7 @@ def test_one_number_of_facts_is_compiled_where_search_comes_first(monkeypatch):
 
     facts, seen = made(10, 4), []
     real = refitting.decide
-    monkeypatch.setattr(refitting, "begins_with_lbfgs", lambda n, m, d: True)
+    monkeypatch.setattr(refitting, "is_compiled", lambda facts: True)
 
     def noted(arrays, **more):
         seen.append(len(arrays.targets))

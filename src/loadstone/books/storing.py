@@ -35,6 +35,7 @@ from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.conflict import Conflict, conflict_in
 from loadstone.solvers.decide import decide
 from loadstone.solvers.most import seconds_a_pass, store_most
+from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
@@ -43,7 +44,7 @@ from loadstone.solvers.stop import Limits
 Tell = Callable[[str], None]
 #: A conflict is reduced, and simple reasons are looked for, for at most these shares of the time.
 _FOR_CONFLICT, _FOR_SCREENING = 0.25, 0.1
-#: With fewer products a pass, or at a smaller dimension, verdicts are quicker than a search (solvers/decide.py).
+#: With fewer products a pass, or at a smaller dimension, verdicts come soon, whatever they say (solvers/decide.py).
 _SMALL, _FEW_DIMENSIONS = 10**7, 60
 _MOST_PASSES = 1000
 #: With fewer products a pass takes less than half a second, and it is not worth while to foresee how long.
@@ -237,11 +238,13 @@ class _Storing:
             verdict = self._decided(rows)
             self.weights, self.is_proved = _best(verdict), verdict.verdict == Outcome.STORABLE
             return self.is_proved
-        # Facts that occur twice ask for nothing new, and one length means one compiled program.
-        repeated = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
+        asked = np.fromiter(rows, int, len(rows))
+        if not is_plain(len(self.gathered), *self.gathered.outputs.shape):
+            # Facts that occur twice ask for nothing new, and one length means one compiled program.
+            asked = np.resize(asked, len(self.gathered))
         limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self._left())))
         start = self._memory(self.weights)
-        solution = solve(self.gathered.problem(repeated.tolist()), start, stop="exact", limits=limits)
+        solution = solve(self.gathered.problem(asked.tolist()), start, stop="exact", limits=limits)
         self.weights = np.asarray(solution.memory.matrix(), np.float64)
         self.is_proved = solution.status == Status.STORED and self._witnesses(rows)
         return self.is_proved
@@ -269,7 +272,7 @@ class _Storing:
         return None
 
     def _is_small(self, rows: Collection[int]) -> bool:
-        """Whether a proof takes less time than compiling a search."""
+        """Whether verdicts on these facts come soon."""
         return len(rows) * self.gathered.outputs.size < _SMALL or len(self.weights) < _FEW_DIMENSIONS
 
     def _decided(self, rows: Collection[int]) -> Verdict:

@@ -20,7 +20,7 @@ from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
-from loadstone.solvers.decide import begins_with_lbfgs, decide
+from loadstone.solvers.decide import decide, is_compiled
 
 #: A verdict may take this share of the time that is left, so that one hard fact does not use up that of all others.
 _OF_THE_REST = 0.5
@@ -111,9 +111,8 @@ class _Refitting:
         return verdict.verdict
 
     def _searched(self, rows: list[int]) -> Arrays:
-        n, m, d = len(self.facts.targets), len(self.facts.outputs), len(self.weights)
         # Facts that occur twice ask for nothing new, and one number of facts means one compiled program.
-        return self._part(np.resize(rows, n).tolist() if begins_with_lbfgs(n, m, d) else rows)
+        return self._part(np.resize(rows, len(self.facts.targets)).tolist() if is_compiled(self.facts) else rows)
 
     def _part(self, rows: list[int]) -> Arrays:
         return Arrays(self.facts.inputs[rows], self.facts.outputs, self.facts.targets[rows])
