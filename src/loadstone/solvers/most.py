@@ -125,13 +125,15 @@ def _rounds(
 ) -> Any:
     """Rounds until nothing is gained; the memory with most facts stored among those that were seen."""
     n = part.inputs.shape[0]
-    best, most_stored, idle, done = memory, -1, 0, 0
+    best, most_stored, idle, done, looking = memory, -1, 0, 0, 0.0
     # A memory that nothing was learned in yet gets a round without shares first.
     shares = np.ones(n, np.float32) if seen is None else _shares(seen)
-    while (left := end - time.perf_counter()) > 0 and idle < _IDLE and done != most:
+    while (left := end - time.perf_counter() - looking) > 0 and idle < _IDLE and done != most:
         weighted = part.weighted(shares)
         memory = solve(weighted, memory, LBFGS(whiten=False), "exact", Limits(passes, left), "float32").memory
+        searched = time.perf_counter()
         seen, done = _seen(part, memory), done + 1
+        looking = time.perf_counter() - searched
         stored = int(seen.stored.sum())
         report(n, stored)
         idle = 0 if stored > most_stored else idle + 1
