@@ -114,6 +114,7 @@ class _Storing:
     def __init__(self, gathered: Gathered, seconds: float, family: str, tell: Tell) -> None:
         self.gathered, self.family, self.tell = gathered, family, tell
         self.began, self.seconds = time.perf_counter(), seconds
+        subspace_of(family, gathered.inputs.shape[1])  # refuses a family that there is not
         self.arrays = Arrays(gathered.inputs, gathered.outputs, gathered.targets)
         self.weights = np.zeros((gathered.inputs.shape[1],) * 2)
         self.kept: list[int] = []
