@@ -39,6 +39,10 @@ def test_loss_gradient_and_what_is_stored_are_those_of_the_definition(n, m, shar
     for found in (seen, double):
         np.testing.assert_allclose(found.gradient, slope, atol=2e-5)
     assert seen.loss == pytest.approx(double.loss, rel=1e-5)
+    with PlainPass(problem, np.dtype("float64")) as exact:
+        stored, each = exact.recalled(weights.astype(float))
+    np.testing.assert_allclose(each, losses, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(stored, double.clearly_stored)
 
 
 def test_blocks_and_threads_change_nothing(monkeypatch):

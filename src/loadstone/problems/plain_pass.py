@@ -54,20 +54,38 @@ class PlainPass:
         self._threads.close()
 
     def at(self, weights: Float[np.ndarray, "d d"]) -> Seen:
-        mapped = self.outputs @ weights if self.fewer_answers else weights
+        """Loss, gradient and what is stored."""
+        mapped = self._mapped(weights)
         losses, sums, target, rival = zip(*self._map(lambda rows: self._block(rows, mapped), self.blocks))
         gradient = np.sum(sums, axis=0) if len(sums) > 1 else sums[0]
         if self.fewer_answers:
             gradient = self.outputs.T @ gradient
-        own = np.concatenate(target)
-        margin, size = own - np.concatenate(rival), np.abs(own)
-        rounding = np.finfo(own.dtype).eps * (8 * size + 2 * size.mean())
-        return Seen(float(np.sum(losses)), gradient, margin > 0, margin > rounding)
+        target, rival = np.concatenate(target), np.concatenate(rival)
+        mean = float(np.dot(self.shares.astype(np.float64), np.concatenate(losses)))
+        return Seen(mean, gradient, target > rival, _clearly_stored(target, rival))
 
-    def _block(self, rows: slice, mapped: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Of some facts: the loss, what they add to the gradient, and the scores of targets and rivals."""
+    def recalled(self, weights: Float[np.ndarray, "d d"]) -> tuple[Bool[np.ndarray, "n"], Float[np.ndarray, "n"]]:
+        """Which facts are clearly stored, and the loss of each, without the gradient."""
+        mapped = self._mapped(weights)
+        losses, target, rival = zip(*self._map(lambda rows: self._softmax(rows, mapped)[1:], self.blocks))
+        return _clearly_stored(np.concatenate(target), np.concatenate(rival)), np.concatenate(losses)
+
+    def _mapped(self, weights: Float[np.ndarray, "d d"]) -> np.ndarray:
+        return self.outputs @ weights if self.fewer_answers else weights
+
+    def _block(self, rows: slice, mapped: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of some facts: their losses, what they add to the gradient, and the scores of targets and rivals."""
+        softmax, losses, target, rival = self._softmax(rows, mapped)
         inputs, shares = self.inputs[rows], self.shares[rows]
-        scores = inputs @ mapped.T if self.fewer_answers else (inputs @ mapped.T) @ self.outputs.T
+        softmax *= shares[:, None]
+        softmax[np.arange(len(softmax)), self.targets[rows]] -= shares
+        sums = softmax.T @ inputs if self.fewer_answers else (softmax @ self.outputs).T @ inputs
+        return losses, sums, target, rival
+
+    def _softmax(self, rows: slice, mapped: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of some facts: the weights of all answers, the losses, and the scores of targets and rivals."""
+        queries = self.inputs[rows] @ mapped.T
+        scores = queries if self.fewer_answers else queries @ self.outputs.T
         at = np.arange(len(scores)), self.targets[rows]
         target = scores[at]
         scores[at] = -np.inf
@@ -77,8 +95,10 @@ class PlainPass:
         scores -= top[:, None]
         weights = np.exp(scores, out=scores)
         total = weights.sum(axis=1)
-        losses = np.log(total) + (top - target)
-        weights *= (shares / total)[:, None]
-        weights[at] -= shares
-        sums = weights.T @ inputs if self.fewer_answers else (weights @ self.outputs).T @ inputs
-        return float(np.dot(shares.astype(np.float64), losses)), sums, target, rival
+        weights /= total[:, None]
+        return weights, np.log(total) + (top - target), target, rival
+
+
+def _clearly_stored(target: Float[np.ndarray, "n"], rival: Float[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
+    size = np.abs(target)
+    return target - rival > np.finfo(size.dtype).eps * (8 * size + 2 * size.mean())

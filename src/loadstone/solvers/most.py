@@ -29,9 +29,12 @@ from loadstone.arguments import positive
 from loadstone.compiling import compiled
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.loss import queries_of
+from loadstone.problems.plain_pass import PlainPass
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
+from loadstone.solvers.threads import one_thread
 from loadstone.solvers.whitening import whitened
 
 #: Passes of a round, so that time allows a number of rounds. Of 10 000 cities, rounds of 5, 10, 20 and 40 passes stored
@@ -62,11 +65,16 @@ class _Seen(NamedTuple):
 
 def seconds_a_pass(problem: Facts) -> float:
     """How long a pass over all facts takes here, judged by a few of them."""
-    n = problem.inputs.shape[0]
+    n, d = problem.inputs.shape
     part = _part(problem, np.arange(min(_TIMED_ROWS, n)))
-    for _ in range(2):  # the first also compiles
-        began = time.perf_counter()
-        jax.block_until_ready(_recalled(part, part.inputs))
+    if _is_plain(problem):
+        with one_thread(), PlainPass(part, np.dtype(np.float32)) as passes:
+            began = time.perf_counter()
+            passes.at(np.eye(d, dtype=np.float32))
+    else:
+        for _ in range(2):  # the first also compiles
+            began = time.perf_counter()
+            jax.block_until_ready(_recalled(part, part.inputs))
     return (time.perf_counter() - began) * n / part.inputs.shape[0]
 
 
@@ -152,6 +160,10 @@ def _shares(seen: _Seen) -> Float[np.ndarray, "n"]:
 
 def _seen(problem: Facts, memory: Any) -> _Seen:
     n = problem.inputs.shape[0]
+    if _is_plain(problem):
+        with one_thread(), PlainPass(problem, np.dtype(np.float32)) as passes:
+            stored, loss = passes.recalled(np.asarray(memory.matrix(), np.float32))
+        return _Seen(stored, -loss)
     found = []
     for first in range(0, n, _ROWS_AT_A_TIME):
         # Always as many rows, the last of them twice if need be: one compiled program does all.
@@ -161,6 +173,10 @@ def _seen(problem: Facts, memory: Any) -> _Seen:
         found.append((np.asarray(stored), -np.asarray(loss)))
     stored, log_weight = (np.concatenate(column)[:n] for column in zip(*found))
     return _Seen(stored, log_weight)
+
+
+def _is_plain(problem: Facts) -> bool:
+    return is_plain(problem.inputs.shape[0], *problem.outputs.shape)
 
 
 @compiled
@@ -176,12 +192,8 @@ def _part(problem: Facts, rows: Int[np.ndarray, "b"]) -> Facts:
 
 def _projections(problem: Facts, memory: Any) -> Any:
     """The sum of target times input, as far as it lies in the family, with scores of moderate size."""
-
-    def agreement(weights: Float[Array, "d d"]) -> Float[Array, ""]:
-        queries = queries_of(replace(memory, weights=weights), problem.inputs)
-        return jnp.sum(problem.target_outputs * queries)
-
-    weights = jax.grad(agreement)(jnp.asarray(memory.weights))
-    queries = queries_of(replace(memory, weights=weights), problem.inputs)
-    size = float(jnp.sqrt(jnp.mean(queries**2) * queries.shape[1]))
-    return replace(memory, weights=weights * (_MODERATE_SCORE / size) if size > 0 else weights)
+    inputs, outputs = np.asarray(problem.inputs), np.asarray(problem.outputs)
+    start = replace(memory, weights=jnp.asarray(outputs[np.asarray(problem.targets)].T @ inputs))
+    weights = np.asarray(start.matrix())
+    size = float(np.sqrt(np.mean((inputs @ weights.T) ** 2) * weights.shape[0]))
+    return replace(memory, weights=jnp.asarray(weights * np.float32(_MODERATE_SCORE / size) if size > 0 else weights))
