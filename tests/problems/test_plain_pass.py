@@ -1,5 +1,7 @@
 """The pass in NumPy: against the definition, in every order of products, and on several threads."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,8 +26,8 @@ def drawn(n, m, shares=False):
 @pytest.mark.parametrize("n, m, shares", [(50, 9, False), (9, 50, False), (40, 40, True), (1, 2, False)])
 def test_loss_gradient_and_what_is_stored_are_those_of_the_definition(n, m, shares):
     problem, weights = drawn(n, m, shares), np.random.default_rng(1).standard_normal((D, D)).astype("f")
-    with PlainPass(problem, np.dtype("float32")) as one, PlainPass(problem, np.dtype("float64")) as exact:
-        seen, double = one.at(weights), exact.at(weights.astype(float))
+    exact = PlainPass(problem, np.dtype("float64"))
+    seen, double = PlainPass(problem, np.dtype("float32")).at(weights), exact.at(weights.astype(float))
     arrays = problem.arrays()
     scores = arrays.inputs.astype(float) @ weights.T.astype(float) @ arrays.outputs.T.astype(float)
     target = scores[np.arange(n), arrays.targets]
@@ -39,18 +41,18 @@ def test_loss_gradient_and_what_is_stored_are_those_of_the_definition(n, m, shar
     for found in (seen, double):
         np.testing.assert_allclose(found.gradient, slope, atol=2e-5)
     assert seen.loss == pytest.approx(double.loss, rel=1e-5)
-    with PlainPass(problem, np.dtype("float64")) as exact:
-        stored, each = exact.recalled(weights.astype(float))
+    stored, each = exact.recalled(weights.astype(float))
     np.testing.assert_allclose(each, losses, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(stored, double.clearly_stored)
 
 
 def test_blocks_and_threads_change_nothing(monkeypatch):
     problem, weights = drawn(300, 20), np.random.default_rng(1).standard_normal((D, D))
-    with PlainPass(problem, np.dtype("float64")) as whole:
-        expected = whole.at(weights)
+    expected = PlainPass(problem, np.dtype("float64")).at(weights)
     monkeypatch.setattr(plain_pass, "_SCORES_AT_A_TIME", 50)
-    with PlainPass(problem, np.dtype("float64")) as blocks:
+    monkeypatch.setattr(plain_pass, "_FEWEST_ROWS", 1)
+    with ThreadPoolExecutor(4) as threads:
+        blocks = PlainPass(problem, np.dtype("float64"), threads.map)
         assert len(blocks.blocks) > 100
         found = blocks.at(weights)
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
@@ -62,6 +64,5 @@ def test_a_margin_that_rounding_may_have_made_is_not_clear():
     inputs, outputs = np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [1.0 - 2e-7, 1.0]])
     problem = facts(inputs, outputs, [0])
     for kind, clear in (("float32", False), ("float64", True)):
-        with PlainPass(problem, np.dtype(kind)) as one:
-            seen = one.at(np.eye(2, dtype=kind))
+        seen = PlainPass(problem, np.dtype(kind)).at(np.eye(2, dtype=kind))
         assert bool(seen.stored[0]) and bool(seen.clearly_stored[0]) is clear

@@ -6,19 +6,16 @@ as long as with (E W^T) U^T or less; the same goes for the gradient.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from types import TracebackType
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from loadstone.problems.facts import Facts
 
-#: So many scores at a time stay in a processor's cache.
-_SCORES_AT_A_TIME = 2**17
+#: So many scores at a time stay in a processor's cache, but products of fewer rows than this are slow.
+_SCORES_AT_A_TIME, _FEWEST_ROWS = 2**17, 128
 
 
 class Seen(NamedTuple):
@@ -31,9 +28,9 @@ class Seen(NamedTuple):
 
 
 class PlainPass:
-    """Facts on the way through passes. Threads share the facts between them, so products should run on one each."""
+    """Passes in float32 or float64. `each` maps a function over blocks of facts, perhaps on several threads."""
 
-    def __init__(self, facts: Facts, kind: np.dtype) -> None:
+    def __init__(self, facts: Facts, kind: np.dtype, each: Callable[..., Iterable[Any]] = map) -> None:
         given = facts.arrays() if kind == np.float64 else facts
         self.inputs, self.outputs = (np.ascontiguousarray(part, kind) for part in (given.inputs, given.outputs))
         self.targets = np.asarray(facts.targets).astype(int)
@@ -41,26 +38,18 @@ class PlainPass:
         shares = np.ones(n) if facts.shares is None else np.asarray(facts.shares, np.float64)
         self.shares = (shares / shares.sum()).astype(kind)
         self.fewer_answers = m < n
-        blocks = -(-n * m // _SCORES_AT_A_TIME)
-        self.blocks = [slice(part[0], part[-1] + 1) for part in np.array_split(np.arange(n), min(n, blocks))]
-        self._threads = ExitStack()
-        workers = min(len(self.blocks), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
-        self._map = self._threads.enter_context(ThreadPoolExecutor(workers)).map if workers > 1 else map
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._threads.close()
+        blocks = -(-n // max(_FEWEST_ROWS, _SCORES_AT_A_TIME // m))
+        self.blocks = [slice(part[0], part[-1] + 1) for part in np.array_split(np.arange(n), blocks)]
+        self._map = each if len(self.blocks) > 1 else map
 
     def at(self, weights: Float[np.ndarray, "d d"]) -> Seen:
         """Loss, gradient and what is stored."""
         mapped = self._mapped(weights)
-        losses, sums, target, rival = zip(*self._map(lambda rows: self._block(rows, mapped), self.blocks))
+        losses, sums, targets, rivals = zip(*self._map(lambda rows: self._block(rows, mapped), self.blocks))
         gradient = np.sum(sums, axis=0) if len(sums) > 1 else sums[0]
         if self.fewer_answers:
             gradient = self.outputs.T @ gradient
-        target, rival = np.concatenate(target), np.concatenate(rival)
+        target, rival = np.concatenate(targets), np.concatenate(rivals)
         mean = float(np.dot(self.shares.astype(np.float64), np.concatenate(losses)))
         return Seen(mean, gradient, target > rival, _clearly_stored(target, rival))
 

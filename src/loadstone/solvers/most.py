@@ -34,7 +34,7 @@ from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.solvers.threads import one_thread
+from loadstone.solvers.threads import shared_out
 from loadstone.solvers.whitening import whitened
 
 #: Passes of a round, so that time allows a number of rounds. Of 10 000 cities, rounds of 5, 10, 20 and 40 passes stored
@@ -67,14 +67,13 @@ def seconds_a_pass(problem: Facts) -> float:
     """How long a pass over all facts takes here, judged by a few of them."""
     n, d = problem.inputs.shape
     part = _part(problem, np.arange(min(_TIMED_ROWS, n)))
-    if _is_plain(problem):
-        with one_thread(), PlainPass(part, np.dtype(np.float32)) as passes:
+    with shared_out() as each:
+        passes = PlainPass(part, np.dtype(np.float32), each)
+        plain = lambda: passes.at(np.eye(d, dtype=np.float32)).loss  # noqa: E731
+        look = plain if _is_plain(problem) else lambda: jax.block_until_ready(_recalled(part, part.inputs))
+        for _ in range(2):  # the first also compiles, or begins threads
             began = time.perf_counter()
-            passes.at(np.eye(d, dtype=np.float32))
-    else:
-        for _ in range(2):  # the first also compiles
-            began = time.perf_counter()
-            jax.block_until_ready(_recalled(part, part.inputs))
+            look()
     return (time.perf_counter() - began) * n / part.inputs.shape[0]
 
 
@@ -161,7 +160,8 @@ def _shares(seen: _Seen) -> Float[np.ndarray, "n"]:
 def _seen(problem: Facts, memory: Any) -> _Seen:
     n = problem.inputs.shape[0]
     if _is_plain(problem):
-        with one_thread(), PlainPass(problem, np.dtype(np.float32)) as passes:
+        with shared_out() as each:
+            passes = PlainPass(problem, np.dtype(np.float32), each)
             stored, loss = passes.recalled(np.asarray(memory.matrix(), np.float32))
         return _Seen(stored, -loss)
     found = []
@@ -176,7 +176,9 @@ def _seen(problem: Facts, memory: Any) -> _Seen:
 
 
 def _is_plain(problem: Facts) -> bool:
-    return is_plain(problem.inputs.shape[0], *problem.outputs.shape)
+    """Whether to look at the facts once takes less time than to compile a program for it."""
+    (n, d), m = problem.inputs.shape, problem.competitors
+    return is_plain(n, m, d, passes=1)
 
 
 @compiled

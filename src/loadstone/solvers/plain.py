@@ -25,25 +25,27 @@ from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import DEFAULT_PASSES, Request
 from loadstone.solvers.stop import met
-from loadstone.solvers.threads import one_thread
+from loadstone.solvers.threads import shared_out
 
 #: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
 DECREASE, FLATTER = 1e-4, 0.9
 #: The numbers have run out of digits after so many steps along one direction, or after so many directions of which
 #: neither the loss nor the length of the gradient got smaller.
 MOST_TRIALS, MOST_IDLE = 15, 10
-#: With more products a pass, a compiled search makes up for its compilation, because a product takes this factor less.
-_MOST_PRODUCTS, _FASTER = 2 * 10**8, 1.5
+#: With more products in all passes a compiled search makes up for its compilation, because a product takes this factor
+#: less. A search takes at most so many passes, as a rule.
+_MOST_PRODUCTS, _FASTER, _USUAL_PASSES = 8 * 10**10, 1.5, 400
 
 Matrix = Float[np.ndarray, "d d"]
 
 
-def is_plain(n: int, m: int, d: int) -> bool:
-    """Whether a search that stores n facts with m answers needs no compilation here."""
+def is_plain(n: int, m: int, d: int, passes: int | None = None) -> bool:
+    """Whether a search that stores n facts with m answers, in at most so many passes, needs no compilation here."""
     if jax.default_backend() != "cpu" or jax.process_count() > 1:
         return False
     # A compiled pass maps every input by W, a plain one the answers if these are fewer (problems/plain_pass.py).
-    return n * m * d <= _MOST_PRODUCTS or _FASTER * (min(n, m) * d + n * m) < n * d + n * m
+    products = n * m * d * min(passes or _USUAL_PASSES, _USUAL_PASSES)
+    return products <= _MOST_PRODUCTS or _FASTER * (min(n, m) * d + n * m) < n * d + n * m
 
 
 def can_be_plain(problem: Problem, memory: Any, request: Request) -> bool:
@@ -53,15 +55,15 @@ def can_be_plain(problem: Problem, memory: Any, request: Request) -> bool:
     if request.checkpoint is not None or not {*request.precisions} <= {"float32", "float64"}:
         return False
     (n, d), m = problem.inputs.shape, problem.competitors
-    return problem.inputs.dtype == jnp.float32 and is_plain(n, m, d)
+    return problem.inputs.dtype == jnp.float32 and is_plain(n, m, d, request.limits.passes)
 
 
 def search(problem: Facts, memory: Memory, request: Request, pairs: int, tolerance: float) -> Solution:
     """Store facts in a full memory or one of a linear family. The last two arguments are those of LBFGS."""
     began, run = time.perf_counter(), _Search(request, np.asarray(memory.matrix()), pairs, tolerance)
-    with one_thread(), np.errstate(over="ignore", invalid="ignore"):
+    with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
         for precision in request.precisions:
-            status = run.ended(problem, memory, np.dtype(precision))
+            status = run.ended(PlainPass(problem, np.dtype(precision), each), memory)
             if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
                 break
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
@@ -93,16 +95,16 @@ class _Search:
         self.losses: list[float] = []
         self.accuracies: list[float] = []
 
-    def ended(self, problem: Facts, memory: Memory, kind: np.dtype) -> Status:
-        """Search in one precision. Returns why the search ended."""
+    def ended(self, passes: PlainPass, memory: Memory) -> Status:
+        """Search with these passes. Returns why the search ended."""
+        self.passes, kind = passes, passes.inputs.dtype
         self.point = self.point.astype(kind)
         lifted = [_Pair(one.move.astype(kind), one.change.astype(kind), one.weight) for one in self.pairs]
         self.pairs = deque(lifted, self.pairs.maxlen)
         here = _memory(memory, self.point)
         self.inside = here.subspace.projected if isinstance(here, Projected) else lambda matrix: matrix
         try:
-            with PlainPass(problem, kind) as self.passes:
-                self._go()
+            self._go()
         except _Ended as ended:
             return ended.args[0]
 
