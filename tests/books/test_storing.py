@@ -101,6 +101,14 @@ def test_when_time_is_up_a_book_comes_back_all_the_same():
     assert not found.proved and len(found.book) == 40
 
 
+def test_a_family_that_there_is_not_is_refused_before_anything_is_told():
+    pairs, vectors = made(4, 3)
+    told = []
+    with pytest.raises(ValueError, match="family is 'bloks'.*did you mean 'blocks'"):
+        store(gather(pairs, vectors), family="bloks", tell=told.append)
+    assert not told
+
+
 def test_a_book_survives_its_file(tmp_path):
     pairs, vectors = made(9, 6)
     pairs[0] = ('strange "name"\n\u2603 ' + "x" * 10_000, pairs[0][1])

@@ -37,6 +37,15 @@ def test_certify_writes_a_proof_that_check_accepts(problem, p, verdict, tmp_path
     assert found["margin"] == pytest.approx(record["margin"]) and found["bound"] == pytest.approx(record["bound"])
 
 
+def test_the_problem_of_a_file_is_what_it_holds(tmp_path, command):
+    random = np.random.default_rng(0)
+    np.savez(tmp_path / "shared.npz", inputs=random.standard_normal((3, 4)), outputs=random.standard_normal((3, 4)))
+    np.savez(tmp_path / "apart.npz", inputs=random.standard_normal((3, 4)), outputs=random.standard_normal((3, 3, 4)))
+    refused = command("certify", "--instance", tmp_path / "shared.npz", "--problem", "decoupled")
+    assert refused.returncode == 2 and "problem is 'decoupled', but must be left out, because" in refused.stderr
+    assert command("certify", "--instance", tmp_path / "apart.npz", "--problem", "decoupled").returncode == 0
+
+
 def test_an_instance_from_a_file_and_a_proof_about_another(tmp_path, command):
     instance, other, proof = tmp_path / "facts.npz", tmp_path / "other.npz", tmp_path / "proof.npz"
     random = np.random.default_rng(0)
@@ -126,6 +135,9 @@ BAD = {
     "one association": (("certify", "--d", 5, "--p", 1), "p is 1"),
     "unknown problem": (("certify", "--d", 5, "--p", 4, "--problem", "both"), "problem is 'both', but must be one of"),
     "unknown problem of a file": (("certify", "--instance", "x.npz", "--problem", "both"), "problem is 'both'"),
+    "seed of a file": (("certify", "--instance", "x.npz", "--seed", 3), "seed is 3, but must be left out with"),
+    "law of a file": (("certify", "--instance", "x.npz", "--law", "sphere"), "but must be left out with --instance"),
+    "streams of own facts": (("capacity", "--instance", "x.csv", "--vectors", "v", "--seeds", 2), "seeds is 2"),
     "no steps": (("certify", "--d", 5, "--p", 4, "--steps", 0), "steps is 0"),
     "odd file name": (("certify", "--d", 5, "--p", 4, "--out", "proof.txt"), "must end in .npz"),
     "no such folder": (("certify", "--d", 5, "--p", 4, "--out", "nowhere/proof.npz"), "nowhere is not a folder"),

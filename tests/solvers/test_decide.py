@@ -19,6 +19,7 @@ from loadstone.solvers.decide import ProofLimits, decide
 def always_lbfgs(monkeypatch):
     monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
     monkeypatch.setattr(deciding, "_WORTH_PRODUCTS", 0)
+    monkeypatch.setattr(deciding, "_WORTH_SEARCHING", 1)
 
 
 #: Streams of d = 16 below and above their capacity.
@@ -29,6 +30,7 @@ def test_the_verdict_is_that_of_newton_alone_and_its_proof_is_accepted(kind, p, 
     assert alone.passes == 0 and alone.cg_products > 0
     monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
     monkeypatch.setattr(deciding, "_WORTH_PRODUCTS", 0)
+    monkeypatch.setattr(deciding, "_WORTH_SEARCHING", 1)
     found = decide(arrays)
     assert found.verdict == alone.verdict != "undecided" and found.passes > 0
     # L-BFGS has done the search: what is left for Newton's method is at most a certificate.

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.books.scoring import margins_of
+from loadstone.books.scoring import margins_of, seconds_of_rivals
 from loadstone.memories.full import Full
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.symmetric import Symmetric
@@ -82,6 +82,15 @@ def test_float32_decides_nothing_that_it_is_not_sure_of(monkeypatch):
     np.testing.assert_array_equal(margins > 0, exact > 0)
     size = np.linalg.norm(inputs @ weights.T, axis=1) * np.linalg.norm(outputs, axis=1).max()
     assert (np.abs(margins - exact) <= 2 * 12 * 2.0**-24 * size).all() and (rivals != targets).all()
+
+
+def test_how_long_scores_take_is_judged_by_a_few():
+    problem = drawn(6000, 20)
+    weights, arrays = np.eye(20), problem.arrays()
+    began = time.perf_counter()
+    margins_of(weights, arrays)
+    taken = time.perf_counter() - began
+    assert taken / 20 < seconds_of_rivals(weights, arrays) < 20 * taken  # a machine may be busy at one of both times
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])

@@ -5,7 +5,8 @@ import pytest
 
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
-from loadstone.solvers.decide import decide
+from loadstone.solvers import refitting
+from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.refitting import refit
 
 
@@ -50,11 +51,9 @@ def test_everything_is_kept_if_a_proof_says_that_it_can_be():
 
 def test_one_number_of_facts_is_compiled_where_search_comes_first(monkeypatch):
     """Facts are repeated to one length, which changes no verdict."""
-    from loadstone.solvers import refitting
-
     facts, seen = made(10, 4), []
     real = refitting.decide
-    monkeypatch.setattr(refitting, "begins_with_lbfgs", lambda n, m, d: True)
+    monkeypatch.setattr(refitting, "is_compiled", lambda facts: True)
 
     def noted(arrays, **more):
         seen.append(len(arrays.targets))
@@ -75,6 +74,28 @@ def test_when_time_is_up_the_rest_is_undecided():
     assert not found.kept or Conditioned(part(facts, list(found.kept))).witness(found.weights) is not None
     with pytest.raises(ValueError, match="seconds is 0"):
         refit(facts, range(3), start, seconds=0)
+
+
+@pytest.mark.parametrize("steps, loses", [(1, True), (2, True), (3, False)])
+def test_of_an_unfinished_search_and_the_old_memory_the_one_that_stores_more_is_kept(steps, loses, monkeypatch):
+    """Verdicts that end after so many steps of Newton's method, as if time were up. They prove nothing, and after one
+    or two steps the search has lost some of the old facts."""
+    facts = made(50, 16)
+    start = decide(part(facts, list(range(40)))).witness
+    last = decide(facts, ProofLimits(steps=steps), start=start).last
+    there = [row for row in range(50) if Conditioned(part(facts, [row])).witness(last) is not None]
+    before = [row for row in range(50) if Conditioned(part(facts, [row])).witness(start) is not None]
+    assert (not {*range(40)} <= {*there}) is loses and {*range(40)} <= {*before}
+    unfinished = lambda *given, seconds, **more: decide(*given, ProofLimits(steps=steps), **more)  # noqa: E731
+    monkeypatch.setattr(refitting, "decide", unfinished)
+    found = refit(facts, range(50), start)
+    assert len(found.kept) >= max(len(before), len(there)) and not found.impossible
+    assert Conditioned(part(facts, list(found.kept))).witness(found.weights) is not None
+    assert sorted([*found.kept, *found.undecided]) == list(range(50))
+    if steps > 1:
+        assert len(found.kept) > len(before)
+    if not loses:
+        assert {*range(40)} <= {*found.kept}
 
 
 def test_within_a_linear_family():

@@ -63,6 +63,7 @@ def test_lbfgs_and_streamed_products_come_to_the_same_verdicts(name, p, monkeypa
     if name == "symmetric":
         monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
         monkeypatch.setattr(deciding, "_WORTH_PRODUCTS", 0)
+        monkeypatch.setattr(deciding, "_WORTH_SEARCHING", 1)
         again = decide(arrays, family=family)
         assert again.verdict == expected.verdict == "storable" and again.passes > 0
         assert family.contains(again.witness)

@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
-from loadstone.solvers.threads import _blas, all_threads, one_thread
+from loadstone.solvers.threads import _blas, all_threads, one_thread, shared_out
 
 
 def threads() -> set[int]:
@@ -71,3 +71,12 @@ def test_several_searches_at_once_leave_everything_as_it_was():
         found = [verdict.verdict for verdict in pool.map(decide, instances)]
     assert threads() == {4}
     assert found == [decide(instance).verdict for instance in instances]
+
+
+def test_work_is_shared_out_in_order_and_its_products_run_on_one_thread():
+    def product(size):
+        return float((np.ones((size, size)) @ np.ones(size))[0]), threads()
+
+    with shared_out() as each:
+        assert list(each(product, range(1, 40))) == [(float(size), {1}) for size in range(1, 40)]
+    assert threads() == {4}

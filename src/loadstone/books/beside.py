@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float64
 
+from loadstone.books.first_facts import first_obstacle
 from loadstone.books.gathered import Gathered
 from loadstone.books.nested import Fitting, largest_fitting
-from loadstone.books.screening import obstructions
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
@@ -57,7 +57,7 @@ def facts_beside(book: Book, more: Gathered, guess: float, end: float, family: s
     """guess: about how many fit; end: when to stop, by time.perf_counter()."""
     began, row = time.perf_counter(), _Row(book, more)
     weights = book.weights.astype(np.float64)
-    obstacle, obstructed = row.first_obstacle()
+    obstacle, obstructed = first_obstacle(row.gathered, row.present, row.rivals)
     start = weights if weights.any() else None
     fitting = largest_fitting(row.first, len(more), guess, end, family, start=start, fails=obstacle)
     out: str | None = None
@@ -103,19 +103,6 @@ class _Row:
         targets = self.targets[:count]
         answers = max(self.rivals, int(targets.max(initial=0)) + 1)
         return Arrays(self.inputs[:count], self.outputs[:answers], targets)
-
-    def first_obstacle(self) -> tuple[int | None, tuple[int, ...]]:
-        """The least k of which sorting alone shows that it does not fit, and the facts that show it: equal directions
-        with different answers, or equal answers. A search would take long to see it."""
-        found: list[tuple[int, tuple[int, ...]]] = []
-        newest = np.maximum.accumulate(np.append(np.full(self.present, self.rivals - 1), self.targets[self.present :]))
-        for one in obstructions(self.gathered):
-            facts, answers = (list(part) for part in zip(*one.multipliers))
-            competing = int(np.searchsorted(newest, max(answers))) + 1 if max(answers) >= self.rivals else 0
-            count = max(max(facts) + 1, competing)
-            if count > self.present and one.is_proved(self.gathered, range(count)):
-                found.append((count - self.present, one.facts))
-        return min(found, default=(None, ()))
 
     def conflict(self, fitting: Fitting, seconds: float, family: str) -> tuple[tuple[int, ...], bool]:
         """The facts that leave no room for the first that does not fit, and whether each of them is needed."""

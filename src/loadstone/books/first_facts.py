@@ -23,7 +23,7 @@ def first_that_fit(
     limits: when to give up a verdict.
     """
     end = time.perf_counter() + seconds
-    fails = _first_obstacle(gathered)
+    fails, _ = first_obstacle(gathered)
     instance = lambda k: first_facts(gathered, k)  # noqa: E731
     return largest_fitting(instance, len(gathered), guess, end, family, fails=fails, limits=limits)
 
@@ -38,13 +38,21 @@ def first_facts(gathered: Gathered, k: int) -> Arrays:
     )
 
 
-def _first_obstacle(gathered: Gathered) -> int | None:
-    """The least k of which sorting alone shows that it does not fit. A search would take long to see it."""
-    newest = np.maximum.accumulate(gathered.targets)
-    found = []
+def first_obstacle(
+    gathered: Gathered, present: int = 0, rivals: int = 0
+) -> tuple[int | None, tuple[int, ...]]:
+    """The least k of which sorting alone shows that it does not fit, and the facts that show it: equal directions with
+    different answers, or equal answers. A search would take long to see it.
+
+    present: so many facts come before the k.
+    rivals: so many answers compete in any case; the others from the fact on that brings them.
+    """
+    newest = np.maximum.accumulate(np.append(np.full(present, rivals - 1), gathered.targets[present:]))
+    found: list[tuple[int, tuple[int, ...]]] = []
     for one in obstructions(gathered):
         facts, answers = zip(*one.multipliers)
-        count = max(max(facts) + 1, int(np.searchsorted(newest, max(answers))) + 1)
-        if one.is_proved(gathered, range(count)):
-            found.append(count)
-    return min(found, default=None)
+        competing = int(np.searchsorted(newest, max(answers))) + 1 if max(answers) >= rivals else 0
+        count = max(max(facts) + 1, competing)
+        if count > present and one.is_proved(gathered, range(count)):
+            found.append((count - present, one.facts))
+    return min(found, default=(None, ()))

@@ -101,6 +101,8 @@ def _csv(path: Path, columns: Columns, more: tuple[str, ...], delimiter: str = "
         line = 0
         try:
             header = [name.strip() for name in next(reader, [])]
+            if not header:
+                raise ValueError(f"{path.name} has nothing in its first line, which must name its columns.")
             indices = [header.index(name) for name in _found(path.name, columns, more, header)]
             for row in reader:
                 line = reader.line_num
@@ -121,7 +123,7 @@ def _json_lines(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator
             if not raw.strip():
                 continue
             try:
-                row = json.loads(raw.decode("utf-8-sig"))
+                row = json.loads(raw.decode("utf-8-sig").rstrip())
             except (ValueError, RecursionError) as error:
                 raise _damaged(path, line, error) from error
             if not isinstance(row, dict) or not set(columns) <= row.keys():
@@ -165,5 +167,17 @@ def _found(name: str, columns: Columns, more: tuple[str, ...], present: list[str
 
 def _damaged(path: Path, line: int, error: Exception) -> ValueError:
     if isinstance(error, UnicodeDecodeError):
-        return ValueError(f"line {line} of {path.name} or one after it is not UTF-8 text: save the file as UTF-8.")
-    return ValueError(f"line {line} of {path.name} cannot be read ({' '.join(str(error).split())[:120]}).")
+        # A file is decoded in large pieces: the line that was read last may lie far before the one at fault.
+        with open(path, "rb") as file:
+            line = next((number for number, raw in enumerate(file, 1) if not _is_text(raw)), line)
+        return ValueError(f"line {line} of {path.name} is not UTF-8 text: save the file as UTF-8.")
+    reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+    return ValueError(f"line {line} of {path.name} cannot be read ({' '.join(reason.split())[:120]}).")
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float, Float64, Int
 
-_BLOCK, _BLOCK_OF_SINGLES = 2**22, 2**24
+from loadstone.solvers.threads import shared_out
+
+_BLOCK, _BLOCK_OF_SINGLES = 2**22, 2**23
 #: With more products, rivals are looked for in float32, which takes half the time.
 _MANY = 2**32
 _UNIT = 2.0**-24
+_TIMED_ROWS = 1024
 
 
 class WithVectors(Protocol):
@@ -46,9 +50,21 @@ def rivals_of(
 ) -> tuple[Int[np.ndarray, "n"], Float64[np.ndarray, "n"]]:
     """Of each fact: the other answer that scores best, and by how much its own answer scores more."""
     chosen = np.arange(len(facts.targets)) if rows is None else np.fromiter(rows, int, len(rows))
-    if len(chosen) * facts.outputs.size > _MANY:
-        return _by_singles(weights, facts, chosen)
-    return _by_doubles(weights, facts, chosen)
+    return _way(facts, len(chosen))(weights, facts, chosen)
+
+
+def seconds_of_rivals(weights: Float[np.ndarray, "d d"], facts: WithVectors) -> float:
+    """How long it takes to see the rivals of all facts, judged by a few of them."""
+    n = len(facts.targets)
+    way, few = _way(facts, n), np.arange(min(_TIMED_ROWS, n))
+    way(weights, facts, few[:1])  # the first time takes longer: threads begin
+    began = time.perf_counter()
+    way(weights, facts, few)
+    return (time.perf_counter() - began) * n / len(few)
+
+
+def _way(facts: WithVectors, count: int) -> Callable[..., tuple[Int[np.ndarray, "n"], Float64[np.ndarray, "n"]]]:
+    return _by_singles if count * facts.outputs.size > _MANY else _by_doubles
 
 
 def _by_doubles(
@@ -78,7 +94,8 @@ def _by_singles(
     outputs = (facts.outputs / longest).astype(np.float32)
     rivals, margins = np.empty(len(chosen), int), np.empty(len(chosen))
     doubtful = np.zeros(len(chosen), bool)
-    for part in np.array_split(np.arange(len(chosen)), max(1, len(chosen) * len(outputs) // _BLOCK_OF_SINGLES)):
+
+    def score(part: Int[np.ndarray, "b"]) -> None:
         rows = chosen[part]
         queries = facts.inputs[rows].astype(np.float64) @ weights.T.astype(np.float64)
         lengths = np.linalg.norm(queries, axis=1)
@@ -88,5 +105,9 @@ def _by_singles(
         apart = facts.outputs[facts.targets[rows]].astype(np.float64) - facts.outputs[rivals[part]]
         margins[part] = (queries * apart).sum(axis=1)
         doubtful[part] = (margins[part] > 0) & (margins[part] <= 2 * (d + 4) * _UNIT * lengths * longest)
+
+    blocks = np.array_split(np.arange(len(chosen)), max(1, len(chosen) * len(outputs) // _BLOCK_OF_SINGLES))
+    with shared_out() as each:
+        list(each(score, blocks))
     rivals[doubtful], margins[doubtful] = _by_doubles(weights, facts, chosen[doubtful])
     return rivals, margins

@@ -189,6 +189,8 @@ def _hidden(
 def _conic(
     gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int], end: float
 ) -> Iterator[Obstruction]:
+    if not doubtful:
+        return
     order = np.argsort(gathered.targets, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(gathered.targets[order])) + 1)
     # One input alone that is enough would be parallel, which is known by now.

@@ -22,7 +22,7 @@ from loadstone.arguments import positive
 from loadstone.books.book import Book, Failure
 from loadstone.books.gathered import Gathered, gather
 from loadstone.books.pairs import COLUMNS, Columns
-from loadstone.books.scoring import margins_of, rivals_of
+from loadstone.books.scoring import margins_of, rivals_of, seconds_of_rivals
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.vectors import Source
 from loadstone.memories.families import subspace_of
@@ -35,6 +35,7 @@ from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.conflict import Conflict, conflict_in
 from loadstone.solvers.decide import decide
 from loadstone.solvers.most import seconds_a_pass, store_most
+from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
@@ -43,7 +44,7 @@ from loadstone.solvers.stop import Limits
 Tell = Callable[[str], None]
 #: A conflict is reduced, and simple reasons are looked for, for at most these shares of the time.
 _FOR_CONFLICT, _FOR_SCREENING = 0.25, 0.1
-#: With fewer products a pass, or at a smaller dimension, verdicts are quicker than a search (solvers/decide.py).
+#: With fewer products a pass, or at a smaller dimension, verdicts come soon, whatever they say (solvers/decide.py).
 _SMALL, _FEW_DIMENSIONS = 10**7, 60
 _MOST_PASSES = 1000
 #: With fewer products a pass takes less than half a second, and it is not worth while to foresee how long.
@@ -51,10 +52,12 @@ _LONG = 10**10
 #: A search for a W that stores everything takes so many passes, give or take a factor of two. If time does not allow
 #: them, there is no such search.
 _USUAL_PASSES = 60
+#: A search in fewer passes than this is not worth while.
+_FEWEST_PASSES = 10
 #: Shares of the time for a search that stores everything, and for one that stores as many facts as possible.
 _FOR_ALL, _FOR_MOST = 0.4, 0.5
-#: A search for most facts leaves so many passes of the time that is left, to see which facts it has stored.
-_FOR_SCORES = 0.7
+#: A search for most facts leaves so many times the time that it is expected to take to see which facts it has stored.
+_FOR_SCORES = 1.3
 #: So many violated facts are put aside at once.
 _FEW = 8
 
@@ -113,13 +116,14 @@ class _Storing:
     def __init__(self, gathered: Gathered, seconds: float, family: str, tell: Tell) -> None:
         self.gathered, self.family, self.tell = gathered, family, tell
         self.began, self.seconds = time.perf_counter(), seconds
+        subspace_of(family, gathered.inputs.shape[1])  # refuses a family that there is not
         self.arrays = Arrays(gathered.inputs, gathered.outputs, gathered.targets)
         self.weights = np.zeros((gathered.inputs.shape[1],) * 2)
         self.kept: list[int] = []
         self.is_proved = False
         self.impossible: list[int] = []
         self.found: list[Obstruction] = []
-        self.pass_seconds = 0.0
+        self.pass_seconds = self.score_seconds = 0.0
         self.scored: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def done(self) -> Stored:
@@ -149,6 +153,7 @@ class _Storing:
         if len(self.kept) * self.gathered.outputs.size < _LONG:
             return facts
         self.pass_seconds = seconds_a_pass(self.gathered.problem())
+        self.score_seconds = seconds_of_rivals(np.eye(len(self.weights)), self.gathered)
         if not self._has_time_for_all():
             return (
                 f"{facts}: a pass over them takes {self.pass_seconds:.2g} s, so {self.seconds:g} s are too few to look "
@@ -169,7 +174,7 @@ class _Storing:
         if self._has_time_for_all() and self._stores(self.kept, _FOR_ALL * self.seconds):
             return []
         problem = self.gathered.problem(self.kept)
-        left = self._left() - _FOR_SCORES * self.pass_seconds
+        left = self._left() - _FOR_SCORES * self.score_seconds
         seconds = left if not self._has_time_for_all() else min(left, _FOR_MOST * self.seconds)
         report = lambda facts, stored: self.tell(f"{stored} of {facts} facts are stored")  # noqa: E731
         memory = store_most(problem, self._memory(self.weights), max(1e-3, seconds), report, self.pass_seconds or None)
@@ -180,7 +185,8 @@ class _Storing:
         self.kept, aside = best_first[:stored], best_first[stored:]
         if self._left() > 0:
             self.found = obstructions(self.gathered, aside, min(self._left(), _FOR_SCREENING * self.seconds))
-        self.is_proved = self._left() > 0 and (self._witnesses(self.kept) or self._stores(self.kept))
+        enough = self._left() > _FEWEST_PASSES * self.pass_seconds
+        self.is_proved = enough and (self._witnesses(self.kept) or self._stores(self.kept))
         return aside
 
     def _until_stored(self) -> list[int]:
@@ -207,7 +213,7 @@ class _Storing:
         """Add facts to those that are kept, as many at a time as fit; what does not fit alone is impossible."""
         named = {row for one in self.found for row in one.facts}
         waiting = deque([[row for row in aside if not (row in named and self._is_obstructed(row))]])
-        while waiting and self.is_proved and self._left() > 0:
+        while waiting and self.is_proved and self._left() > _FEWEST_PASSES * self.pass_seconds:
             group = waiting.popleft()
             if not group:
                 continue
@@ -237,11 +243,13 @@ class _Storing:
             verdict = self._decided(rows)
             self.weights, self.is_proved = _best(verdict), verdict.verdict == Outcome.STORABLE
             return self.is_proved
-        # Facts that occur twice ask for nothing new, and one length means one compiled program.
-        repeated = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
+        asked = np.fromiter(rows, int, len(rows))
+        if not is_plain(len(self.gathered), *self.gathered.outputs.shape):
+            # Facts that occur twice ask for nothing new, and one length means one compiled program.
+            asked = np.resize(asked, len(self.gathered))
         limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self._left())))
         start = self._memory(self.weights)
-        solution = solve(self.gathered.problem(repeated.tolist()), start, stop="exact", limits=limits)
+        solution = solve(self.gathered.problem(asked.tolist()), start, stop="exact", limits=limits)
         self.weights = np.asarray(solution.memory.matrix(), np.float64)
         self.is_proved = solution.status == Status.STORED and self._witnesses(rows)
         return self.is_proved
@@ -269,7 +277,7 @@ class _Storing:
         return None
 
     def _is_small(self, rows: Collection[int]) -> bool:
-        """Whether a proof takes less time than compiling a search."""
+        """Whether verdicts on these facts come soon."""
         return len(rows) * self.gathered.outputs.size < _SMALL or len(self.weights) < _FEW_DIMENSIONS
 
     def _decided(self, rows: Collection[int]) -> Verdict:

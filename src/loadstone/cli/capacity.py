@@ -10,7 +10,7 @@ import typer
 from loadstone.arguments import positive, refuse, whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import print_json, print_pairs, progress_of
-from loadstone.cli.own_facts import OwnVectors, own_capacity
+from loadstone.cli.own_facts import OwnVectors, check_not_drawn, own_capacity
 from loadstone.cli.size import MOST_DIMENSION
 from loadstone.problems.kinds import check_kind
 from loadstone.theory.capacity import facts_that_fit
@@ -56,6 +56,7 @@ def capacity(
             raise ValueError("The facts are given twice: give either --instance or --d.")
         if problem != "original":
             raise refuse("problem", problem, "original for facts in words, whose answers all compete")
+        check_not_drawn(seed=(seed, 0), seeds=(seeds, 5), law=(law, "gaussian"), frequencies=(frequencies, "uniform"))
         positive("seconds", seconds)
         return own_capacity(instance, vectors, words, columns, phrases, seconds, family, steps, budget, json)
     if d is None:

@@ -7,10 +7,10 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import whole
+from loadstone.arguments import refuse, whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import ends_like_an_interrupt, print_json, progress_of, say
-from loadstone.cli.own_facts import OwnVectors, own_facts
+from loadstone.cli.own_facts import OwnVectors, check_not_drawn, own_facts
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
 from loadstone.problems.kinds import check_kind
@@ -60,6 +60,10 @@ def certify(
         raise ValueError("No instance is given: give --d with --p or --load, or a file with --instance.")
     problem = check_kind(problem)
     whole("seed", seed, 0)
+    if instance is not None:
+        check_not_drawn(law=(law, "gaussian"), frequencies=(frequencies, "uniform"))
+        if not family.startswith("masked:"):  # a random mask has a seed
+            check_not_drawn(seed=(seed, 0))
     if d is not None:
         p = associations_from(p, load, d)
     if out is not None and not out.endswith(".npz"):
@@ -95,6 +99,8 @@ def certify(
         arrays = read_instance(instance)
         about = {"problem": "decoupled" if arrays.decoupled else "original", "instance": instance}
         about |= {"d": arrays.inputs.shape[1], "p": len(arrays.targets)}
+    if problem not in ("original", about["problem"]):
+        raise refuse("problem", problem, f"left out, because the facts in {instance} have one set of outputs")
     subspace = subspace_of(family, arrays.inputs.shape[1], seed)
     about["family"] = "full" if subspace is None else name_of(subspace)
     with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as advance:

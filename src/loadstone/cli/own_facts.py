@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from loadstone.arguments import refuse
 from loadstone.cli.facts_options import gathered_from
 from loadstone.cli.output import print_json
 from loadstone.theory.cone import mean_merged
@@ -18,6 +19,13 @@ OwnVectors = Annotated[
     Optional[str],
     typer.Option(help="Vectors of the words, if --instance has facts in words (as for loadstone facts store)."),
 ]
+
+
+def check_not_drawn(**options: tuple[object, object]) -> None:
+    """Refuse options that are about drawn facts where facts are given. Each has its value and its default."""
+    for name, (value, default) in options.items():
+        if value != default:
+            raise refuse(name, value, "left out with --instance: it is about facts that are drawn at random")
 
 
 def own_facts(

@@ -36,6 +36,7 @@ from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.hessian import scores_bytes
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.newton import OUT_OF_TIME, NewtonSearch, Undecided
+from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
@@ -43,6 +44,8 @@ from loadstone.solvers.threads import one_thread
 
 #: Below this dimension, or with fewer products a pass, Newton's method takes less time than compiling L-BFGS.
 _WORTH_COMPILING, _WORTH_PRODUCTS = 60, 10**7
+#: Below this dimension it takes less time than L-BFGS that is not compiled, where the instance cannot be stored.
+_WORTH_SEARCHING = 30
 _MOST_PASSES = 2000
 #: Root mean square score of a start: at larger scores the softmax ignores all rivals but one.
 _MODERATE_SCORE = 3.0
@@ -100,9 +103,18 @@ def decide(
     return _Decision(Conditioned(arrays, subspace), limits, progress).made(start)
 
 
-def begins_with_lbfgs(n: int, m: int, d: int) -> bool:
-    """Whether verdicts on n facts and m outputs begin with L-BFGS, which is compiled for each n."""
+def is_worth_compiling(n: int, m: int, d: int) -> bool:
+    """Whether a compiled search that stores n facts with m outputs takes less time than Newton's method."""
     return d >= _WORTH_COMPILING and n * m * d >= _WORTH_PRODUCTS
+
+
+def is_compiled(arrays: Arrays) -> bool:
+    """Whether a verdict begins with L-BFGS that is compiled for this number of facts."""
+    return not _is_plain(arrays) and is_worth_compiling(len(arrays.inputs), *arrays.outputs.shape[-2:])
+
+
+def _is_plain(arrays: Arrays) -> bool:
+    return not arrays.decoupled and is_plain(len(arrays.inputs), *arrays.outputs.shape)
 
 
 class _Decision:
@@ -128,8 +140,8 @@ class _Decision:
         )  # fmt: skip
 
     def _by_lbfgs(self) -> Proof | None:
-        n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
-        if not begins_with_lbfgs(n, m, len(self.last)):
+        arrays = self.instance.arrays
+        if len(self.last) < _WORTH_SEARCHING if _is_plain(arrays) else not is_compiled(arrays):
             return None
         solution = self._lbfgs()
         self.passes = solution.passes

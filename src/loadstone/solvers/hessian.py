@@ -53,10 +53,13 @@ class Hessian:
         queries = self.inputs @ v.T
         return (self.covariances @ queries[:, :, None])[:, :, 0].T @ self.inputs
 
-    def conjugate_gradients(self, target: Matrix, tolerance: float, most: int) -> tuple[Matrix, bool]:
+    def conjugate_gradients(
+        self, target: Matrix, tolerance: float, most: int, look: Callable[[], None] = lambda: None
+    ) -> tuple[Matrix, bool]:
         """Solve H V = target to a relative residual of `tolerance`; also say whether `most` products were enough.
 
-        The preconditioner is the mean C times the mean e e^T, which is exact if all C_mu are equal.
+        The preconditioner is the mean C times the mean e e^T, which is exact if all C_mu are equal. `look` is called
+        before each product, and may raise an exception if time is up.
         """
         xp = self.xp
         precondition = self._kronecker()
@@ -67,6 +70,7 @@ class Hessian:
         direction = near = precondition(rest)
         size = float((rest * near).sum())
         for _ in range(most):
+            look()
             image = self.product(direction)
             curvature = float((direction * image).sum())
             if not curvature > 0:

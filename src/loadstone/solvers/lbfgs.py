@@ -17,16 +17,13 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
+from loadstone.solvers import plain
+from loadstone.solvers.plain import DECREASE, FLATTER, MOST_IDLE, MOST_TRIALS
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative, Request
 from loadstone.solvers.whitening import in_better_coordinates
-
-#: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
-_DECREASE, _FLATTER = 1e-4, 0.9
-#: The numbers have run out of digits after so many steps along one direction, or after so many directions of which
-#: neither the loss nor the length of the gradient got smaller.
-_MOST_TRIALS, _MOST_IDLE = 15, 10
 
 
 class Pairs(NamedTuple):
@@ -94,8 +91,15 @@ class LBFGS(Iterative):
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         if not self.whiten:
-            return super().solve(problems, memories, request)
-        return in_better_coordinates(super().solve, problems, memories, request)
+            return self._search(problems, memories, request)
+        return in_better_coordinates(self._search, problems, memories, request)
+
+    def _search(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+        """Without compilation, if there is one problem for which it would take too long."""
+        if len(problems) == 1 and plain.can_be_plain(problem := problems[0], memories[0], request):
+            assert isinstance(problem, Facts)
+            return [plain.search(problem, memories[0], request, self.pairs, self.tolerance)]
+        return super().solve(problems, memories, request)
 
     def start(self, parameters: PyTree) -> State:
         point, _ = ravel_pytree(parameters)
@@ -116,10 +120,10 @@ class LBFGS(Iterative):
         point, unravel = ravel_pytree(parameters)
         slopes, _ = ravel_pytree(gradient)
         slope = slopes @ state.direction
-        low_enough = loss <= state.loss + _DECREASE * state.step * state.slope
+        low_enough = loss <= state.loss + DECREASE * state.step * state.slope
         # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
-        low_enough |= (loss <= state.loss + _noise(state)) & (slope <= -(1 - 2 * _DECREASE) * state.slope)
-        accepted = low_enough & (slope >= _FLATTER * state.slope)
+        low_enough |= (loss <= state.loss + _noise(state)) & (slope <= -(1 - 2 * DECREASE) * state.slope)
+        accepted = low_enough & (slope >= FLATTER * state.slope)
         accepted |= jnp.isinf(state.loss)
 
         onward = self._onward(point, loss, slopes, state)
@@ -155,7 +159,7 @@ class LBFGS(Iterative):
         return state.flat
 
     def out_of_digits(self, state: State) -> Bool[Array, ""]:
-        return (state.trials >= _MOST_TRIALS) | (state.idle >= _MOST_IDLE)
+        return (state.trials >= MOST_TRIALS) | (state.idle >= MOST_IDLE)
 
 
 def _noise(state: State) -> Float[Array, ""]:

@@ -129,7 +129,7 @@ def _advanced(
 ) -> Search:
     """Go on until every search has ended, or the clock says so."""
     advance = advance_one if state.status.ndim == 0 else advance_batch
-    length = 1
+    length, compiling = 1, True
     try:
         while (np.asarray(state.status) == _RUNNING).any():
             entered = time.perf_counter()
@@ -138,9 +138,13 @@ def _advanced(
             if progress:
                 progress(*_report(state))
             now = time.perf_counter()
-            length = max(1, min(int(_SEGMENT_SECONDS * length / (now - entered)), -(-plan.passes // _SEGMENTS)))
-            if not (length := agreed(length if now < end else 0)):
+            pace, left = (now - entered) / length, end - now
+            # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
+            is_late = left <= 0 or (pace > left and not compiling)
+            length = max(1, min(int(min(_SEGMENT_SECONDS, left) / pace), -(-plan.passes // _SEGMENTS)))
+            if not (length := agreed(0 if is_late else length)):
                 break
+            compiling = False
             keep(state)
     except KeyboardInterrupt:
         keep(state, now=True)

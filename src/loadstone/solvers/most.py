@@ -29,9 +29,12 @@ from loadstone.arguments import positive
 from loadstone.compiling import compiled
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.loss import queries_of
+from loadstone.problems.plain_pass import PlainPass
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
+from loadstone.solvers.threads import shared_out
 from loadstone.solvers.whitening import whitened
 
 #: Passes of a round, so that time allows a number of rounds. Of 10 000 cities, rounds of 5, 10, 20 and 40 passes stored
@@ -62,11 +65,15 @@ class _Seen(NamedTuple):
 
 def seconds_a_pass(problem: Facts) -> float:
     """How long a pass over all facts takes here, judged by a few of them."""
-    n = problem.inputs.shape[0]
+    n, d = problem.inputs.shape
     part = _part(problem, np.arange(min(_TIMED_ROWS, n)))
-    for _ in range(2):  # the first also compiles
-        began = time.perf_counter()
-        jax.block_until_ready(_recalled(part, part.inputs))
+    with shared_out() as each:
+        passes = PlainPass(part, np.dtype(np.float32), each)
+        plain = lambda: passes.at(np.eye(d, dtype=np.float32)).loss  # noqa: E731
+        look = plain if _is_plain(problem) else lambda: jax.block_until_ready(_recalled(part, part.inputs))
+        for _ in range(2):  # the first also compiles, or begins threads
+            began = time.perf_counter()
+            look()
     return (time.perf_counter() - began) * n / part.inputs.shape[0]
 
 
@@ -125,13 +132,15 @@ def _rounds(
 ) -> Any:
     """Rounds until nothing is gained; the memory with most facts stored among those that were seen."""
     n = part.inputs.shape[0]
-    best, most_stored, idle, done = memory, -1, 0, 0
+    best, most_stored, idle, done, looking = memory, -1, 0, 0, 0.0
     # A memory that nothing was learned in yet gets a round without shares first.
     shares = np.ones(n, np.float32) if seen is None else _shares(seen)
-    while (left := end - time.perf_counter()) > 0 and idle < _IDLE and done != most:
+    while (left := end - time.perf_counter() - looking) > 0 and idle < _IDLE and done != most:
         weighted = part.weighted(shares)
         memory = solve(weighted, memory, LBFGS(whiten=False), "exact", Limits(passes, left), "float32").memory
+        searched = time.perf_counter()
         seen, done = _seen(part, memory), done + 1
+        looking = time.perf_counter() - searched
         stored = int(seen.stored.sum())
         report(n, stored)
         idle = 0 if stored > most_stored else idle + 1
@@ -150,6 +159,11 @@ def _shares(seen: _Seen) -> Float[np.ndarray, "n"]:
 
 def _seen(problem: Facts, memory: Any) -> _Seen:
     n = problem.inputs.shape[0]
+    if _is_plain(problem):
+        with shared_out() as each:
+            passes = PlainPass(problem, np.dtype(np.float32), each)
+            stored, loss = passes.recalled(np.asarray(memory.matrix(), np.float32))
+        return _Seen(stored, -loss)
     found = []
     for first in range(0, n, _ROWS_AT_A_TIME):
         # Always as many rows, the last of them twice if need be: one compiled program does all.
@@ -159,6 +173,12 @@ def _seen(problem: Facts, memory: Any) -> _Seen:
         found.append((np.asarray(stored), -np.asarray(loss)))
     stored, log_weight = (np.concatenate(column)[:n] for column in zip(*found))
     return _Seen(stored, log_weight)
+
+
+def _is_plain(problem: Facts) -> bool:
+    """Whether to look at the facts once takes less time than to compile a program for it."""
+    (n, d), m = problem.inputs.shape, problem.competitors
+    return is_plain(n, m, d, passes=1)
 
 
 @compiled
@@ -174,12 +194,8 @@ def _part(problem: Facts, rows: Int[np.ndarray, "b"]) -> Facts:
 
 def _projections(problem: Facts, memory: Any) -> Any:
     """The sum of target times input, as far as it lies in the family, with scores of moderate size."""
-
-    def agreement(weights: Float[Array, "d d"]) -> Float[Array, ""]:
-        queries = queries_of(replace(memory, weights=weights), problem.inputs)
-        return jnp.sum(problem.target_outputs * queries)
-
-    weights = jax.grad(agreement)(jnp.asarray(memory.weights))
-    queries = queries_of(replace(memory, weights=weights), problem.inputs)
-    size = float(jnp.sqrt(jnp.mean(queries**2) * queries.shape[1]))
-    return replace(memory, weights=weights * (_MODERATE_SCORE / size) if size > 0 else weights)
+    inputs, outputs = np.asarray(problem.inputs), np.asarray(problem.outputs)
+    start = replace(memory, weights=jnp.asarray(outputs[np.asarray(problem.targets)].T @ inputs))
+    weights = np.asarray(start.matrix())
+    size = float(np.sqrt(np.mean((inputs @ weights.T) ** 2) * weights.shape[0]))
+    return replace(memory, weights=jnp.asarray(weights * np.float32(_MODERATE_SCORE / size) if size > 0 else weights))

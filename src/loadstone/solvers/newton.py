@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
 from collections.abc import Callable
 from types import ModuleType
 
@@ -26,10 +25,13 @@ from jaxtyping import Float64
 from loadstone.problems.budget import Budget
 from loadstone.problems.exact import ExactPass, Numbers
 from loadstone.proofs.conditioned import Conditioned, Proof
+from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes
 from loadstone.solvers.restricted import RestrictedHessian, restricted_bytes, restricted_work
 from loadstone.solvers.threads import all_threads
 
+#: Shares of the speed of a plain product that making covariances and a dense solve reach, before one was measured.
+_SPEED_OF_SPREADS, _SPEED_OF_SOLVES = 0.25, 0.4
 #: Relative residuals of the linear system: for ordinary steps, and when a certificate seems close.
 _LOOSE, _TIGHT = 1e-2, 1e-12
 #: Share of multipliers below zero that may be cut off, and how often the rest is made to fit again.
@@ -64,18 +66,19 @@ class NewtonSearch:
         end: float = math.inf,
         progress: Progress | None = None,
     ) -> None:
-        self.instance, self.xp, self.most_steps, self.end, self.progress = instance, xp, most_steps, end, progress
+        self.instance, self.xp, self.most_steps, self.progress = instance, xp, most_steps, progress
+        self.clock = Clock(end, xp)
         self.exact = ExactPass(instance.arrays, xp)
         self.weights = instance.inside(xp.asarray(start, dtype=xp.float64), xp)
         n, d = instance.arrays.inputs.shape
         allowed, subspace = budget or Budget(), instance.subspace
         if subspace is None:
-            work, needed = n * d**4 / 2 + d**6 / 3, dense_bytes(n, d, xp)
+            self.work, needed = n * d**4 / 2 + d**6 / 3, dense_bytes(n, d, xp)
         else:
             k = subspace.dimension(d)
-            work, needed = restricted_work(n, d, k), restricted_bytes(n, d, k, xp)
+            self.work, needed = restricted_work(n, d, k), restricted_bytes(n, d, k, xp)
         # So many products of conjugate gradients cost as much as half a dense solve.
-        self.most_products = int(max(50, work / (6 * n * d**2) / 2))
+        self.most_products = int(max(50, self.work / (6 * n * d**2) / 2))
         self.has_matrices = allowed.allows(matrices_bytes(n, instance.arrays.outputs.shape[-2], d))
         self.may_be_dense = self.has_matrices and allowed.allows(needed)
         self.stalled = False
@@ -85,15 +88,14 @@ class NewtonSearch:
         """A proof either way; raises Undecided if there is none to be had."""
         with contextlib.suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
             for _ in range(self.most_steps):
-                if (proof := self._step()) is not None:
-                    return proof
-                self._look_at_the_clock()
+                try:
+                    if (proof := self._step()) is not None:
+                        return proof
+                    self.clock.look()
+                except OutOfTimeError:
+                    raise Undecided(OUT_OF_TIME) from None
             raise Undecided(f"{self.most_steps} Newton steps were not enough: raise the limit")
         raise Undecided("the Hessian is singular to working precision")
-
-    def _look_at_the_clock(self) -> None:
-        if time.perf_counter() > self.end:
-            raise Undecided(OUT_OF_TIME)
 
     def _step(self) -> Proof | None:
         """Look for a witness and for a certificate at the present W, else move it."""
@@ -128,8 +130,11 @@ class NewtonSearch:
         exact = self.exact
         if not self.has_matrices:
             return StreamedHessian(exact, weights, sums, centres)
+        operations = weights.size * sums.shape[1] ** 2
+        made = lambda: exact.spreads(weights, sums, centres)  # noqa: E731
         with all_threads(sums.shape[1], self.xp):
-            return Hessian(exact.inputs, exact.spreads(weights, sums, centres), self.xp)
+            covariances = self.clock.timed("covariances", operations, _SPEED_OF_SPREADS, made)
+        return Hessian(exact.inputs, covariances, self.xp)
 
     def _newton(self, hessian: Hessian, gradient: Matrix, softmax: Scores) -> tuple[Matrix, Scores, Proof | None]:
         """The Newton step, its scores, and a proof if the step yields one."""
@@ -156,7 +161,7 @@ class NewtonSearch:
                 return None
             if (proof := self.instance.certificate(np.asarray(kept))) is not None:
                 return proof
-            self._look_at_the_clock()
+            self.clock.look()
             sums = exact.mean(kept)
             residual = (sums - kept.sum(axis=1)[:, None] * exact.target_outputs).T @ exact.inputs
             residual = self.instance.inside(residual, xp)
@@ -175,14 +180,15 @@ class NewtonSearch:
 
     def _solution(self, hessian: Hessian, target: Matrix, tolerance: float) -> Matrix:
         if not self.stalled:
-            step, reached = hessian.conjugate_gradients(target, tolerance, self.most_products)
+            step, reached = hessian.conjugate_gradients(target, tolerance, self.most_products, self.clock.look)
             if reached:
                 return step
             self.stalled = self.may_be_dense
             if not self.may_be_dense:
                 return step  # not converged, but still a descent direction
+        step = self.clock.timed("dense solve", self.work, _SPEED_OF_SOLVES, lambda: hessian.dense(target))
         self.dense_solves += 1
-        return hessian.dense(target)
+        return step
 
     def _witness(self, weights: Matrix, scores: Scores) -> Proof | None:
         if float(self.exact.margins(scores).min()) <= 0:

@@ -1,8 +1,13 @@
 """Store facts again after some of them have changed, those first that come first.
 
-The search starts from the W that there is. All facts are tried first. If they do not fit, a bisection finds
-the first that does not fit beside those before it; it stays out, and the others go on. So each fact is kept exactly if
-it fits beside all that were kept before it, as far as verdicts are found in time.
+The search starts from the W that there is. What it stores already, up to the first fact that it does not, is kept. Then
+all others are tried. If they do not fit, a bisection finds the first that does not fit beside those before it; it stays
+out, and the others go on. So each fact is kept exactly if it fits beside all that were kept before it, as far as
+verdicts are found in time.
+
+A search that is not finished in time is not lost. If its W stores all that are kept, and more facts than the present
+one, it takes its place at once. If facts are left undecided in the end, the W that stores most of all facts is taken,
+even if it is one of an unfinished search that has lost an earlier fact: nothing says yet that this fact cannot stay.
 """
 
 from __future__ import annotations
@@ -13,17 +18,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 
 from loadstone.arguments import positive
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.exact import ExactPass
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
-from loadstone.solvers.decide import begins_with_lbfgs, decide
+from loadstone.solvers.decide import decide, is_compiled
 
 #: A verdict may take this share of the time that is left, so that one hard fact does not use up that of all others.
 _OF_THE_REST = 0.5
+_ROWS_AT_A_TIME = 1024
 
 
 @dataclass(frozen=True)
@@ -58,8 +65,8 @@ def refit(
     """
     if seconds is not None:
         positive("seconds", seconds)
-    search = _Refitting(facts, np.asarray(start, np.float64), seconds, family, tell)
-    search.keep(order)
+    search = _Refitting(facts, list(order), np.asarray(start, np.float64), seconds, family, tell)
+    search.keep()
     rest = {*order} - {*search.kept, *search.impossible}
     return Refitted(search.weights, tuple(search.kept), tuple(search.impossible), tuple(sorted(rest)))
 
@@ -70,20 +77,36 @@ class _Refitting:
     def __init__(
         self,
         facts: Arrays,
+        order: list[int],
         weights: Float64[np.ndarray, "d d"],
         seconds: float | None,
         family: str,
         tell: Callable[[str], None],
     ) -> None:
-        self.facts, self.weights, self.family, self.tell = facts, weights, family, tell
+        self.facts, self.order, self.weights, self.family, self.tell = facts, order, weights, family, tell
         self.end = math.inf if seconds is None else time.perf_counter() + seconds
         self.kept: list[int] = []
         self.impossible: list[int] = []
+        self.unfinished, self.stored_by_it = weights, 0
 
-    def keep(self, order: Sequence[int]) -> None:
-        """Go through the facts. `fails` is how many of those that wait cannot all be added, if that is known, and
-        `why` the verdict that says so."""
-        waiting, size, fails, why = list(order), len(order), 0, Outcome.UNDECIDED
+    def keep(self) -> None:
+        """Go through the facts."""
+        if self._left() > 0:
+            self._keep_the_first()
+            self._go_through(self.order[len(self.kept) :])
+            self._keep_what_is_stored()
+            self._take_an_unfinished_one()
+
+    def _keep_the_first(self) -> None:
+        """Keep the facts before the first that W does not store."""
+        stored = self._stored(self.weights)
+        first = self.order[: len(self.order) if stored.all() else int(stored.argmin())]
+        self.kept = first if first and self._proves(first, self.weights) else []
+
+    def _go_through(self, waiting: list[int]) -> None:
+        """`fails` is how many of those that wait cannot all be added, if that is known, and `why` the verdict that says
+        so."""
+        size, fails, why = len(waiting), 0, Outcome.UNDECIDED
         while waiting and self._left() > 0:
             size = min(size, max(1, fails // 2)) if fails else size
             part, rest = waiting[:size], waiting[size:]
@@ -97,10 +120,24 @@ class _Refitting:
                 self.impossible += part if outcome == Outcome.NOT_STORABLE else []
                 waiting, fails = rest, 0
 
+    def _keep_what_is_stored(self) -> None:
+        """Of the facts that nothing was decided about, W may store some all the same."""
+        decided = {*self.kept, *self.impossible}
+        more = [row for row, stored in zip(self.order, self._stored(self.weights)) if stored and row not in decided]
+        if more and self._proves([*self.kept, *more], self.weights):
+            self.kept += more
+
+    def _take_an_unfinished_one(self) -> None:
+        """Where facts are undecided, take the W of the unfinished search that stores most, if that is more."""
+        if len(self.kept) + len(self.impossible) < len(self.order) and self.stored_by_it > len(self.kept):
+            rows = [row for row, stored in zip(self.order, self._stored(self.unfinished)) if stored]
+            if self._proves(rows, self.unfinished):
+                # What was impossible beside all that were kept may be possible beside these.
+                self.weights, self.kept, self.impossible = self.unfinished, rows, []
+
     def _tried(self, rows: list[int]) -> Outcome:
         """Whether these facts can be stored; if they can, `weights` stores them from now on."""
-        subspace = subspace_of(self.family, len(self.weights))
-        if Conditioned(self._part(rows), subspace).witness(self.weights) is not None:
+        if self._proves(rows, self.weights):
             return Outcome.STORABLE
         self.tell(f"searching for a W that stores {len(rows)} facts")
         left = None if math.isinf(self.end) else max(1e-3, _OF_THE_REST * self._left())
@@ -108,12 +145,34 @@ class _Refitting:
         verdict = decide(self._searched(rows), start=start, seconds=left, family=self.family)
         if verdict.witness is not None:
             self.weights = verdict.witness
+        elif verdict.verdict == Outcome.UNDECIDED and verdict.last is not None:
+            self._consider(verdict.last)
         return verdict.verdict
 
+    def _consider(self, weights: Float64[np.ndarray, "d d"]) -> None:
+        """What becomes of the W of an unfinished search."""
+        count = int(self._stored(weights).sum())
+        if count > self.stored_by_it:
+            self.unfinished, self.stored_by_it = weights, count
+        more = count > int(self._stored(self.weights).sum())
+        if more and self.kept and self._proves(self.kept, weights):
+            self.weights = weights
+
+    def _proves(self, rows: list[int], weights: Float64[np.ndarray, "d d"]) -> bool:
+        """Whether W stores these facts beyond rounding."""
+        return Conditioned(self._part(rows), subspace_of(self.family, len(weights))).witness(weights) is not None
+
+    def _stored(self, weights: Float64[np.ndarray, "d d"]) -> Bool[np.ndarray, "k"]:
+        """Which facts W stores, in their order, as far as rounding lets it see."""
+        found = [np.empty(0, bool)]
+        for first in range(0, len(self.order), _ROWS_AT_A_TIME):
+            exact = ExactPass(self._part(self.order[first : first + _ROWS_AT_A_TIME]))
+            found.append(np.asarray(exact.margins(exact.scores(weights))) > 0)
+        return np.concatenate(found)
+
     def _searched(self, rows: list[int]) -> Arrays:
-        n, m, d = len(self.facts.targets), len(self.facts.outputs), len(self.weights)
         # Facts that occur twice ask for nothing new, and one number of facts means one compiled program.
-        return self._part(np.resize(rows, n).tolist() if begins_with_lbfgs(n, m, d) else rows)
+        return self._part(np.resize(rows, len(self.facts.targets)).tolist() if is_compiled(self.facts) else rows)
 
     def _part(self, rows: list[int]) -> Arrays:
         return Arrays(self.facts.inputs[rows], self.facts.outputs, self.facts.targets[rows])

@@ -48,8 +48,7 @@ def one_at_a_time(
     """
     answers, found, moment = Answers(facts.outputs), np.asarray(weights, np.float64), _moment(_others(facts, edits))
     for row in edits:
-        key = facts.inputs[row].astype(np.float64)
-        value = answers.query(found @ key, int(facts.targets[row]), margin)
+        key, value = _wanted(answers, found, facts, row, margin)
         if value is not None:
             found = rank_one(found, moment, key, value)
         moment = moment + np.outer(key, key)
@@ -64,17 +63,13 @@ def all_at_once(
     old: lambda, the weight of a fact that is to stay beside that of an edit; see `weight_of_old`.
     """
     answers, start, others = Answers(facts.outputs), np.asarray(weights, np.float64), _others(facts, edits)
-    keys, values = [], []
-    for row in edits:
-        key = facts.inputs[row].astype(np.float64)
-        value = answers.query(start @ key, int(facts.targets[row]), margin)
-        if value is not None:
-            keys.append(key)
-            values.append(value)
-    if not keys:
+    asked = [_wanted(answers, start, facts, row, margin) for row in edits]
+    made = [(key, value) for key, value in asked if value is not None]
+    if not made:
         return start
     old = weight_of_old(others) if old is None else old
-    return batch(start, old * _moment(others), np.stack(keys), np.stack(values))
+    keys, values = (np.stack(part) for part in zip(*made))
+    return batch(start, old * _moment(others), keys, values)
 
 
 def rank_one(
@@ -142,6 +137,14 @@ class Answers:
             if found is None:
                 return None
             change = found
+
+
+def _wanted(
+    answers: Answers, weights: Float64[np.ndarray, "d d"], facts: Arrays, row: int, margin: float
+) -> tuple[Float64[np.ndarray, "d"], Float64[np.ndarray, "d"] | None]:
+    """The input of an edit, and the query that it wants; None if its answer can never win."""
+    key = facts.inputs[row].astype(np.float64)
+    return key, answers.query(weights @ key, int(facts.targets[row]), margin)
 
 
 def _shortest(directions: Float64[np.ndarray, "k d"], wanted: Float64[np.ndarray, "k"]) -> np.ndarray | None:

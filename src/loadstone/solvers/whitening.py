@@ -130,7 +130,10 @@ def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
 
 def _moderate(memory: Any, inputs: Vectors) -> Any:
     """A start with scores of moderate size. Recall does not depend on the scale of W."""
-    queries = inputs @ np.asarray(memory.matrix(), np.float64).T
+    weights = np.asarray(memory.matrix(), np.float64)
+    if not weights.any():
+        return memory
+    queries = inputs @ weights.T
     # The mean square of u^T q over outputs with second moment one is that of the queries.
     size = float(np.sqrt(np.mean(queries**2) * queries.shape[1]))
     d = inputs.shape[1]

@@ -15,7 +15,7 @@ from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.problem import Problem
 from loadstone.proofs.verdict import Outcome, in_words
-from loadstone.solvers.decide import begins_with_lbfgs, decide
+from loadstone.solvers.decide import decide, is_worth_compiling
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 
@@ -34,7 +34,7 @@ def starting_points(
 ) -> Float64[np.ndarray, "chains d d"]:
     """One memory for each chain that stores the problem. If there is none, the proof is told."""
     n, d = problem.inputs.shape
-    if begins_with_lbfgs(n, problem.competitors, d):
+    if is_worth_compiling(n, problem.competitors, d):
         found = [_trained(problem, seed + chain, subspace) for chain in range(chains)]
         if all(one is not None for one in found):
             return np.stack(found)  # type: ignore[arg-type]

@@ -1,0 +1,189 @@
+"""L-BFGS in NumPy, for facts of moderate number: it needs no compilation, which takes longer than such a search.
+
+The rules are those of solvers/lbfgs.py. There a compiled loop goes through them pass by pass; here the line search is
+an ordinary loop.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from typing import Any, NamedTuple, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from loadstone.memories.full import Full
+from loadstone.memories.memory import Memory
+from loadstone.memories.projected import Projected
+from loadstone.problems.facts import Facts
+from loadstone.problems.plain_pass import PlainPass
+from loadstone.problems.problem import Problem
+from loadstone.solvers.solution import Solution, Status
+from loadstone.solvers.solver import DEFAULT_PASSES, Request
+from loadstone.solvers.stop import met
+from loadstone.solvers.threads import shared_out
+
+#: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
+DECREASE, FLATTER = 1e-4, 0.9
+#: The numbers have run out of digits after so many steps along one direction, or after so many directions of which
+#: neither the loss nor the length of the gradient got smaller.
+MOST_TRIALS, MOST_IDLE = 15, 10
+#: With more products in all passes a compiled search makes up for its compilation, because a product takes this factor
+#: less. A search takes at most so many passes, as a rule.
+_MOST_PRODUCTS, _FASTER, _USUAL_PASSES = 8 * 10**10, 1.5, 400
+
+Matrix = Float[np.ndarray, "d d"]
+
+
+def is_plain(n: int, m: int, d: int, passes: int | None = None) -> bool:
+    """Whether a search that stores n facts with m answers, in at most so many passes, needs no compilation here."""
+    if jax.default_backend() != "cpu" or jax.process_count() > 1:
+        return False
+    # A compiled pass maps every input by W, a plain one the answers if these are fewer (problems/plain_pass.py).
+    products = n * m * d * min(passes or _USUAL_PASSES, _USUAL_PASSES)
+    return products <= _MOST_PRODUCTS or _FASTER * (min(n, m) * d + n * m) < n * d + n * m
+
+
+def can_be_plain(problem: Problem, memory: Any, request: Request) -> bool:
+    """Whether `search` can do this search, and soon. Streams have programs that are compiled once for many of them."""
+    if not isinstance(problem, Facts) or problem.isotropic or type(memory) not in (Full, Projected):
+        return False
+    if request.checkpoint is not None or not {*request.precisions} <= {"float32", "float64"}:
+        return False
+    (n, d), m = problem.inputs.shape, problem.competitors
+    return problem.inputs.dtype == jnp.float32 and is_plain(n, m, d, request.limits.passes)
+
+
+def search(problem: Facts, memory: Memory, request: Request, pairs: int, tolerance: float) -> Solution:
+    """Store facts in a full memory or one of a linear family. The last two arguments are those of LBFGS."""
+    began, run = time.perf_counter(), _Search(request, np.asarray(memory.matrix()), pairs, tolerance)
+    with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
+        for precision in request.precisions:
+            status = run.ended(PlainPass(problem, np.dtype(precision), each), memory)
+            if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
+                break
+    # JAX keeps float64 numbers only while it has them switched on, NumPy always.
+    found = _memory(memory, run.point if run.point.dtype == np.float64 else jnp.asarray(run.point))
+    traces, seconds = (np.array(run.losses), np.array(run.accuracies)), time.perf_counter() - began
+    return Solution(found, status, len(run.losses), *traces, seconds, problem.description)
+
+
+class _Pair(NamedTuple):
+    """A move, how the gradient changed along it, and 1 / (move . change)."""
+
+    move: Matrix
+    change: Matrix
+    weight: float
+
+
+class _Ended(Exception):  # noqa: N818
+    """The search is over; its argument is the status."""
+
+
+class _Search:
+    """`point` is the W that the last pass measured."""
+
+    def __init__(self, request: Request, start: Matrix, pairs: int, tolerance: float) -> None:
+        self.request, self.point, self.tolerance = request, start, tolerance
+        self.pairs: deque[_Pair] = deque(maxlen=pairs)
+        self.most, seconds = request.limits.passes or DEFAULT_PASSES, request.limits.seconds
+        self.end = math.inf if seconds is None else time.perf_counter() + seconds
+        self.losses: list[float] = []
+        self.accuracies: list[float] = []
+
+    def ended(self, passes: PlainPass, memory: Memory) -> Status:
+        """Search with these passes. Returns why the search ended."""
+        self.passes, kind = passes, passes.inputs.dtype
+        self.point = self.point.astype(kind)
+        lifted = [_Pair(one.move.astype(kind), one.change.astype(kind), one.weight) for one in self.pairs]
+        self.pairs = deque(lifted, self.pairs.maxlen)
+        here = _memory(memory, self.point)
+        self.inside = here.subspace.projected if isinstance(here, Projected) else lambda matrix: matrix
+        try:
+            self._go()
+        except _Ended as ended:
+            return ended.args[0]
+
+    def _go(self) -> NoReturn:
+        """From one point that meets the Wolfe conditions to the next."""
+        loss, gradient = self._measured(self.point)
+        shortest, idle = math.inf, 0
+        while True:
+            length = float(np.linalg.norm(gradient))
+            if length == 0 or (self.pairs and length * float(np.linalg.norm(self.point)) <= self.tolerance * loss):
+                raise _Ended(Status.MINIMUM)
+            start, before, gradient_before = self.point, loss, gradient
+            loss, gradient = self._along(self._direction(gradient, length), loss, gradient)
+            self._learn(self.point - start, gradient - gradient_before)
+            shortest, gained = min(shortest, length), loss < before - self._noise(before)
+            idle = 0 if gained or float(np.linalg.norm(gradient)) < shortest else idle + 1
+            if idle >= MOST_IDLE:
+                raise _Ended(Status.OUT_OF_DIGITS)
+
+    def _along(self, direction: Matrix, loss: float, gradient: Matrix) -> tuple[float, Matrix]:
+        """Loss and gradient at a point along a direction that meets the Wolfe conditions."""
+        start, slope = self.point, float(np.vdot(gradient, direction))
+        low, high, step = 0.0, math.inf, 1.0
+        for _ in range(MOST_TRIALS):
+            there, gradient = self._measured(start + start.dtype.type(step) * direction)
+            slope_there = float(np.vdot(gradient, direction))
+            low_enough = there <= loss + DECREASE * step * slope
+            # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
+            low_enough |= there <= loss + self._noise(loss) and slope_there <= -(1 - 2 * DECREASE) * slope
+            if low_enough and slope_there >= FLATTER * slope:
+                return there, gradient
+            low, high = (step, high) if low_enough else (low, step)
+            step = 2 * step if math.isinf(high) else (low + high) / 2
+        raise _Ended(Status.OUT_OF_DIGITS)
+
+    def _measured(self, point: Matrix) -> tuple[float, Matrix]:
+        """A pass; raises _Ended if a rule or a limit ends the search."""
+        self.point, seen, request = point, self.passes.at(point), self.request
+        violations = int((~seen.stored).sum())
+        self.losses.append(seen.loss)
+        self.accuracies.append(1 - violations / len(seen.stored))
+        if request.progress:
+            request.progress(len(self.losses), self.losses[-1], self.accuracies[-1])
+        if not math.isfinite(seen.loss):
+            raise _Ended(Status.DIVERGED)
+        # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.
+        unsure = int((~seen.clearly_stored).sum()) if request.stop == "exact" else violations
+        if met(request.stop, unsure, len(seen.stored)):
+            raise _Ended(Status.STORED if request.stop == "exact" else Status.STOPPED)
+        if len(self.losses) >= self.most:
+            raise _Ended(Status.OUT_OF_PASSES)
+        if time.perf_counter() > self.end:
+            raise _Ended(Status.OUT_OF_TIME)
+        return seen.loss, self.inside(seen.gradient)
+
+    def _noise(self, loss: float) -> float:
+        """How much the loss may change by rounding alone."""
+        return 8 * float(np.finfo(self.point.dtype).eps) * abs(loss)
+
+    def _learn(self, move: Matrix, change: Matrix) -> None:
+        """Keep a pair if it says that the loss curves upwards, as it does everywhere but for rounding."""
+        product, lengths = float(np.vdot(move, change)), float(np.linalg.norm(move)) * float(np.linalg.norm(change))
+        if product > np.finfo(move.dtype).eps * lengths:
+            self.pairs.append(_Pair(move, change, 1 / product))
+
+    def _direction(self, gradient: Matrix, length: float) -> Matrix:
+        """Minus the inverse Hessian of the pairs times the gradient (Nocedal and Wright, algorithm 7.4)."""
+        kind, found, shares = gradient.dtype.type, -gradient, []
+        if not self.pairs:  # nothing is known of the curvature: a first step of length one
+            return found / kind(length)
+        for pair in reversed(self.pairs):
+            shares.append(kind(pair.weight * np.vdot(pair.move, found)))
+            found -= shares[-1] * pair.change
+        found *= kind(1 / (self.pairs[-1].weight * np.vdot(self.pairs[-1].change, self.pairs[-1].change)))
+        for pair, share in zip(self.pairs, reversed(shares)):
+            found += (share - kind(pair.weight * np.vdot(pair.change, found))) * pair.move
+        return found
+
+
+def _memory(memory: Memory, weights: Float[Any, "d d"]) -> Memory:
+    """A memory of the same family."""
+    return Projected.made(weights, memory.subspace) if isinstance(memory, Projected) else Full(weights)
