@@ -108,7 +108,7 @@ def block_recall(
 ) -> Recall:
     """Recall of the queries of one block. Guessed levels that turn out to be far off are replaced."""
 
-    def weighed(levels: Float[Array, "rows"]):
+    def weighed(levels: Float[Array, "rows"]) -> tuple[Array, Array, Array, Array]:
         return weights_hopper.block_weights(queries, outputs, targets, levels - _LARGEST, count)
 
     def pulled(weights: Float16[Array, "rows m"], sums: Float[Array, "rows"]) -> Float[Array, "rows width"]:

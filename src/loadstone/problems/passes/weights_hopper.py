@@ -166,7 +166,8 @@ def _send(results, staged, numbers, mine, tile, scores, shift, own, count, speci
         column = plgpu.broadcasted_iota(jnp.int32, shape, 1, layout=plgpu.Layout.WGMMA)
         scores = jnp.where(column < count, scores, -jnp.inf)
         its_own = column == lax.broadcast_in_dim(own, shape, [0])
-        target, rival = (jnp.where(its_own, *pair).max(axis=1) for pair in ((scores, -jnp.inf), (-jnp.inf, scores)))
+        target = jnp.where(its_own, scores, -jnp.inf).max(axis=1)
+        rival = jnp.where(its_own, -jnp.inf, scores).max(axis=1)
     else:
         target = plgpu.layout_cast(jnp.full((_QUERIES,), -jnp.inf, jnp.float32), row)
         rival = scores.max(axis=1)
