@@ -13,12 +13,12 @@ from scipy.special import chdtrc, ndtri
 
 from loadstone.evidence.brackets import middles, proved_bracket, resolution
 from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
+from loadstone.evidence.groups import FORMULA, has_groups
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.storable import capacity_moments
 
 PROVED, STORED = "proved", "stored by L-BFGS"
 MINIMUM = "minimum reached"
-ORIGINAL = "the formula is for the decoupled problem"
 
 
 def shift_points(rows: list[Row]) -> list[dict]:
@@ -54,7 +54,8 @@ _KIND = ("problem", "d", "way")
 
 
 def _is_measured(row: Row) -> bool:
-    return row["solver"] in ("capacity", "reach") and row.get("kappa", 1) == 1 and row.get("answers") is None
+    usual = row.get("kappa", 1) == 1 and row.get("answers") is None and not has_groups(row)
+    return usual and row["solver"] in ("capacity", "reach")
 
 
 def _undecided(rows: list[Row]) -> int:
@@ -149,7 +150,7 @@ def compare_shift(rows: list[Row]) -> list[Comparison]:
             what = f"excess over the formula in per cent, {of}"
             excess, error = 100 * point["excess"], 100 * point["error"]
             comparisons.append(
-                Comparison(what, 0.0, excess, error, freedom, ORIGINAL, family, streams, scale=100)
+                Comparison(what, 0.0, excess, error, freedom, FORMULA, family, streams, scale=100)
             )
     return comparisons
 
