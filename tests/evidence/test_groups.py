@@ -1,4 +1,4 @@
-"""Groups of inputs that share outputs: which streams count, what is left of the excess, and what would have been seen."""
+"""Groups of inputs that share outputs: which streams count, what is left of the excess, what would have been seen."""
 
 import math
 

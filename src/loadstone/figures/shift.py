@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from loadstone.evidence.comparison import Comparison, with_error
+from loadstone.evidence.group_laws import fitted_group_laws, left
 from loadstone.evidence.groups import compare_groups, excess_left, group_points, would_have_been_seen
 from loadstone.evidence.rows import Row
 from loadstone.evidence.shift import PROVED, STORED, Fit, compare_shift, fitted_laws, shift_points
@@ -69,12 +70,18 @@ def draw_groups(panel: Axes, points: list[dict]) -> None:
     panel.axhline(1, color=PREDICTION, lw=1.2, zorder=0)
     dimensions = sorted({point["d"] for point in points})
     most = max(point["predicted"] for point in points)
+    pairs = next(iter(fitted_group_laws(points)), None)
     for place, d in enumerate(dimensions):
         found, ink = [point for point in points if point["d"] == d], COLOURS[2 + place]
         # Neighbours of one number of groups stand side by side; with a set for each input there are p sets.
         x = [1.05**place * (point["groups"] or point["predicted"]) for point in found]
         ratio, error = ([offset + point[key] for point in found] for offset, key in ((1, "excess"), (0, "error")))
-        panel.errorbar(x, ratio, error, fmt="o-", ms=4, lw=1, color=ink, zorder=2, label=f"d = {d}, groups, proved")
+        panel.errorbar(x, ratio, error, fmt="o", ms=4, lw=1, color=ink, zorder=2, label=f"d = {d}, groups, proved")
+        if pairs:
+            p = found[0]["predicted"]
+            g = np.geomspace(1, p, 50)
+            law = [1 + pairs.excess[d] * left(pairs.law, one, p) for one in g]
+            panel.plot(1.05**place * g, law, color=ink, lw=1, zorder=1, label="proportional to pairs that share outputs")
         seen = [1 + would_have_been_seen(point) for point in found]
         panel.plot(x, seen, ":", lw=1, color=ink, zorder=1, label="dotted: a ratio above would have been seen")
     ticks = [2**k for k in range(int(np.log2(most)) + 1)]
@@ -128,10 +135,18 @@ def _compare(rows: list[Row]) -> list[Comparison]:
 def _remarks(rows: list[Row]) -> list[str]:
     """Which laws remain possible, if L-BFGS reaches the capacity and if it missed all it could; and what is left of the
     excess with groups."""
-    return _laws_in_words(rows) + [
+    return _laws_in_words(rows) + _group_laws_in_words(rows) + [
         f"With groups at d = {d}, of the excess of the original problem are left: {', '.join(left)}."
         for d, left in _left(rows).items()
     ]
+
+
+def _group_laws_in_words(rows: list[Row]) -> list[str]:
+    found = ", ".join(
+        f"{fit.law} is {_judged(fit.deviations)}, chi-square {fit.chi_square:.1f} for {fit.freedom}"
+        for fit in fitted_group_laws(group_points(rows))
+    )
+    return [f"What is left of the excess with g groups of inputs, at all d: {found}."] if found else []
 
 
 def _left(rows: list[Row]) -> dict[int, list[str]]:
@@ -155,8 +170,11 @@ def _laws_in_words(rows: list[Row]) -> list[str]:
 
 def _excluded(fit: Fit) -> str:
     law = f"{fit.law} with x = {fit.x:.2f}({100 * fit.x_error:.0f})" if fit.x_error else fit.law
-    excluded = "excluded" if fit.deviations > _EXCLUDED else "not excluded"
-    return f"{law} is {excluded} ({fit.deviations:.1f} standard deviations)"
+    return f"{law} is {_judged(fit.deviations)}"
+
+
+def _judged(deviations: float) -> str:
+    return f"{'excluded' if deviations > _EXCLUDED else 'not excluded'} ({deviations:.1f} standard deviations)"
 
 
 SHIFT = Figure(
@@ -174,7 +192,8 @@ SHIFT = Figure(
         "group mu mod g; bars are standard errors of the streams' own scatter. A ratio above the dotted line would "
         "have been seen with a probability of 80 %.",
         "Decoupled: 0, without a free parameter. Original: no theory; the lines are fits with their chi-square for so "
-        "many degrees of freedom, and the number of standard deviations that is as unlikely.",
+        "many degrees of freedom, and the number of standard deviations that is as unlikely. Groups: proportional to "
+        "the share of pairs of inputs that share outputs, (p/g - 1) / (p - 1), with the excess of each d fitted.",
     ),
     remarks=_remarks,
 )
