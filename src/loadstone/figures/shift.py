@@ -81,7 +81,7 @@ def draw_groups(panel: Axes, points: list[dict]) -> None:
             p = found[0]["predicted"]
             g = np.geomspace(1, p, 50)
             law = [1 + pairs.excess[d] * left(pairs.law, one, p) for one in g]
-            panel.plot(1.05**place * g, law, color=ink, lw=1, zorder=1, label="proportional to pairs that share outputs")
+            panel.plot(1.05**place * g, law, color=ink, lw=1, zorder=1, label="proportional to pairs that share")
         seen = [1 + would_have_been_seen(point) for point in found]
         panel.plot(x, seen, ":", lw=1, color=ink, zorder=1, label="dotted: a ratio above would have been seen")
     ticks = [2**k for k in range(int(np.log2(most)) + 1)]
