@@ -37,6 +37,7 @@ _HOMES = {
     "problems.budget": ("Budget",),
     "problems.decoupled": ("decoupled",),
     "problems.facts": ("Facts", "facts"),
+    "problems.grouped": ("grouped",),
     "problems.instance": ("write_instance",),
     "problems.listwise": ("listwise",),
     "problems.loss": ("mean_loss",),

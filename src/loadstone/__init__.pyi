@@ -31,6 +31,7 @@ from loadstone.problems.budget import Budget as Budget
 from loadstone.problems.decoupled import decoupled as decoupled
 from loadstone.problems.facts import Facts as Facts
 from loadstone.problems.facts import facts as facts
+from loadstone.problems.grouped import grouped as grouped
 from loadstone.problems.instance import write_instance as write_instance
 from loadstone.problems.listwise import listwise as listwise
 from loadstone.problems.loss import mean_loss as mean_loss

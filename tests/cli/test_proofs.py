@@ -20,7 +20,10 @@ def process(*arguments, **options):
     return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
 
 
-@pytest.mark.parametrize("problem, p, verdict", [("original", 70, "storable"), ("decoupled", 110, "not storable")])
+@pytest.mark.parametrize(
+    "problem, p, verdict",
+    [("original", 70, "storable"), ("decoupled", 110, "not storable"), ("groups:3", 108, "not storable")],
+)
 def test_certify_writes_a_proof_that_check_accepts(problem, p, verdict, tmp_path, command):
     proof, instance = tmp_path / "proof.npz", tmp_path / "instance.npz"
     done = command("certify", "--problem", problem, "--d", 20, "--p", p, "--seed", 3, "--out", proof, "--json")
@@ -95,6 +98,21 @@ def test_capacity_of_a_few_streams(command):
     assert low <= record["predicted_p_c"] <= high and record["undecided"] == 0
     assert all(12 < p < 32 for p in record["p_c"])
     assert "Exact capacity, original problem, d = 6" in command("capacity", "--d", 6, "--seeds", 1).stdout
+
+
+def test_capacity_with_groups(command):
+    found = {
+        problem: json.loads(command("capacity", "--problem", problem, "--d", 8, "--seeds", 2, "--json").stdout)
+        for problem in ("original", "groups:1", "groups:3", "groups:900", "decoupled")
+    }
+    assert found["groups:1"]["p_c"] == found["original"]["p_c"]
+    assert found["groups:900"]["p_c"] == found["decoupled"]["p_c"] != found["groups:3"]["p_c"]
+    assert found["groups:3"]["problem"] == "groups:3" and found["groups:3"]["undecided"] == 0
+    # Three groups of four answers show 3 x 3 directions, which are all.
+    asked = ("capacity", "--d", 8, "--seeds", 1, "--answers", 4, "--json", "--problem")
+    records = [json.loads(command(*asked, problem).stdout) for problem in ("original", "groups:2", "groups:3")]
+    shown = [record["predicted_p_c"] for record in records]
+    assert shown == pytest.approx([shown[2] * 3 / 8, shown[2] * 6 / 8, shown[2]])
 
 
 def test_capacity_with_answers(command):

@@ -51,6 +51,7 @@ MANY = {
     "hebbian": Spec("decoupled", 7, 14, solver="hebbian"),
     "answers": Spec("original", 7, 14, parameters=SHORT, answers=130, frequencies="zipf:1"),
     "decoupled answers": Spec("decoupled", 7, 14, parameters=SHORT, answers=3),
+    "groups": Spec("groups:3", 7, 14, parameters=SHORT),
     "initial": Spec("original", 7, 14, solver="initial", law="sphere"),
 }
 

@@ -38,6 +38,7 @@ HEBBIAN = [Spec("original", 10, p, seed, solver="hebbian") for p in SIZES for se
 FULL = [spec for spec in TRAINED if spec.kappa == 1]
 INITIAL = [Spec("original", 60, 2, seed, kappa, solver="initial") for kappa in (0.5, 0.9999) for seed in range(2)]
 PROVED = [Spec(kind, 6, 12, seed, solver="capacity") for kind in ("original", "decoupled") for seed in range(3)]
+GROUPED = [Spec("groups:2", 6, 12, seed, solver="capacity") for seed in range(3)]
 TRIED = [Spec("original", 6, p, seed, parameters=SHORT) for p in (6, 12) for seed in range(2)]
 REACHED = [Spec("original", 6, 18, seed, solver="reach") for seed in range(2)]
 ANSWERED = [
@@ -127,7 +128,7 @@ CASES = {
     "rank": Case(RANKED, 0, 2),
     "margin": Case(MARGINS, 0, 4),
     "skew": Case([spec for spec in ANSWERED if spec.problem == "original"], 0, 1),
-    "shift": Case(PROVED + REACHED, 0, 3),
+    "shift": Case(PROVED + REACHED + GROUPED, 0, 4),
     "pruning": Case(PRUNED, 0, 2),
     "layers": Case(LAYERED, 0, 0),
     "edits": Case(EDITED, 0, 0),

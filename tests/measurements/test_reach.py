@@ -10,7 +10,7 @@ from loadstone.measurements.threshold import instance_capacity
 from loadstone.problems.stream import Stream
 
 
-@pytest.mark.parametrize("kind, seed", [("original", 0), ("decoupled", 1)])
+@pytest.mark.parametrize("kind, seed", [("original", 0), ("decoupled", 1), ("groups:3", 0)])
 def test_it_is_the_proved_capacity(kind, seed):
     """L-BFGS gets to the capacity itself at this size; it cannot get beyond, or the proof would be wrong."""
     stream = Stream(seed, 6)
@@ -28,7 +28,7 @@ def test_it_is_the_proved_capacity_with_given_answers_too():
     assert proved.p_c - 1 <= found.stored <= proved.p_c
 
 
-@pytest.mark.parametrize("kind", ["original", "decoupled"])
+@pytest.mark.parametrize("kind", ["original", "decoupled", "groups:3"])
 def test_facts_beyond_the_first_p_repeat_them(kind):
     stream = Stream(0, 5)
     prefixes = reach.PaddedPrefixes(kind, stream, 20, None, 4, "zipf:1")

@@ -12,7 +12,7 @@ from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.cone import merge_law
 from loadstone.theory.facts import WORTH_SAYING, predict_facts
 from loadstone.theory.families import statistical_dimension
-from loadstone.theory.storable import _met, probability_facts_storable
+from loadstone.theory.storable import _met, mean_facts, probability_facts_storable
 from tests.solvers.linear_program import largest_margin
 
 
@@ -101,6 +101,37 @@ def test_the_prediction_says_when_it_matters():
     assert any(sentence.startswith("0.56 of the facts, on average") for sentence in many.caveats) and not many.bound
     wide = predict_facts(12, 20, 300, margin=0.1)
     assert wide.bound and wide.facts_c <= many.facts_c and "upper bound" in wide.caveats[-1]
+    assert not any("far off" in sentence for sentence in wide.caveats)
     # The least d holds so many facts, and one less does not.
     least = predict_facts(None, 20, 10**5)
     assert least.facts_c >= 20 > facts_capacity("full", least.d - 1, 10**5) and least.impossible > WORTH_SAYING
+
+
+#: Mean proved capacity of 40 or 60 decoupled streams, and its standard error (docs/theory/one_law.md).
+MEASURED = {(6, 100): (2.8, 0.3), (8, 50): (13.5, 0.7), (10, 100): (18.3, 0.9), (12, 300): (18.2, 1.2)}
+
+
+@pytest.mark.parametrize("d, answers", MEASURED)
+def test_where_the_law_is_far_off_the_prediction_says_so_with_what_streams_hold(d, answers):
+    room = memories_seen("full", d, answers, decoupled=True)
+    mean, law = mean_facts(answers, room), room.delta / merge_law(answers).mean
+    measured, error = MEASURED[d, answers]
+    assert abs(mean - measured) < 2.5 * error < law - measured
+    found = predict_facts(d, answers=answers, decoupled=True)
+    sentence = f"it gives {law:.1f} facts, but a stream holds {mean:.1f} on average"
+    assert sentence in found.caveats[-1] and f"half of all streams hold {found.facts_c:.1f}" in found.caveats[-1]
+
+
+@pytest.mark.parametrize("d, answers", [(12, 13), (12, 30), (30, 1000), (3, 4), (100, 10**6)])
+def test_elsewhere_nothing_is_far_off(d, answers):
+    """Also where few facts fit, and the mean of whole numbers lies below the law by one half."""
+    room = memories_seen("full", d, answers)
+    assert mean_facts(answers, room) == pytest.approx(room.delta / merge_law(answers).mean - 0.5, rel=0.02, abs=0.4)
+    assert not any("far off" in sentence for sentence in predict_facts(d, answers=answers).caveats)
+
+
+def test_the_mean_of_streams_is_that_of_their_tail():
+    """With two answers a fact, Cover: half of all streams hold 2 d, which is also the mean but for one half."""
+    for d in (5, 20):
+        assert mean_facts(2, memories_seen("full", d, 2)) == pytest.approx(2 * d, abs=1e-6)
+    assert mean_facts(30, statistical_dimension("pruned:0.5", 20)) is None

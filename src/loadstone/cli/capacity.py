@@ -12,7 +12,7 @@ from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.output import print_json, print_pairs, progress_of
 from loadstone.cli.own_facts import OwnVectors, check_not_drawn, own_capacity
 from loadstone.cli.size import MOST_DIMENSION
-from loadstone.problems.kinds import check_kind
+from loadstone.problems.kinds import check_kind, sets_of_outputs
 from loadstone.theory.capacity import facts_that_fit
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.families import FaceLaw, StatisticalDimension, directions_shown, statistical_dimension
@@ -76,7 +76,9 @@ def capacity(
     answers, drawn = check_answers(answers, read_frequencies(frequencies))
     subspace = subspace_of(family, d, seed)
     dimensions = d * d if subspace is None else subspace.dimension(d)
-    directions = directions_shown(d, answers or d + 1, problem == "decoupled")
+    # Sets of outputs that differ show different directions.
+    sets = sets_of_outputs(problem, d * d)
+    directions = min(d, sets * directions_shown(d, answers or d + 1))
     memories = _memories(family, d, directions, dimensions)
     predicted, interval = _predicted(memories, answers, drawn)
     around = predicted or dimensions / float(mean_merged(answers or d))

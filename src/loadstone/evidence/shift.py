@@ -14,12 +14,12 @@ from scipy.special import chdtrc, ndtri
 from loadstone.evidence.bounds import BELOW, trend
 from loadstone.evidence.brackets import middles, proved_bracket, resolution
 from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
+from loadstone.evidence.groups import FORMULA, has_groups
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.storable import capacity_moments
 
 PROVED, STORED = "proved", "stored by L-BFGS"
 MINIMUM = "minimum reached"
-ORIGINAL = "the formula is for the decoupled problem"
 
 
 def shift_points(rows: list[Row]) -> list[dict]:
@@ -55,7 +55,8 @@ _KIND = ("problem", "d", "way")
 
 
 def _is_measured(row: Row) -> bool:
-    return row["solver"] in ("capacity", "reach") and row.get("kappa", 1) == 1 and row.get("answers") is None
+    usual = row.get("kappa", 1) == 1 and row.get("answers") is None and not has_groups(row)
+    return usual and row["solver"] in ("capacity", "reach")
 
 
 def _undecided(rows: list[Row]) -> int:
@@ -151,7 +152,7 @@ def compare_shift(rows: list[Row]) -> list[Comparison]:
             what = f"excess over the formula in per cent, {of}"
             excess, error = 100 * point["excess"], 100 * point["error"]
             comparisons.append(
-                Comparison(what, 0.0, excess, error, freedom, ORIGINAL, family, streams, scale=100)
+                Comparison(what, 0.0, excess, error, freedom, FORMULA, family, streams, scale=100)
             )
     original = [one for one in shift_points(rows) if one["problem"] == "original" and one["streams"] >= FEWEST]
     sizes, excess, errors = ([point[name] for point in original] for name in ("d", "excess", "error"))

@@ -10,6 +10,7 @@ from loadstone.frequencies import Frequencies, shares_of
 from loadstone.theory.alone import query_dimension, winning_queries
 from loadstone.theory.answers import codimension, facts_capacity, memories_seen
 from loadstone.theory.capacity import MOST_DIMENSION
+from loadstone.theory.caveats import far_off_words
 from loadstone.theory.cone import MOST
 from loadstone.theory.families import StatisticalDimension
 from loadstone.theory.skew import skewed_capacity
@@ -50,7 +51,7 @@ class FactsPrediction:
     #: Capacity: the number of facts with N D = delta; less where answers are unequally frequent, or so many that single
     #: facts become impossible.
     facts_c: float
-    #: Standard error of the capacity where it is sampled, else 0.
+    #: How well the capacity is known where many different frequencies are taken together, else 0.
     facts_c_error: float
     #: Probability that an instance of this size is storable; None where it is not known.
     probability_storable: float | None
@@ -117,8 +118,9 @@ def predict_facts(
         impossible=facts * one.impossible,
         caveats=(
             *_caveats(room, m, decoupled, frequencies),
-            *_further_caveats(margin, equal, known),
+            *_further_caveats(margin, equal, known, error),
             *impossible_words(facts * one.impossible, margin, paired=answers is None),
+            *(far_off_words(m, room, fitting) if answers is not None and margin == 0 and equal else ()),
         ),
     )
 
@@ -187,7 +189,7 @@ def impossible_words(count: float, margin: float = 0.0, paired: bool = False) ->
     return found
 
 
-def _further_caveats(margin: float, equal: bool, known: bool) -> list[str]:
+def _further_caveats(margin: float, equal: bool, known: bool, error: float) -> list[str]:
     found = []
     if margin > 0:
         found.append("With a margin the law is a limit of large d; at d = 24 margins are some 20 % smaller.")
@@ -197,5 +199,7 @@ def _further_caveats(margin: float, equal: bool, known: bool) -> list[str]:
             "the capacity is that of equally frequent ones, an upper bound."
         )
     elif not equal:
-        found.append("Unequal answers: replica-symmetric, sampled, for facts with exactly these frequencies.")
+        found.append("Unequal answers: replica-symmetric, for facts with exactly these frequencies.")
+        if error > 0:
+            found.append(f"Similar frequencies are taken together, which may shift the capacity by {error:.2g} facts.")
     return found

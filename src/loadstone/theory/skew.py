@@ -11,11 +11,13 @@ are diagonal, Q = diag a and B = diag b: the numerator is sum a b - sum a b^2 / 
 the target with the rivals above their weighted mean tau, as in cone.py. For equal frequencies a = b = 1, and this is
 d (M - 1) / D(M). For rare answers the least may lie at b = 0: they cost nothing.
 
-The distance is sampled, with the same samples for every a and b, and divided by what they give for a = b = 1, where the
-exact value is known.
+The mean distance is an integral over two numbers (skew_integrals.py). It may be sampled instead, with the same samples
+for every a and b, and divided by what they give for a = b = 1, where the exact value is known.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,16 +27,21 @@ from loadstone.arguments import refuse
 from loadstone.theory.checks import numbers, plain, whole_number
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.finite_margin import Estimate
+from loadstone.theory.skew_integrals import Levels
 
+#: How many different frequencies are told apart, and how many to see what that changes.
+_LEVELS, _FEWER_LEVELS = 12, 8
 #: Logarithms of a stay within these bounds: rows that do not matter would run away.
 _BOUND = 5.0
 
 
-def skewed_capacity(d: int, frequencies: ArrayLike, samples: int = 8000, seed: int = 0) -> Estimate:
+def skewed_capacity(d: int, frequencies: ArrayLike, samples: int | None = None, seed: int = 0) -> Estimate:
     """N_c for answers with these frequencies (any positive scale; zero for an answer that is only a rival), M <= d + 1.
 
-    The error is that of sampling. The formula is for many facts an answer, and for frequencies that are those of the
-    facts themselves: for random targets see `random_target_capacity`.
+    Mean distances are integrals (skew_integrals.py); if there are more than a dozen different frequencies, similar ones
+    are taken together, and the error says how much fewer of them would change. With a number of samples the distances
+    are sampled instead, and the error is that of sampling. The formula is for many facts an answer, and for frequencies
+    that are those of the facts themselves: for random targets see `random_target_capacity`.
     """
     d, shares = whole_number("d", d, 1, 10**6), _shares(frequencies)
     if len(shares) - 1 > d:
@@ -42,13 +49,23 @@ def skewed_capacity(d: int, frequencies: ArrayLike, samples: int = 8000, seed: i
             f"at most d + 1 = {d + 1}: with more answers the outputs depend on each other, and no formula is known"
         )
         raise refuse("the number of frequencies", len(shares), allowed)
-    samples, seed = whole_number("samples", samples, 100, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
+    seed = whole_number("seed", seed, 0, 2**32 - 1)
     exact = d * (len(shares) - 1) / float(mean_merged(len(shares)))
     if np.ptp(shares) == 0:
         return Estimate(exact, 0.0)
+    if samples is None:
+        return _integrated(d, shares)
+    samples = whole_number("samples", samples, 100, 10**7)
     sampled = _Sampled(shares, samples, np.random.default_rng(seed))
     ratio, error = sampled.ratio(*sampled.saddle())
     return Estimate(exact * ratio, exact * error)
+
+
+def _integrated(d: int, shares: np.ndarray) -> Estimate:
+    levels = Levels(shares, _LEVELS)
+    value = d * math.exp(levels.log_capacity())
+    fewer = value if levels.exact else d * math.exp(Levels(shares, _FEWER_LEVELS).log_capacity())
+    return Estimate(value, abs(fewer - value))
 
 
 def random_target_capacity(

@@ -32,6 +32,8 @@ from loadstone.theory.families import StatisticalDimension
 
 #: Longest Fourier transform for the law of N; beyond it N is closer to a Gaussian than any measurement could tell.
 _LONGEST = 2**22
+#: The tail of a capacity is summed until it is smaller than this.
+_NEGLIGIBLE = 1e-9
 _COIN = np.array([0.5, 0.5])
 #: The law of N is computed on a window of this many deviations; beyond it the tails are negligible.
 _WINDOW = 40
@@ -98,6 +100,16 @@ def facts_interval(answers: int, memories: StatisticalDimension, share: float = 
     one = winning_queries(answers, query_dimension(memories))
     probability = lambda facts: _met(facts, one, room.fixed, room.coins)  # noqa: E731
     return _last(probability, 1 - rest, 0), _last(probability, rest, 0)
+
+
+def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:
+    """Mean over streams of the number of facts that fit: the sum over N of P(storable); None where it is not known."""
+    total, facts = 0.0, 1
+    while (probability := probability_facts_storable(facts, answers, memories)) is not None:
+        total, facts = total + probability, facts + 1
+        if probability < _NEGLIGIBLE:
+            return total
+    return None
 
 
 def _share(share: float) -> float:

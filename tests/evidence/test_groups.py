@@ -1,0 +1,60 @@
+"""Groups of inputs that share outputs: which streams count, what is left of the excess, what would have been seen."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import nct, t
+
+from loadstone.evidence.groups import compare_groups, excess_left, group_points, would_have_been_seen
+from loadstone.evidence.shift import shift_points
+from loadstone.theory.storable import capacity_moments
+
+
+def proved(p_c, problem, d=12, **changes):
+    return {"solver": "capacity", "problem": problem, "d": d, "kappa": 1.0, "p_c": p_c} | changes
+
+
+KINDS = ("original", "groups:2", "groups:16", "decoupled")
+ROWS = [proved(p + shift, kind) for shift, kind in zip((3, 2, 1, 0), KINDS) for p in (38, 40, 42)]
+
+
+def test_one_group_is_original_and_without_groups_there_are_none():
+    points = group_points([*ROWS, proved(70, "original", 20), proved(9, "groups:2", answers=3), proved(7, "groups:4")])
+    assert [(point["d"], point["groups"]) for point in points] == [(12, 1), (12, 2), (12, 16), (12, None)]
+    mean, _ = capacity_moments(12)
+    for point, capacity in zip(points, (43, 42, 41, 40)):
+        assert point["capacity"] == capacity and point["excess"] == pytest.approx(capacity / mean - 1)
+        # The scatter of the streams themselves, 2.
+        assert point["error"] == pytest.approx(2 / math.sqrt(3) / mean) and point["streams"] == 3
+
+
+def test_groups_do_not_enter_the_fit_of_the_shift():
+    assert {point["problem"] for point in shift_points(ROWS)} == {"original", "decoupled"}
+
+
+def test_only_groups_between_the_ends_are_compared_and_by_which_streams():
+    few, many = compare_groups([*ROWS, proved(None, "groups:2", storable=39, not_storable=44)])
+    assert "2 groups, d = 12 (4 streams)" in few.what and "16 groups, d = 12 (3 streams)" in many.what
+    assert few.family == "mean capacity, 2 groups" and few.streams == many.streams == "d = 12"
+    mean, _ = capacity_moments(12)
+    assert many.predicted == 0 and many.measured == pytest.approx(100 * (41 / mean - 1)) and many.percent == 1
+    assert few.measured == pytest.approx(100 * (np.mean([40, 42, 44, 41]) / mean - 1))  # the middle of 39, ..., 43
+
+
+def test_what_would_have_been_seen():
+    """With Student's law of 11 degrees of freedom: seen with probability 0.8 by a test at 0.01."""
+    point = group_points([proved(p, kind) for kind in KINDS for p in (38, 40, 42) * 4])[1]
+    bound = t.isf(0.005, 11)
+    assert nct.sf(bound, 11, would_have_been_seen(point) / point["error"]) == pytest.approx(0.8, abs=1e-6)
+
+
+def test_what_is_left_of_the_excess():
+    two, sixteen, own = excess_left(group_points(ROWS))
+    mean, _ = capacity_moments(12)
+    assert (two["groups"], sixteen["groups"], own["groups"]) == (2, 16, None)
+    assert two["left"] == pytest.approx((42 - mean) / (43 - mean))
+    error = 2 / math.sqrt(3)
+    slope = math.hypot(1 / (43 - mean), (42 - mean) / (43 - mean) ** 2)  # of a quotient, with equal errors
+    assert two["error"] == pytest.approx(error * slope)
+    assert excess_left(group_points([row for row in ROWS if row["problem"] != "original"])) == []
