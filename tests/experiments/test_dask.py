@@ -245,15 +245,26 @@ def test_a_client_that_gives_up_before_us_ends_the_sweep_in_the_same_words(monke
         cluster.close()
 
 
-def test_no_worker_and_no_scheduler(tmp_path):
+@pytest.fixture
+def soon(monkeypatch, command):
+    """A command in this process that gives up soon where no scheduler answers: exit code, standard output and error."""
+    monkeypatch.setattr(elsewhere, "_CONNECT_SECONDS", 3.0)
+
+    def run_here(*arguments):
+        done = command(*arguments)
+        return done.returncode, done.stdout, done.stderr
+
+    return run_here
+
+
+def test_no_worker_and_no_scheduler(tmp_path, soon):
     cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=1), Store(tmp_path / "store")
     try:
         code, _, err = run(*dask(grid, store, cluster, "--patience", "1"))
         assert code == 1 and "no worker was there for 1 seconds: start one, then run again" in err
     finally:
         cluster.close()
-    options = ("run", grid, "--store", store.folder)
-    code, _, err = run(*options, "--scheduler-file", cluster.file)
+    code, _, err = soon(*dask(grid, store, cluster))
     assert code == 1 and "no scheduler answers at tcp://127.0.0.1" in err and "Traceback" not in err
 
 
@@ -300,7 +311,7 @@ def certificates(folder):
     return files
 
 
-def test_tls_works_and_lets_nobody_else_in(tmp_path):
+def test_tls_works_and_lets_nobody_else_in(tmp_path, soon):
     files = certificates(tmp_path)
     theirs = ("--protocol", "tls", "--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
     cluster, grid, store = Cluster(tmp_path, theirs), grid_file(tmp_path, seeds=1), Store(tmp_path / "store")
@@ -313,7 +324,7 @@ def test_tls_works_and_lets_nobody_else_in(tmp_path):
         (tmp_path / "other").mkdir()
         foreign = certificates(tmp_path / "other")
         ours = ("--tls-ca", foreign["ca"], "--tls-cert", foreign["cert"], "--tls-key", foreign["key"])
-        code, _, err = run(*dask(grid_file(tmp_path, seeds=2), store, cluster, *ours))
+        code, _, err = soon(*dask(grid_file(tmp_path, seeds=2), store, cluster, *ours))
         assert code == 1 and "no scheduler answers" in err
     finally:
         cluster.close()
