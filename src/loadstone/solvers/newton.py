@@ -28,7 +28,7 @@ from loadstone.problems.exact import ExactPass, Numbers
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes
 from loadstone.solvers.restricted import RestrictedHessian, restricted_bytes, restricted_work
-from loadstone.solvers.threads import all_threads
+from loadstone.threads import all_threads
 
 #: Relative residuals of the linear system: for ordinary steps, and when a certificate seems close.
 _LOOSE, _TIGHT = 1e-2, 1e-12

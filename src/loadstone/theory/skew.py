@@ -25,6 +25,7 @@ from loadstone.arguments import refuse
 from loadstone.theory.checks import numbers, plain, whole_number
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.finite_margin import Estimate
+from loadstone.threads import one_thread
 
 #: Logarithms of a stay within these bounds: rows that do not matter would run away.
 _BOUND = 5.0
@@ -47,7 +48,8 @@ def skewed_capacity(d: int, frequencies: ArrayLike, samples: int = 8000, seed: i
     if np.ptp(shares) == 0:
         return Estimate(exact, 0.0)
     sampled = _Sampled(shares, samples, np.random.default_rng(seed))
-    ratio, error = sampled.ratio(*sampled.saddle())
+    with one_thread():
+        ratio, error = sampled.ratio(*sampled.saddle())
     return Estimate(exact * ratio, exact * error)
 
 
