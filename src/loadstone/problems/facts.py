@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
+from loadstone.compiling import one_program
 from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.passes.choice import Case, chosen, found
 from loadstone.problems.passes.shared_xla import shared_scores
@@ -75,7 +76,7 @@ class Facts(Problem):
 
     @property
     def target_outputs(self) -> Float[Array, "n d"]:
-        return self.outputs[self.targets]
+        return _rows(self.outputs, self.targets)
 
     @property
     def competitors(self) -> int:
@@ -153,6 +154,11 @@ def facts(
 def facts_of(arrays: Arrays) -> Facts:
     """The problem of an instance with shared outputs."""
     return facts(arrays.inputs, arrays.outputs, arrays.targets)
+
+
+@one_program
+def _rows(outputs: Float[Array, "m d"], targets: Int[Array, "n"]) -> Float[Array, "n d"]:
+    return outputs[targets]
 
 
 def _double(array: Array | np.ndarray) -> Float[Array, "..."]:
