@@ -213,7 +213,7 @@ ENDS = [signal.SIGKILL, signal.SIGSTOP] if LONG else [signal.SIGKILL]
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_completes_it(how, tmp_path):
+def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_completes_it(how, tmp_path, told):
     cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=25), Store(tmp_path / "store")
     try:
         cluster.worker()
@@ -223,7 +223,7 @@ def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_complete
         code, _, err = finish(driver, 90)
         assert code == 1 and "the scheduler at tcp://127.0.0.1:" in err and "is gone" in err
         assert 2 <= len(store.keys()) < 50
-        code, out, _ = run("run", grid, "--store", store.folder, "--workers", 1, "--json")
+        code, out, _ = told("run", grid, "--store", store.folder, "--workers", 1, "--json")
         assert code == 0 and json.loads(out)["before"] >= 2
         assert how == signal.SIGSTOP or results(store) == serial(grid)
     finally:
@@ -246,15 +246,10 @@ def test_a_client_that_gives_up_before_us_ends_the_sweep_in_the_same_words(monke
 
 
 @pytest.fixture
-def soon(monkeypatch, command):
-    """A command in this process that gives up soon where no scheduler answers: exit code, standard output and error."""
+def soon(monkeypatch, told):
+    """A command in this process that gives up soon where no scheduler answers."""
     monkeypatch.setattr(elsewhere, "_CONNECT_SECONDS", 3.0)
-
-    def run_here(*arguments):
-        done = command(*arguments)
-        return done.returncode, done.stdout, done.stderr
-
-    return run_here
+    return told
 
 
 def test_no_worker_and_no_scheduler(tmp_path, soon):

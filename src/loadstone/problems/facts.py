@@ -12,12 +12,11 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
-from loadstone.compiling import one_program
 from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.passes.choice import Case, chosen, found
 from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
-from loadstone.problems.recall import Recall, Slope
+from loadstone.problems.recall import Recall, Slope, rows_of
 
 #: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
@@ -76,7 +75,7 @@ class Facts(Problem):
 
     @property
     def target_outputs(self) -> Float[Array, "n d"]:
-        return _rows(self.outputs, self.targets)
+        return rows_of(self.outputs, self.targets)
 
     @property
     def competitors(self) -> int:
@@ -154,11 +153,6 @@ def facts(
 def facts_of(arrays: Arrays) -> Facts:
     """The problem of an instance with shared outputs."""
     return facts(arrays.inputs, arrays.outputs, arrays.targets)
-
-
-@one_program
-def _rows(outputs: Float[Array, "m d"], targets: Int[Array, "n"]) -> Float[Array, "n d"]:
-    return outputs[targets]
 
 
 def _double(array: Array | np.ndarray) -> Float[Array, "..."]:
