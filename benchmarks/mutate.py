@@ -16,6 +16,7 @@ import argparse
 import ast
 import contextlib
 import difflib
+import functools
 import itertools
 import json
 import math
@@ -154,6 +155,7 @@ def tests_of(module: str, root: Path, package: str) -> list[str]:
     return sorted(str(file.relative_to(root)) for file in found if file.exists())
 
 
+@functools.cache
 def _imported(file: Path, package: str) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(file.read_bytes())):

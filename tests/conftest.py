@@ -54,6 +54,18 @@ for chosen, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHU
         signal.signal(chosen, usual)
 
 
+#: Where one process works or waits for long, so that the others should not have to wait for it at the end.
+LONGEST = ["experiments/test_dask.py", "experiments/test_one_machine.py", "figures/test_gallery.py"]
+
+
+def pytest_collection_modifyitems(items):
+    def place(item):
+        name = "/".join(item.path.parts[-2:])
+        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+
+    items.sort(key=place)
+
+
 @pytest.fixture
 def command(monkeypatch, capfd):
     """Run a command in this process, to test refusals: starting a process takes a hundred times as long."""

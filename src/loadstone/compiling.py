@@ -12,3 +12,7 @@ NO_TRIALS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 
 #: `jax.jit` without these trials.
 compiled = partial(jax.jit, compiler_options=NO_TRIALS)
+
+#: For what is called inside of compiled programs and outside. Inside it changes nothing; outside it makes one program,
+#: where otherwise each operation would be compiled separately.
+one_program = partial(jax.jit, inline=True)

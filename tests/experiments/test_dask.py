@@ -213,7 +213,7 @@ ENDS = [signal.SIGKILL, signal.SIGSTOP] if LONG else [signal.SIGKILL]
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_completes_it(how, tmp_path):
+def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_completes_it(how, tmp_path, told):
     cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=25), Store(tmp_path / "store")
     try:
         cluster.worker()
@@ -223,7 +223,7 @@ def test_a_killed_or_frozen_scheduler_ends_the_sweep_and_a_second_start_complete
         code, _, err = finish(driver, 90)
         assert code == 1 and "the scheduler at tcp://127.0.0.1:" in err and "is gone" in err
         assert 2 <= len(store.keys()) < 50
-        code, out, _ = run("run", grid, "--store", store.folder, "--workers", 1, "--json")
+        code, out, _ = told("run", grid, "--store", store.folder, "--workers", 1, "--json")
         assert code == 0 and json.loads(out)["before"] >= 2
         assert how == signal.SIGSTOP or results(store) == serial(grid)
     finally:
@@ -245,15 +245,21 @@ def test_a_client_that_gives_up_before_us_ends_the_sweep_in_the_same_words(monke
         cluster.close()
 
 
-def test_no_worker_and_no_scheduler(tmp_path):
+@pytest.fixture
+def soon(monkeypatch, told):
+    """A command in this process that gives up soon where no scheduler answers."""
+    monkeypatch.setattr(elsewhere, "_CONNECT_SECONDS", 3.0)
+    return told
+
+
+def test_no_worker_and_no_scheduler(tmp_path, soon):
     cluster, grid, store = Cluster(tmp_path), grid_file(tmp_path, seeds=1), Store(tmp_path / "store")
     try:
         code, _, err = run(*dask(grid, store, cluster, "--patience", "1"))
         assert code == 1 and "no worker was there for 1 seconds: start one, then run again" in err
     finally:
         cluster.close()
-    options = ("run", grid, "--store", store.folder)
-    code, _, err = run(*options, "--scheduler-file", cluster.file)
+    code, _, err = soon(*dask(grid, store, cluster))
     assert code == 1 and "no scheduler answers at tcp://127.0.0.1" in err and "Traceback" not in err
 
 
@@ -300,7 +306,7 @@ def certificates(folder):
     return files
 
 
-def test_tls_works_and_lets_nobody_else_in(tmp_path):
+def test_tls_works_and_lets_nobody_else_in(tmp_path, soon):
     files = certificates(tmp_path)
     theirs = ("--protocol", "tls", "--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
     cluster, grid, store = Cluster(tmp_path, theirs), grid_file(tmp_path, seeds=1), Store(tmp_path / "store")
@@ -313,7 +319,7 @@ def test_tls_works_and_lets_nobody_else_in(tmp_path):
         (tmp_path / "other").mkdir()
         foreign = certificates(tmp_path / "other")
         ours = ("--tls-ca", foreign["ca"], "--tls-cert", foreign["cert"], "--tls-key", foreign["key"])
-        code, _, err = run(*dask(grid_file(tmp_path, seeds=2), store, cluster, *ours))
+        code, _, err = soon(*dask(grid_file(tmp_path, seeds=2), store, cluster, *ours))
         assert code == 1 and "no scheduler answers" in err
     finally:
         cluster.close()

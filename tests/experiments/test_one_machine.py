@@ -52,17 +52,6 @@ def expected(grid):
     return serial(grid)
 
 
-@pytest.fixture
-def told(command):
-    """A command in this process, where it need not be one of its own: exit code, standard output and error."""
-
-    def run_here(*arguments):
-        done = command(*arguments)
-        return done.returncode, done.stdout, done.stderr
-
-    return run_here
-
-
 def filled(grid, folder, workers):
     store = Store(folder)
     code, out, err = run("run", grid, "--store", store.folder, "--workers", workers, "--json")
@@ -147,7 +136,7 @@ def test_status_counts_and_guesses_the_time_left(finished, grid, tmp_path, told)
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=SOAK), 2])
-def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, tmp_path):
+def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, tmp_path, told):
     store = Store(tmp_path / "store")
     driver = start("run", grid, "--store", store.folder, "--workers", workers)
     wait_until(lambda: len(store.keys()) >= 4)
@@ -157,7 +146,7 @@ def test_a_killed_driver_loses_only_the_runs_in_flight(workers, grid, expected, 
     # Its workers notice within moments and end, in the middle of a run if need be.
     assert len(processes) == (2 if workers == 2 else 0) and not psutil.wait_procs(processes, timeout=20)[1]
     kept = {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}
-    code, out, _ = run("run", grid, "--store", store.folder, "--workers", 1, "--json")
+    code, out, _ = told("run", grid, "--store", store.folder, "--workers", 1, "--json")
     assert code == 0 and json.loads(out)["before"] == len(kept) and json.loads(out)["done"] == 12 - len(kept)
     assert results(store) == expected and not store.quarantined()
     assert kept.items() <= {path: path.stat().st_mtime_ns for path in store.records.rglob("*.record")}.items()
@@ -178,7 +167,7 @@ def test_killed_workers_are_replaced(expected, grid, tmp_path):
 
 
 @pytest.mark.parametrize("chosen, workers", [pytest.param(signal.SIGTERM, 1, marks=SOAK), (signal.SIGINT, 2)])
-def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path):
+def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path, told):
     store = Store(tmp_path / "store")
     # A terminal sends Ctrl-C to all processes of a group.
     driver = start("run", grid, "--store", store.folder, "--workers", workers, start_new_session=True)
@@ -189,7 +178,7 @@ def test_an_interrupt_is_clean(chosen, workers, grid, expected, tmp_path):
     assert code == 130 and "runs are recorded; start again" in err
     assert all("runs" in line or "interrupted" in line for line in err.splitlines()), err
     assert len(processes) == (2 if workers == 2 else 0) and not any(one.is_running() for one in processes)
-    assert run("run", grid, "--store", store.folder, "--workers", 1)[0] == 0 and results(store) == expected
+    assert told("run", grid, "--store", store.folder, "--workers", 1)[0] == 0 and results(store) == expected
 
 
 def test_an_interrupt_before_the_workers_are_there(grid, tmp_path):
@@ -204,7 +193,7 @@ def test_an_interrupt_before_the_workers_are_there(grid, tmp_path):
 def test_an_interrupt_is_heard_in_the_middle_of_a_long_run(tmp_path):
     grid = grid_file(tmp_path, text=ENDLESS)
     driver = start("run", grid, "--store", tmp_path / "store", "--workers", 1)
-    wait_until(lambda: past_its_start(psutil.Process(driver.pid), 8))
+    wait_until(lambda: past_its_start(psutil.Process(driver.pid), 5))
     driver.send_signal(signal.SIGINT)
     began = time.monotonic()
     code, _, err = finish(driver, 30)

@@ -220,7 +220,13 @@ def written(name, rows, folder):
     return [path.read_bytes() for path in paths]
 
 
-def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path):
+@pytest.fixture
+def numbers_alone(monkeypatch):
+    """Figures are not rendered: only what they show is written."""
+    monkeypatch.setattr(style, "FORMATS", ())
+
+
+def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path, numbers_alone):
     figure_of("accuracy").draw(rows["accuracy"], tmp_path / "a")
     curves = json.loads((tmp_path / "a.json").read_text())["curves"]
     assert len(curves) == 2 * 2 + 1 + 2
@@ -236,7 +242,7 @@ def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path):
             assert curve["deviation"][index] == pytest.approx(np.std(chosen, ddof=1))
 
 
-def test_densities_have_the_mass_that_they_should(rows, tmp_path):
+def test_densities_have_the_mass_that_they_should(rows, tmp_path, numbers_alone):
     for name in ("spectra", "initial-spectra"):
         figure_of(name).draw(rows[name], tmp_path / name)
         for one in json.loads((tmp_path / f"{name}.json").read_text())["histograms"]:
@@ -352,7 +358,9 @@ def test_one_seed_is_compared_only_where_no_scatter_is_needed(name, rows):
 @pytest.mark.parametrize("name", [name for name in GALLERY if name != "entropy"])
 def test_records_that_are_missing_leave_a_picture_or_a_sentence(name, rows, tmp_path, monkeypatch):
     monkeypatch.setattr(style, "FORMATS", (".svg",))
-    for chosen in ([], rows[name][:1], [row for row in rows[name] if row["problem"] == "original"]):
+    original = [row for row in rows[name] if row["problem"] == "original"]
+    # With no other problem nothing is missing.
+    for chosen in ([], rows[name][:1], original if len(original) < len(rows[name]) else []):
         try:
             figure_of(name).draw(chosen, tmp_path / name)
         except NothingToDrawError:

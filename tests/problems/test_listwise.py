@@ -60,7 +60,7 @@ def test_recall_and_its_gradient(kind, weights, monkeypatch):
     plain = padded(original(stream, P + 4), P) if kind == "padded" else plain
     problem = listwise(plain, K)
     monkeypatch.setattr(room, "_SCORES", 4 * P)  # so that there are several blocks
-    recall = problem.recall(problem.inputs @ weights.T)
+    recall = jax.jit(lambda problem: problem.recall(problem.inputs @ weights.T))(problem)
     own, mean = means_of_best(plain, weights, K)
     np.testing.assert_allclose(recall.target[:P], own, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(recall.rival[:P], mean, rtol=1e-5, atol=1e-5)
@@ -68,7 +68,7 @@ def test_recall_and_its_gradient(kind, weights, monkeypatch):
 
     with jax.enable_x64(True):
         exact = problem.in_float64()
-        loss = lambda matrix: mean_loss(exact, Full(matrix))[0]  # noqa: E731
+        loss = jax.jit(lambda matrix: mean_loss(exact, Full(matrix))[0])
         matrix = jnp.asarray(weights, jnp.float64)
         way = jnp.asarray(np.random.default_rng(1).standard_normal((D, D)))
         slope = (loss(matrix + 1e-5 * way) - loss(matrix - 1e-5 * way)) / 2e-5

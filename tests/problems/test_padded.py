@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -30,14 +31,19 @@ def make(form, seed=1, p=P, rows=None):
     return make_one(Stream(seed, D), p) if rows is None else padded(make_one(Stream(seed, D), rows), p)
 
 
+# One program each: outside of one, every operation would be compiled alone.
+recall = jax.jit(lambda problem, queries: problem.recall(queries))
+slopes = jax.jit(lambda problem, queries: problem.slopes(queries))
+
+
 @pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
 def test_a_pass_is_the_same_and_padding_is_neutral(form):
     queries = jnp.asarray(np.random.default_rng(0).standard_normal((ROWS, D)), jnp.float32)
-    plain, filled = make(form).recall(queries[:P]), make(form, rows=ROWS).recall(queries)
+    plain, filled = recall(make(form), queries[:P]), recall(make(form, rows=ROWS), queries)
     for one, other in zip(plain, filled):
         np.testing.assert_allclose(np.asarray(other)[:P], one, rtol=2e-6, atol=2e-6)
     assert not np.asarray(filled.loss)[P:].any() and np.asarray(filled.stored)[P:].all()
-    slope = np.asarray(make(form, rows=ROWS).slopes(queries)[1])
+    slope = np.asarray(slopes(make(form, rows=ROWS), queries)[1])
     assert not slope[P:].any()
 
 

@@ -32,8 +32,8 @@ from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers.refitting import Refitted, refit
-from loadstone.solvers.threads import one_thread
 from loadstone.solvers.updates import all_at_once, one_at_a_time
+from loadstone.threads import one_thread
 
 METHODS = ("refit", "rank-one", "batch")
 #: Reasons why an edit does not fit are looked for during at most this share of the time.

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Float, Float64, Int
 
-from loadstone.solvers.threads import shared_out
+from loadstone.threads import shared_out
 
 _BLOCK, _BLOCK_OF_SINGLES = 2**22, 2**23
 #: With more products, rivals are looked for in float32, which takes half the time.

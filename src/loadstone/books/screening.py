@@ -29,7 +29,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.rounding import certifies, margin_bound
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import decide
-from loadstone.solvers.threads import one_thread
+from loadstone.threads import one_thread
 
 #: Directions that differ by less are the same to float32, in which most vectors were made.
 _SAME_DIRECTION = 1e-6

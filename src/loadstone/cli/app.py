@@ -70,8 +70,9 @@ def main() -> None:
     open_streams()
     try:
         with ends_like_an_interrupt():
-            asked = [name for name in sys.argv[1:2] if name in COMMANDS]
-            code = app_of(asked or COMMANDS)(standalone_mode=False)
+            asked = sys.argv[1:2]
+            needed = [name for name in asked if name in COMMANDS]
+            code = app_of(needed if needed or asked == ["--version"] else COMMANDS)(standalone_mode=False)
             with answering():
                 pass  # flushes what the command printed
     except _Usage as error:  # type: ignore[misc]  # which class depends on Typer

@@ -28,7 +28,7 @@ from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.solvers.threads import one_thread
+from loadstone.threads import one_thread
 
 #: Distances from the capacity, 1 - p / p_c, at which a solver is tried.
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.0)

@@ -19,8 +19,8 @@ from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
-from loadstone.solvers.threads import one_thread
 from loadstone.solvers.updates import all_at_once, one_at_a_time
+from loadstone.threads import one_thread
 
 #: 'rank-one' makes one edit after the other, 'batch' all that were asked for so far at once from the first memory;
 #: 'refit' searches again, from the last memory, whenever the facts are counted.

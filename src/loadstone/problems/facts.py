@@ -16,7 +16,7 @@ from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.passes.choice import Case, chosen, found
 from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
-from loadstone.problems.recall import Recall, Slope
+from loadstone.problems.recall import Recall, Slope, rows_of
 
 #: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
@@ -75,7 +75,7 @@ class Facts(Problem):
 
     @property
     def target_outputs(self) -> Float[Array, "n d"]:
-        return self.outputs[self.targets]
+        return rows_of(self.outputs, self.targets)
 
     @property
     def competitors(self) -> int:

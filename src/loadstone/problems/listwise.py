@@ -22,6 +22,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse, whole
+from loadstone.compiling import one_program
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.padded import Padded
 from loadstone.problems.passes.shared_xla import over_blocks
@@ -126,6 +127,7 @@ def listwise(problem: Problem, rivals: int) -> Listwise:
     return Listwise(problem, whole("rivals", rivals, 1, problem.competitors - 2))
 
 
+@partial(one_program, static_argnames="k")
 def smooth_mean_of_best(
     scores: Float[Array, "b m"], k: int
 ) -> tuple[Float[Array, "b"], Float[Array, "b m"], Float[Array, "b"]]:

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from loadstone.compiling import one_program
+
 
 class Recall(NamedTuple):
     """What the query of each association finds among the outputs that compete for it.
@@ -48,6 +50,12 @@ class Recall(NamedTuple):
 
 #: A pass also gives the derivative of each association's loss with respect to its query: the pull minus the target.
 Slope = Float[Array, "n d"]
+
+
+@one_program
+def rows_of(outputs: Float[Array, "m d"], targets: Int[Array, "n"]) -> Float[Array, "n d"]:
+    """The output of each association's target."""
+    return outputs[targets]
 
 
 def target_and_rival(

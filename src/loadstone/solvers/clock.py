@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import jax
 
-from loadstone.solvers.threads import all_threads
+from loadstone.threads import all_threads
 
 #: Fewer operations are over soon. A trial product of matrices of this size takes a few milliseconds.
 _SOON, _TRIAL_SIZE = 10**9, 400

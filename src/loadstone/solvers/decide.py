@@ -40,7 +40,7 @@ from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.solvers.threads import one_thread
+from loadstone.threads import one_thread
 
 #: Below this dimension, or with fewer products a pass, Newton's method takes less time than compiling L-BFGS.
 _WORTH_COMPILING, _WORTH_PRODUCTS = 60, 10**7

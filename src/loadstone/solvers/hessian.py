@@ -17,7 +17,7 @@ from jaxtyping import Array, Float64
 
 from loadstone.compiling import compiled
 from loadstone.problems.exact import ExactPass, Numbers
-from loadstone.solvers.threads import all_threads
+from loadstone.threads import all_threads
 
 Matrix = Float64[Numbers, "d d"]
 Vector = Float64[Numbers, "entries"]

@@ -32,7 +32,7 @@ from loadstone.problems.problem import Problem
 from loadstone.proofs.rounding import least_margin, margin_bound, scaled
 from loadstone.proofs.verdict import Outcome, in_words
 from loadstone.solvers.decide import arrays_of, decide
-from loadstone.solvers.threads import one_thread
+from loadstone.threads import one_thread
 
 #: The first stiffness and the factor between one and the next. Stiffer at once, Newton's method takes ten times longer.
 _FIRST, _STIFFER = 100.0, 10.0

@@ -34,8 +34,8 @@ from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.solvers.threads import shared_out
 from loadstone.solvers.whitening import whitened
+from loadstone.threads import shared_out
 
 #: Passes of a round, so that time allows a number of rounds. Of 10 000 cities, rounds of 5, 10, 20 and 40 passes stored
 #: 7377, 8147, 8689 and 8986 in the same time.

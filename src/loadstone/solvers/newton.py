@@ -28,7 +28,7 @@ from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes
 from loadstone.solvers.restricted import RestrictedHessian, restricted_bytes, restricted_work
-from loadstone.solvers.threads import all_threads
+from loadstone.threads import all_threads
 
 #: Shares of the speed of a plain product that making covariances and a dense solve reach, before one was measured.
 _SPEED_OF_SPREADS, _SPEED_OF_SOLVES = 0.25, 0.4

@@ -25,7 +25,7 @@ from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import DEFAULT_PASSES, Request
 from loadstone.solvers.stop import met
-from loadstone.solvers.threads import shared_out
+from loadstone.threads import shared_out
 
 #: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
 DECREASE, FLATTER = 1e-4, 0.9

@@ -22,7 +22,7 @@ from loadstone.problems.spread import Spread
 from loadstone.problems.spreading import laid_out
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Request
-from loadstone.solvers.threads import one_thread
+from loadstone.threads import one_thread
 
 #: Directions in which the facts extend less than this, relative to the largest, are taken for rounding.
 _SMALLEST = 1e-12

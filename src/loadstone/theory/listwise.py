@@ -25,7 +25,6 @@ from loadstone.arguments import whole
 from loadstone.theory.checks import fractions
 from loadstone.theory.cone import mean_merged, project
 
-_HALVINGS = 45
 _SEED = 20260506
 #: Samples in a batch.
 _BATCH = 500
@@ -84,27 +83,43 @@ def project_on_list(
 ) -> tuple[Float[np.ndarray, "samples"], Float[np.ndarray, "samples m"]]:
     """How far the nearest point of K lies from each row of eta: lambda, the step of the target, and that point."""
     target, rivals = eta[:, 0], eta[:, 1:]
-    falling = -np.sort(-rivals, axis=1)
-    low, high = np.zeros(len(eta)), np.maximum(falling[:, :k].mean(axis=1) - target, 0)
-    for _ in range(_HALVINGS):
-        step = (low + high) / 2
-        lowered = falling - _taken(falling, step, k)
-        short = target + step < lowered[:, :k].mean(axis=1)
-        low, high = np.where(short, step, low), np.where(short, high, step)
-    step = (low + high) / 2
-    taken = _taken(rivals, step, k)
+    step, level = _steps(target, -np.sort(-rivals, axis=1), k)
+    taken = np.clip(rivals - level[:, None], 0, step[:, None] / k)
     return step, np.concatenate([(target + step)[:, None], rivals - taken], axis=1)
 
 
-def _taken(rivals: Float[np.ndarray, "samples n"], step: Float[np.ndarray, "samples"], k: int) -> np.ndarray:
-    """What each rival loses when all of them lose `step`: what lies above a level, at most step / k."""
-    most = step[:, None] / k
-    low, high = rivals.min(axis=1) - most[:, 0], rivals.max(axis=1)
-    for _ in range(_HALVINGS):
-        level = (low + high) / 2
-        too_much = np.clip(rivals - level[:, None], 0, most).sum(axis=1) > step
-        low, high = np.where(too_much, level, low), np.where(too_much, high, level)
-    return np.clip(rivals - high[:, None], 0, most)
+def _steps(
+    target: Float[np.ndarray, "samples"], falling: Float[np.ndarray, "samples n"], k: int
+) -> tuple[Float[np.ndarray, "samples"], Float[np.ndarray, "samples"]]:
+    """lambda and tau of each row, for rivals in falling order.
+
+    As lambda grows from zero, the first `cut` rivals lose lambda / k and those from there to `moved` come down to tau.
+    While these two numbers stay the same, everything is linear in lambda. `cut` only falls and `moved` only grows, so
+    each row goes from one change to the next until the target has reached the mean of the k largest.
+    """
+    rows, n = np.arange(len(falling)), falling.shape[1]
+    sums = np.concatenate([np.zeros((len(rows), 1)), np.cumsum(falling, axis=1)], axis=1)
+    # At first the k largest lose the same, until the last of them has come down to the next.
+    step = np.maximum(sums[:, k] / k - target, 0) / (1 + 1 / k)
+    level = falling[:, k - 1] - step / k
+    if n == k:
+        return step, level
+    rows = rows[level < falling[:, k]]
+    cut, moved = np.full(len(rows), k - 1), np.full(len(rows), k + 1)
+    while len(rows):
+        held, wide = sums[rows, cut], moved - cut
+        between = sums[rows, moved] - held
+        found = (held + (k - cut) * between / wide) / k - target[rows]
+        found /= 1 + cut / k**2 + (k - cut) ** 2 / (k**2 * wide)
+        step[rows], level[rows] = found, (between - found * (1 - cut / k)) / wide
+        next_moved = between - wide * falling[rows, np.minimum(moved, n - 1)]
+        next_moved = np.where(moved < n, next_moved / (1 - cut / k), np.inf)
+        next_cut = (falling[rows, np.maximum(cut, 1) - 1] * wide - between) * k / (moved - k)
+        next_cut = np.where(cut > 0, next_cut, np.inf)
+        on = found > np.minimum(next_moved, next_cut)
+        grows = next_moved <= next_cut
+        rows, cut, moved = rows[on], (cut - ~grows)[on], (moved + grows)[on]
+    return step, level
 
 
 @lru_cache(maxsize=256)

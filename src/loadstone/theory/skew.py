@@ -28,6 +28,7 @@ from loadstone.theory.checks import numbers, plain, whole_number
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.finite_margin import Estimate
 from loadstone.theory.skew_integrals import Levels
+from loadstone.threads import one_thread
 
 #: How many different frequencies are told apart, and how many to see what that changes.
 _LEVELS, _FEWER_LEVELS = 12, 8
@@ -57,7 +58,8 @@ def skewed_capacity(d: int, frequencies: ArrayLike, samples: int | None = None, 
         return _integrated(d, shares)
     samples = whole_number("samples", samples, 100, 10**7)
     sampled = _Sampled(shares, samples, np.random.default_rng(seed))
-    ratio, error = sampled.ratio(*sampled.saddle())
+    with one_thread():
+        ratio, error = sampled.ratio(*sampled.saddle())
     return Estimate(exact * ratio, exact * error)
 
 

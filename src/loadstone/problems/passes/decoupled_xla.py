@@ -6,10 +6,13 @@ where the pass is bound by memory, and a block can be made from its counters wit
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from loadstone.compiling import one_program
 from loadstone.problems.counters import Key
 from loadstone.problems.embeddings import decoupled_vectors
 from loadstone.problems.passes.shapes import check_decoupled
@@ -23,6 +26,7 @@ _OUTPUTS_WITH_WEIGHTS = (((2,), (1,)), ((0,), (0,)))
 ROWS_AT_A_TIME = 4
 
 
+@partial(one_program, static_argnames="precision")
 def stored_pass(
     queries: Float[Array, "rows d"],
     outputs: Float[Array, "rows d m"],
@@ -49,6 +53,7 @@ def stored_pass(
     return recall, recall.pull - rounded(kept, precision)
 
 
+@partial(one_program, static_argnames=("law", "precision", "competitors"))
 def made_pass(
     queries: Float[Array, "n d"],
     key: Key,
@@ -74,6 +79,7 @@ def made_pass(
     return recall, recall.pull - rounded(target_outputs.astype(queries.dtype), precision)
 
 
+@partial(one_program, static_argnames="precision")
 def decoupled_recall(
     queries: Float[Array, "b d"],
     outputs: Float[Array, "b d m"],
@@ -95,6 +101,7 @@ def decoupled_recall(
     return Recall(target, rival, top + jnp.log(total), pull / total[:, None])
 
 
+@partial(one_program, static_argnames="precision")
 def decoupled_scores(
     queries: Float[Array, "b d"], outputs: Float[Array, "b d m"], precision: str
 ) -> Float[Array, "b m"]:

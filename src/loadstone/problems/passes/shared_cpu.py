@@ -25,7 +25,7 @@ from jaxtyping import Array, Float32, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes.shapes import check_shared
-from loadstone.problems.recall import Recall, Slope
+from loadstone.problems.recall import Recall, Slope, rows_of
 
 _SOURCE = Path(__file__).with_suffix(".cc")
 _KERNELS = _SOURCE.with_name("shared_cpu_kernels.h")
@@ -69,7 +69,7 @@ def shared_pass(
     row, rows = _shapes(queries)
     call = jax.ffi.ffi_call(_RECALL, (row, row, row, rows), vmap_method="broadcast_all")
     target, rival, logsumexp, slope = call(queries, outputs, targets)
-    return Recall(target, rival, logsumexp, slope + outputs[targets]), slope
+    return Recall(target, rival, logsumexp, slope + rows_of(outputs, targets)), slope
 
 
 def linear_step(
@@ -88,7 +88,7 @@ def linear_step(
     call = jax.ffi.ffi_call(_STEP, (row, row, row, rows, square), vmap_method="broadcast_all")
     target, rival, logsumexp, slope, gradient = call(weights, inputs, outputs, targets)
     # Training does not use the pull, and XLA then omits its sum.
-    return Recall(target, rival, logsumexp, slope + outputs[targets]), gradient
+    return Recall(target, rival, logsumexp, slope + rows_of(outputs, targets)), gradient
 
 
 def _check(queries: Array, outputs: Array, targets: Array) -> None:

@@ -8,12 +8,14 @@ the outputs. Only one block of scores exists at a time: memory O(n d + block m).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import jax.numpy as jnp
 from jax import lax
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
+from loadstone.compiling import one_program
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.products import product, rounded
 from loadstone.problems.recall import Recall, Slope, target_and_rival
@@ -22,6 +24,7 @@ _MINOR_WITH_MINOR = (((1,), (1,)), ((), ()))
 _MINOR_WITH_MAJOR = (((1,), (0,)), ((), ()))
 
 
+@partial(one_program, static_argnames=("precision", "block"))
 def shared_pass(
     queries: Float[Array, "n d"],
     outputs: Float[Array, "m d"],
@@ -37,6 +40,7 @@ def shared_pass(
     return recall, recall.pull - rounded(outputs[targets], precision)
 
 
+@partial(one_program, static_argnames=("precision", "block"))
 def shared_recall(
     queries: Float[Array, "n d"],
     outputs: Float[Array, "m d"],
@@ -66,6 +70,7 @@ def shared_recall(
     return over_blocks(recall_rows, n, d, queries.dtype, block, count)
 
 
+@partial(one_program, static_argnames="precision")
 def shared_scores(queries: Float[Array, "b d"], outputs: Float[Array, "m d"], precision: str) -> Float[Array, "b m"]:
     """Scores of each query against every output."""
     return product(outputs.astype(queries.dtype), queries, _MINOR_WITH_MINOR, precision).T

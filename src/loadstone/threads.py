@@ -1,8 +1,9 @@
 """Threads of NumPy's matrix products. Many small products run on one thread: waking others costs more than they save,
 and on a busy machine far more. A few large ones run on all threads.
 
-The number of threads belongs to the whole process, but several searches may run at once. So we count them: products run
-on one thread while some search asks for one and none asks for all. When the last search ends, the number is restored.
+The number of threads belongs to the whole process, but several computations may run at once. So we count them:
+products run on one thread while some computation asks for one and none asks for all. When the last one ends, the number
+is restored.
 """
 
 from __future__ import annotations

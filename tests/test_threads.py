@@ -10,7 +10,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
-from loadstone.solvers.threads import _blas, all_threads, one_thread, shared_out
+from loadstone.threads import _blas, all_threads, one_thread, shared_out
 
 
 def threads() -> set[int]:
