@@ -9,13 +9,15 @@ DOCS := .venv-docs
 reproduce: $(VENV)/package
 	$(RUN)/loadstone reproduce --out out
 
-# Tests spend most of their time in the compiler. Here it optimises less, which makes it three times as fast; and NumPy
-# has one thread, because two of each process would wait for each other. `soak` has the tests once more as users have the
-# programs.
+# Tests spend most of their time in the compiler. Here it optimises less, which makes it three times as fast, and its
+# programs are kept for the next time: one is compiled again if anything in it has changed. NumPy has one thread, because
+# two of each process would wait for each other. `soak` has the tests once more as users have the programs.
 test: $(VENV)/test
 	$(RUN)/ruff check src tests benchmarks docs
 	$(RUN)/mypy
-	OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0" $(RUN)/python -m pytest
+	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/$(VENV)/programs JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
+	  OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0" \
+	  $(RUN)/python -m pytest
 
 bench: $(VENV)/bench
 	$(RUN)/python benchmarks/cpu.py
