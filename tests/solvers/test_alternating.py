@@ -66,9 +66,14 @@ def test_at_a_minimum_of_both_factors_nothing_is_left_to_gain():
 
 
 def test_skewed_facts_are_searched_in_better_coordinates(monkeypatch):
-    seen = []
-    monkeypatch.setattr(alternating, "in_better_coordinates", lambda search, *given: seen.append(given[0]) or [None])
-    solve(ABOVE, START, "alternating")
+    seen, search_there = [], alternating.in_better_coordinates
+
+    def spied(search, *given):
+        seen.append(given[0])
+        return search_there(search, *given)
+
+    monkeypatch.setattr(alternating, "in_better_coordinates", spied)
+    solve(ABOVE, START, "alternating", limits=Limits(1))
     assert seen == [[ABOVE]]
 
 
