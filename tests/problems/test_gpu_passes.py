@@ -62,7 +62,7 @@ def test_tiles_are_long_where_rows_begin_within_a_line(components, row_bytes, ti
     assert decoupled_triton._stored_tile(components, row_bytes) == tile
 
 
-@pytest.mark.parametrize("p, d", [(5, 3), (33, 75)])
+@pytest.mark.parametrize("p, d", [pytest.param(5, 3, marks=pytest.mark.soak), (33, 75)])
 def test_made_outputs_are_those_of_the_stream(p, d):
     queries = (0.3 * np.random.default_rng(p).standard_normal((p, d))).astype(np.float32)
     key = stream_key(3, "decoupled outputs", d)
@@ -92,8 +92,15 @@ def test_parts_are_powers_of_two_that_hold_all_components(components):
     assert all(width & (width - 1) == 0 for width in widths) and components <= sum(widths) < 2 * components + 16
 
 
-@pytest.mark.parametrize("width, batch, n", [(64, 1, 256), (192, 5, 256), (320, 1, 256), (512, 2, 256)])
-@pytest.mark.parametrize("times", [1, 128])
+SMALL, SHARED = 1, 128  # few blocks of queries, and so many that workers share them
+
+
+@pytest.mark.parametrize(
+    "width, batch, n, times",
+    [(64, 1, 256, SHARED), (192, 5, 256, SMALL), (512, 1, 256, SHARED), (320, 2, 256, SMALL)]
+    + [pytest.param(*case, marks=pytest.mark.soak) for case in (
+        (64, 1, 256, SMALL), (192, 5, 256, SHARED), (512, 2, 256, SMALL), (320, 1, 256, SHARED))],
+)  # fmt: skip
 def test_the_hopper_kernel_compiles_up_to_the_gpu(width, batch, n, times):
     shapes = (batch, 2), (batch, times * n, width), (batch, 384, width), (batch, times * n)
     kinds = jnp.int32, jnp.float16, jnp.float16, jnp.int32
@@ -132,7 +139,7 @@ def test_blocks_that_two_workers_share_are_put_together(asked, count, workers, s
     assert (passed == 1).all()
     as_recall = [Recall(*(jnp.asarray(part, jnp.float32) for part in one)) for one in (whole, parts)]
     whole = Recall(*(part[None] for part in as_recall[0]))
-    found = shared_hopper.joined(jnp.asarray([asked, count], jnp.int32), whole, as_recall[1])
+    found = jax.jit(shared_hopper.joined)(jnp.asarray([asked, count], jnp.int32), whole, as_recall[1])
     expected = reference(queries[:asked], np.broadcast_to(outputs, (asked, count, d)), targets[:asked])
     agree([part[0, :asked] for part in found], expected, 1e-5)
 
