@@ -67,8 +67,9 @@ def predict(
         raise ValueError(f"kappa is {kappa}, but must be 1 with --curves: the minimiser is known at full rank only.")
     trained = trained_memory(prediction.p, prediction.d) if curves else {}
     if json:
-        words = {"capacity_interval": _interval(prediction), "intuition": intuition(prediction), "caveats": _caveats(prediction, decoupled)}
-        print_json(asdict(prediction) | trained | _as_facts(prediction) | words)
+        words = {"intuition": intuition(prediction), "caveats": _caveats(prediction, decoupled)}
+        scatter = {"capacity_interval": _interval(prediction)}
+        print_json(asdict(prediction) | scatter | trained | _as_facts(prediction) | words)
         return
     print_pairs(_title(prediction), _rows(prediction) | trained_rows(trained))
     for sentence in (*_caveats(prediction, decoupled), intuition(prediction)):
