@@ -37,7 +37,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("Does L-BFGS store as much at full rank, with separate and with shared outputs?", "law",
              ("associations that L-BFGS stores, decoupled, kappa = 1",
               "associations that L-BFGS stores, original, kappa = 1")),
-    Question("Do shared outputs store as much as separate ones at these sizes already, as the paper conjectures for large d?",
+    Question("Do shared outputs store as much as separate ones at these sizes, as the paper conjectures for large d?",
              "shift", ("mean capacity, original",)),
     Question("Does the threshold fall to 1/2 as the paper says, with slope -1?", "finite-size",
              ("slope of the threshold beside the paper's -1", "slope of the threshold beside the exact law")),
