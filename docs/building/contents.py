@@ -7,8 +7,8 @@ from docs.building.links import ROOT
 DOCS = ROOT / "docs"
 #: The parts of the site in reading order, each with its pages. A page that is not there is left out.
 PARTS = {
-    "Start": ["start", "notebooks/transition", "notebooks/own_facts", "notebooks/certificate", "notebooks/finite_size"]
-    + ["notebooks/families", "notebooks/space"],
+    "Start": ["start", "questions", "notebooks/transition", "notebooks/own_facts", "notebooks/certificate"]
+    + ["notebooks/finite_size", "notebooks/families", "notebooks/space"],
     "Guides": ["predict", "facts", "verdicts", "space", "reproduce", "sweeps", "cluster", "devices", "scale"]
     + ["extending"],
     "Results": ["note", "results", "paper", "measured", "gallery", "theory"],

@@ -29,6 +29,7 @@ def test_what_can_be_stored_is_stored_with_proof(tmp_path):
     assert found.proved and found.book.stored.all() and not found.impossible and found.conflict is None
     assert [found.book.recall(subject)[0].answer for subject, _ in pairs] == [answer for _, answer in pairs]
     assert found.book.margins().min() > 0 and not found.book.failures()
+    assert repr(found.book) == "<Book: 20 of 20 facts stored (proved), 20 answers, d = 10>"
 
 
 def test_recall_gives_scores_and_margins_against_the_definition():

@@ -1,6 +1,10 @@
 """The options that spread a problem over devices and processes. What they do is tested in tests/problems."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +28,15 @@ TRAIN = ("train", "--d", 6, "--p", 12)
 def test_mistakes_end_in_one_sentence(command, options, sentence):
     done = command(*TRAIN, *options)
     assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_platform_that_jax_does_not_have_ends_in_one_sentence():
+    """In a process of its own, because JAX looks for its devices once."""
+    line = [Path(sys.executable).with_name("loadstone"), *map(str, TRAIN)]
+    surroundings = os.environ | {"JAX_PLATFORMS": "abacus"}
+    done = subprocess.run(line, env=surroundings, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "JAX_PLATFORMS is 'abacus', but must be a platform that JAX has here" in done.stderr
 
 
 @pytest.mark.soak

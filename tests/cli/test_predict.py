@@ -55,6 +55,26 @@ def test_people_get_a_table_and_a_comparison(command):
     assert "p set to the capacity" in done.stdout
 
 
+def test_how_sharp_the_threshold_is_is_said(command):
+    """Of 95 % of all streams: at its ends the probability of being storable crosses 97.5 % and 2.5 %."""
+    low, high = json.loads(command("predict", "--d", 300, "--json").stdout)["capacity_interval"]
+    assert f"{low} to {high}" in command("predict", "--d", 300).stdout
+    chance = {p: loadstone.probability_storable(p, 300) for p in (low, low + 1, high, high + 1)}
+    assert chance[low] >= 0.975 > chance[low + 1] and chance[high] >= 0.025 > chance[high + 1]
+
+
+@pytest.mark.parametrize("arguments", [("--kappa", 0.5), ("--load", 0.1, "--d", 10**6)])
+def test_how_sharp_it_is_is_not_said_where_it_is_not_known_or_takes_long(arguments, command):
+    asked = arguments if "--d" in arguments else ("--d", 64, *arguments)
+    assert json.loads(command("predict", *asked, "--json").stdout)["capacity_interval"] is None
+    assert "95 %" not in command("predict", *asked).stdout
+
+
+def test_a_family_has_the_name_that_other_commands_give_it(command):
+    by_memory, by_family = (command("predict", "--d", 30, name, "blocks:5") for name in ("--memory", "--family"))
+    assert by_memory.stdout == by_family.stdout and "blocks:5 memories" in by_family.stdout
+
+
 def test_a_model_is_named_only_if_it_has_this_width(command):
     assert json.loads(command("predict", "--d", 4095, "--json").stdout)["intuition"] is None
     assert "For scale" not in command("predict", "--d", 4095).stdout

@@ -28,6 +28,7 @@ def test_the_verdict_is_that_of_newton_alone_and_its_proof_is_accepted(kind, p, 
     arrays = Prefixes(kind, Stream(3, 16)).of(p)
     alone = decide(arrays)
     assert alone.passes == 0 and alone.cg_products > 0
+    assert alone.verdict in repr(alone) and "\n" not in repr(alone)  # for people: no arrays
     monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
     monkeypatch.setattr(deciding, "_WORTH_PRODUCTS", 0)
     monkeypatch.setattr(deciding, "_WORTH_SEARCHING", 1)

@@ -28,6 +28,7 @@ EASY, HARD = original(Stream(0, 12), 14), original(Stream(0, 6), 40)
 def test_a_problem_is_all_that_is_needed():
     solution = loadstone.train(EASY)
     assert solution.status == Status.STORED and measure(EASY, solution.memory).violations == 0
+    assert "stored" in repr(solution) and "\n" not in repr(solution)  # for people: no arrays
     assert solution.problem == "original, outputs shared"
     same = solve(EASY, initial_memory(12, 1.0, 0), LBFGS(), "exact")
     np.testing.assert_array_equal(solution.memory.weights, same.memory.weights)

@@ -80,6 +80,11 @@ class Book:
     stored: Bool[np.ndarray, "n"]
     about: Mapping[str, object] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        proved = " (proved)" if self.about.get("proved") else ""
+        stored = f"{int(self.stored.sum())} of {len(self)} facts stored{proved}"
+        return f"<Book: {stored}, {len(self.answers)} answers, d = {len(self.weights)}>"
+
     def __len__(self) -> int:
         return len(self.subjects)
 

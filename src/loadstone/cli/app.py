@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from loadstone import __version__
+from loadstone.cli.devices import missing_platform
 from loadstone.cli.output import ends_like_an_interrupt
 from loadstone.cli.streams import answering, drop_unwritten, open_streams, tell
 
@@ -84,6 +85,10 @@ def main() -> None:
         _stop(_sentence(error), 2)
     except MemoryError:
         _stop("memory ran out: lower p or d, or set a smaller --budget.", 2)
+    except (AssertionError, RuntimeError):
+        if (sentence := missing_platform()) is None:
+            raise
+        _stop(sentence, 2)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     if code == _INTERRUPTED:  # some versions of Typer raise the interrupt, others return this code

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from loadstone.arguments import refuse
+
+
+def missing_platform() -> str | None:
+    """What to say if JAX cannot start on what JAX_PLATFORMS names; its own error does not say why."""
+    wanted = os.environ.get("JAX_PLATFORMS")
+    if not wanted or "jax" not in sys.modules:
+        return None
+    import jax
+
+    try:
+        jax.devices()
+    except (AssertionError, RuntimeError):
+        allowed = "a platform that JAX has here, such as cpu; for cuda, install jax[cuda13] or jax[cuda12]"
+        return str(refuse("JAX_PLATFORMS", wanted, allowed))
+    return None
 
 
 def devices_of(

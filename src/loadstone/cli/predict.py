@@ -19,6 +19,7 @@ from loadstone.theory.caveats import caveats
 from loadstone.theory.facts import impossible_words
 from loadstone.theory.prediction import Prediction
 from loadstone.theory.prediction import predict as predict_size
+from loadstone.theory.storable import storable_interval
 
 #: Widths of well-known language models, from their published descriptions, to give a number some scale.
 MODEL_WIDTHS = {
@@ -31,6 +32,9 @@ MODEL_WIDTHS = {
     16384: "Llama 3.1 405B",
 }
 
+#: Up to this d the interval takes half a second at most. Beyond, it is narrower than 0.1 % of the capacity.
+_LARGEST_WITH_INTERVAL = 4096
+
 
 def predict(
     d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
@@ -41,7 +45,9 @@ def predict(
     frequencies: Annotated[
         str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
     ] = "uniform",
-    memory: Annotated[str, typer.Option(help="Family of memories: full, rank:25, symmetric, blocks:8...")] = "full",
+    memory: Annotated[
+        str, typer.Option("--memory", "--family", help="Family of memories: full, rank:25, symmetric, blocks:8...")
+    ] = "full",
     margin: Annotated[float, typer.Option(help="Margin of every fact, in units of |W|.")] = 0.0,
     problem: Annotated[str, typer.Option(help="original (shared outputs) or decoupled.")] = "original",
     curves: Annotated[bool, typer.Option("--curves", help="Also loss and accuracy of the trained memory.")] = False,
@@ -62,7 +68,8 @@ def predict(
     trained = trained_memory(prediction.p, prediction.d) if curves else {}
     if json:
         words = {"intuition": intuition(prediction), "caveats": _caveats(prediction, decoupled)}
-        print_json(asdict(prediction) | trained | _as_facts(prediction) | words)
+        scatter = {"capacity_interval": _interval(prediction)}
+        print_json(asdict(prediction) | scatter | trained | _as_facts(prediction) | words)
         return
     print_pairs(_title(prediction), _rows(prediction) | trained_rows(trained))
     for sentence in (*_caveats(prediction, decoupled), intuition(prediction)):
@@ -97,6 +104,12 @@ def _as_facts(prediction: Prediction) -> dict[str, object]:
     return found | {"facts": x.p, "answers": x.p, "facts_c": x.p_c, "bound": x.kappa < 1}
 
 
+def _interval(prediction: Prediction) -> tuple[int, int] | None:
+    """Between which p the exact capacity of 95 % of all streams lies: how sharp the threshold is."""
+    known = prediction.kappa == 1 and prediction.d <= _LARGEST_WITH_INTERVAL
+    return storable_interval(prediction.d) if known else None
+
+
 def _title(prediction: Prediction) -> str:
     size = f"d = {prediction.d}, p = {prediction.p}, kappa = {prediction.kappa:g}"
     return size + (f" ({prediction.filled_in} set to the capacity)" if prediction.filled_in else "")
@@ -105,8 +118,10 @@ def _title(prediction: Prediction) -> str:
 def _rows(prediction: Prediction) -> dict[str, str]:
     x = prediction
     known = x.probability_storable is not None
+    interval = _interval(x)
     return {
         "capacity of this d, at finite size": f"{math.floor(x.p_c + 1e-9)} associations",
+        **({"  of 95 % of random streams": "{} to {}".format(*interval)} if interval else {}),
         "  in the limit of large d": f"{x.p_c_asymptotic:.0f}",
         "  of the Hebbian rule, in the limit": f"{x.p_hebbian:.0f}",
         "least d for this p": f"{x.d_c}" if x.d_c < 10**15 else f"{x.d_c:.4g}",

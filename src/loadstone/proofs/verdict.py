@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -49,15 +49,15 @@ class Verdict:
     cg_products: int
     dense_solves: int
     seconds: float
-    witness: Float64[np.ndarray, "d d"] | None = None
+    witness: Float64[np.ndarray, "d d"] | None = field(default=None, repr=False)
     margin: float | None = None
-    certificate: Float64[np.ndarray, "n m"] | None = None
+    certificate: Float64[np.ndarray, "n m"] | None = field(default=None, repr=False)
     bound: float | None = None
     share: float | None = None
     reason: str = ""
-    last: Float64[np.ndarray, "d d"] | None = None
+    last: Float64[np.ndarray, "d d"] | None = field(default=None, repr=False)
     passes: int = 0
-    memory: Any = None
+    memory: Any = field(default=None, repr=False)
     family: Subspace | None = None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -49,11 +49,11 @@ class Solution:
     problem: what was stored, in words, and whether its numbers were rounded.
     """
 
-    memory: Any
+    memory: Any = field(repr=False)
     status: Status
     passes: int
-    loss: Float[np.ndarray, "measured"]
-    accuracy: Float[np.ndarray, "measured"]
+    loss: Float[np.ndarray, "measured"] = field(repr=False)
+    accuracy: Float[np.ndarray, "measured"] = field(repr=False)
     seconds: float
     problem: str = ""
 
