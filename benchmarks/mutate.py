@@ -53,7 +53,8 @@ NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "out", "build", "dist", "__
 FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compiling.py": ["problems", "solvers"],
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["experiments/test_one_machine.py"],
-                 "experiments/run.py": ["cli/test_commands.py"]}  # fmt: skip
+                 "experiments/run.py": ["cli/test_commands.py"], "figures": ["figures/test_gallery.py"],
+                 "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
 #: A mutation may fill the memory instead of failing.
 MOST_MEMORY = 12 * 2**30
 #: A test file that takes longer without any mutation, or that fails, is left out.

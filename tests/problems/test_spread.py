@@ -12,6 +12,7 @@ import sys
 import numpy as np
 import pytest
 
+from loadstone.problems.spreading import ring_bytes
 from tests.problems import over_devices
 from tests.problems.over_devices import ANSWERS, CASES, P
 
@@ -120,3 +121,9 @@ def test_a_search_of_two_processes_is_that_of_one(tmp_path):
     np.testing.assert_allclose(one["search"]["loss"], alone["loss"], rtol=100 * EPS)
     assert one["search"]["violations"] == alone["violations"]
     assert two_processes(file)[1] == other
+
+
+def test_a_ring_needs_its_own_vectors_three_parts_of_the_outputs_and_a_block_of_scores():
+    each, d, block, part = 1000, 30, 7, 250
+    vectors, parts, scores = 6 * each * d, 3 * part * d, 3 * block * part
+    assert ring_bytes(each, d, block, part) == 4 * (vectors + parts + scores) == 831_000
