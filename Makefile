@@ -4,6 +4,9 @@ VENV := .venv
 RUN := $(VENV)/bin
 DOCS := .venv-docs
 
+# Python keeps the bytecode of modules, wherever it was told not to: tests start many processes that need the same ones.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: reproduce test bench soak mutate docs figures dist clean
 
 reproduce: $(VENV)/package

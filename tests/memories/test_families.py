@@ -1,6 +1,7 @@
 """Families of memories: gradients, training, files, names."""
 
 from dataclasses import replace
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -31,8 +32,11 @@ def start(name, d=D, seed=1):
     return initial_memory(d, seed=seed, family=Given(BASIS) if name == "given" else name)
 
 
-#: Shared outputs on a CPU take the fused step, which is given the matrix; decoupled ones ask for queries.
-PROBLEMS = [original(Stream(0, D), 9), decoupled(Stream(0, D), 9)]
+@cache
+def problems():
+    """Shared outputs on a CPU take the fused step, which is given the matrix; decoupled ones ask for queries. Made when
+    they are first needed: every process of the suite reads this file, and one of them runs it."""
+    return original(Stream(0, D), 9), decoupled(Stream(0, D), 9)
 
 
 def of_entries(name, entries, memory):
@@ -45,7 +49,7 @@ def of_entries(name, entries, memory):
 def losses(weights):
     """The losses of both problems in plain NumPy."""
     total = 0.0
-    for arrays in (problem.arrays() for problem in PROBLEMS):
+    for arrays in (problem.arrays() for problem in problems()):
         outputs = arrays.outputs if arrays.decoupled else np.broadcast_to(arrays.outputs, (9, 9, D))
         scores = np.einsum("nmi,ij,nj->nm", outputs.astype(float), weights, arrays.inputs.astype(float))
         total += (np.log(np.exp(scores).sum(axis=1)) - np.diagonal(scores)).mean()
@@ -56,7 +60,8 @@ def losses(weights):
 def test_gradients_are_those_of_finite_differences(name):
     memory = start(name)
     entries = np.asarray(jax.tree.leaves(memory)[0], float)
-    gradient = jax.jit(jax.grad(lambda memory: sum(mean_loss(each, memory)[0] for each in PROBLEMS), allow_int=True))
+    both = problems()
+    gradient = jax.jit(jax.grad(lambda memory: sum(mean_loss(each, memory)[0] for each in both), allow_int=True))
     found = np.asarray(jax.tree.leaves(gradient(memory))[0], float)
     slopes = np.empty((D, D))
     for index in np.ndindex(D, D):

@@ -162,7 +162,7 @@ for number in range(first, first + 10**6):
     store.put(record(number, size=2000))
     print(number, flush=True)
 """
-KILLS = int(os.environ.get("LOADSTONE_STORE_KILLS", "100"))
+KILLS = int(os.environ.get("LOADSTONE_STORE_KILLS", "50"))
 
 
 def test_writers_killed_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path):

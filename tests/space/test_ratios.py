@@ -14,12 +14,13 @@ from loadstone.space import ratios as module
 from loadstone.space.ratios import arc, kept_angle, ratios
 
 D, P, CHAINS = 4, 7, 3
+#: Made when they are needed: every process of the suite reads this file, and one of them runs it.
 PROBLEMS = {
-    "original": original(Stream(0, D), P),
-    "stored": decoupled(Stream(0, D), P),
-    "regenerated": decoupled(Stream(0, D), P, hold="regenerated"),
-    "separate": separate(decoupled(Stream(0, D), P).arrays()),
-    "facts": facts(*(np.random.default_rng(1).standard_normal((n, D)) for n in (P, 5)), [0, 1, 4, 4, 2, 0, 3]),
+    "original": lambda: original(Stream(0, D), P),
+    "stored": lambda: decoupled(Stream(0, D), P),
+    "regenerated": lambda: decoupled(Stream(0, D), P, hold="regenerated"),
+    "separate": lambda: separate(decoupled(Stream(0, D), P).arrays()),
+    "facts": lambda: facts(*(np.random.default_rng(1).standard_normal((n, D)) for n in (P, 5)), [0, 1, 4, 4, 2, 0, 3]),
 }
 PAIR = np.random.default_rng(2).standard_normal((2, CHAINS, D, D)).astype(np.float32)
 
@@ -39,7 +40,7 @@ def margins(problem, weights):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_ratios_are_those_of_all_margins(name, monkeypatch):
-    problem = PROBLEMS[name]
+    problem = PROBLEMS[name]()
     here, there = (margins(problem, part) for part in PAIR)
     for scores in (10**6, 60):  # one block, then blocks of one or two associations
         monkeypatch.setattr(module, "_SCORES", {"cpu": scores, "gpu": scores})
@@ -50,7 +51,7 @@ def test_ratios_are_those_of_all_margins(name, monkeypatch):
 
 
 def test_only_the_first_pairs_count():
-    problem, compiled = PROBLEMS["original"], jax.jit(ratios)
+    problem, compiled = PROBLEMS["original"](), jax.jit(ratios)
     here, there = (margins(problem, part).reshape(CHAINS, -1) for part in PAIR)
     for count in (3 * P, 3 * P + 2):
         found = compiled(problem, *map(jnp.asarray, PAIR), count)
@@ -64,7 +65,8 @@ def test_only_the_first_pairs_count():
 
 @pytest.mark.parametrize("name", [pytest.param("original", marks=pytest.mark.soak), "stored"])
 def test_the_angle_at_which_rivals_lose_is_that_of_a_fine_grid(name):
-    problem, m = PROBLEMS[name], PROBLEMS[name].competitors
+    problem = PROBLEMS[name]()
+    m = problem.competitors
     here, there = (margins(problem, part) for part in PAIR)
     seen, angle_of = set(), jax.jit(kept_angle)
     for row in range(P):
