@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from loadstone.pages.explorer import explorer_page
+
 _MISSING = "No Chromium was found: install it (Debian and Ubuntu: apt-get install chromium) to test the pages."
 #: No sandbox, for containers that run as root; the pages are our own, and nothing may go out.
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
@@ -53,3 +55,16 @@ def open_page(browser):
         assert not heard.errors
         assert [url for url in heard.requests if url != address and not url.startswith("data:")] == []
         page.close()
+
+
+@pytest.fixture(scope="session")
+def explorer(tmp_path_factory):
+    path = tmp_path_factory.mktemp("explorer") / "explore.html"
+    path.write_text(explorer_page(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def page(open_page, explorer):
+    """The explorer, opened; files about other pages have a fixture of this name of their own."""
+    return open_page(explorer)

@@ -49,18 +49,6 @@ SAME_WORDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def explorer(tmp_path_factory):
-    path = tmp_path_factory.mktemp("explorer") / "explore.html"
-    path.write_text(explorer_page(), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def page(open_page, explorer):
-    return open_page(explorer)
-
-
 def show(page, d, p, kappa):
     page.evaluate("([d, p, kappa]) => { Object.assign(state, { d, p, kappa }); render(); }", [d, p, kappa])
 

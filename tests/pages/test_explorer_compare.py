@@ -5,23 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from loadstone.pages.explorer import explorer_page
 from loadstone.theory.facts import predict_facts
 from loadstone.theory.prediction import predict
 
 SPACES = re.compile("[\u202f\u00a0]")
-
-
-@pytest.fixture(scope="module")
-def explorer(tmp_path_factory):
-    path = tmp_path_factory.mktemp("explorer") / "explore.html"
-    path.write_text(explorer_page(), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def page(open_page, explorer):
-    return open_page(explorer)
 
 
 def table(page):
