@@ -8,7 +8,9 @@ over their ends: of each path it is known exactly where the rivals that were tak
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +26,12 @@ from loadstone.space.chains import Progress, family_of
 from loadstone.space.overlap import Estimate
 from loadstone.space.steps import Walk, reflection_step
 
-#: Paths of each chain at a time. After rivals are taken away, the first few do not count.
-PATHS, _NOT_COUNTED = 16, 4
-#: Paths go on until a share is known to this relative error, but not for ever.
-TOLERANCE, _MOST_ROUNDS = 0.1, 256
+#: Paths of each chain at a time.
+PATHS = 4
+#: So many paths are followed that a share is expected to have this relative error, but no more than this many rounds.
+TOLERANCE, _MOST_ROUNDS = 0.15, 256
+#: Where a share is smaller, fewer rivals are taken away at a time.
+_SMALL = 0.05
 
 
 @dataclass(frozen=True)
@@ -52,27 +56,48 @@ def volume(
     tolerance: float = TOLERANCE,
     progress: Progress | None = None,
 ) -> Volume | None:
-    """From chains that have mixed among the memories that store everything; None if a share is too small to be seen."""
+    """From chains that have mixed among the memories that store everything; None if a share is too small to be seen.
+
+    The first round of each stage lets the chains forget the rivals that were taken away, and tells how many rounds
+    follow. It is not counted, and neither is the length of the rest decided by what the rest shows: both would favour
+    large shares.
+    """
     n, m = problem.inputs.shape[0], problem.competitors
-    family, key, rounds = family_of(walk.weights, subspace), jax.random.key(seed), 0
-    shares = []
+    family, keys = family_of(walk.weights, subspace), _keys(seed)
+    rows, shares = [], []
     for row in reversed(range(n)):
-        for fewer, more in halvings(m):
+        stages = halvings(m)[::-1]
+        while stages:
+            fewer, more = stages.pop()
             counts = jnp.int32(row * m + fewer), jnp.int32(row * m + more)
-            found: list[np.ndarray] = []
-            while len(found) < _MOST_ROUNDS and not (found and _known(np.concatenate(found), tolerance)):
-                walk, kept = _fewer(problem, walk, jax.random.fold_in(key, rounds), *counts, family)
-                found.append(np.asarray(kept, np.float64)[0 if found else _NOT_COUNTED :])
-                rounds += 1
-            shares.append(np.concatenate(found).mean(axis=0))
+            moved, first = _fewer(problem, walk, next(keys), *counts, family)
+            pilot = np.asarray(first, np.float64)
+            if pilot.mean() < _SMALL and more - fewer > 1:
+                middle = (fewer + more) // 2
+                stages += [(fewer, middle), (middle, more)]
+                continue
+            walk, found, needed = moved, [], rounds_needed(pilot, tolerance)
+            while len(found) < needed or (len(found) < _MOST_ROUNDS and not np.any(found)):
+                walk, kept = _fewer(problem, walk, next(keys), *counts, family)
+                found.append(np.asarray(kept, np.float64).mean(axis=0))
+            rows.append(row)
+            shares.append(np.mean(found, axis=0))
         if progress is not None:
             progress(n - row, n)
-    return summed(np.stack(shares).reshape(n, -1, len(walk.margin))[::-1])
+    return summed(np.stack(shares), np.array(rows), n)
 
 
-def _known(shares: Float[np.ndarray, "paths chains"], tolerance: float) -> bool:
-    mean = float(shares.mean())
-    return mean > 0 and float(shares.std()) / np.sqrt(shares.size) <= tolerance * mean
+def _keys(seed: int) -> Iterator[Key[Array, ""]]:
+    key = jax.random.key(seed)
+    return (jax.random.fold_in(key, index) for index in count())
+
+
+def rounds_needed(pilot: Float[np.ndarray, "paths chains"], tolerance: float) -> int:
+    """How many rounds as long as this one know the mean to the relative error `tolerance`."""
+    mean = float(pilot.mean())
+    if mean == 0:
+        return _MOST_ROUNDS
+    return int(np.clip(np.ceil((pilot.std() / (tolerance * mean)) ** 2 / pilot.size), 1, _MOST_ROUNDS))
 
 
 def halvings(m: int) -> list[tuple[int, int]]:
@@ -83,15 +108,20 @@ def halvings(m: int) -> list[tuple[int, int]]:
     return list(zip(sizes[1:], sizes))
 
 
-def summed(shares: Float[np.ndarray, "n stages chains"]) -> Volume | None:
-    """The logarithms of mean shares, and their sums; None if no path saw one of them. Errors are from the scatter
-    between chains. The logarithm of a mean with an error is too small by half its relative variance on average, which
-    is added."""
-    means = shares.mean(axis=2)
+def summed(
+    shares: Float[np.ndarray, "stages chains"], rows: Int[np.ndarray, "stages"], n: int
+) -> Volume | None:
+    """The logarithms of mean shares, summed for each of n associations and over all; None if no path saw one of them.
+
+    Errors are from the scatter between chains. The logarithm of a mean with an error is too small by half its relative
+    variance on average, which is added.
+    """
+    means = shares.mean(axis=1)
     if not (means > 0).all():
         return None
-    relative = shares.var(axis=2, ddof=1) / shares.shape[2] / means**2
-    log_shares, variances = (np.log(means) + relative / 2).sum(axis=1), relative.sum(axis=1)
+    relative = shares.var(axis=1, ddof=1) / shares.shape[1] / means**2
+    log_shares = np.bincount(rows, np.log(means) + relative / 2, n)
+    variances = np.bincount(rows, relative, n)
     return Volume(Estimate(float(log_shares.sum()), float(np.sqrt(variances.sum()))), log_shares, np.sqrt(variances))
 
 
