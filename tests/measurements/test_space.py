@@ -25,7 +25,12 @@ def test_sampled_memories_are_a_record():
     # No memory of unit norm has a larger least margin.
     assert max(one["margin"] for one in seen.values()) <= seen["largest margin"]["margin"] * 1.001
     assert all(one["recalled_rounded"][0] == 1 for one in seen.values())  # 8 bits are enough
-    for wrong in ({"overlap": 1.5}, {"r_hat": "high"}, {"memories": {"centre": {"recalled": [2.0]}}}):
+    assert len(row["typical_singular_values"]) == 4  # one memory of each chain
+    assert row["typical_singular_values"][0] == pytest.approx(seen["typical"]["singular_values"], rel=1e-5)
+    # A mean over finite chains is longer than that over all memories, by its noise.
+    assert 0 < row["centre_length"] ** 2 - row["overlap"] < 0.2
+    for wrong in ({"overlap": 1.5}, {"centre_length": 2}, {"typical_singular_values": [[-1]]}, {"r_hat": "high"},
+                  {"memories": {"centre": {"recalled": [2.0]}}}):  # fmt: skip
         with pytest.raises(DamagedError):
             check_parts(found.spec, found.result | wrong, {})
 

@@ -64,6 +64,7 @@ def space_of(arrays: Arrays, how: Space, seed: int, family: str = "full") -> dic
     if found.volume is not None:
         result |= {"log_volume": found.volume.log.value, "log_volume_error": found.volume.log.error}
     if family == "full":
+        result |= _directions(found)
         result["memories"] = {name: _seen(arrays, memory, seed) for name, memory in _three(arrays, found).items()}
     return {"status": "sampled"} | result
 
@@ -71,6 +72,15 @@ def space_of(arrays: Arrays, how: Space, seed: int, family: str = "full") -> dic
 def _held(number: float) -> float:
     """Chains that never move have an infinite R-hat, which JSON cannot hold."""
     return min(number, 1e9)
+
+
+def _directions(found: Sampled) -> dict[str, object]:
+    """Singular values of the last memory of every chain, and the length of the mean of all sampled directions: what its
+    square exceeds the overlap by is noise, which blurs the singular values of the centre."""
+    assert found.typical is not None and found.centre is not None
+    matrices = [np.asarray(memory.matrix(), np.float64) for memory in found.typical]
+    values = [matrix_singular_values(matrix, len(matrix)).tolist() for matrix in matrices]
+    return {"typical_singular_values": values, "centre_length": float(np.linalg.norm(found.centre.matrix()))}
 
 
 def _three(arrays: Arrays, found: Sampled) -> dict[str, Full]:

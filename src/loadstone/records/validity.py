@@ -212,5 +212,7 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "dimension": _whole(1, d * d),
         "log_volume": _number(high=1),
         "log_volume_error": _number(0),
+        "typical_singular_values": _list(_list(_number(0), d)),
+        "centre_length": _number(0, 1 + _ROUNDING),
         "memories": _table(dict.fromkeys(("typical", "centre", "largest margin"), _table(_MEMORY))),
     }
