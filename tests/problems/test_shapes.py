@@ -11,7 +11,14 @@ from loadstone.memories.full import Full
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.original import original
-from loadstone.problems.passes import decoupled_triton, decoupled_xla, shared_cpu, shared_hopper, shared_xla
+from loadstone.problems.passes import (
+    decoupled_triton,
+    decoupled_xla,
+    shared_cpu,
+    shared_hopper,
+    shared_hopper_halves,
+    shared_xla,
+)
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve, solve_batch
 
@@ -28,10 +35,10 @@ def test_a_memory_of_another_dimension_is_refused_at_the_door(d, memory_d, kappa
             use(problem, memory)
 
 
-SHARED = [shared_cpu.shared_pass, shared_xla.shared_pass, shared_hopper.shared_pass]
+SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, shared_hopper, shared_hopper_halves)]
 
 
-@pytest.mark.parametrize("shared_pass", SHARED, ids=["cpu", "xla", "hopper"])
+@pytest.mark.parametrize("shared_pass", SHARED, ids=["cpu", "xla", "hopper", "halves"])
 @pytest.mark.parametrize("operands, sentence", [
     ((QUERIES[:4], OUTPUTS, TARGETS), r"targets is 'int32\(5,\)', but must be 4 whole numbers"),
     ((jnp.ones((6, 4)), OUTPUTS, TARGETS), "targets is .* must be 6 whole numbers"),

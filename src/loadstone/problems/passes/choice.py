@@ -40,17 +40,23 @@ class Case:
 
 
 def _fits_hopper(case: Case) -> bool:
+    """Up to 256 components; with more, up to 512, the file for halves of them is used."""
+    return case.d <= devices.MOST_WHOLE and _fits_hopper_halves(case)
+
+
+def _fits_hopper_halves(case: Case) -> bool:
     small = case.d <= devices.MOST_SHARED and case.queries * case.competitors <= devices.MOST_SCORES
-    return case.precision == "float16" and case.dtype == jnp.float32 and small and devices.has_hopper_kernel()
+    return _is_for_hopper(case) and small
 
 
 def _fits_hopper_wide(case: Case) -> bool:
-    """Where it is faster than the kernel above: many components, and enough scores to fill the chip. Its second product
-    has all padding in it, which that kernel skips."""
-    large = case.d > devices.MANY_COMPONENTS and case.queries * case.competitors >= devices.MANY_SCORES
-    skipped = case.padded and case.d <= devices.MOST_SHARED
-    halves = case.precision == "float16" and case.dtype == jnp.float32
-    return halves and large and not skipped and devices.has_hopper_kernel()
+    """Many components, and enough scores to fill the chip."""
+    large = case.d > devices.MOST_SHARED and case.queries * case.competitors >= devices.MANY_SCORES
+    return _is_for_hopper(case) and large
+
+
+def _is_for_hopper(case: Case) -> bool:
+    return case.precision == "float16" and case.dtype == jnp.float32 and devices.has_hopper_kernel()
 
 
 def _fits_cpu(case: Case) -> bool:
@@ -68,8 +74,9 @@ def _always(case: Case) -> bool:
 
 #: Kind of outputs, file of the implementation, and when it is used.
 WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
-    ("shared", "shared_hopper_wide", _fits_hopper_wide),
     ("shared", "shared_hopper", _fits_hopper),
+    ("shared", "shared_hopper_halves", _fits_hopper_halves),
+    ("shared", "shared_hopper_wide", _fits_hopper_wide),
     ("shared", "shared_cpu", _fits_cpu),
     ("shared", "shared_xla", _always),
     ("stored", "decoupled_triton", _fits_triton),

@@ -8,10 +8,11 @@ from functools import cache
 
 import jax
 
-#: Largest d of the kernel for shared outputs: the pull of 64 queries then fills the registers of two warpgroups.
-MOST_SHARED = 512
-#: With more components and at least so many scores the pass for outputs of many components is the faster one.
-MANY_COMPONENTS, MANY_SCORES = 320, 10**8
+#: Largest d of the kernels for shared outputs: the pull of 64 queries then fills the registers of one warpgroup, or of
+#: two.
+MOST_WHOLE, MOST_SHARED = 256, 512
+#: With more components there is a pass for at least so many scores.
+MANY_SCORES = 10**8
 #: With more scores it would have more tiles than its workers can number.
 MOST_SCORES = 2**42
 #: Set to 0 to run every pass in XLA.

@@ -1,10 +1,9 @@
-"""The pass over shared outputs as one fused kernel on a Hopper GPU, in Pallas (Mosaic).
+"""The pass over shared outputs of up to 256 components as one fused kernel on a Hopper GPU, in Pallas (Mosaic).
 
-A block holds 64 queries in shared memory and streams all outputs past them in tiles. Each tile is used twice: for the
-scores, and for the pull. Scores stay in registers. Two warpgroups compute, so that one uses the tensor cores while the
-other does its exponentials; a third one fetches tiles. The pull of 64 queries fits into the registers of one warpgroup
-for up to 256 components. Beyond that both warpgroups work on the same queries and each keeps half of the components:
-they compute the same scores twice, which costs less than exchanging them.
+A block holds 128 queries in shared memory and streams all outputs past them in tiles. Each tile is used twice: for the
+scores, and for the pull. Scores stay in registers. Two warpgroups compute, each with 64 queries, so that one uses the
+tensor cores while the other does its exponentials; a third one fetches tiles. The pull of 64 queries fits into the
+registers of one warpgroup for up to 256 components; shared_hopper_halves.py is for more.
 
 Many queries make more blocks than the chip runs at a time, and the last round of them would leave most of it idle. So
 there is one worker for each processor of the chip instead, and each takes an equal share of all tiles of all blocks,
@@ -28,14 +27,16 @@ from jax.experimental.pallas import mosaic_gpu as plgpu
 from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.arguments import refuse
-from loadstone.problems.passes.devices import MOST_SCORES, MOST_SHARED, processors
+from loadstone.problems.passes.devices import MOST_SCORES, MOST_WHOLE, processors
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.products import rounded
 from loadstone.problems.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
+#: Queries of a block.
+_SIZE = 2 * _QUERIES
 #: Arrays are padded to multiples of these.
-_ROWS, _WIDTH = 2 * _QUERIES, 64
+_ROWS, _WIDTH = _SIZE, 64
 #: JAX 0.10 needs an index with a reference, later versions warn about one.
 _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
@@ -64,8 +65,8 @@ def fused_recall(
     """Recall of the first count[0] queries against the first count[1] outputs; other rows are arbitrary."""
     check_shared(queries, outputs, targets)
     n, d = queries.shape
-    if d > MOST_SHARED or n * outputs.shape[0] > MOST_SCORES:
-        allowed = f"at most {MOST_SHARED} components, and at most {MOST_SCORES} scores in all"
+    if d > MOST_WHOLE or n * outputs.shape[0] > MOST_SCORES:
+        allowed = f"at most {MOST_WHOLE} components, and at most {MOST_SCORES} scores in all"
         raise refuse("queries.shape", queries.shape, allowed)
     width = -(-d // _WIDTH) * _WIDTH
     half = [_filled(part.astype(jnp.float16), -(-part.shape[0] // _ROWS) * _ROWS, width) for part in (queries, outputs)]
@@ -103,14 +104,12 @@ def batch_recall(
     whole = n % _ROWS == outputs.shape[1] % _ROWS == width % _WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
     if not whole or outputs.shape[::2] != (batch, width) or targets.shape != (batch, n) or counts.shape != (batch, 2):
         raise refuse("shapes", (queries.shape, outputs.shape, targets.shape, counts.shape), "those of padded arrays")
-    split = width > MOST_SHARED // 2
-    size = _QUERIES if split else 2 * _QUERIES
     # In a batch each problem has too few blocks to be shared among workers.
-    shares = batch == 1 and n // size > processors()
-    workers = processors() if shares else n // size
+    shares = batch == 1 and n // _SIZE > processors()
+    workers = processors() if shares else n // _SIZE
     call = plgpu.kernel(
-        functools.partial(_block, width=width, split=split, shares=shares),
-        out_type=(*_results(width, batch, n), *(_results(width, workers, 2, size) if shares else ())),
+        functools.partial(_block, width=width, shares=shares),
+        out_type=(*_results(width, batch, n), *(_results(width, workers, 2, _SIZE) if shares else ())),
         grid=(workers, batch),
         grid_names=("worker", "problem"),
         num_threads=3,
@@ -155,20 +154,16 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     ))  # fmt: skip
 
 
-def _block(count_ref, query_ref, output_ref, target_ref, *results, width, split, shares):
+def _block(count_ref, query_ref, output_ref, target_ref, *results, width, shares):
     """One worker: it allocates its shared memory, then its three warpgroups start."""
-    # Half of the components must be whole swizzled columns.
-    columns = width // 2 if split else width
-    swizzle = 128 if columns % 64 == 0 else 64
-    tiled = (plgpu.TilingTransform((8, swizzle // 2)), plgpu.SwizzleTransform(swizzle))
-    crowd = 1 if split else 2
+    tiled = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
     pl.run_scoped(
-        functools.partial(_warpgroup, count_ref, query_ref, output_ref, target_ref, results, columns, split, shares),
-        plgpu.SMEM((crowd, _QUERIES, width), jnp.float16, transforms=tiled),
+        functools.partial(_warpgroup, count_ref, query_ref, output_ref, target_ref, results, width, shares),
+        plgpu.SMEM((2, _QUERIES, width), jnp.float16, transforms=tiled),
         plgpu.SMEM((_SLOTS, _TILE, width), jnp.float16, transforms=tiled),
         plgpu.SMEM((2, _QUERIES, _CHUNK), jnp.float32),
         plgpu.SMEM((2, 3, _QUERIES), jnp.float32),
-        plgpu.Barrier(num_barriers=crowd),
+        plgpu.Barrier(num_barriers=2),
         plgpu.Barrier(num_arrivals=2),
         plgpu.Barrier(num_barriers=_SLOTS),
         plgpu.Barrier(num_arrivals=2, num_barriers=_SLOTS),
@@ -176,32 +171,29 @@ def _block(count_ref, query_ref, output_ref, target_ref, *results, width, split,
     )
 
 
-def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, split, shares, *shared):
+def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, width, shares, *shared):
     queries, tiles, chunk, rows, queries_there, queries_done, filled, consumed = shared
     problem, group, worker = (lax.axis_index(name) for name in ("problem", "wg", "worker"))
-    crowd = 1 if split else 2
-    size, count = crowd * _QUERIES, count_ref[problem, 1]
-    begin, end, steps, busy = share(worker, count_ref[problem, 0], count, size, lax.axis_size("worker"))
+    count = count_ref[problem, 1]
+    begin, end, steps, busy = share(worker, count_ref[problem, 0], count, _SIZE, lax.axis_size("worker"))
 
     @pl.when((worker < busy) & (group < 2))
     def _compute():
         plgpu.set_max_registers(232, action="increase")
-        crew = lax.axis_index("wg") * (0 if split else 1)
-        offset = crew * _QUERIES
+        offset = group * _QUERIES
 
         @pl.loop(lax.div(begin, steps), lax.div(end - 1, steps) + 1)
         def _(block):
             low = jnp.maximum(begin - block * steps, 0)
             high = jnp.minimum(end - block * steps, steps)
-            mine = block * size + offset
-            plgpu.barrier_wait(queries_there.at[crew])
+            mine = block * _SIZE + offset
+            plgpu.barrier_wait(queries_there.at[group])
             theirs = target_ref.at[problem, pl.ds(mine, _QUERIES)]
             own_column = plgpu.load(theirs, layout=plgpu.Layout.WGMMA.reduce(1), optimized=False, **_WHOLE)
-            part = pl.ds(group * columns, columns) if split else slice(None)
+            steps_of_block = low, high, block * steps - begin
             target, rival, total, pull = _stream(
-                queries.at[crew], tiles, filled, consumed, (low, high, block * steps - begin), count, own_column,
-                columns, part,
-            )  # fmt: skip
+                queries.at[group], tiles, filled, consumed, steps_of_block, count, own_column, width
+            )
             plgpu.barrier_arrive(queries_done)
             top = jnp.maximum(target, rival)
             level = top + jnp.log(total)
@@ -221,17 +213,13 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
                 pl.when(high - low == steps)(lambda: plgpu.copy_smem_to_gmem(source, whole))
                 pl.when(high - low < steps)(lambda: plgpu.copy_smem_to_gmem(source, part))
 
-            @pl.when((group == 0) | (not split))
-            def _():
-                for index in range(3):
-                    send(rows.at[group, index], index)
-
-            start = group * columns if split else 0
-            for first in range(0, columns, _CHUNK):
+            for index in range(3):
+                send(rows.at[group, index], index)
+            for first in range(0, width, _CHUNK):
                 plgpu.wait_smem_to_gmem(0)
                 chunk[group] = pull[:, first : first + _CHUNK]
                 plgpu.commit_smem()
-                send(chunk.at[group], 3, pl.ds(start + first, _CHUNK))
+                send(chunk.at[group], 3, pl.ds(first, _CHUNK))
             plgpu.wait_smem_to_gmem(0)
 
     @pl.when((worker < busy) & (group == 2))
@@ -246,8 +234,8 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
             @pl.when((passed == 0) | (step == 0))
             def _():
                 pl.when(passed > 0)(lambda: plgpu.barrier_wait(queries_done))
-                for which in range(crowd):
-                    mine = query_ref.at[problem, pl.ds(block * size + which * _QUERIES, _QUERIES)]
+                for which in range(2):
+                    mine = query_ref.at[problem, pl.ds(block * _SIZE + which * _QUERIES, _QUERIES)]
                     plgpu.copy_gmem_to_smem(mine, queries.at[which], queries_there.at[which])
 
             pl.when(passed >= _SLOTS)(lambda: plgpu.barrier_wait(consumed.at[slot]))
@@ -255,7 +243,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, columns, s
             plgpu.copy_gmem_to_smem(tile, tiles.at[slot], filled.at[slot])
 
 
-def _stream(queries, tiles, filled, consumed, steps, count, own_column, columns, part):
+def _stream(queries, tiles, filled, consumed, steps, count, own_column, width):
     """Go through the tiles for the queries of one warpgroup: target, rival, sum of weights, and weighted outputs."""
     low, high, before = steps
 
@@ -284,7 +272,7 @@ def _stream(queries, tiles, filled, consumed, steps, count, own_column, columns,
         rounded = weights.astype(jnp.float16)
 
         def add(pull_ref):
-            plgpu.wgmma(pull_ref, rounded, tiles.at[slot, :, part])
+            plgpu.wgmma(pull_ref, rounded, tiles.at[slot])
 
         pull = pl.run_state(add)(plgpu.ACC.init(pull))
         plgpu.barrier_arrive(consumed.at[slot])
@@ -293,5 +281,5 @@ def _stream(queries, tiles, filled, consumed, steps, count, own_column, columns,
     row, matrix = plgpu.Layout.WGMMA.reduce(1), plgpu.Layout.WGMMA
     lowest = plgpu.layout_cast(jnp.full((_QUERIES,), -jnp.inf, jnp.float32), row)
     nothing = plgpu.layout_cast(jnp.zeros((_QUERIES,), jnp.float32), row)
-    pull = plgpu.layout_cast(jnp.zeros((_QUERIES, columns), jnp.float32), matrix)
+    pull = plgpu.layout_cast(jnp.zeros((_QUERIES, width), jnp.float32), matrix)
     return lax.fori_loop(low, high, consume, (lowest, lowest, nothing, pull))

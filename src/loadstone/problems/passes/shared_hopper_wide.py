@@ -5,10 +5,8 @@ The pull of a query with many components does not fit into registers beside its 
 weights times outputs. The weights exp(score - level), in float16, come from the kernel in weights_hopper.py, so two
 bytes for each score go to memory and back.
 
-The level of a query must be known before its scores are. It is a guess: the target's score, or, if that is larger, the
-best score of the others that the first few queries lead one to expect of a query of this length. The guess is good as
-long as the weights fit into float16. If it is not good for some query of a block, the block is done once more with the
-levels that are known then.
+The level of a query must be known before its scores are: it is guessed (guessed_levels.py). If the guess is not good
+for some query of a block, the block is done once more with the levels that are known then.
 """
 
 from __future__ import annotations
@@ -21,13 +19,11 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Float16, Int, Int32
 
 from loadstone.problems.passes import weights_hopper
+from loadstone.problems.passes.guessed_levels import LARGEST, are_good, guessed_levels
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.passes.weights_hopper import ROWS, SLICE, TILE
 from loadstone.problems.recall import Recall, Slope
 
-#: The largest weight of a query is about exp(5). A guess may be wrong by so much that it is exp(10.9), where float16
-#: ends, or exp(-4), where weights of a millionth of it are still counted.
-_LARGEST, _LEAST_OFF, _MOST_OFF = 5.0, -9.0, 5.9
 #: Queries of a block: with fewer bytes than this they stay in the cache while all outputs pass.
 _CACHED_BYTES = 25 * 10**6
 
@@ -57,14 +53,13 @@ def _blocks(queries, outputs, targets, asked, competing, block):
     length = _up(n, rows)
     queries, outputs = _filled(queries, length, width), _filled(outputs, columns, width)
     indices = jnp.pad(targets, (0, length - n))
-    height = rival_of_unit_query(queries[:ROWS], outputs, indices[:ROWS], asked, competing)
+    levels = guessed_levels(queries, outputs, indices, asked, competing)
 
     def fill(index: Int[Array, ""], whole: Recall) -> Recall:
         first = index * rows
-        some, theirs = (lax.dynamic_slice_in_dim(each, first, rows) for each in (queries, indices))
+        some, theirs, guess = (lax.dynamic_slice_in_dim(each, first, rows) for each in (queries, indices, levels))
         counted = first + jnp.arange(rows) < asked
-        levels = guessed_levels(some, outputs[theirs], height)
-        found = block_recall(some, outputs, theirs, levels, counted, competing)
+        found = block_recall(some, outputs, theirs, guess, counted, competing)
         return Recall(*(lax.dynamic_update_slice_in_dim(w, p, first, 0) for w, p in zip(whole, found)))
 
     empty = jnp.zeros(length, jnp.float32)
@@ -72,30 +67,6 @@ def _blocks(queries, outputs, targets, asked, competing, block):
     whole = lax.fori_loop(0, lax.div(asked + (rows - 1), rows), fill, whole)
     recall = Recall(whole.target[:n], whole.rival[:n], whole.logsumexp[:n], whole.pull[:n, :d])
     return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)
-
-
-def rival_of_unit_query(
-    queries: Float16[Array, "some width"],
-    outputs: Float16[Array, "m width"],
-    targets: Int32[Array, "some"],
-    asked: Int32[Array, ""],
-    count: Int32[Array, ""],
-) -> Float[Array, ""]:
-    """The best score of the others, for a query of length 1: by least squares from some queries, of which the first
-    `asked` count."""
-    shifts = jnp.zeros(len(queries), jnp.float32)
-    _, _, rival, _ = weights_hopper.block_weights(queries, outputs, targets, shifts, count)
-    lengths = jnp.where(jnp.arange(len(queries)) < asked, jnp.linalg.norm(queries.astype(jnp.float32), axis=1), 0.0)
-    products = jnp.where(jnp.isfinite(rival), rival * lengths, 0.0)  # without another output there is no rival
-    return products.sum() / jnp.maximum((lengths**2).sum(), jnp.finfo(jnp.float32).tiny)
-
-
-def guessed_levels(
-    queries: Float16[Array, "n width"], targets: Float16[Array, "n width"], height: Float[Array, ""]
-) -> Float[Array, "n"]:
-    """About the largest score of each query: that of its target, or `height` for each unit of its length."""
-    single = [part.astype(jnp.float32) for part in (queries, targets)]
-    return jnp.maximum(jnp.einsum("nd,nd->n", *single), height * jnp.linalg.norm(single[0], axis=1))
 
 
 def block_recall(
@@ -109,21 +80,20 @@ def block_recall(
     """Recall of the queries of one block. Guessed levels that turn out to be far off are replaced."""
 
     def weighed(levels: Float[Array, "rows"]) -> tuple[Array, Array, Array, Array]:
-        return weights_hopper.block_weights(queries, outputs, targets, levels - _LARGEST, count)
+        return weights_hopper.block_weights(queries, outputs, targets, levels - LARGEST, count)
 
     def pulled(weights: Float16[Array, "rows m"], sums: Float[Array, "rows"]) -> Float[Array, "rows width"]:
         return jnp.matmul(weights, outputs, preferred_element_type=jnp.float32) / sums[:, None]
 
     weights, target, rival, sums = weighed(levels)
     top = jnp.maximum(target, rival)
-    off = jnp.where(counted, top - levels, 0.0)
-    good = jnp.all((off > _LEAST_OFF) & (off < _MOST_OFF))
+    good = are_good(levels, top, counted)
 
     def again():
         weights, _, _, sums = weighed(top)
-        return top - _LARGEST + jnp.log(sums), pulled(weights, sums)
+        return top - LARGEST + jnp.log(sums), pulled(weights, sums)
 
-    logsumexp, pull = lax.cond(good, lambda: (levels - _LARGEST + jnp.log(sums), pulled(weights, sums)), again)
+    logsumexp, pull = lax.cond(good, lambda: (levels - LARGEST + jnp.log(sums), pulled(weights, sums)), again)
     return Recall(target, rival, logsumexp, pull)
 
 

@@ -1,0 +1,59 @@
+"""Levels of queries, guessed before their scores are known, for passes that make weights exp(score - level) in float16.
+
+The level of a query is about its largest score. The guess is the target's score, or, if that is larger, the best score
+of the others that a few queries lead one to expect of a query of this length. A guess is good as long as the weights
+fit into float16; which ones are is known once the scores are.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Float16, Int32
+
+#: The largest weight of a query is about exp(3): levels are subtracted less this. Queries whose best score is far above
+#: what one expects are more frequent than those where it is far below, so there is more room above, where float16 ends
+#: at exp(11), than below: with a largest weight of exp(-4), a weight of three millionths of it is the smallest that is
+#: not zero.
+LARGEST = 3.0
+#: By how much a guess may be wrong.
+_LEAST_OFF, _MOST_OFF = -7.0, 7.9
+#: From so many queries the guess is made.
+_FEW = 64
+
+
+def guessed_levels(
+    queries: Float16[Array, "n width"],
+    outputs: Float16[Array, "m width"],
+    targets: Int32[Array, "n"],
+    asked: Int32[Array, ""],
+    count: Int32[Array, ""],
+) -> Float[Array, "n"]:
+    """About the largest score of each of the first `asked` queries, against the first `count` outputs."""
+    single = queries.astype(jnp.float32)
+    lengths = jnp.linalg.norm(single, axis=1)
+    own = jnp.einsum("nd,nd->n", single, outputs[targets].astype(jnp.float32))
+    # Facts may be sorted, so the few are taken from everywhere.
+    few = jnp.arange(_FEW) * jnp.maximum(asked, 1) // _FEW
+    height = _rival_of_unit_query(queries[few], lengths[few], outputs, targets[few], count)
+    return jnp.maximum(own, height * lengths)
+
+
+def are_good(levels: Float[Array, "n"], top: Float[Array, "n"], counted: Bool[Array, "n"]) -> Bool[Array, ""]:
+    """Whether the levels of all queries that count are close enough to their largest scores."""
+    off = jnp.where(counted, top - levels, 0.0)
+    return jnp.all((off > _LEAST_OFF) & (off < _MOST_OFF))
+
+
+def _rival_of_unit_query(
+    queries: Float16[Array, "few width"],
+    lengths: Float[Array, "few"],
+    outputs: Float16[Array, "m width"],
+    targets: Int32[Array, "few"],
+    count: Int32[Array, ""],
+) -> Float[Array, ""]:
+    """The best score of the others, for a query of length 1, by least squares."""
+    scores = jnp.matmul(queries, outputs.T, preferred_element_type=jnp.float32)
+    column = jnp.arange(len(outputs))[None]
+    rivals = jnp.where((column < count) & (column != targets[:, None]), scores, -jnp.inf).max(axis=1)
+    products = jnp.where(jnp.isfinite(rivals), rivals * lengths, 0.0)  # without another output there is no rival
+    return products.sum() / jnp.maximum((lengths**2).sum(), jnp.finfo(jnp.float32).tiny)

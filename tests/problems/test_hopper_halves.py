@@ -1,0 +1,194 @@
+"""The pass over 257 to 512 components on a Hopper GPU, as far as a CPU can tell: its kernel is compiled to the point
+where a GPU takes over, and what surrounds it runs with a stand-in that keeps the kernel's contract."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.problems.passes import choice, devices, halves_hopper, shared_hopper_halves
+from loadstone.problems.passes.choice import Case
+from tests.problems.test_gpu_passes import agree, reference, rounded
+
+
+def shaped(batch, n, m, width):
+    shapes = (batch, 4), (batch, n, width), (batch, m, width), (batch, n), (batch, n)
+    return zip(shapes, (jnp.int32, jnp.float16, jnp.float16, jnp.int32, jnp.float32))
+
+
+@pytest.mark.parametrize("batch, n, m, width", [(1, 256, 384, 512), (2, 128, 256, 320)])
+def test_the_kernel_compiles_up_to_the_gpu(batch, n, m, width):
+    operands = [jax.ShapeDtypeStruct(*one) for one in shaped(batch, n, m, width)]
+    lowered = jax.jit(halves_hopper.batch_weighed).trace(*operands).lower(lowering_platforms=("cuda",))
+    assert "mosaic_gpu" in lowered.as_text()
+
+
+@pytest.mark.parametrize("n, m, width", [(64, 128, 64), (128, 64, 64), (128, 128, 32)])
+def test_the_kernel_refuses_arrays_that_are_not_filled_up(n, m, width):
+    with pytest.raises(ValueError, match="but must be those of padded arrays"):
+        halves_hopper.batch_weighed(*(jnp.zeros(*one) for one in shaped(1, n, m, width)))
+
+
+def weighed(queries, outputs, targets, shifts, first=0):
+    """What one warpgroup finds in its tiles, in float64; `first` is the number of the first output."""
+    scores = queries @ outputs.T
+    own = first + np.arange(len(outputs))[None] == targets[:, None]
+    target, rival = (np.where(mask, scores, -np.inf).max(axis=1, initial=-np.inf) for mask in (own, ~own))
+    weights = np.exp(scores - shifts[:, None])
+    return target, rival, weights.sum(axis=1), weights @ outputs
+
+
+@pytest.mark.parametrize("whole", [0, 1])
+@pytest.mark.parametrize("asked, count, workers", [(448, 448, 3), (400, 449, 2), (500, 1000, 4), (64, 70, 3)])
+def test_blocks_that_two_workers_share_are_put_together(asked, count, workers, whole):
+    """The kernel by hand: every worker goes through its share step by step, and what nobody writes is NaN."""
+    n, d, size, random = 512, 6, 128, np.random.default_rng(asked)
+    queries, outputs = random.standard_normal((n, d)), random.standard_normal((count, d))
+    targets, shifts = random.integers(0, count, n), random.standard_normal(n)
+    numbers, pull = np.full((2, 3, 1, n), np.nan), np.full((1, n, d), np.nan)
+    part_numbers, part_pull = np.full((2, 3, workers, 2, size), np.nan), np.full((workers, 2, size, d), np.nan)
+    counts = jnp.asarray([asked, count, whole, 0], jnp.int32)
+    passed = np.zeros((-(-asked // size), -(-count // size)), int)
+    for worker in range(workers):
+        begin, end, steps, busy = map(int, halves_hopper.share(worker, counts[:3], workers))
+        for block in range(begin // steps, -(-end // steps)) if worker < busy else ():
+            low, high = max(begin - block * steps, 0), min(end - block * steps, steps)
+            passed[block, low:high] += 1
+            rows, half = slice(block * size, (block + 1) * size), (high - low) * size // 2
+            first = low * size
+            found = [
+                weighed(queries[rows], outputs[begun : begun + half], targets[rows], shifts[rows], begun)
+                for begun in (first, first + half)
+            ]
+            piece = 0 if low else 1
+            assert high - low == steps or not whole
+            for me in range(2):
+                if high - low == steps:
+                    numbers[me, :, 0, rows] = np.array(found[me][:3])
+                else:
+                    part_numbers[me, :, worker, piece] = np.array(found[me][:3])
+            summed = found[0][3] + found[1][3]
+            if high - low == steps:
+                pull[0, rows] = summed
+            else:
+                part_pull[worker, piece] = summed
+    assert (passed == 1).all()
+    operands = (jnp.asarray(part, jnp.float32) for part in (numbers, pull, part_numbers, part_pull))
+    numbers, pull = jax.jit(halves_hopper.joined)(counts, *operands)
+    expected = weighed(queries, outputs, targets, shifts)
+    found = numbers[:, 0, 0].max(axis=0), numbers[:, 1, 0].max(axis=0), numbers[:, 2, 0].sum(axis=0), pull[0]
+    agree([part[:asked] for part in found], [part[:asked] for part in expected], 1e-5)
+
+
+class StandIn:
+    """What the kernel promises. Rows that it is not asked for come out as anything."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, counts, queries, outputs, targets, shifts):
+        assert queries.dtype == outputs.dtype == jnp.float16 and queries.shape[2] % 64 == 0
+        assert queries.shape[1] % 128 == outputs.shape[1] % 128 == 0 and (counts.shape[1], shifts.ndim) == (4, 2)
+        jax.debug.callback(lambda asked: self.asked.append(asked.tolist()), counts[:, 0])
+        scores = jnp.einsum("bnd,bmd->bnm", queries.astype(jnp.float32), outputs.astype(jnp.float32))
+        column = jnp.arange(scores.shape[2])[None, None]
+        scores = jnp.where(column < counts[:, 1, None, None], scores, -jnp.inf)
+        own = column == targets[..., None]
+        target, rival = (jnp.where(mask, scores, -jnp.inf).max(axis=2) for mask in (own, ~own))
+        weights = jnp.exp(scores - shifts[..., None]).astype(jnp.float16).astype(jnp.float32)
+        pull = jnp.einsum("bnm,bmd->bnd", weights, outputs.astype(jnp.float32))
+        inside = jnp.arange(queries.shape[1])[None] < counts[:, :1]
+        numbers = (jnp.where(inside, part, jnp.nan) for part in (target, rival, weights.sum(axis=2)))
+        return *numbers, jnp.where(inside[..., None], pull, jnp.nan)
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    stand_in = StandIn()
+    monkeypatch.setattr(halves_hopper, "batch_weighed", stand_in)
+    return stand_in
+
+
+def passed(queries, outputs, targets, count=None):
+    arrays = (jnp.asarray(part) for part in (queries, outputs, targets))
+    call = jax.jit(lambda *arrays: shared_hopper_halves.shared_pass(*arrays, "float16", 1, count))
+    return jax.block_until_ready(call(*arrays))
+
+
+@pytest.mark.parametrize("n, m, d, count", [(2, 2, 3, None), (130, 200, 70, None), (300, 250, 20, 190)])
+def test_recall_is_that_of_the_definition(kernel, n, m, d, count):
+    random = np.random.default_rng(n)
+    queries, outputs = 0.25 * rounded(random, n, d), rounded(random, m, d)
+    targets = random.integers(0, count or m, n)
+    recall, slope = passed(queries, outputs, targets, None if count is None else jnp.int32(count))
+    rows, columns = (n, m) if count is None else (count, count)
+    expected = reference(queries[:rows], np.broadcast_to(outputs[:columns], (rows, columns, d)), targets[:rows])
+    agree([part[:rows] for part in recall], expected, 5e-4)  # weights of 11 bits
+    np.testing.assert_allclose(slope[:rows], expected[3] - outputs[targets[:rows]], atol=3e-3)
+    assert kernel.asked == [[rows], [0]]  # the second run has nothing to do
+
+
+def test_levels_that_are_far_off_are_replaced(kernel):
+    """Few queries have a rival far above what the others lead one to expect."""
+    random, n, d = np.random.default_rng(0), 256, 32
+    outputs = rounded(random, 128, d)
+    queries = 0.1 * rounded(random, n, d)
+    queries[201] = 8 * outputs[7]
+    targets = np.zeros(n, int)
+    recall, _ = passed(queries, outputs, targets)
+    agree(recall, reference(queries, np.broadcast_to(outputs, (n, 128, d)), targets), 5e-4)
+    assert kernel.asked == [[n], [n]]
+
+
+def test_scores_of_any_size_are_served(kernel):
+    random, n, d = np.random.default_rng(2), 128, 16
+    outputs = rounded(random, 128, d)
+    for scale in (1e-3, 30.0):
+        queries = (rounded(random, n, d) * np.float32(scale)).astype(np.float16).astype(np.float32)
+        recall, _ = passed(queries, outputs, np.arange(n))
+        agree(recall, reference(queries, np.broadcast_to(outputs, (n, 128, d)), np.arange(n)), 1e-3)
+
+
+def test_a_perfect_memory_has_slopes_of_exactly_zero(kernel):
+    outputs = 16 * np.eye(128, 300, dtype=np.float32)
+    _, slope = passed(16 * outputs, outputs, np.arange(128))
+    assert (np.asarray(slope) == 0).all()
+
+
+def test_a_batch_is_one_launch_and_a_bad_guess_in_one_problem_leaves_the_others(kernel):
+    random, n, d = np.random.default_rng(3), 80, 10
+    queries, outputs = 0.1 * rounded(random, 3, n, d), rounded(random, 3, n, d)
+    targets = np.tile(np.zeros(n, int), (3, 1))
+    queries[1, 79] = 16 * outputs[1, 7]
+    one = jax.jit(jax.vmap(lambda *arrays: shared_hopper_halves.shared_pass(*arrays, "float16", 1)[0]))
+    found = jax.block_until_ready(one(*(jnp.asarray(part) for part in (queries, outputs, targets))))
+    assert kernel.asked == [[n, n, n], [0, n, 0]]
+    for index in range(3):
+        outputs_of_each = np.broadcast_to(outputs[index], (n, n, d))
+        agree([part[index] for part in found], reference(queries[index], outputs_of_each, targets[index]), 5e-4)
+
+
+def test_without_a_rival_the_target_alone_counts(kernel):
+    queries, outputs = np.ones((3, 5), np.float32), np.ones((1, 5), np.float32)
+    recall, slope = passed(queries, outputs, np.zeros(3, int))
+    np.testing.assert_allclose(recall.logsumexp, 5, rtol=1e-3)
+    assert (recall.target == 5).all() and (recall.rival == -np.inf).all() and (slope == 0).all()
+
+
+def test_more_components_than_two_warpgroups_hold_are_refused():
+    with pytest.raises(ValueError, match=r"queries.shape is \(2, 513\), but must be at most 512 components"):
+        passed(np.ones((2, 513), np.float32), np.ones((2, 513), np.float32), np.zeros(2, int))
+
+
+@pytest.mark.parametrize(
+    "d, scores, file",
+    [(256, 10**10, "shared_hopper"), (257, 10, "shared_hopper_halves"), (512, 10**10, "shared_hopper_halves"),
+     (513, 10**8 - 1, "shared_xla"), (513, 10**8, "shared_hopper_wide"), (4096, 10**12, "shared_hopper_wide")],
+)  # fmt: skip
+@pytest.mark.parametrize("padded", [False, True])
+def test_which_pass_is_used_for_how_many_components(monkeypatch, d, scores, file, padded):
+    monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
+    way = choice.found(Case("shared", "float16", 1, scores, d, jnp.float32, padded))
+    assert way.__module__.rpartition(".")[2] == file
+    way = choice.found(Case("shared", "tf32", 1, scores, d, jnp.float32, padded))
+    assert way.__module__.rpartition(".")[2] == "shared_xla"
