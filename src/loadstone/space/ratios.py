@@ -16,7 +16,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.problems.decoupled import Stored
 from loadstone.problems.facts import Facts
@@ -55,8 +55,7 @@ def ratios(
     """One pass over the first `count` pairs."""
     n, chains = problem.inputs.shape[0], weights.shape[0]
     both = jnp.concatenate([weights, directions])
-    fitting = _SCORES.get(jax.default_backend(), _SCORES["gpu"]) // (2 * chains * problem.competitors)
-    blocks = -(-n // max(1, fitting))
+    blocks = blocks_of(problem, chains)
     rows = -(-n // blocks)
     if blocks == 1:
         return _of_rows(problem, both, 0, n, count)
@@ -70,11 +69,23 @@ def ratios(
     return lax.fori_loop(0, blocks, fill, Ratios(empty, empty, empty))
 
 
+def blocks_of(problem: Problem, chains: int) -> int:
+    """Into how many blocks of associations a pass is divided."""
+    fitting = _SCORES.get(jax.default_backend(), _SCORES["gpu"]) // (2 * chains * problem.competitors)
+    return -(-problem.inputs.shape[0] // max(1, fitting))
+
+
 def arc(found: Ratios) -> Arc:
     """The arc that all associations allow; without any, the whole circle."""
     return Arc(
         jnp.arctan(found.largest.max(axis=1)) - jnp.pi / 2, jnp.arctan(found.smallest.min(axis=1)) + jnp.pi / 2
     )
+
+
+def ratio_of(there: Float[Array, "*k"], here: Float[Array, "*k"]) -> Float[Array, "*k"]:
+    """margin(V) / margin(W). If rounding has put W behind a wall, the wall is taken to be just here: W is turned back
+    if V leads on, and comes in if V leads in."""
+    return there / jnp.maximum(here, jnp.finfo(here.dtype).tiny)
 
 
 def margins_of(problem: Problem, both: Float[Array, "k d d"], row: Int[Array, ""]) -> Float[Array, "k m"]:
@@ -95,22 +106,34 @@ def kept_angle(
     last: Int[Array, ""],
 ) -> Float[Array, "chains"]:
     """Of the angles from 0 to `angle`, at most pi, how many leave the margins of pairs first .. last - 1 positive. They
-    belong to one association.
+    belong to one association."""
+    row = first // problem.competitors
+    both = jax.vmap(lambda pair: margins_of(problem, pair, row))(jnp.stack([weights, directions], axis=1))
+    ignored = jnp.isinf(both[:, 0]) | ~among(problem, row, first, last)[None, :]
+    return kept_of_margins(both[:, 0], both[:, 1], ignored, angle)
+
+
+def among(problem: Problem, row: Int[Array, ""], first: Int[Array, ""], last: Int[Array, ""]) -> Bool[Array, "m"]:
+    """Which outputs of an association are in the pairs first .. last - 1."""
+    pair = row * problem.competitors + jnp.arange(problem.competitors)
+    return (pair >= first) & (pair < last)
+
+
+def kept_of_margins(
+    here: Float[Array, "chains m"],
+    there: Float[Array, "chains m"],
+    ignored: Bool[Array, "chains m"],
+    angle: Float[Array, "chains"],
+) -> Float[Array, "chains"]:
+    """Of the angles from 0 to `angle`, how many leave all margins positive, from those of W (here) and of V (there).
 
     Each rival takes a half plane of (cos t, sin t), and what they leave is an arc: a rival that is beaten at one end
     only cuts it where its margin is zero, and one that wins at both ends leaves nothing.
     """
-    m = problem.competitors
-    row = first // m
-    both = jax.vmap(lambda pair: margins_of(problem, pair, row))(jnp.stack([weights, directions], axis=1))
-    here, there = both[:, 0], jnp.where(jnp.isinf(both[:, 1]), 0, both[:, 1])
-    pair = row * m + jnp.arange(m)
-    ignored = jnp.isinf(here) | ((pair < first) | (pair >= last))[None, :]
-    here = jnp.where(ignored, 1, here)
-    end = here * jnp.cos(angle)[:, None] + there * jnp.sin(angle)[:, None]
+    here, there = jnp.where(ignored, 1, here), jnp.where(ignored, 0, there)
+    end = jnp.where(ignored, 1, here * jnp.cos(angle)[:, None] + there * jnp.sin(angle)[:, None])
     # Where the margin is zero: between 0 and pi, because it changes its sign there.
     zero = jnp.arctan2(jnp.abs(here), -jnp.sign(here) * there)
-    end = jnp.where(ignored, 1, end)
     from_there = jnp.where((here <= 0) & (end > 0), zero, 0).max(axis=1)
     to_there = jnp.where((here > 0) & (end <= 0), zero, angle[:, None]).min(axis=1)
     never = ((here <= 0) & (end <= 0)).any(axis=1)
@@ -135,7 +158,7 @@ def _of_rows(
     ignored = (output == index) | (pair >= count)
     chains = both.shape[0] // 2
     of_weights = jnp.where(ignored, jnp.inf, margins[:, :chains])
-    ratio = margins[:, chains:] / of_weights
+    ratio = ratio_of(margins[:, chains:], of_weights)
     largest = jnp.where(ignored, -jnp.inf, ratio).max(axis=2)
     smallest = jnp.where(ignored, jnp.inf, ratio).min(axis=2)
     return Ratios(largest.T, smallest.T, of_weights.min(axis=2).T)
