@@ -16,12 +16,15 @@ from jaxtyping import Array, Float, Int
 from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
 from loadstone.space.paths import MOST_PASSES, SHORT, Path, turned
-from loadstone.space.ratios import among, blocks_of, kept_of_margins, ratio_of
+from loadstone.space.ratios import among, kept_of_margins, ratio_of
+
+#: As many margins are carried along at most: 200 megabytes of them.
+_MARGINS = 50_000_000
 
 
 def fits(problem: Problem, chains: int) -> bool:
-    """Whether all margins may be held, as in a pass of one block."""
-    return blocks_of(problem, chains) == 1
+    """Whether all margins of W and V may be held."""
+    return 2 * chains * problem.inputs.shape[0] * problem.competitors <= _MARGINS
 
 
 class _Carried(NamedTuple):

@@ -55,7 +55,8 @@ def ratios(
     """One pass over the first `count` pairs."""
     n, chains = problem.inputs.shape[0], weights.shape[0]
     both = jnp.concatenate([weights, directions])
-    blocks = blocks_of(problem, chains)
+    fitting = _SCORES.get(jax.default_backend(), _SCORES["gpu"]) // (2 * chains * problem.competitors)
+    blocks = -(-n // max(1, fitting))
     rows = -(-n // blocks)
     if blocks == 1:
         return _of_rows(problem, both, 0, n, count)
@@ -67,12 +68,6 @@ def ratios(
 
     empty = jnp.zeros((chains, n), weights.dtype)
     return lax.fori_loop(0, blocks, fill, Ratios(empty, empty, empty))
-
-
-def blocks_of(problem: Problem, chains: int) -> int:
-    """Into how many blocks of associations a pass is divided."""
-    fitting = _SCORES.get(jax.default_backend(), _SCORES["gpu"]) // (2 * chains * problem.competitors)
-    return -(-problem.inputs.shape[0] // max(1, fitting))
 
 
 def arc(found: Ratios) -> Arc:
