@@ -61,7 +61,8 @@ def main() -> None:
     given = parser.parse_args()
     out = Path(given.out)
     found = json.loads(out.read_text()) if out.exists() else {}
-    machine = {"device": jax.devices()[0].device_kind, "cores": len(os.sched_getaffinity(0))}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    machine = {"device": jax.devices()[0].device_kind, "cores": cores}
     if given.large:
         d, p = LARGE
         found["large"] = machine | measured(original(Stream(0, d), p), 2, given.steps, "reflections", False)
