@@ -1,7 +1,8 @@
 """Both samplers of the space of solutions on the same instances: effective samples a second and a pass.
 
-`python benchmarks/space.py` takes a minute and writes space.json beside this file. With `--large`, d = 100 at half the
-capacity instead: whether two chains mix in ten minutes.
+`python benchmarks/space.py` takes a minute and writes space.json beside this file. `python benchmarks/space.py --large`
+adds d = 100 at half the capacity: whether two chains mix in ten minutes on two cores, compilation included. On Linux,
+`taskset -c 0,1 python benchmarks/space.py --large` gives it two cores of a larger machine.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ from loadstone.space.starts import in_digits, starting_points
 #: Steps of each of four chains, for each method.
 STEPS = {"reflections": 320, "slices": 40_000}
 CASES = [(16, 15), (16, 25), (16, 35)]
+#: d, and p at half the capacity; steps of each of two chains, of which a quarter is the warm-up.
+LARGE, LARGE_STEPS = (100, 596), 120
 
 
 def measured(problem, chains: int, steps: int, method: str, compiled: bool = True) -> dict[str, object]:
-    """One run; if `compiled`, the second of two, so without compilation."""
+    """One run; if `compiled`, the second of two, so without compilation and without the search for its starts."""
+    began = time.perf_counter()
     starts = in_digits(starting_points(problem, chains, 0, None), None, jnp.float32)
     if compiled:
         run_chains(problem, starts, 2, 0, method=method)
-    began = time.perf_counter()
+        began = time.perf_counter()
     found = run_chains(problem, starts, steps, 1, method=method)
     seconds = time.perf_counter() - began
     n, d = problem.inputs.shape
@@ -52,20 +56,22 @@ def measured(problem, chains: int, steps: int, method: str, compiled: bool = Tru
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", action="store_true", help="d = 100 at half the capacity")
-    parser.add_argument("--steps", type=int, default=64, help="steps of each chain for --large")
+    parser.add_argument("--steps", type=int, default=LARGE_STEPS, help="steps of each chain for --large")
     parser.add_argument("--out", default=str(Path(__file__).with_suffix(".json")))
     given = parser.parse_args()
+    out = Path(given.out)
+    found = json.loads(out.read_text()) if out.exists() else {}
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    machine = {"device": jax.devices()[0].device_kind, "cores": cores}
     if given.large:
-        print(json.dumps(measured(original(Stream(0, 100), 596), 2, given.steps, "reflections", False), indent=1))
-        return
-    rows = [
-        measured(decoupled(Stream(0, d), p), 4, steps, method)
-        for d, p in CASES
-        for method, steps in STEPS.items()
-    ]  # fmt: skip
-    device = jax.devices()[0].device_kind
-    Path(given.out).write_text(json.dumps({"device": device, "cores": os.cpu_count(), "rows": rows}, indent=1) + "\n")
-    for row in rows:
+        d, p = LARGE
+        found["large"] = machine | measured(original(Stream(0, d), p), 2, given.steps, "reflections", False)
+    else:
+        found |= machine | {"rows": [
+            measured(decoupled(Stream(0, d), p), 4, steps, method) for d, p in CASES for method, steps in STEPS.items()
+        ]}  # fmt: skip
+    out.write_text(json.dumps(found, indent=1) + "\n")
+    for row in [found["large"]] if given.large else found["rows"]:
         print(json.dumps(row))
 
 

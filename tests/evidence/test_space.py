@@ -18,22 +18,44 @@ def rows(problem, values, d=8, p=5):
 def test_means_and_predictions(monkeypatch):
     monkeypatch.setattr(space, "_SAMPLES", 30)
     space.predicted.cache_clear()
-    values = [(0.1, -8.0), (0.2, -9.0), (0.3, -10.0)]
-    given = rows("original", values) + [{**rows("original", values)[0], "seed": 9}]
-    for name in ("overlap", "log_volume"):
-        del given[-1][name]
+    given = rows("original", [(0.1, -8.0), (0.2, -9.0), (0.3, -10.0)])
     (point,) = solution_spaces(given)
     # Five outputs show 4 of 8 directions of a query: 32 of 64 dimensions of W.
-    assert memories_seen("full", 8, 5).delta == 32 and (point["streams"], point["without"]) == (3, 1)
+    assert memories_seen("full", 8, 5).delta == 32 and (point["streams"], point["without"]) == (3, 0)
     assert point["overlap"] == pytest.approx(0.2) and point["overlap_error"] == pytest.approx(0.1 / np.sqrt(3))
     assert point["free_entropy"] == pytest.approx(-9 / 32)
     expected = facts_free_entropy(5, 5, 32, 30)
     assert point["overlap_predicted"] == pytest.approx(expected.q / 2)
     assert point["free_entropy_predicted"] == pytest.approx(expected.phi)
     overlaps, entropies = compare_space(given)
-    assert overlaps.freedom == 2 and "1 streams are not storable" in overlaps.note
+    assert overlaps.freedom == 2 and overlaps.measured == pytest.approx(0.2)
     assert entropies.measured == pytest.approx(-9 / 32) and entropies.error > 1 / 32 / np.sqrt(3)
     assert compare_space(given[:1]) == []
+    space.predicted.cache_clear()
+
+
+def test_streams_that_are_left_out_do_not_make_the_rest_a_mean(monkeypatch):
+    """Streams with the smallest volumes are those whose volume is not seen: the mean of the others is too large."""
+    monkeypatch.setattr(space, "_SAMPLES", 30)
+    space.predicted.cache_clear()
+    volumes = np.random.default_rng(0).normal(-9, 1, 40)
+    given = rows("original", [(0.2 + 0.001 * seed, volume) for seed, volume in enumerate(volumes)])
+    assert solution_spaces(given)[0]["free_entropy"] == pytest.approx(volumes.mean() / 32)
+    for row in given:
+        if row["log_volume"] < -10.3:
+            del row["log_volume"]
+    (point,) = solution_spaces(given)
+    missing = int((volumes < -10.3).sum())
+    assert missing and (point["unknown"], point["volumes"]) == (missing, 40 - missing)
+    assert point["free_entropy"] is None and point["overlap"] == pytest.approx(0.2195)
+    assert [one.what[:7] for one in compare_space(given)] == ["overlap"]
+    # Where the volume was not asked for, nothing is unknown.
+    for row in given:
+        row["parameters"] = {"volume": False}
+    assert solution_spaces(given)[0]["unknown"] == 0
+    # A stream that is not storable has no overlap either.
+    del given[0]["overlap"]
+    assert solution_spaces(given)[0]["without"] == 1 and compare_space(given) == []
     space.predicted.cache_clear()
 
 

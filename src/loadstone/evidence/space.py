@@ -23,7 +23,8 @@ def solution_spaces(rows: list[Row]) -> list[dict]:
     """For each problem, dimension and number of associations: means over the streams of overlap and free entropy, their
     standard errors, and what is predicted at this p and in the limit of large p.
 
-    `without`: streams that were not storable, undecided or not mixed.
+    `without`: streams that were not storable, undecided or not mixed. `unknown`: of the others, those whose volume was
+    too small to be seen. They are not like the rest, so a mean free entropy is given only if there are neither.
     """
     points = []
     for (problem, d, p), group in grouped(_of_space(rows), "problem", "d", "p"):
@@ -36,9 +37,12 @@ def solution_spaces(rows: list[Row]) -> list[dict]:
         point |= {"without": len(group) - len(found)} | _means("overlap", [row["overlap"] for row in found])
         # The overlap counts all of W; the prediction that part of it that the outputs show.
         point |= {"overlap_predicted": float(finite.q) * room / d**2, "overlap_limit": float(overlap(alpha))}
-        volumes = [row["log_volume"] / room for row in found if "log_volume" in row]
+        asked = [row for row in found if row.get("parameters", {}).get("volume", True)]
+        volumes = [row["log_volume"] / room for row in asked if "log_volume" in row]
+        point["unknown"] = len(asked) - len(volumes)
+        whole = volumes and not point["without"] and not point["unknown"]
         limit = float(free_entropy(alpha))
-        point |= _means("free_entropy", volumes) if volumes else {"free_entropy": None, "free_entropy_error": None}
+        point |= _means("free_entropy", volumes) if whole else {"free_entropy": None, "free_entropy_error": None}
         point |= {"free_entropy_predicted": float(finite.phi), "predicted_error": float(finite.error)}
         points.append(point | {"free_entropy_limit": limit if math.isfinite(limit) else None, "volumes": len(volumes)})
     return points
@@ -52,17 +56,16 @@ def predicted(problem: str, d: int, p: int) -> FreeEntropy:
 
 
 def compare_space(rows: list[Row]) -> list[Comparison]:
-    """Mean overlap and mean free entropy beside the finite-p functional."""
+    """Mean overlap and mean free entropy beside the finite-p functional, where no stream had to be left out: those that
+    can be sampled are easier to store than others."""
     comparisons = []
     for point in solution_spaces(rows):
         notes = [NOTE] + ([SHARED_OUTPUTS] if point["problem"] == "original" else [])
-        if point["without"]:
-            notes.append(f"{point['without']} streams are not storable or did not mix, and are left out")
         size = f"{point['problem']}, d = {point['d']}, p = {point['p']}"
         asked = (("overlap", "overlap of two solutions", "streams", 0.0),
                  ("free_entropy", "free entropy", "volumes", point["predicted_error"]))  # fmt: skip
         for name, words, streams, error in asked:
-            if point[streams] < FEWEST or point[f"{name}_error"] == 0:
+            if point["without"] or point[name] is None or point[streams] < FEWEST or point[f"{name}_error"] == 0:
                 continue
             both = math.hypot(point[f"{name}_error"], error)
             what = f"{words}, {size} ({point[streams]} streams)"

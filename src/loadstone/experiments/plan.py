@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from loadstone.experiments.spec import Spec
 from loadstone.problems import batches
 from loadstone.problems.kinds import DECOUPLED, is_grouped
+from loadstone.theory.capacity import capacity_associations
 
 #: Seconds of a run, of a step, and of a step for each of p^2 d numbers: the decoupled problem reads them from memory,
 #: the original one computes them from the cache. Measured on one processor core, and on an H200.
@@ -33,9 +36,7 @@ def cost(spec: Spec, platform: str) -> float:
         one = 5.0 if spec.rounding.way == "centre" else 0.05
         return 5 * one * (1 + (spec.d / 12) ** 3)
     if spec.solver == "space":
-        # A path has some reflections for each association; its pass goes over all pairs.
-        paths = spec.space.chains * (spec.space.steps + (100 * spec.p if spec.space.volume else 0))
-        return 5.0 + paths * 4e-6 * spec.p * (1 + 1e-4 * spec.p * spec.p * spec.d)
+        return _sampling(spec)
     if spec.solver == "edits":
         # The first memory has the largest margin; near the capacity a refit takes a proof for each fact.
         proofs = 0.01 * spec.edits.edits * (spec.d / 20) ** 4 if spec.edits.method == "refit" else 0.0
@@ -51,6 +52,20 @@ def cost(spec: Spec, platform: str) -> float:
     passes = spec.passes + (0 if spec.is_iterative else 1)
     kind = DECOUPLED if is_grouped(spec.problem) else spec.problem
     return _RUN + passes * (_STEP[where] + _NUMBER[where, kind] * spec.p * (spec.answers or spec.p) * spec.d)
+
+
+def _sampling(spec: Spec) -> float:
+    """Of memories that store a stream: paths, times reflections of each, times what one takes for all chains."""
+    p, chains = spec.p, spec.space.chains
+    reflections = p * 2 ** (4 * min(1.0, p / float(_capacity(spec.d))))
+    pairs = chains * p * p
+    one = 1e-5 + 1.5e-9 * pairs if spec.problem == "original" else 4.5e-5 + 9e-11 * pairs * spec.d
+    # The volume takes about twenty paths for each halving, and fewer reflections as associations are taken away.
+    paths = spec.space.steps + (0.35 * 20 * p * math.log2(2 * p) if spec.space.volume else 0)
+    return 0.5 + paths * reflections * one
+
+
+_capacity = cache(capacity_associations)
 
 
 def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:

@@ -75,7 +75,8 @@ SPACE = Figure(
     Caption(
         "The set of all solutions, measured: how alike two of them are, and how many there are",
         "Left the mean cosine of two memories that store everything, right the logarithm of the share of all Gaussian "
-        "memories that do, for each dimension of W. Both are sampled; means over streams, bars are standard errors.",
+        "memories that do, for each dimension of W. Both are sampled; means over streams, bars are standard errors. "
+        "Right there is a point only where the share was large enough to be seen for every stream.",
         "The replica-symmetric functional, minimised at the true number of associations (dashed), and its limit of "
         "large p: overlap 2 alpha and free entropy log(1 - 2 alpha) / 2. No free parameter.",
     ),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.problems.decoupled import Stored
 from loadstone.problems.facts import Facts
@@ -77,6 +77,12 @@ def arc(found: Ratios) -> Arc:
     )
 
 
+def ratio_of(there: Float[Array, "*k"], here: Float[Array, "*k"]) -> Float[Array, "*k"]:
+    """margin(V) / margin(W). If rounding has put W behind a wall, the wall is taken to be just here: W is turned back
+    if V leads on, and comes in if V leads in."""
+    return there / jnp.maximum(here, jnp.finfo(here.dtype).tiny)
+
+
 def margins_of(problem: Problem, both: Float[Array, "k d d"], row: Int[Array, ""]) -> Float[Array, "k m"]:
     """All margins of one association in several memories, infinite for the target itself."""
     queries = _queries(lax.dynamic_slice_in_dim(problem.inputs, row, 1), both)
@@ -95,22 +101,34 @@ def kept_angle(
     last: Int[Array, ""],
 ) -> Float[Array, "chains"]:
     """Of the angles from 0 to `angle`, at most pi, how many leave the margins of pairs first .. last - 1 positive. They
-    belong to one association.
+    belong to one association."""
+    row = first // problem.competitors
+    both = jax.vmap(lambda pair: margins_of(problem, pair, row))(jnp.stack([weights, directions], axis=1))
+    ignored = jnp.isinf(both[:, 0]) | ~among(problem, row, first, last)[None, :]
+    return kept_of_margins(both[:, 0], both[:, 1], ignored, angle)
+
+
+def among(problem: Problem, row: Int[Array, ""], first: Int[Array, ""], last: Int[Array, ""]) -> Bool[Array, "m"]:
+    """Which outputs of an association are in the pairs first .. last - 1."""
+    pair = row * problem.competitors + jnp.arange(problem.competitors)
+    return (pair >= first) & (pair < last)
+
+
+def kept_of_margins(
+    here: Float[Array, "chains m"],
+    there: Float[Array, "chains m"],
+    ignored: Bool[Array, "chains m"],
+    angle: Float[Array, "chains"],
+) -> Float[Array, "chains"]:
+    """Of the angles from 0 to `angle`, how many leave all margins positive, from those of W (here) and of V (there).
 
     Each rival takes a half plane of (cos t, sin t), and what they leave is an arc: a rival that is beaten at one end
     only cuts it where its margin is zero, and one that wins at both ends leaves nothing.
     """
-    m = problem.competitors
-    row = first // m
-    both = jax.vmap(lambda pair: margins_of(problem, pair, row))(jnp.stack([weights, directions], axis=1))
-    here, there = both[:, 0], jnp.where(jnp.isinf(both[:, 1]), 0, both[:, 1])
-    pair = row * m + jnp.arange(m)
-    ignored = jnp.isinf(here) | ((pair < first) | (pair >= last))[None, :]
-    here = jnp.where(ignored, 1, here)
-    end = here * jnp.cos(angle)[:, None] + there * jnp.sin(angle)[:, None]
+    here, there = jnp.where(ignored, 1, here), jnp.where(ignored, 0, there)
+    end = jnp.where(ignored, 1, here * jnp.cos(angle)[:, None] + there * jnp.sin(angle)[:, None])
     # Where the margin is zero: between 0 and pi, because it changes its sign there.
     zero = jnp.arctan2(jnp.abs(here), -jnp.sign(here) * there)
-    end = jnp.where(ignored, 1, end)
     from_there = jnp.where((here <= 0) & (end > 0), zero, 0).max(axis=1)
     to_there = jnp.where((here > 0) & (end <= 0), zero, angle[:, None]).min(axis=1)
     never = ((here <= 0) & (end <= 0)).any(axis=1)
@@ -135,7 +153,7 @@ def _of_rows(
     ignored = (output == index) | (pair >= count)
     chains = both.shape[0] // 2
     of_weights = jnp.where(ignored, jnp.inf, margins[:, :chains])
-    ratio = margins[:, chains:] / of_weights
+    ratio = ratio_of(margins[:, chains:], of_weights)
     largest = jnp.where(ignored, -jnp.inf, ratio).max(axis=2)
     smallest = jnp.where(ignored, jnp.inf, ratio).min(axis=2)
     return Ratios(largest.T, smallest.T, of_weights.min(axis=2).T)

@@ -4,7 +4,7 @@ Slices (elliptical slice sampling; for linear constraints Gessner, Kanjilal and 
 arc of W cos t + V sin t that stores everything, and take a point of it at random. One pass a step, nothing is rejected.
 
 Reflections (Pakman and Paninski, 2014): follow W cos t + V sin t for a quarter of a circle. Where a margin becomes
-zero, V is reflected. One pass for each reflection.
+zero, V is reflected. One pass for each reflection (paths.py), or less where outputs are shared (carried.py).
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
-from loadstone.space.ratios import Ratios, arc, kept_angle, margins_of, ratios
-
-#: A path stops this many roundings short of the wall that it is reflected at, so that it does not start beyond it.
-_SHORT = 64
-#: A path that takes more passes ends where it is, so that no chain can hang.
-_MOST_PASSES = 10**6
+from loadstone.space.carried import carried_path, fits
+from loadstone.space.paths import Path, passing_path, turned
+from loadstone.space.ratios import arc, ratios
 
 
 class Walk(NamedTuple):
@@ -52,14 +49,6 @@ def drawn(
     return normal if subspace is None else jax.vmap(lambda one: subspace.projected(one, jnp))(normal)
 
 
-def turned(
-    weights: Float[Array, "chains d d"], directions: Float[Array, "chains d d"], angle: Float[Array, "chains"]
-) -> Float[Array, "chains d d"]:
-    """W cos t + V sin t."""
-    angle = angle[:, None, None]
-    return weights * jnp.cos(angle) + directions * jnp.sin(angle)
-
-
 def slice_step(
     problem: Problem, walk: Walk, key: Key[Array, ""], subspace: Subspace | None, count: Int[Array, ""] | int
 ) -> Walk:
@@ -73,24 +62,6 @@ def slice_step(
     return _kept(walk, moved, found.margin.min(axis=1))
 
 
-class Path(NamedTuple):
-    """Chains on the way along a quarter of a circle.
-
-    weights, directions: W and V.
-    left: the angle that is left.
-    margin: the least margin at the start; zero, or less, if it was ever so on the way, which only rounding can do.
-    kept: of the angles so far, those at which the following pairs are stored, too.
-    passes: how many the path took so far.
-    """
-
-    weights: Float[Array, "chains d d"]
-    directions: Float[Array, "chains d d"]
-    left: Float[Array, "chains"]
-    margin: Float[Array, "chains"]
-    kept: Float[Array, "chains"]
-    passes: Int[Array, "chains"]
-
-
 def reflection_step(
     problem: Problem,
     walk: Walk,
@@ -101,70 +72,12 @@ def reflection_step(
 ) -> tuple[Walk, Path]:
     """A quarter of a circle among the memories that store the first `count` pairs, and its path; with the angles at
     which the pairs after these, up to number `following`, are stored, too. They belong to one association."""
-    short = _SHORT * jnp.finfo(walk.weights.dtype).eps
-
-    def onward(path: Path) -> Path:
-        found = ratios(problem, path.weights, path.directions, count)
-        margin = found.margin.min(axis=1)
-        moving = (path.left > 0) & (margin > 0)
-        wall = jnp.maximum(arc(found).high - short, 0)
-        angle = jnp.where(moving, jnp.minimum(wall, path.left), 0)
-        hits = moving & (wall < path.left)
-        kept = path.kept
-        if following is not None:
-            first = jnp.asarray(count)
-            kept = kept + kept_angle(problem, path.weights, path.directions, angle, first, following)
-        weights = turned(path.weights, path.directions, angle)
-        directions = turned(path.directions, -path.weights, angle)
-        normals = _normals(problem, found, path.weights, path.directions, subspace, count)
-        reflected = directions - 2 * _along(directions, normals) * normals
-        left = jnp.where(hits, path.left - angle, 0)
-        return Path(
-            weights,
-            jnp.where(hits[:, None, None], reflected, directions),
-            left,
-            jnp.where((path.passes == 0) | ((path.left > 0) & (margin <= 0)), margin, path.margin),
-            kept,
-            path.passes + (path.left > 0),
-        )
-
-    none = jnp.zeros_like(walk.margin)
-    quarter = jnp.full_like(walk.margin, jnp.pi / 2)
-    start = Path(
-        walk.weights, drawn(key, walk.weights, subspace), quarter, none, none, jnp.zeros(none.shape, jnp.int32)
-    )
-    path = lax.while_loop(lambda path: (path.left > 0).any() & (path.passes.max() < _MOST_PASSES), onward, start)
+    directions = drawn(key, walk.weights, subspace)
+    if isinstance(problem, Facts) and subspace is None and fits(problem, walk.weights.shape[0]):
+        path = carried_path(problem, walk.weights, directions, count, following)
+    else:
+        path = passing_path(problem, walk.weights, directions, subspace, count, following)
     return _kept(walk, path.weights, path.margin), path
-
-
-def _normals(
-    problem: Problem,
-    found: Ratios,
-    weights: Float[Array, "chains d d"],
-    directions: Float[Array, "chains d d"],
-    subspace: Subspace | None,
-    count: Int[Array, ""] | int,
-) -> Float[Array, "chains d d"]:
-    """The unit normal of the wall that each chain comes to: that of the association and the rival with the smallest
-    ratio. A margin is a linear function of W, and the normal of its wall is its derivative."""
-    m = problem.competitors
-
-    def one(row: Int[Array, ""], at: Float[Array, "d d"], along: Float[Array, "d d"]) -> Float[Array, "d d"]:
-        (margins, speeds), slope = jax.vjp(lambda both: margins_of(problem, both, row), jnp.stack([at, along]))
-        counted = jnp.isfinite(margins) & (row * m + jnp.arange(m) < count)
-        rival = jnp.where(counted, speeds / margins, jnp.inf).argmin()
-        hit = jax.nn.one_hot(rival, margins.shape[0], dtype=at.dtype)
-        normal = slope(jnp.stack([hit, jnp.zeros_like(hit)]))[0][0]
-        return normal if subspace is None else subspace.projected(normal, jnp)
-
-    normals = jax.vmap(one)(found.smallest.argmin(axis=1), weights, directions)
-    return normals / jnp.sqrt(_along(normals, normals))
-
-
-def _along(
-    one: Float[Array, "chains d d"], other: Float[Array, "chains d d"]
-) -> Float[Array, "chains 1 1"]:
-    return (one * other).sum(axis=(1, 2), keepdims=True)
 
 
 def _kept(walk: Walk, moved: Float[Array, "chains d d"], margin: Float[Array, "chains"]) -> Walk:
