@@ -5,10 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import lax
 
-from loadstone.problems.counters import stream_key
-from loadstone.problems.embeddings import decoupled_vectors
 from loadstone.problems.original import original
 from loadstone.problems.passes import decoupled_triton, devices, shared_hopper
 from loadstone.problems.recall import Recall
@@ -62,28 +59,10 @@ def test_tiles_are_long_where_rows_begin_within_a_line(components, row_bytes, ti
     assert decoupled_triton._stored_tile(components, row_bytes) == tile
 
 
-@pytest.mark.parametrize("p, d", [pytest.param(5, 3, marks=pytest.mark.soak), (33, 75)])
-def test_made_outputs_are_those_of_the_stream(p, d):
-    queries = (0.3 * np.random.default_rng(p).standard_normal((p, d))).astype(np.float32)
-    key = stream_key(3, "decoupled outputs", d)
-    outputs = decoupled_vectors(key, jnp.arange(p, dtype=jnp.uint32), p, d, "gaussian")
-    expected = reference(queries, np.asarray(outputs).transpose(0, 2, 1), np.arange(p))
-    agree(decoupled_triton.made_recall(jnp.int32(p), key, jnp.asarray(queries), True), expected, 1e-6)
-    # A device that has the last three associations alone finds the same.
-    last = decoupled_triton.made_recall(jnp.int32(p), key, jnp.asarray(queries[-3:]), True, jnp.int32(p - 3))
-    agree(last, [part[-3:] for part in expected], 1e-6)
-
-
 def test_large_scores_do_not_overflow():
     queries, outputs = jnp.full((1, 4), 30.0), jnp.asarray(np.random.default_rng(0).standard_normal((1, 4, 40)) * 10)
     found = decoupled_triton.stored_recall(jnp.int32(40), jnp.int32(3), queries, outputs.astype(jnp.float32), True)
     agree(found, reference(queries, np.asarray(outputs).transpose(0, 2, 1), np.array([3])), 1e-6)
-
-
-def test_leading_zeros_are_those_of_the_processor():
-    words = [2 ** np.arange(32, dtype=np.uint64), 2 ** np.arange(1, 33, dtype=np.uint64) - 1]
-    words = np.concatenate([*words, np.random.default_rng(0).integers(1, 2**32, 10_000)]).astype(np.uint32)
-    assert (decoupled_triton._leading_zeros(jnp.asarray(words)) == lax.clz(jnp.asarray(words))).all()
 
 
 @pytest.mark.parametrize("components", range(1, 600, 7))
@@ -224,17 +203,6 @@ def test_stored_outputs_of_several_problems_are_one_launch():
         own = outputs[place, :count, :, :count].transpose(0, 2, 1)
         expected = reference(queries[place, :count], own, np.arange(count))
         agree([part[place, :count] for part in found], expected, 1e-6)
-
-
-def test_the_fused_kernel_makes_gaussian_outputs_only(monkeypatch):
-    """It has a generator of its own: of another law it would silently make other outputs."""
-    found = Recall(*(jnp.ones(shape) for shape in ((4,), (4,), (4,), (4, 3))))
-    monkeypatch.setattr(decoupled_triton, "made_recall", lambda count, key, queries, first: found)
-    queries, key = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3)
-    recall, slope = decoupled_triton.made_pass(queries, key, "gaussian", 3 * queries, "float32")
-    assert recall is found and (slope == -2).all()
-    with pytest.raises(ValueError, match="law is 'sphere', but must be gaussian for the fused kernel"):
-        decoupled_triton.made_pass(queries, key, "sphere", queries, "float32")
 
 
 @pytest.mark.parametrize("count", [None, 20])

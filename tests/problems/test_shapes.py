@@ -12,6 +12,7 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.original import original
 from loadstone.problems.passes import (
+    decoupled_float16_triton,
     decoupled_triton,
     decoupled_xla,
     shared_cpu,
@@ -56,7 +57,9 @@ def test_operands_that_do_not_fit_get_one_sentence(shared_pass, operands, senten
         shared_pass(*operands, "float32", 4)
 
 
-@pytest.mark.parametrize("stored_pass", [decoupled_xla.stored_pass, decoupled_triton.stored_pass])
+@pytest.mark.parametrize(
+    "stored_pass", [file.stored_pass for file in (decoupled_xla, decoupled_triton, decoupled_float16_triton)]
+)
 @pytest.mark.parametrize("queries, outputs", [
     (jnp.ones((5, 4)), jnp.ones((5, 3, 6))), (jnp.ones((5, 4)), jnp.ones((4, 4, 6))),
     (jnp.ones((5, 4)), jnp.ones((5, 4))),

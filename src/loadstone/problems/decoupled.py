@@ -150,7 +150,7 @@ class Stored(Problem):
         for part in self.parts:
             rows = slice(before, before + part.shape[0])
             shape = part.shape[0], self.competitors, queries.shape[1]
-            way = chosen(Case("stored", precision, *shape, queries.dtype, count is not None))
+            way = chosen(Case("stored", precision, *shape, queries.dtype, count is not None, held=part.dtype))
             begin = before if first is None else first + before
             found.append(way(queries[rows], part, begin, self.target_outputs[rows], precision, count))
             before = rows.stop

@@ -27,6 +27,7 @@ class Case:
     dtype: of the queries (and of shared outputs).
     padded: whether some rows are padding.
     law: of outputs that are regenerated.
+    held: type of outputs that are stored.
     """
 
     outputs: str
@@ -37,6 +38,7 @@ class Case:
     dtype: DTypeLike
     padded: bool = False
     law: str = ""
+    held: DTypeLike = jnp.float32
 
 
 def _fits_hopper(case: Case) -> bool:
@@ -68,6 +70,12 @@ def _fits_triton(case: Case) -> bool:
     return case.dtype == jnp.float32 and devices.has_triton_kernels()
 
 
+def _fits_float16(case: Case) -> bool:
+    """The sizes at which it was measured to be faster, and rows of memory that begin where 16 bytes can be read."""
+    sizes = case.d in devices.FLOAT16_SIZES and case.competitors % 8 == 0
+    return case.held == jnp.float16 and case.dtype == jnp.float32 and sizes and devices.is_hopper()
+
+
 def _always(case: Case) -> bool:
     return True
 
@@ -79,9 +87,10 @@ WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
     ("shared", "shared_hopper_wide", _fits_hopper_wide),
     ("shared", "shared_cpu", _fits_cpu),
     ("shared", "shared_xla", _always),
+    ("stored", "decoupled_float16_triton", _fits_float16),
     ("stored", "decoupled_triton", _fits_triton),
     ("stored", "decoupled_xla", _always),
-    ("made", "decoupled_triton", lambda case: case.law == "gaussian" and _fits_triton(case)),
+    ("made", "decoupled_made_triton", lambda case: case.law == "gaussian" and _fits_triton(case)),
     ("made", "decoupled_xla", _always),
     ("linear step", "shared_cpu", _fits_cpu),
 )

@@ -1,9 +1,7 @@
-"""The pass over decoupled outputs as one fused kernel on a GPU, in Pallas (Triton). Each output is read, or
-regenerated, once.
+"""The pass over stored decoupled outputs as one fused kernel on a GPU, in Pallas (Triton). Each output is read once.
 
 One program does one association. It goes through its outputs a tile at a time, keeps the largest score so far, and
-rescales its sums whenever that changes. Regenerated outputs come from the same counters and the same table of normal
-numbers as everywhere else; they never leave the registers.
+rescales its sums whenever that changes.
 
 In Triton the sides of arrays are powers of two, so the components of a vector are split into parts of such sizes.
 """
@@ -18,16 +16,13 @@ import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
-from jaxtyping import Array, Float, Float32, Int32, UInt32
+from jaxtyping import Array, Float, Float32, Int32
 
-from loadstone.arguments import refuse
-from loadstone.problems.counters import Key, fold, threefry
-from loadstone.problems.normals import normal_table, table_cell
 from loadstone.problems.passes.shapes import check_decoupled
 from loadstone.problems.recall import Recall, Slope
 
-#: Warps of a program, and regenerated outputs in a tile; chosen by measurements on an H200.
-_WARPS, _MADE = 4, 16
+#: Warps of a program; chosen by measurements on an H200.
+_WARPS = 4
 #: How many bytes a thread reads at once, and how many the memory delivers at once.
 _READ, _LINE = 16, 128
 #: This many components of a tile fit into the registers.
@@ -50,25 +45,6 @@ def stored_pass(
     limit = jnp.asarray(outputs.shape[2] if count is None else count, jnp.int32)
     recall = stored_recall(limit, jnp.int32(first), queries, outputs)
     return recall, recall.pull - target_outputs.astype(outputs.dtype).astype(jnp.float32)
-
-
-def made_pass(
-    queries: Float32[Array, "n d"],
-    key: Key,
-    law: str,
-    target_outputs: Float32[Array, "n d"],
-    precision: str,
-    count: Int32[Array, ""] | None = None,
-    first: Int32[Array, ""] | int = 0,
-    competitors: int | None = None,
-) -> tuple[Recall, Slope]:
-    """Each query against the n outputs (or `competitors`) of its association's stream, which must be Gaussian; row r
-    belongs to association first + r."""
-    if law != "gaussian":
-        raise refuse("law", law, "gaussian for the fused kernel that regenerates outputs")
-    limit = (competitors or queries.shape[0]) if count is None else count
-    recall = made_recall(jnp.asarray(limit, jnp.int32), key, queries, first=first)
-    return recall, recall.pull - target_outputs
 
 
 def stored_recall(
@@ -95,36 +71,6 @@ def stored_recall(
     call = _call(kernel, rows, widths, interpret, [scalar, scalar, own])
     target, rival, logsumexp, pull = call(count, first, outputs, _filled(queries, sum(widths)))
     return Recall(target, rival, logsumexp, pull[:, :d])
-
-
-def made_recall(
-    count: Int32[Array, ""],
-    key: Key,
-    queries: Float32[Array, "rows d"],
-    interpret: bool = False,
-    first: Int32[Array, ""] | int = 0,
-) -> Recall:
-    """Recall of each query against the first `count` outputs of its association's stream, which are Gaussian;
-    `first + row` is the index of the association and of its target."""
-    if queries.ndim != 2 or 0 in queries.shape or queries.dtype != jnp.float32 or key.shape != (2,):
-        raise refuse("queries", f"{queries.dtype}{queries.shape}", "float32 of two sizes of at least 1")
-    rows, d = queries.shape
-    first = jnp.asarray(first, jnp.int32)
-    owners = (first + jnp.arange(rows, dtype=jnp.int32)).astype(jnp.uint32)
-    keys = jax.vmap(lambda owner: fold(key, owner, 0))(owners)
-    # Components j and j + ceil(d/2) share a block of random bits: each part has the first, then the second half of it.
-    half = (d + 1) // 2
-    widths = _widths(half)
-    kernel = functools.partial(_made_kernel, widths=widths, tile=_MADE)
-    centre, slope = (jnp.asarray(column) for column in normal_table())
-    table, pair = pl.BlockSpec(centre.shape, lambda row: (0,)), pl.BlockSpec((None, 2), lambda row: (row, 0))
-    scalar = pl.BlockSpec((), lambda row: ())
-    specs = [scalar, scalar, pair, table, table]
-    call = _call(kernel, rows, widths * 2, interpret, specs)
-    halves = [_filled(part, sum(widths)) for part in (queries[:, :half], queries[:, half:])]
-    target, rival, logsumexp, pull = call(count, first, keys, centre, slope, jnp.concatenate(halves, axis=1))
-    both = jnp.concatenate([pull[:, :half], pull[:, sum(widths) :][:, : d - half]], axis=1)
-    return Recall(target, rival, logsumexp, both)
 
 
 def _widths(components: int) -> tuple[int, ...]:
@@ -177,29 +123,6 @@ def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths
     _write(results, widths, _stream(tile_of, queries, count, first_ref[()] + row, tile, group))
 
 
-def _made_kernel(count_ref, first_ref, key_ref, centre_ref, slope_ref, query_ref, *results, widths, tile):
-    key, count = (key_ref[0], key_ref[1]), count_ref[()]
-    starts = [sum(widths[:part]) for part in range(len(widths))]
-
-    def normal(words):
-        index, offset, negative = table_cell(words, _leading_zeros)
-        magnitude = plgpu.load(centre_ref.at[index]) + plgpu.load(slope_ref.at[index]) * offset
-        return jnp.where(negative, -magnitude, magnitude)
-
-    def tile_of(start, column):
-        pairs = []
-        for first, width in zip(starts, widths):
-            shape = (width, tile)
-            component = (first + jnp.arange(width)).astype(jnp.uint32)
-            counter = column.astype(jnp.uint32)[None, :], component[:, None]
-            pairs.append(threefry(key, (jnp.broadcast_to(counter[0], shape), jnp.broadcast_to(counter[1], shape))))
-        return [normal(words) for half in zip(*pairs) for words in half]
-
-    half = sum(widths)
-    queries = [query_ref[pl.ds(base + start, width)] for base in (0, half) for start, width in zip(starts, widths)]
-    _write(results, widths * 2, _stream(tile_of, queries, count, first_ref[()] + pl.program_id(0), tile, tile))
-
-
 def _stream(tile_of, queries, count, own_index, tile, group):
     """Go through all tiles for one query, given in parts: target, rival, logsumexp, and the pull in the same parts.
 
@@ -228,13 +151,6 @@ def _stream(tile_of, queries, count, own_index, tile, group):
     start = lowest, lowest, jnp.float32(0), nothing
     target, rival, total, pulls = lax.fori_loop(0, tiles, consume, start)
     return target, rival, jnp.maximum(target, rival) + jnp.log(total), [pull.sum(axis=1) / total for pull in pulls]
-
-
-def _leading_zeros(words: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
-    """Leading zeros of words other than 0, read from the exponent of a float. The bit below each set bit is cleared
-    first, so that the float is not rounded up."""
-    exponent = lax.bitcast_convert_type((words & ~(words >> 1)).astype(jnp.float32), jnp.uint32) >> 23
-    return jnp.uint32(158) - exponent
 
 
 def _write(results, widths, found):

@@ -15,6 +15,8 @@ MOST_WHOLE, MOST_SHARED = 256, 512
 MANY_SCORES = 10**8
 #: With more scores it would have more tiles than its workers can number.
 MOST_SCORES = 2**42
+#: Numbers of components for which outputs stored in float16 are multiplied in tensor cores (measured at 150 and 256).
+FLOAT16_SIZES = range(128, 257)
 #: Set to 0 to run every pass in XLA.
 _SWITCH = "LOADSTONE_GPU_KERNELS"
 _log = logging.getLogger("loadstone")
@@ -33,6 +35,10 @@ def has_hopper_kernel() -> bool:
     if capability > (0, 0) and capability != (9, 0):
         _log.info("The fused pass over shared outputs is made for Hopper GPUs, so here the pass runs in XLA.")
     return capability == (9, 0)
+
+
+def is_hopper() -> bool:
+    return _capability() == (9, 0)
 
 
 def processors() -> int:
