@@ -1,6 +1,6 @@
 """The kernel for regenerated outputs, as far as a CPU can tell: it runs in the interpreter, and is compiled to the
-point where a GPU takes over. That its arithmetic gives the stream's numbers on a GPU too is shown here in float64, which
-holds every product and sum exactly."""
+point where a GPU takes over. That its arithmetic gives the stream's numbers on a GPU too is shown here in float64,
+which holds every product and sum exactly."""
 
 from functools import cache
 
@@ -77,6 +77,7 @@ def recall_of_unit_vectors():
     assert str(jax.make_jaxpr(call)(*operands)).count("pallas_call[") == 1
     found = [np.asarray(part) for part in call(*operands)]
     cut = [outputs_of(key, p, d)[:count, :, :count] for key, count in zip(keys, counts)]
+    assert np.isfinite(found[3]).all()  # of padding, too
     return [(cut[k], queries[k, :n], n, Recall(*(part[k, :n] for part in found))) for k, n in enumerate(counts)]
 
 

@@ -135,7 +135,8 @@ def _joined(
     pull: Float32[Array, "rows splits d"],
 ) -> tuple[Float32[Array, "rows"], Float32[Array, "rows"], Float32[Array, "rows"], Float32[Array, "rows d"]]:
     """What the programs of each association found, put together."""
-    share = jax.nn.softmax(logsumexp, axis=1)
+    # Padding, where all are minus infinity, has a pull of 0 and not of 0 / 0.
+    share = jax.nn.softmax(jnp.maximum(logsumexp, _LOWEST), axis=1)
     total = jax.nn.logsumexp(logsumexp, axis=1)
     return target.max(axis=1), rival.max(axis=1), total, (pull * share[:, :, None]).sum(axis=1)
 
@@ -151,8 +152,9 @@ def _kernel(count_ref, first_ref, key_ref, table_ref, query_ref, *results, width
         column, pairs = step * tile + jnp.arange(tile), []
         for start, width in zip(starts, widths):
             component = (start + jnp.arange(width)).astype(jnp.uint32)
-            words = column.astype(jnp.uint32)[None, :], component[:, None]
-            pairs.append(threefry(key, tuple(jnp.broadcast_to(word, (width, tile)) for word in words)))
+            counter = column.astype(jnp.uint32)[None, :], component[:, None]
+            shape = (width, tile)
+            pairs.append(threefry(key, (jnp.broadcast_to(counter[0], shape), jnp.broadcast_to(counter[1], shape))))
         made = [_normal(words, table_ref, interpret) for half in zip(*pairs) for words in half]
         return _weighed(carry, made, queries, column < count, column == own)
 
@@ -195,7 +197,7 @@ def _write(results, ends, target, rival, total, pulls):
         results[3][pl.ds(start, width)] = jnp.sum(pull * factor[None, :], axis=1) / safe
 
 
-def _normal(words: UInt32[Array, "width tile"], table_ref, interpret: bool) -> Float32[Array, "width tile"]:
+def _normal(words, table_ref, interpret):
     """One standard normal from each word, as in normals.py."""
     bits = lax.bitcast_convert_type(_truncated(words | np.uint32(1), interpret), jnp.uint32)
     cell = (bits >> np.uint32(_OFFSET_BITS)).astype(jnp.int32) - 127 * _CELLS
