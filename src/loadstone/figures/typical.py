@@ -87,7 +87,8 @@ def _keys(panel: Axes, points: list[dict]) -> None:
 def _low_rank(panel: Axes) -> list[dict]:
     """From a random product at no load to a part of the quarter circle at capacity."""
     levels, curves = (np.arange(4000) + 0.5) / 4000, []
-    no_load, full = (np.asarray(law(_KAPPA).nonzero().quantile(levels))[None] for law in (initial_factored, at_capacity))
+    laws = (law(_KAPPA).nonzero() for law in (initial_factored, at_capacity))
+    no_load, full = (np.asarray(law.quantile(levels))[None] for law in laws)
     densities = {"no load": _density(no_load, _FINER)}
     for share in _SHARES:
         found = typical(share * float(capacity(_KAPPA)), _KAPPA, _DIMENSION)

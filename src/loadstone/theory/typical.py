@@ -113,7 +113,7 @@ def at_cosine(
     By default Z has the singular values of the limit and entries are complex, which is closest to the limit. With
     `real` both are those of d x d memories: Z is drawn, and what comes out has the fluctuations of size d.
     """
-    kappa, d = rank_fraction("kappa", kappa), whole_number("d", d, 1, 10**4)
+    kappa, d = rank_fraction("kappa", kappa), whole_number("d", d, 2, 10**4)
     sweeps, seed = whole_number("sweeps", sweeps, 1, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
     random, rank = np.random.default_rng(seed), max(1, round(kappa * d))
     if real:
@@ -194,7 +194,7 @@ def _guess(end: float, kappa: float) -> Callable[[float], float]:
     """About the theta of a cosine: as c for small c, and kappa (2 - kappa) / (2 (end - c)) near the end, since there
     every one of the kappa (2 - kappa) d^2 directions in which W can move costs the same."""
     bend = kappa * (2 - kappa) / (2 * end**2) - 1
-    return lambda cosine: cosine * (1 + bend * cosine / end) / (1 - cosine / end)
+    return lambda cosine: cosine * (1 + bend * cosine / end) / max(1 - cosine / end, 1e-12)
 
 
 @cache
