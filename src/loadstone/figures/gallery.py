@@ -38,6 +38,7 @@ GALLERY: dict[str, str] = {
     "topk": "loadstone.figures.topk:TOPK",
     "peers": "loadstone.figures.peers:PEERS",
     "space": "loadstone.figures.space:SPACE",
+    "typical": "loadstone.figures.typical:TYPICAL",
     "bits": "loadstone.figures.bits:BITS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
