@@ -36,6 +36,7 @@ nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_ipywidgets_js = {}  # would be loaded from a network
 nb_merge_streams = True
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens begin the name of an option
 
 html_math_renderer = "mathml"
 html_theme = "furo"
