@@ -19,8 +19,7 @@ test: $(VENV)/test
 	$(RUN)/ruff check src tests benchmarks docs
 	$(RUN)/mypy
 	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/$(VENV)/programs JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
-	  OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0" \
-	  $(RUN)/python -m pytest
+	  OPENBLAS_NUM_THREADS=1 XLA_FLAGS="$$($(RUN)/python tests/compiler.py)" $(RUN)/python -m pytest
 
 bench: $(VENV)/bench
 	$(RUN)/python benchmarks/cpu.py
@@ -31,7 +30,7 @@ bench: $(VENV)/bench
 # fused CPU pass under sanitizers, then exact capacities of many streams of both problems beside the prediction (about an
 # hour on two cores).
 soak: $(VENV)/test docs dist
-	$(RUN)/python benchmarks/footprint.py --wheel dist/*.whl --extras cluster,parquet
+	$(RUN)/python benchmarks/footprint.py --wheel dist/*.whl
 	LOADSTONE_SOAK=1 $(RUN)/python -m pytest -m 'soak or not soak'
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -m 'soak or not soak' -k 'killed or brings_down' \
 	  tests/records/test_store.py tests/experiments/test_one_machine.py tests/experiments/test_dask.py
@@ -43,10 +42,11 @@ soak: $(VENV)/test docs dist
 mutate: $(VENV)/test
 	$(RUN)/python benchmarks/mutate.py
 
-# The package is installed in place, so a change of its sources needs no new installation; with Dask, to use all cores.
+# The package is installed in place, so a change of its sources needs no new installation; with Dask, to use all cores,
+# and matplotlib, to draw.
 $(VENV)/package: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster]'
+	$(RUN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster,figures]'
 	touch $@
 
 $(VENV)/test: $(VENV)/package
@@ -72,7 +72,7 @@ dist: $(DOCS)/release
 
 $(DOCS)/docs: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster,docs]'
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[cluster,docs,figures]'
 	touch $@
 
 $(DOCS)/release: $(DOCS)/docs

@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from jupyter_client.manager import KernelManager  # noqa: E402
+
 import loadstone  # noqa: E402
 
 project = "loadstone"
@@ -27,12 +29,14 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 
+KernelManager.transport_encryption.default_value = "auto"  # kernels warn that others could read along otherwise
 nb_execution_mode = "force"  # a page that has not changed is not read again, and so not executed
-nb_execution_timeout = 120  # seconds for a cell; a whole notebook takes less than two minutes on two cores
+nb_execution_timeout = 600  # seconds for a cell: a whole notebook takes less than two minutes, unless cores are busy
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_ipywidgets_js = {}  # would be loaded from a network
 nb_merge_streams = True
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens begin the name of an option
 
 html_math_renderer = "mathml"
 html_theme = "furo"

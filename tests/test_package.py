@@ -139,7 +139,7 @@ def test_what_is_installed_for_use_and_tests_is_pinned_without_an_address():
     pins = [re.fullmatch(r'([\w.-]+)==[\w.]+( ; python_version (<|>=) "3\.12")?', line) for line in lines]
     assert all(pins), [line for line, pin in zip(lines, pins) if not pin]
     extras = PROJECT["optional-dependencies"]
-    assert set(extras) == {"test", "cluster", "parquet", "bench", "docs", "release"}
+    assert set(extras) == {"test", "cluster", "figures", "parquet", "bench", "docs", "release"}
     wanted = [*PROJECT["dependencies"], *(one for name in extras if name != "bench" for one in extras[name])]
     names = {re.match(r"[\w-]+", requirement)[0] for requirement in wanted}
     assert {name.replace("_", "-") for name in names} <= {pin[1].replace("_", "-") for pin in pins}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -24,17 +25,26 @@ _STYLE = """
 #show table: set text(size: 8.5pt)
 #show table: set par(justify: false)
 #show table: set align(left)
-#show figure: set block(breakable: true)
+#show figure: set block(breakable: false)
 #show figure.caption: set text(size: 9pt)
-#set image(width: 72%)
+// Text flows round figures, so that no page ends early. Only wide ones need the whole width to be readable.
+#show figure.where(kind: image): set figure(placement: auto)
+#set image(width: 100%)
+#show image: it => context {
+  let size = measure(it, width: 10cm)
+  if size.width > 2.4 * size.height { it } else { box(width: 72%, it) }
+}
 #let horizontalrule = line(length: 100%, stroke: 0.4pt + luma(70%))
 """
 
 
 def as_typst(markdown: str) -> str:
-    """The Typst source of a note: style first, then the text as pandoc converts it."""
+    """The Typst source of a note: style first, then the text as pandoc converts it, without links to the PDF itself."""
     reader = "markdown-implicit_figures+implicit_figures+tex_math_dollars+pipe_tables-auto_identifiers"
-    return _STYLE + pypandoc.convert_text(markdown, "typst", format=reader, extra_args=["--wrap=none"])
+    text = re.sub(rf'^<a href="{PDF.name}">.*</a>$', "", markdown, flags=re.MULTILINE)
+    # Rows of tables that are longer than a line of `columns` would get columns of equal width.
+    options = ["--wrap=none", "--columns=10000"]
+    return _STYLE + pypandoc.convert_text(text, "typst", format=reader, extra_args=options)
 
 
 def as_pdf(markdown: str, folder: Path) -> bytes:

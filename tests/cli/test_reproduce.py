@@ -1,6 +1,8 @@
 """loadstone reproduce, as far as it takes no training: shipped records, and what becomes of them."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -81,3 +83,12 @@ def test_a_scale_without_shipped_records_is_named(shipped, command, tmp_path, mo
     monkeypatch.setattr(loadstone, "__file__", str(tmp_path / "lib" / "site" / "loadstone" / "__init__.py"))
     done = command("reproduce", "--scale", "paper", "--from-shipped", "--out", "out", cwd=tmp_path)
     assert done.returncode == 2 and "scale is 'paper', but records are shipped for quick only." in done.stderr
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path):
+    program = "import sys; sys.modules['matplotlib'] = None  # as if it were not installed\n"
+    program += "from loadstone.cli.app import main\nmain()"
+    command = [sys.executable, "-c", program, "reproduce", "entropy", "--out", "out"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == "" and not (tmp_path / "out").exists()
+    assert done.stderr == "loadstone: figures need matplotlib: pip install 'loadstone[figures]'.\n"

@@ -35,3 +35,10 @@ def test_the_time_left_is_guessed_by_the_costs_of_the_platform(told, monkeypatch
     assert shares("cpu")[1] < 0.02 < 0.2 < shares("gpu")[1]
     progress.tell(SPECS[2], "step limit")
     assert progress.seconds_left == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("count, words", [(1, ""), (2, " and 1 more"), (3, " and 2 more")])
+def test_what_a_worker_runs_is_told_by_its_first_run(count, words):
+    progress = Progress(3, 0, SPECS)
+    progress.at("here", SPECS[:count])
+    assert progress.current == {"here": f"{SPECS[0]}{words}"}

@@ -15,7 +15,7 @@ from loadstone.evidence import margins, skew, space, topk
 from loadstone.evidence.rows import row_of
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
-from loadstone.figures import capacity, entropy, style
+from loadstone.figures import capacity, entropy, style, typical
 from loadstone.figures.figure import Figure
 from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.figures.style import COLOURS, NothingToDrawError, colour, counted
@@ -52,7 +52,7 @@ LINEAR = [
 MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "decoupled") for seed in range(2)]
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
-OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses", "peers", "stored-spectra"}
+OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses", "peers", "stored-spectra", "typical"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -135,6 +135,7 @@ CASES = {
     "topk": Case(LISTED, 0, 2),
     "peers": Case(OTHERS_DID, 0, 3),
     "space": Case(SAMPLED, 0, 2),
+    "typical": Case(SAMPLED, 0, 1),
     "bits": Case(ROUNDED, 0, 1),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 8, 10),
@@ -151,6 +152,7 @@ def rows():
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
     monkeypatch.setattr(margins, "_SAMPLES", 30)
     monkeypatch.setattr(space, "_SAMPLES", 20)
+    monkeypatch.setattr(typical, "_DIMENSION", 12)
     monkeypatch.setattr(topk, "_BATCHES", 2)
     for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
         monkeypatch.setattr(skew, name, few)

@@ -18,6 +18,7 @@ from loadstone.problems.passes import (
     shared_cpu,
     shared_hopper,
     shared_hopper_halves,
+    shared_hopper_wide,
     shared_xla,
 )
 from loadstone.problems.stream import Stream
@@ -36,10 +37,10 @@ def test_a_memory_of_another_dimension_is_refused_at_the_door(d, memory_d, kappa
             use(problem, memory)
 
 
-SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, shared_hopper, shared_hopper_halves)]
+SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, shared_hopper, shared_hopper_halves, shared_hopper_wide)]
 
 
-@pytest.mark.parametrize("shared_pass", SHARED, ids=["cpu", "xla", "hopper", "halves"])
+@pytest.mark.parametrize("shared_pass", SHARED, ids=["cpu", "xla", "hopper", "halves", "wide"])
 @pytest.mark.parametrize("operands, sentence", [
     ((QUERIES[:4], OUTPUTS, TARGETS), r"targets is 'int32\(5,\)', but must be 4 whole numbers"),
     ((jnp.ones((6, 4)), OUTPUTS, TARGETS), "targets is .* must be 6 whole numbers"),
@@ -55,6 +56,14 @@ SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, shared_hopper, sha
 def test_operands_that_do_not_fit_get_one_sentence(shared_pass, operands, sentence):
     with pytest.raises(ValueError, match=sentence):
         shared_pass(*operands, "float32", 4)
+
+
+@pytest.mark.parametrize("place, name", [(0, "queries"), (1, "outputs")])
+def test_the_fused_cpu_pass_takes_single_precision_alone(place, name):
+    operands = [QUERIES, OUTPUTS, TARGETS]
+    operands[place] = operands[place].astype(jnp.float16)
+    with pytest.raises(ValueError, match=f"{name}.dtype is 'float16', but must be float32 for the fused CPU pass"):
+        shared_cpu.shared_pass(*operands, "float32", 4)
 
 
 @pytest.mark.parametrize(

@@ -148,3 +148,8 @@ def test_a_curve_is_the_free_entropy_at_each_load():
 def test_bad_numbers_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"{name} is .* but must be"):
         call()
+
+
+def test_one_association_has_no_curve():
+    with pytest.raises(ValueError, match="p is 1"):
+        free_entropy_curve(0.3, 1)

@@ -20,6 +20,7 @@ from loadstone.theory import (
     skew,
     spectra,
     storable,
+    typical,
 )
 from loadstone.theory.minimiser import minimiser
 
@@ -53,6 +54,8 @@ FORMULAS = {
     entropy.annealed: (0.3,),
     entropy.finite_free_entropy: (0.3, 10, 8, 0),
     entropy.free_entropy_curve: ([0.3], 10, 8, 0),
+    typical.at_cosine: (0.3, 1, 2, 2, 0, True),
+    typical.typical: (0.1, 1, 2, 2, 0),
     hebbian.target_mean: (10, 0.5),
     hebbian.score_moments: (10, 5),
     hebbian.failure: (10, 0.5),

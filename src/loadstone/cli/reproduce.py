@@ -40,6 +40,7 @@ def reproduce(
     workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
     choice("scale", scale, ("quick", "paper"))
     names = list(dict.fromkeys(choice("figure", name, tuple(GALLERY)) for name in figures or GALLERY))
+    chosen = [figure_of(name) for name in names]
     packed = _shipped(scale) if from_shipped else []
     folder = _folder(out)
     files = [f"{name}.{ending}" for name in names for ending in ("svg", "pdf", "png", "json")]
@@ -48,7 +49,6 @@ def reproduce(
 
     from loadstone.records.store import Store
 
-    chosen = [figure_of(name) for name in names]
     sweeps = {one.name: [spec for spec in dict.fromkeys(one.sweep(scale)) if spec.seed < most] for one in chosen}
     specs = list(dict.fromkeys(spec for sweep in sweeps.values() for spec in sweep))
     records = Store(store or folder / "store")

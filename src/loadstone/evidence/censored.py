@@ -78,9 +78,8 @@ def _error(values: np.ndarray, lows: np.ndarray, highs: np.ndarray, mean: float,
     """The standard error of the mean: the inverse of the observed information about mean and deviation."""
     if not deviation:
         return 0.0
-    information = np.zeros((2, 2))
     z = (values - mean) / deviation
-    information += [[len(z), 2 * z.sum()], [2 * z.sum(), (3 * z**2 - 1).sum()]]
+    information = np.array([[len(z), 2 * z.sum()], [2 * z.sum(), (3 * z**2 - 1).sum()]])
     for bounds, sign in (((lows - mean) / deviation, 1), ((mean - highs) / deviation, -1)):
         ratio = _ratio(bounds)
         curved = ratio * (ratio + bounds)

@@ -6,12 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 
 from loadstone.experiments.spec import Spec
 from loadstone.problems import batches
 from loadstone.problems.kinds import DECOUPLED, is_grouped
-from loadstone.theory.capacity import capacity_associations
 
 #: Seconds of a run, of a step, and of a step for each of p^2 d numbers: the decoupled problem reads them from memory,
 #: the original one computes them from the cache. Measured on one processor core, and on an H200.
@@ -57,15 +55,13 @@ def cost(spec: Spec, platform: str) -> float:
 def _sampling(spec: Spec) -> float:
     """Of memories that store a stream: paths, times reflections of each, times what one takes for all chains."""
     p, chains = spec.p, spec.space.chains
-    reflections = p * 2 ** (4 * min(1.0, p / float(_capacity(spec.d))))
+    filled = min(1.0, p / (0.88 * spec.d**1.55))  # roughly, as a share of what fits
+    reflections = p * 2 ** (4 * filled)
     pairs = chains * p * p
     one = 1e-5 + 1.5e-9 * pairs if spec.problem == "original" else 4.5e-5 + 9e-11 * pairs * spec.d
     # The volume takes about twenty paths for each halving, and fewer reflections as associations are taken away.
     paths = spec.space.steps + (0.35 * 20 * p * math.log2(2 * p) if spec.space.volume else 0)
     return 0.5 + paths * reflections * one
-
-
-_capacity = cache(capacity_associations)
 
 
 def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:

@@ -38,6 +38,7 @@ GALLERY: dict[str, str] = {
     "topk": "loadstone.figures.topk:TOPK",
     "peers": "loadstone.figures.peers:PEERS",
     "space": "loadstone.figures.space:SPACE",
+    "typical": "loadstone.figures.typical:TYPICAL",
     "bits": "loadstone.figures.bits:BITS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
@@ -51,4 +52,9 @@ GALLERY: dict[str, str] = {
 def figure_of(name: str) -> Figure:
     """The figure of a name in the gallery."""
     module, _, value = GALLERY[name].partition(":")
-    return getattr(import_module(module), value)
+    try:
+        return getattr(import_module(module), value)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("matplotlib"):
+            raise ValueError("figures need matplotlib: pip install 'loadstone[figures]'.") from error
+        raise

@@ -76,7 +76,8 @@ def volume(
                 middle = (fewer + more) // 2
                 stages += [(fewer, middle), (middle, more)]
                 continue
-            walk, found, needed = moved, [], rounds_needed(pilot, tolerance)
+            found: list[np.ndarray] = []
+            walk, needed = moved, rounds_needed(pilot, tolerance)
             while len(found) < needed or (len(found) < _MOST_ROUNDS and not np.any(found)):
                 walk, kept = _fewer(problem, walk, next(keys), *counts, family)
                 found.append(np.asarray(kept, np.float64).mean(axis=0))
