@@ -6,9 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.problems import decoupled as problem
 from loadstone.problems.passes import choice, devices
 from loadstone.problems.passes import decoupled_float16_triton as kernel
 from loadstone.problems.passes.choice import Case
+from loadstone.problems.stream import Stream
 from tests.problems.test_gpu_passes import agree, reference
 
 
@@ -105,3 +107,10 @@ def test_it_is_used_where_it_was_measured_to_be_faster(monkeypatch, held, d, com
     monkeypatch.setattr(devices, "has_triton_kernels", lambda: True)
     way = choice.found(Case("stored", "float32", 64, competitors, d, jnp.float32, held=jnp.dtype(held)))
     assert way.__module__.rpartition(".")[2] == file
+
+
+def test_a_problem_says_in_which_type_it_holds_its_outputs(monkeypatch):
+    asked = []
+    monkeypatch.setattr(problem, "chosen", lambda case: asked.append(case.held) or choice.chosen(case))
+    problem.decoupled(Stream(0, 5), 9, hold="stored", dtype="float16").recall(jnp.ones((9, 5)))
+    assert asked == [jnp.float16]
