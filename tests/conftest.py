@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 from jax._src.interpreters import mlir
 
-from tests.array_annotations import check_arrays_in
+from tests.array_annotations import check_arrays_in, spare_functions_without_arrays
 
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
 PROBLEMS = (
@@ -76,6 +76,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
+    spare_functions_without_arrays()
     gc.freeze()
 
 
