@@ -7,17 +7,23 @@ DOCS := .venv-docs
 # Python keeps the bytecode of modules, wherever it was told not to: tests start many processes that need the same ones.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reproduce test bench soak mutate docs figures dist clean
+.PHONY: reproduce test types suite bench soak mutate docs figures dist clean
 
 reproduce: $(VENV)/package
 	$(RUN)/loadstone reproduce --out out
 
-# Tests spend most of their time in the compiler. Here it optimises less, which makes it three times as fast, and its
-# programs are kept for the next time: one is compiled again if anything in it has changed. NumPy has one thread, because
-# two of each process would wait for each other. `soak` has the tests once more as users have the programs.
+# Types are checked beside the tests, which leave one core free at times.
 test: $(VENV)/test
 	$(RUN)/ruff check src tests benchmarks docs
+	$(MAKE) --no-print-directory --jobs=2 types suite
+
+types: $(VENV)/test
 	$(RUN)/mypy
+
+# Tests spend most of their time in the compiler. Here it optimises less, which makes it three times as fast, and in one
+# piece; its programs are kept for the next time: one is compiled again if anything in it has changed. NumPy has one
+# thread, because two of each process would wait for each other. `soak` has the tests once more as users have the programs.
+suite: $(VENV)/test
 	JAX_COMPILATION_CACHE_DIR=$(CURDIR)/$(VENV)/programs JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS=0 \
 	  OPENBLAS_NUM_THREADS=1 XLA_FLAGS="$$($(RUN)/python tests/compiler.py)" $(RUN)/python -m pytest
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, get_args
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType, ModuleType
+from typing import Any, get_args, get_type_hints
 
 import jax
 from beartype import BeartypeConf, beartype
@@ -22,6 +24,28 @@ CHECKED = f"{__name__}.checked"
 def check_arrays_in(modules: Sequence[str]) -> None:
     """Check every function and dataclass of these modules, and of those below them, that is imported from now on."""
     install_import_hook(modules, CHECKED)
+
+
+def spare_functions_without_arrays() -> None:
+    """There is nothing to check in them, and to find that at each call takes a tenth of the time of some tests."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("loadstone."):
+            for function in _wrapped_functions(module):
+                try:
+                    hints = get_type_hints(function)
+                except NameError:  # a name that only mypy imports
+                    continue
+                function.__no_type_check__ = not any(map(_holds_array, hints.values()))  # jaxtyping looks for this
+
+
+def _wrapped_functions(module: ModuleType) -> Iterator[FunctionType]:
+    """Functions and methods of a module's own that are called through another: jaxtyping's, as a rule."""
+    own = [held for held in vars(module).values() if getattr(held, "__module__", None) == module.__name__]
+    held = own + [one for kind in own if isinstance(kind, type) for one in vars(kind).values()]
+    for one in held:
+        function = getattr(one, "__func__", getattr(one, "fget", one))
+        if isinstance(function, FunctionType) and hasattr(function, "__wrapped__"):
+            yield function
 
 
 def checked(twin: Callable) -> Callable:

@@ -1,6 +1,8 @@
 """Strict settings for every test: true annotations, no silent broadcasting between ranks, the same examples always."""
 
 import atexit
+import functools
+import gc
 import os
 import shutil
 import signal
@@ -11,8 +13,9 @@ import tempfile
 import jax
 import pytest
 from hypothesis import settings
+from jax._src.interpreters import mlir
 
-from tests.array_annotations import check_arrays_in
+from tests.array_annotations import check_arrays_in, spare_functions_without_arrays
 
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
 PROBLEMS = (
@@ -35,6 +38,12 @@ check_arrays_in(
 )
 
 from loadstone.cli.app import main  # noqa: E402
+
+# Modules and tests stay to the end: to look through them again and again for garbage takes a twentieth of the time.
+gc.set_threshold(20_000, 20, 20)
+# JAX makes a place of its own for each program that it writes for the compiler. To make it takes longer than to write a
+# small program, and the thousands of programs here can share one.
+mlir.make_ir_context = functools.cache(mlir.make_ir_context)
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 # The first call of a compiled function takes seconds, so examples have no deadline.
@@ -64,6 +73,11 @@ def pytest_collection_modifyitems(items):
         return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
     items.sort(key=place)
+
+
+def pytest_collection_finish():
+    spare_functions_without_arrays()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -51,7 +51,9 @@ def test_prefixes_are_the_problems_of_the_stream():
         np.testing.assert_array_equal(getattr(short.of(12), name), getattr(long.of(12), name))
 
 
-@pytest.mark.parametrize("d, streams", [(12, 50), pytest.param(20, 12, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "d, streams", [(8, 50), *(pytest.param(d, n, marks=pytest.mark.soak) for d, n in ((12, 50), (20, 12)))]
+)
 def test_decoupled_streams_follow_the_kinematic_formula(d, streams):
     middle = round(float(capacity_associations(d)))
     capacities = np.array([instance_capacity("decoupled", Stream(1000 + s, d), middle).p_c for s in range(streams)])

@@ -1,5 +1,7 @@
 """Compiled code checks its operands: those that do not fit give an error message, never a read out of bounds."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +26,12 @@ from loadstone.problems.passes import (
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve, solve_batch
 
-P = original(Stream(0, 20), 30)
+
+@cache
+def shared():
+    return original(Stream(0, 20), 30)
+
+
 QUERIES, OUTPUTS, TARGETS = jnp.ones((5, 4)), jnp.ones((7, 4)), jnp.arange(5, dtype=jnp.int32)
 
 
@@ -82,7 +89,7 @@ def test_decoupled_operands_that_do_not_fit_get_one_sentence(stored_pass, querie
 
 @pytest.mark.parametrize("hold", ["stored", "regenerated"])
 def test_queries_must_be_as_many_as_inputs(hold):
-    for problem in (P, decoupled(Stream(0, 20), 30, hold=hold)):
+    for problem in (shared(), decoupled(Stream(0, 20), 30, hold=hold)):
         with pytest.raises(ValueError, match="but must be"):
             problem.recall(jnp.ones((31, 20)))
 
@@ -139,18 +146,18 @@ def test_the_handler_itself_refuses_what_no_wrapper_lets_through():
 @pytest.mark.parametrize("kind", [jnp.float16, jnp.bfloat16])
 def test_a_memory_whose_numbers_cannot_be_trained_is_refused(kind):
     with pytest.raises(ValueError, match="memory is 'one with .* numbers', but must be one with arrays of float32"):
-        solve(P, Full(jnp.eye(20, dtype=kind)))
-    assert measure(P, Full(jnp.eye(20, dtype=kind))).accuracy < 1
+        solve(shared(), Full(jnp.eye(20, dtype=kind)))
+    assert measure(shared(), Full(jnp.eye(20, dtype=kind))).accuracy < 1
 
 
 def test_a_batch_must_be_complete_and_alike():
     other, smaller = original(Stream(1, 20), 30), original(Stream(1, 20), 29)
     with pytest.raises(ValueError, match=r"memories is '1 of them', but must be as many as problems \(2\)"):
-        solve_batch([P, other], [initial_memory(20)])
+        solve_batch([shared(), other], [initial_memory(20)])
     with pytest.raises(ValueError, match="problems is 'of different shapes .number 1"):
-        solve_batch([P, smaller], [None, None])
+        solve_batch([shared(), smaller], [None, None])
     with pytest.raises(ValueError, match="memories is 'of different shapes"):
-        solve_batch([P, other], [initial_memory(20), initial_memory(20, 0.5)])
+        solve_batch([shared(), other], [initial_memory(20), initial_memory(20, 0.5)])
     with pytest.raises(ValueError, match="at least one"):
         solve_batch([], [])
 

@@ -1,6 +1,7 @@
 """Bounds on margins from passes in float32 and float64, beside the same margins in exact arithmetic."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,12 +14,15 @@ from loadstone.proofs.rounding import least_margin
 from loadstone.proofs.streamed import streamed_bound
 from loadstone.solvers.decide import decide
 
-PROBLEM = original(Stream(0, 6), 13)
+
+@cache
+def small():
+    return original(Stream(0, 6), 13)
 
 
 @pytest.fixture(scope="module")
 def witness():
-    return np.asarray(decide(PROBLEM).witness, np.float32)
+    return np.asarray(decide(small()).witness, np.float32)
 
 
 def exact_margins(problem, weights):
@@ -36,24 +40,24 @@ def exact_margins(problem, weights):
 
 
 def test_the_bound_is_below_the_true_margin_and_close(witness):
-    found, true = streamed_bound(PROBLEM, witness, block=5), min(exact_margins(PROBLEM, witness))
+    found, true = streamed_bound(small(), witness, block=5), min(exact_margins(small(), witness))
     assert found.unproved == 0 and found.in_float64 == 0 and found.associations == 13
     assert 0 < found.bound <= true
     size = 6 * float(np.linalg.norm(witness))  # scores are of this order
     assert float(true) - found.bound < 20 * 6 * 2.0**-24 * size
     assert found.margin == pytest.approx(float(true), abs=6 * 2.0**-24 * size)
     # The other proof, in NumPy, is about W / |W|.
-    assert least_margin(PROBLEM.arrays(), witness.astype(np.float64)).margin == pytest.approx(
+    assert least_margin(small().arrays(), witness.astype(np.float64)).margin == pytest.approx(
         float(true) / np.linalg.norm(witness), rel=1e-6
     )
 
 
 def test_a_margin_within_the_rounding_of_float32_is_proved_in_float64(witness):
     """A rival of the first fact differs from its target in the last digit of one component."""
-    outputs, query = np.asarray(PROBLEM.outputs), witness @ np.asarray(PROBLEM.inputs)[0]
+    outputs, query = np.asarray(small().outputs), witness @ np.asarray(small().inputs)[0]
     twin, place = outputs[0].copy(), int(np.argmax(np.abs(query)))
     twin[place] = np.nextafter(twin[place], np.float32(-np.inf if query[place] > 0 else np.inf))
-    problem = facts(PROBLEM.inputs, np.vstack([outputs, twin]), np.arange(13))
+    problem = facts(small().inputs, np.vstack([outputs, twin]), np.arange(13))
     found, true = streamed_bound(problem, witness, block=5), min(exact_margins(problem, witness))
     assert found.in_float64 == 1 and found.unproved == 0
     assert 0 < found.bound <= true < 1e-6 * np.linalg.norm(query)
@@ -61,17 +65,17 @@ def test_a_margin_within_the_rounding_of_float32_is_proved_in_float64(witness):
 
 
 def test_a_violation_is_not_proved(witness):
-    found = streamed_bound(PROBLEM, -witness, block=5)
-    true = exact_margins(PROBLEM, -witness)
+    found = streamed_bound(small(), -witness, block=5)
+    true = exact_margins(small(), -witness)
     assert found.unproved == found.in_float64 == sum(margin <= 0 for margin in true) > 0
     assert found.bound <= min(true) < 0
-    assert streamed_bound(PROBLEM, np.zeros((6, 6), np.float32), block=5).unproved == 13
+    assert streamed_bound(small(), np.zeros((6, 6), np.float32), block=5).unproved == 13
 
 
 def test_what_cannot_be_proved_is_refused(witness):
     with pytest.raises(ValueError, match="problem is 'Stored', but must be facts or an original problem"):
         streamed_bound(decoupled(Stream(0, 6), 13), witness)
     with pytest.raises(ValueError, match=r"weights is 'of shape \(5, 5\)', but must be finite .* of shape \(6, 6\)"):
-        streamed_bound(PROBLEM, witness[:5, :5])
+        streamed_bound(small(), witness[:5, :5])
     with pytest.raises(ValueError, match="must be finite numbers"):
-        streamed_bound(PROBLEM, np.full((6, 6), np.nan))
+        streamed_bound(small(), np.full((6, 6), np.nan))

@@ -1,5 +1,7 @@
 """Solvers that take associations in blocks: every association once a round, honest counting, clear refusals."""
 
+from functools import cache
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -19,7 +21,16 @@ from loadstone.solvers.solver import Looks
 from loadstone.solvers.stop import Limits
 
 STREAM, P, ROWS = Stream(0, 12), 23, 30
-PROBLEM, PADDED = original(STREAM, P), padded(original(STREAM, ROWS), P)
+
+
+@cache
+def alone():
+    return original(STREAM, P)
+
+
+@cache
+def longer():
+    return padded(original(STREAM, ROWS), P)
 
 
 def orders(rounds, rows=P):
@@ -37,7 +48,7 @@ def test_a_round_has_every_association_once_in_an_order_that_padding_does_not_ch
 
 def replayed(rounds, batch, rate):
     """Stochastic gradient descent in float64, and its mean loss over all associations before each round."""
-    inputs, outputs = (np.asarray(part, np.float64) for part in (PROBLEM.inputs, PROBLEM.outputs))
+    inputs, outputs = (np.asarray(part, np.float64) for part in (alone().inputs, alone().outputs))
     weights, losses = np.asarray(initial_memory(12).weights, np.float64), []
 
     def slopes(rows):
@@ -54,10 +65,10 @@ def replayed(rounds, batch, rate):
     return weights, losses
 
 
-@pytest.mark.parametrize("problem", [PROBLEM, PADDED], ids=["alone", "padded"])
-def test_minibatches_against_numpy(problem):
+@pytest.mark.parametrize("make", [alone, longer], ids=["alone", "padded"])
+def test_minibatches_against_numpy(make):
     """Blocks of 5 leave 3 for the last one, whose mean is over these 3."""
-    found = solve(problem, solver=Minibatch(5, 0.1), stop="none", limits=Limits(passes=8))
+    found = solve(make(), solver=Minibatch(5, 0.1), stop="none", limits=Limits(passes=8))
     weights, losses = replayed(4, 5, 0.1)
     np.testing.assert_allclose(found.loss, losses, rtol=2e-4)
     # Of 8 passes 7 are used: the fourth measurement ends the search, and a round more could not be measured.
@@ -67,8 +78,8 @@ def test_minibatches_against_numpy(problem):
 
 def test_progress_counts_the_passes_in_blocks_too():
     heard = []
-    found = solve(PROBLEM, solver=Minibatch(5), limits=Limits(passes=400), progress=lambda *told: heard.append(told[0]))
-    assert found.status == "stored" and measure(PROBLEM, found.memory).violations == 0
+    found = solve(alone(), solver=Minibatch(5), limits=Limits(passes=400), progress=lambda *told: heard.append(told[0]))
+    assert found.status == "stored" and measure(alone(), found.memory).violations == 0
     assert heard[-1] == found.passes == 2 * found.steps + 1
 
 
@@ -83,8 +94,8 @@ def test_what_has_no_blocks_is_refused_in_one_sentence():
     with pytest.raises(ValueError, match=r"batch is 16, but must be 0 for this problem \(decoupled, outputs stored"):
         solve(decoupled(STREAM, P), solver="minibatch")
     with pytest.raises(ValueError, match="batch is 24, but must be at most 23, the number of associations"):
-        solve(PADDED, solver=Perceptron(24))
-    shares = facts(PROBLEM.inputs, PROBLEM.outputs, shares=np.arange(1, P + 1))
+        solve(longer(), solver=Perceptron(24))
+    shares = facts(alone().inputs, alone().outputs, shares=np.arange(1, P + 1))
     with pytest.raises(ValueError, match="batch is 2, but must be 0 for a problem with shares"):
         solve(shares, solver=Perceptron(2))
     for bad in (0, -1, 1.5, True):

@@ -15,7 +15,7 @@ from loadstone.solvers.decide import decide
 from loadstone.solvers.perceptron import Perceptron
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from tests.solvers.test_blocks import PADDED, PROBLEM, STREAM, P, orders
+from tests.solvers.test_blocks import STREAM, P, alone, longer, orders
 
 
 def ruled(arrays, weights, rounds, blocks):
@@ -38,8 +38,9 @@ def ruled(arrays, weights, rounds, blocks):
     return weights, losses
 
 
-@pytest.mark.parametrize("problem", [PROBLEM, PADDED, decoupled(STREAM, 20)], ids=["alone", "padded", "decoupled"])
-def test_all_at_once(problem):
+@pytest.mark.parametrize("make", [alone, longer, lambda: decoupled(STREAM, 20)], ids=["alone", "padded", "decoupled"])
+def test_all_at_once(make):
+    problem = make()
     n = int(problem.associations)
     found = solve(problem, solver="perceptron", stop="none", limits=Limits(passes=12))
     start = np.asarray(initial_memory(12).weights, np.float64)
@@ -53,20 +54,20 @@ def test_all_at_once(problem):
 def test_one_at_a_time_and_in_blocks(batch):
     order = orders(6)
     blocks = lambda index: [order[index][first : first + batch] for first in range(0, P, batch)]  # noqa: E731
-    found = solve(PROBLEM, solver=Perceptron(batch), stop="none", limits=Limits(passes=11))
+    found = solve(alone(), solver=Perceptron(batch), stop="none", limits=Limits(passes=11))
     start = np.asarray(initial_memory(12).weights, np.float64)
-    _, losses = ruled(PROBLEM.arrays(), start, 6, blocks)
+    _, losses = ruled(alone().arrays(), start, 6, blocks)
     np.testing.assert_allclose(found.loss, losses, rtol=1e-4, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
 def witness():
-    return decide(PROBLEM).witness
+    return decide(alone()).witness
 
 
 def test_what_is_stored_stays_as_it_is(witness):
     stored = Full(witness.astype(np.float32))
-    again = solve(PROBLEM, stored, "perceptron", "none", Limits(passes=12))
+    again = solve(alone(), stored, "perceptron", "none", Limits(passes=12))
     np.testing.assert_array_equal(again.memory.weights, stored.weights)
     assert (again.loss == 0).all() and again.accuracy[-1] == 1
 
@@ -74,21 +75,21 @@ def test_what_is_stored_stays_as_it_is(witness):
 def test_novikoffs_bound(witness):
     """From W = 0 the number of single moves, and so of rounds, is at most (longest move / margin)^2, whichever W of
     unit norm has the margin."""
-    inputs, outputs = (np.asarray(part, np.float64) for part in (PROBLEM.inputs, PROBLEM.outputs))
+    inputs, outputs = (np.asarray(part, np.float64) for part in (alone().inputs, alone().outputs))
     scores = inputs @ (witness / np.linalg.norm(witness)).T @ outputs.T
     margin = (np.diag(scores)[:, None] - scores + np.where(np.eye(P), np.inf, 0)).min()
     longest = np.max(np.linalg.norm(outputs[:, None] - outputs[None], axis=2) * np.linalg.norm(inputs, axis=1)[:, None])
-    found = solve(PROBLEM, Full(np.zeros((12, 12), np.float32)), Perceptron(1), "exact", Limits(passes=2000))
+    found = solve(alone(), Full(np.zeros((12, 12), np.float32)), Perceptron(1), "exact", Limits(passes=2000))
     assert found.status == "stored" and margin > 0 and 1 < found.steps <= (longest / margin) ** 2
-    assert measure(PROBLEM, found.memory).violations == 0
+    assert measure(alone(), found.memory).violations == 0
 
 
 def test_float64_and_other_ranges():
-    found = solve(PROBLEM, solver="perceptron", precision="float64", limits=Limits(passes=500))
+    found = solve(alone(), solver="perceptron", precision="float64", limits=Limits(passes=500))
     assert found.status == "stored" and found.memory.weights.dtype == np.float64
-    assert measure(PROBLEM, found.memory).violations == 0
+    assert measure(alone(), found.memory).violations == 0
     with pytest.raises(ValueError, match="precision is 'float16', but must be one of float64, float32, tf32, bfloat16"):
-        solve(PROBLEM, solver="perceptron", precision="float16")
+        solve(alone(), solver="perceptron", precision="float16")
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
@@ -103,9 +104,9 @@ class Squared:
 def test_memories_that_it_is_not_for():
     for memory, name in ((initial_memory(12, 0.5), "LowRank"), (Squared(initial_memory(12).weights), "Squared")):
         with pytest.raises(ValueError, match=f"memory is 'a {name}', but must be one whose queries are proportional"):
-            solve(PROBLEM, memory, "perceptron")
+            solve(alone(), memory, "perceptron")
 
 
 def test_it_has_no_learning_rate():
     with pytest.raises(ValueError, match=r"'learning_rate', but must be a parameter of perceptron \(batch\)"):
-        solve(PROBLEM, solver="perceptron:learning_rate=1")
+        solve(alone(), solver="perceptron:learning_rate=1")

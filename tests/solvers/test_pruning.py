@@ -1,5 +1,7 @@
 """Pruning: which entries stay, how many, and that nothing else moves."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,16 @@ from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.stop import Limits
 
 D = 10
-PROBLEMS = [original(Stream(seed, D), 16) for seed in range(2)]
-STARTS = [initial_memory(D, seed=seed) for seed in range(2)]
+
+
+@cache
+def problems():
+    return [original(Stream(seed, D), 16) for seed in range(2)]
+
+
+@cache
+def first_memories():
+    return [initial_memory(D, seed=seed) for seed in range(2)]
 
 
 @pytest.fixture
@@ -38,11 +48,11 @@ def searches(monkeypatch):
 
 
 def test_each_round_keeps_the_largest_entries_and_trains_them_on(searches):
-    found = solve_batch(PROBLEMS, STARTS, Pruning(0.3, 3))
+    found = solve_batch(problems(), first_memories(), Pruning(0.3, 3))
     counts = [round(100 * 0.3 ** (number / 3)) for number in range(4)]
     assert len(searches) == 4 and counts[-1] == 30
     for index, solution in enumerate(found):
-        before = np.asarray(STARTS[index].weights)
+        before = np.asarray(first_memories()[index].weights)
         for count, (starts, ends, _) in zip(counts, searches):
             mask = np.asarray(starts[index].subspace.mask)
             assert mask.sum() == count and mask.any(axis=0).all() and mask.any(axis=1).all()
@@ -62,18 +72,18 @@ def test_each_round_keeps_the_largest_entries_and_trains_them_on(searches):
 
 def test_a_chosen_support_stores_what_a_random_one_cannot():
     """By proof: no memory on the random mask of the same size stores these facts."""
-    solution = solve(PROBLEMS[0], STARTS[0], "pruning:0.3,3")
-    assert solution.status == "stored" and measure(PROBLEMS[0], solution.memory).violations == 0
+    solution = solve(problems()[0], first_memories()[0], "pruning:0.3,3")
+    assert solution.status == "stored" and measure(problems()[0], solution.memory).violations == 0
     assert isinstance(solution.memory, Projected) and np.count_nonzero(solution.memory.matrix()) == 30
     random = initial_memory(D, seed=0, family="masked:0.3")
-    assert decide(PROBLEMS[0], family=random.subspace).verdict == "not storable"
-    assert decide(PROBLEMS[0], family=solution.memory.subspace).verdict == "storable"
+    assert decide(problems()[0], family=random.subspace).verdict == "not storable"
+    assert decide(problems()[0], family=solution.memory.subspace).verdict == "storable"
 
 
 def test_a_pruned_memory_keeps_its_support(searches):
     """As when a search for more facts begins with what has stored fewer."""
-    once = solve(PROBLEMS[0], STARTS[0], Pruning(0.3, 3)).memory
-    again = solve(PROBLEMS[0], once, Pruning(0.3, 3))
+    once = solve(problems()[0], first_memories()[0], Pruning(0.3, 3)).memory
+    again = solve(problems()[0], once, Pruning(0.3, 3))
     np.testing.assert_array_equal(again.memory.subspace.mask, once.subspace.mask)
     assert again.status == "stored" and again.passes == 4  # one for each search, which sees that all is stored
 
@@ -89,12 +99,12 @@ def test_the_largest_of_each_row_and_column_comes_first():
 
 def test_limits_and_progress_are_those_of_all_rounds_together(searches, monkeypatch):
     heard = []
-    solve(PROBLEMS[0], STARTS[0], Pruning(0.3, 3), progress=lambda passes, loss, accuracy: heard.append(passes))
+    solve(problems()[0], first_memories()[0], Pruning(0.3, 3), progress=lambda passes, *_: heard.append(passes))
     assert heard == sorted(heard) and heard[-1] == sum(ends[0].passes for _, ends, _ in searches)
     clock = iter(range(100))
     monkeypatch.setattr(pruning.time, "perf_counter", lambda: float(next(clock)))
     searches.clear()
-    solve(PROBLEMS[0], STARTS[0], Pruning(0.3, 1), limits=Limits(7, 1e3))
+    solve(problems()[0], first_memories()[0], Pruning(0.3, 1), limits=Limits(7, 1e3))
     left = [request.limits for _, _, request in searches]
     assert [one.passes for one in left] == [7, 7] and 1e3 > left[0].seconds > left[1].seconds > 900
 
@@ -122,8 +132,8 @@ def test_bad_parameters(bad, sentence):
 
 def test_bad_memories_and_sizes():
     with pytest.raises(ValueError, match="memory is 'LowRank', but must be Full, or masked"):
-        solve(PROBLEMS[0], initial_memory(D, 0.5), Pruning(0.5, 2))
+        solve(problems()[0], initial_memory(D, 0.5), Pruning(0.5, 2))
     with pytest.raises(ValueError, match="density is 0.1, but must be at least 0.19 at d = 10"):
-        solve(PROBLEMS[0], STARTS[0], Pruning(0.1, 2))
+        solve(problems()[0], first_memories()[0], Pruning(0.1, 2))
     with pytest.raises(ValueError, match="kappa is 0.5 .* must be 1 and full for pruning"):
         Spec("original", D, 16, 0, 0.5, solver="pruning", parameters={"density": 0.3, "rounds": 3})

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 #: Chains have mixed if no R-hat is larger.
 MIXED = 1.05
@@ -72,6 +71,8 @@ def _halves(trace: Float[np.ndarray, "chains times"]) -> Float[np.ndarray, "halv
 
 
 def _normal_scores(trace: Float[np.ndarray, "chains times"]) -> Float[np.ndarray, "chains times"]:
+    from scipy.stats import rankdata  # takes half a second to import
+
     ranks = rankdata(trace, axis=None).reshape(trace.shape)
     return ndtri((ranks - 0.375) / (trace.size + 0.25))
 
