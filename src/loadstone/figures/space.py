@@ -42,9 +42,10 @@ def draw_space(rows: list[Row], stem: Path) -> list[Path]:
 
 def _panel(panel: Axes, points: list[dict], name: str) -> None:
     for d in sorted({point["d"] for point in points}):
-        here = [point for point in points if point["d"] == d and point[name] is not None]
+        of_size = [point for point in points if point["d"] == d]
+        here = [point for point in of_size if point[name] is not None]
         # The original problem has the same prediction once its outputs show all directions.
-        decoupled = [point for point in here if point["problem"] == "decoupled"]
+        decoupled = [point for point in of_size if point["problem"] == "decoupled"]
         finite = sorted((point["load"], point[f"{name}_predicted"]) for point in decoupled)
         if finite:
             finite = [(0.0, 0.0), *finite]
