@@ -5,6 +5,7 @@ import pytest
 
 from loadstone.evidence import space
 from loadstone.evidence.bits import TRAINED, compare_bits, stored_in_bits
+from loadstone.evidence.comparison import Judgement
 from loadstone.evidence.space import compare_space, solution_spaces
 from loadstone.theory.answers import memories_seen
 from loadstone.theory.entropy import facts_free_entropy
@@ -31,6 +32,25 @@ def test_means_and_predictions(monkeypatch):
     assert overlaps.freedom == 2 and overlaps.measured == pytest.approx(0.2)
     assert entropies.measured == pytest.approx(-9 / 32) and entropies.error > 1 / 32 / np.sqrt(3)
     assert compare_space(given[:1]) == []
+    space.predicted.cache_clear()
+
+
+@pytest.mark.parametrize("power, holds", [(1, True), (0, False)])
+def test_whether_the_scatter_over_streams_falls_with_d(monkeypatch, power, holds):
+    """Deviations of q and phi that fall as 1 / d, or not at all, at half the capacity."""
+    monkeypatch.setattr(space, "_SAMPLES", 10)
+    space.predicted.cache_clear()
+    random, given = np.random.default_rng(0), []
+    for d, p in ((8, 11), (16, 31), (32, 92)):
+        scatter = random.standard_normal((40, 2)) / d**power
+        given += rows("decoupled", [(0.5 + 0.1 * q, d**2 * (-0.5 + 0.1 * phi)) for q, phi in scatter], d, p)
+    trends = [one for one in compare_space(given) if one.what.startswith("exponent")]
+    of = "over streams, decoupled, 0.5 of the capacity"
+    names = [one.what.removeprefix("exponent of d in the scatter of the ") for one in trends]
+    assert names == [f"free entropy {of}", f"overlap {of}"]
+    for one in trends:
+        assert abs(one.measured + power) < 4 * one.error and one.error < 0.2
+        assert (one.verdict == Judgement.AGREES) == holds
     space.predicted.cache_clear()
 
 

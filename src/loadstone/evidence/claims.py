@@ -179,6 +179,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("section 5, claim 1", "alpha_c = 1/2, from the free entropy as q tends to 1.",
           test="tests/theory/test_entropy.py"),
     Claim("section 5", "The annealed bound phi <= -alpha.", test="tests/theory/test_entropy.py"),
+    Claim("section 5", "The log-volume, divided by d^2, concentrates as d grows.",
+          ("exponent of d in the scatter of the free entropy over streams, decoupled",), "space",
+          ("exponent of d in the scatter of the overlap over streams, decoupled", "free entropy, decoupled",
+           "overlap of two solutions, decoupled"),
+          remark="sampled, at the loads where every stream has a volume; sharper are its mean and the overlap of two "
+                 "solutions, beside the functional at finite p", limit=True),
     Claim("section 5, figure A.3", "log(alpha_c(p) - 1/2) falls with log log p with slope -1.",
           ("slope of the threshold beside the paper's -1",), "finite-size",
           remark="the exact law has a slope of -1 for infinite p only"),

@@ -7,9 +7,11 @@ from functools import cache
 
 import numpy as np
 
+from loadstone.evidence.bounds import trend
 from loadstone.evidence.comparison import FEWEST, Comparison
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.answers import memories_seen
+from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.entropy import FreeEntropy, facts_free_entropy, free_entropy, overlap
 from loadstone.theory.load import load
 
@@ -57,9 +59,10 @@ def predicted(problem: str, d: int, p: int) -> FreeEntropy:
 
 def compare_space(rows: list[Row]) -> list[Comparison]:
     """Mean overlap and mean free entropy beside the finite-p functional, where no stream had to be left out: those that
-    can be sampled are easier to store than others."""
-    comparisons = []
-    for point in solution_spaces(rows):
+    can be sampled are easier to store than others. And whether both scatter less over streams as d grows."""
+    comparisons: list[Comparison] = []
+    points = solution_spaces(rows)
+    for point in points:
         notes = [NOTE] + ([SHARED_OUTPUTS] if point["problem"] == "original" else [])
         size = f"{point['problem']}, d = {point['d']}, p = {point['p']}"
         asked = (("overlap", "overlap of two solutions", "streams", 0.0),
@@ -74,7 +77,25 @@ def compare_space(rows: list[Row]) -> list[Comparison]:
                 Comparison(what, point[f"{name}_predicted"], point[name], both, point[streams] - 1, "; ".join(notes),
                            kind, streams_of)
             )  # fmt: skip
-    return comparisons
+    return comparisons + _concentrations(points)
+
+
+def _concentrations(points: list[dict]) -> list[Comparison]:
+    """The exponent of d in the deviation over streams of free entropy and overlap, at each share of the capacity."""
+    # Whole associations cannot be exactly the same share at every d: they are rounded to twentieths.
+    twentieths = [round(20 * point["p"] / float(capacity_associations(point["d"]))) for point in points]
+    labelled = [point | {"share": share / 20} for point, share in zip(points, twentieths)]
+    found = []
+    for (problem, share), group in grouped(labelled, "problem", "share"):
+        for name, words, streams in (("free_entropy", "free entropy", "volumes"), ("overlap", "overlap", "streams")):
+            chosen = [one for one in group if not one["without"] and one[name] is not None and one[streams] >= FEWEST]
+            scatter = [one[f"{name}_error"] * math.sqrt(one[streams]) for one in chosen]
+            errors = [value / math.sqrt(2 * (one[streams] - 1)) for value, one in zip(scatter, chosen)]
+            what = f"exponent of d in the scatter of the {words} over streams, {problem}, {share:g} of the capacity"
+            if all(scatter):
+                freedom = sum(one[streams] - 1 for one in chosen)
+                found.append(trend(what, [one["d"] for one in chosen], scatter, errors, freedom=freedom))
+    return [one for one in found if one is not None]
 
 
 def _means(name: str, values: list[float]) -> dict[str, float]:
