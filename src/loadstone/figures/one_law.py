@@ -78,7 +78,7 @@ def draw_families(rows: list[Row], stem: Path) -> list[Path]:
     points = [point for point in proved_facts(rows) if point["answers"] is None]
     if not points:
         raise NothingToDrawError("no capacity is proved")
-    families = sorted({point["family"] for point in points}, key=lambda name: -_delta(points, name))
+    families = sorted({point["family"] for point in points}, key=lambda name: (-_delta(points, name), name))
     dimensions = sorted({point["d"] for point in points})
     tints = dict(zip(families, (COLOURS * 3)[: len(families)]))
     with plt.rc_context(STYLE):
