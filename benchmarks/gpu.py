@@ -2,10 +2,11 @@
 
     python benchmarks/gpu.py --out benchmarks/gpu.json
 
-All sides take turns in one process. A round is a few steps; ratios are formed within a round, and their medians are
-reported. Operations are counted as 4 p^2 d a pass for the original problem, bytes as one read of the outputs for the
-decoupled one, whatever a side really does. A step is a pass, the products around it, and Adam. The ceilings are a large
-float16 product and a large copy. --small only shows that the script runs.
+All sides take turns in one process. A round is as many steps as a search does before it returns to Python, or a few
+where they are long; ratios are formed within a round, and their medians are reported. Operations are counted as
+4 p^2 d a pass for the original problem, bytes as one read of the outputs for the decoupled one, whatever a side really
+does. A step is a pass, the products around it, and Adam. The ceilings are a large float16 product and a large copy.
+--small only shows that the script runs.
 """
 
 from __future__ import annotations
@@ -49,13 +50,19 @@ CASES = {
 #: PyTorch's fused attention takes values of at most so many components.
 MOST_ATTENTION = 256
 ATTENTION = "torch attention (pull alone)"
-STEPS, ROUNDS = 8, 7
+ROUNDS = 7
+#: Steps of a round, and from how many operations a step is long.
+STEPS, FEW_STEPS, LONG = 32, 4, 10**13
 
 
-def seconds_of(work) -> float:
+def steps_of(p: int, d: int) -> int:
+    return FEW_STEPS if 4 * p * p * d > LONG else STEPS
+
+
+def seconds_of(work, steps: int) -> float:
     began = time.perf_counter()
     work()
-    return (time.perf_counter() - began) / STEPS
+    return (time.perf_counter() - began) / steps
 
 
 def make(kind: str, d: int, p: int, hold: str, size: int):
@@ -64,27 +71,27 @@ def make(kind: str, d: int, p: int, hold: str, size: int):
     return decoupled(Stream(0, d), p, hold=hold, dtype="float16" if size == 2 else "float32")
 
 
-def ours(problem, d: int):
+def ours(problem, d: int, steps: int):
     """A round of steps of the compiled training loop, from the same start each time."""
-    plan = Plan(Paper(steps=10**6), "none", automatic_precision(), STEPS + 1, False)
+    plan = Plan(Paper(steps=10**6), "none", automatic_precision(), steps + 1, False)
     start = begun(initial_memory(d, 1.0, 0), plan)
-    return lambda: jax.block_until_ready(advance_one(problem, start, jnp.int32(STEPS), plan))
+    return lambda: jax.block_until_ready(advance_one(problem, start, jnp.int32(steps), plan))
 
 
-def ours_pass(problem, d: int):
+def ours_pass(problem, d: int, steps: int):
     """The pass alone."""
     recall = compiled(lambda problem, queries: problem.recall(queries, automatic_precision()))
     queries = problem.inputs / d
 
     def work():
-        for _ in range(STEPS):
+        for _ in range(steps):
             found = recall(problem, queries)
         jax.block_until_ready(found)
 
     return work
 
 
-def torch_sides(problem, kind: str, d: int) -> dict:
+def torch_sides(problem, kind: str, d: int, steps: int) -> dict:
     """The same steps as a user of PyTorch would write them, products in float16 under autocast."""
     import torch
     import torch.nn.functional as F  # noqa: N812
@@ -113,7 +120,7 @@ def torch_sides(problem, kind: str, d: int) -> dict:
 
     def round_of(function):
         def work():
-            for _ in range(STEPS):
+            for _ in range(steps):
                 optimiser.zero_grad()
                 function(weights).backward()
                 optimiser.step()
@@ -128,7 +135,7 @@ def torch_sides(problem, kind: str, d: int) -> dict:
         halves = [part.half()[None, None] for part in (inputs / d, outputs, outputs)]
 
         def attention():
-            for _ in range(STEPS):
+            for _ in range(steps):
                 F.scaled_dot_product_attention(*halves, scale=1.0)
             if device == "cuda":
                 torch.cuda.synchronize()
@@ -166,17 +173,18 @@ def compare(name: str, small: bool, ceiling: dict[str, float]) -> dict[str, obje
     d = 20 if small else d
     p = associations(load, d)
     problem = make(kind, d, p, hold, size)
-    sides = {"ours": ours(problem, d), "our pass": ours_pass(problem, d)}
+    steps = steps_of(p, d)
+    sides = {"ours": ours(problem, d, steps), "our pass": ours_pass(problem, d, steps)}
     if hold != "regenerated":
-        sides |= torch_sides(problem, kind, d)
-    result: dict[str, object] = {"case": name, "p": p, "precision": automatic_precision()}
+        sides |= torch_sides(problem, kind, d, steps)
+    result: dict[str, object] = {"case": name, "p": p, "precision": automatic_precision(), "steps of a round": steps}
     for side, work in list(sides.items()):
         try:
             work()
         except RuntimeError as error:  # PyTorch keeps all scores
             result[side] = str(error).split(".")[0]
             del sides[side]
-    rounds = [{side: seconds_of(work) for side, work in sides.items()} for _ in range(ROUNDS)]
+    rounds = [{side: seconds_of(work, steps) for side, work in sides.items()} for _ in range(ROUNDS)]
     result |= {f"{side}, ms a step": 1e3 * statistics.median(one[side] for one in rounds) for side in sides}
     for side in sides:
         if side not in ("ours", "our pass"):

@@ -155,7 +155,8 @@ def test_operands_are_filled_up_for_the_hopper_kernel(n, m, d, monkeypatch):
     monkeypatch.setattr(shared_hopper, "batch_recall", stand_in)
     random = np.random.default_rng(n)
     queries, outputs, targets = 0.25 * rounded(random, n, d), rounded(random, m, d), random.integers(0, m, n)
-    found = shared_hopper.fused_recall(jnp.asarray(queries), jnp.asarray(outputs), jnp.asarray(targets), (n, m))
+    arrays = (jnp.asarray(part) for part in (queries, outputs, targets))
+    found = shared_hopper.shared_pass(*arrays, "float16", 1)[0]
     agree(found, reference(queries, np.broadcast_to(outputs, (n, m, d)), targets), 1e-5)
 
 
@@ -165,7 +166,7 @@ def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
     random = np.random.default_rng(0)
     queries, outputs = 0.25 * rounded(random, 3, 40, 20), rounded(random, 40, 20)
     counts, targets = jnp.asarray([40, 30, 20]), jnp.arange(40)
-    call = jax.vmap(lambda q, c: shared_hopper.fused_recall(q, jnp.asarray(outputs), targets, (c, c)))
+    call = jax.vmap(lambda q, c: shared_hopper.shared_pass(q, jnp.asarray(outputs), targets, "float16", 1, c)[0])
     found = call(jnp.asarray(queries), counts)
     assert sizes[-1] == (3, 128, 64)
     for place, count in enumerate((40, 30, 20)):

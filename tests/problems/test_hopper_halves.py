@@ -12,7 +12,7 @@ from tests.problems.test_gpu_passes import agree, reference, rounded
 
 
 def shaped(batch, n, m, width):
-    shapes = (batch, 4), (batch, n, width), (batch, m, width), (batch, n), (batch, n)
+    shapes = (batch, 2), (batch, n, width), (batch, m, width), (batch, n), (batch, n)
     return zip(shapes, (jnp.int32, jnp.float16, jnp.float16, jnp.int32, jnp.float32))
 
 
@@ -39,21 +39,26 @@ def weighed(queries, outputs, targets, shifts, first=0):
 
 
 @pytest.mark.parametrize("whole", [0, 1])
-@pytest.mark.parametrize("asked, count, workers", [(448, 448, 3), (400, 449, 2), (500, 1000, 4), (64, 70, 3)])
-def test_blocks_that_two_workers_share_are_put_together(asked, count, workers, whole):
+@pytest.mark.parametrize(
+    "asked, count, workers, most",
+    [(448, 448, 3, 2), (400, 449, 2, 1), (500, 1000, 4, 1), (64, 70, 3, 1), (500, 1000, 5, 2), (890, 1200, 12, 3)],
+)
+def test_blocks_that_workers_share_are_put_together(asked, count, workers, most, whole):
     """The kernel by hand: every worker goes through its share step by step, and what nobody writes is NaN."""
-    n, d, size, random = 512, 6, 128, np.random.default_rng(asked)
+    n, d, size, random = 1024, 6, 128, np.random.default_rng(asked)
     queries, outputs = random.standard_normal((n, d)), random.standard_normal((count, d))
     targets, shifts = random.integers(0, count, n), random.standard_normal(n)
     numbers, pull = np.full((2, 3, 1, n), np.nan), np.full((1, n, d), np.nan)
     part_numbers, part_pull = np.full((2, 3, workers, 2, size), np.nan), np.full((workers, 2, size, d), np.nan)
-    counts = jnp.asarray([asked, count, whole, 0], jnp.int32)
+    counts = jnp.asarray([asked, count], jnp.int32)
     passed = np.zeros((-(-asked // size), -(-count // size)), int)
+    sharing = np.zeros(len(passed), int)
     for worker in range(workers):
-        begin, end, steps, busy = map(int, halves_hopper.share(worker, counts[:3], workers))
+        begin, end, steps, busy = map(int, halves_hopper.share(worker, *counts, jnp.int32(whole), workers))
         for block in range(begin // steps, -(-end // steps)) if worker < busy else ():
             low, high = max(begin - block * steps, 0), min(end - block * steps, steps)
             passed[block, low:high] += 1
+            sharing[block] += 1
             rows, half = slice(block * size, (block + 1) * size), (high - low) * size // 2
             first = low * size
             found = [
@@ -72,9 +77,10 @@ def test_blocks_that_two_workers_share_are_put_together(asked, count, workers, w
                 pull[0, rows] = summed
             else:
                 part_pull[worker, piece] = summed
-    assert (passed == 1).all()
-    operands = (jnp.asarray(part, jnp.float32) for part in (numbers, pull, part_numbers, part_pull))
-    numbers, pull = jax.jit(halves_hopper.joined)(counts, *operands)
+    assert (passed == 1).all() and sharing.max() == (1 if whole else most)
+    kept = (numbers, pull) if whole else (numbers, pull, part_numbers, part_pull)
+    operands = (jnp.asarray(part, jnp.float32) for part in kept)
+    numbers, pull = operands if whole else jax.jit(halves_hopper.joined)(counts, *operands)
     expected = weighed(queries, outputs, targets, shifts)
     found = numbers[:, 0, 0].max(axis=0), numbers[:, 1, 0].max(axis=0), numbers[:, 2, 0].sum(axis=0), pull[0]
     agree([part[:asked] for part in found], [part[:asked] for part in expected], 1e-5)
@@ -86,9 +92,9 @@ class StandIn:
     def __init__(self):
         self.asked = []
 
-    def __call__(self, counts, queries, outputs, targets, shifts):
+    def __call__(self, counts, queries, outputs, targets, shifts, *, shared):
         assert queries.dtype == outputs.dtype == jnp.float16 and queries.shape[2] % 64 == 0
-        assert queries.shape[1] % 128 == outputs.shape[1] % 128 == 0 and (counts.shape[1], shifts.ndim) == (4, 2)
+        assert queries.shape[1] % 128 == outputs.shape[1] % 128 == 0 and (counts.shape[1], shifts.ndim) == (2, 2)
         jax.debug.callback(lambda asked: self.asked.append(asked.tolist()), counts[:, 0])
         scores = jnp.einsum("bnd,bmd->bnm", queries.astype(jnp.float32), outputs.astype(jnp.float32))
         column = jnp.arange(scores.shape[2])[None, None]

@@ -16,6 +16,7 @@ from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.passes.choice import Case, chosen, found
 from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
+from loadstone.problems.ready import ready
 from loadstone.problems.recall import Recall, Slope, rows_of
 
 #: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.
@@ -94,6 +95,9 @@ class Facts(Problem):
     def linear_step(self, precision: str = "float32") -> LinearStep | None:
         step = found(self._case("linear step", self.inputs, precision))
         return step and (lambda weights: step(weights, self.inputs, self.outputs, self.targets))
+
+    def ready(self, precision: str) -> Problem:
+        return ready(self, self, None, precision)
 
     def _case(self, outputs: str, queries: Array, precision: str, padded: bool = False) -> Case:
         dtype = jnp.result_type(queries, self.inputs, self.outputs)

@@ -20,6 +20,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
 from loadstone.problems.facts import Facts, Given
 from loadstone.problems.problem import Problem
+from loadstone.problems.ready import ready
 from loadstone.problems.recall import Recall, Slope, without_padding
 
 
@@ -69,6 +70,9 @@ class Padded(Problem):
     def slopes(self, queries: Float[Array, "rows d"], precision: str = "float32") -> tuple[Recall, Slope]:
         found = self.longer.slopes(queries, precision, self.count)
         return without_padding(*found, self.count, self.target_outputs)
+
+    def ready(self, precision: str) -> Problem:
+        return ready(self, self.longer, self.count, precision) if isinstance(self.longer, Facts) else self
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b rows"]:
         """Outputs that are padding score minus infinity, so they come last for every query."""

@@ -91,6 +91,10 @@ class Problem(abc.ABC):
         """The same from any memory, for problems whose pass is not differentiated by JAX as it stands."""
         return None
 
+    def ready(self, precision: str) -> Problem:
+        """The same problem for many passes in this precision: what each of them would do again is done once."""
+        return self
+
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:
         """Some of the associations, given by their rows, with every output still competing; those that are not
         `counted` have no weight in the loss. None if a part cannot be had alone."""

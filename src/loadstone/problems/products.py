@@ -129,6 +129,11 @@ def _half_product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tu
 
 
 def _scaled(a: Float[Array, "..."]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
-    top = jnp.max(jnp.abs(a))
+    return in_float16(a, jnp.max(jnp.abs(a)))
+
+
+def in_float16(a: Float[Array, "..."], top: Float[Array, ""]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
+    """The numbers in float16 in units of a power of two, and that unit, for numbers of size `top` at most, or a little
+    more."""
     exponent = jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9
     return (a * jnp.exp2(-exponent)).astype(jnp.float16), jnp.exp2(exponent)

@@ -21,7 +21,8 @@ from loadstone.problems.passes import devices, shared_cpu
 class Case:
     """What a pass has to do.
 
-    outputs: 'shared' by all inputs, 'stored' for each input, or 'made' (regenerated) for each input in every pass.
+    outputs: 'shared' by all inputs, 'stored' for each input, or 'made' (regenerated) for each input in every pass;
+        'linear step': shared, for a step from W to the gradient; 'filled': shared, and filled up for a kernel.
     precision: of the products.
     queries, competitors, d: how many queries, against how many outputs each, of how many components.
     dtype: of the queries (and of shared outputs).
@@ -93,8 +94,16 @@ WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
     ("made", "decoupled_made_triton", lambda case: case.law == "gaussian" and _fits_triton(case)),
     ("made", "decoupled_xla", _always),
     ("linear step", "shared_cpu", _fits_cpu),
+    ("filled", "shared_hopper", _fits_hopper),
+    ("filled", "shared_hopper_halves", _fits_hopper_halves),
 )
-_FUNCTIONS = {"shared": "shared_pass", "stored": "stored_pass", "made": "made_pass", "linear step": "linear_step"}
+_FUNCTIONS = {
+    "shared": "shared_pass",
+    "stored": "stored_pass",
+    "made": "made_pass",
+    "linear step": "linear_step",
+    "filled": "filled_recall",
+}
 
 
 def chosen(case: Case) -> Callable:

@@ -24,14 +24,15 @@ from jaxtyping import Array, Float, Float16, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes.devices import processors
+from loadstone.problems.passes.filling import WIDTH
 
 #: Queries of a block of threads, outputs of a tile, components sent to memory at a time.
 _QUERIES, _TILE, _CHUNK = 64, 64, 32
 #: Outputs of a step, blocks of threads of a pair, and their queries.
 _STEP, _PAIR = 2 * _TILE, 2
 _SIZE = _PAIR * _QUERIES
-#: Arrays are padded to multiples of these.
-ROWS, WIDTH = 128, 64
+#: Queries and outputs are padded to multiples of this.
+ROWS = 128
 #: JAX 0.10 needs an index with a reference, later versions warn about one.
 _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
@@ -40,25 +41,28 @@ _NUMBERS = 3
 
 
 def batch_weighed(
-    counts: Int32[Array, "batch 4"],
+    counts: Int32[Array, "batch 2"],
     queries: Float16[Array, "batch n width"],
     outputs: Float16[Array, "batch m width"],
     targets: Int32[Array, "batch n"],
     shifts: Float[Array, "batch n"],
+    *,
+    shared: bool = True,
 ) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n width"]]:
     """The kernel itself: for each query the target's score, the best of the others, the sum of all weights
     exp(score - shift), and the outputs summed with these weights. n and m are multiples of 128, width of 64.
 
-    counts: of each problem how many queries and outputs count, whether workers take whole blocks only, and a zero.
+    counts: of each problem how many queries and outputs count.
+    shared: whether workers may share a block; their parts are then joined, which takes a while.
     """
     batch, n, width = queries.shape
     whole = n % ROWS == outputs.shape[1] % ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
     rows = targets.shape == shifts.shape == (batch, n)
-    if not whole or not rows or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 4):
+    if not whole or not rows or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 2):
         shapes = queries.shape, outputs.shape, targets.shape, shifts.shape, counts.shape
         raise refuse("shapes", shapes, "those of padded arrays")
     # In a batch each problem has too few blocks to be shared among workers.
-    workers = min(processors() // _PAIR, n // _SIZE) if batch == 1 else n // _SIZE
+    workers = processors() // _PAIR if batch == 1 else n // _SIZE
     call = plgpu.kernel(
         functools.partial(_pair_of_blocks, columns=width // 2),
         out_type=(*_results(width, batch, n), *_results(width, workers, 2, _SIZE)),
@@ -70,10 +74,10 @@ def batch_weighed(
         thread_name="wg",
         compiler_params=plgpu.CompilerParams(approx_math=True, reduction_scratch_bytes=0),
     )
-    if batch > 1:
-        counts = counts.at[:, 2].set(1)
-    numbers, pull, part_numbers, part_pull = call(counts, queries, outputs, targets, shifts * _LOG2E)
-    if batch == 1:
+    shared = shared and batch == 1
+    flags = jnp.asarray([0 if shared else 1, 0], jnp.int32)
+    numbers, pull, part_numbers, part_pull = call(counts, flags, queries, outputs, targets, shifts * _LOG2E)
+    if shared:
         numbers, pull = joined(counts[0], numbers, pull, part_numbers, part_pull)
     both = numbers.swapaxes(0, 1)  # what each warpgroup found in its tiles
     return both[0].max(axis=0), both[1].max(axis=0), both[2].sum(axis=0), pull
@@ -84,39 +88,51 @@ def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDt
     return numbers, jax.ShapeDtypeStruct((*shape, width), jnp.float32)
 
 
-def share(worker, counts, workers):
+def share(worker, asked, count, whole, workers):
     """Where the share of a worker begins and ends (counting the steps of all blocks), how many steps a block has, and
-    how many workers have a share. No share is smaller than a block, so no block has more than two workers."""
-    asked, count, whole = counts
+    how many workers have a share. No share is smaller than half a block, so no block has more than three workers.
+
+    whole: whether workers take whole blocks only.
+    """
     steps, blocks = lax.div(count + (_STEP - 1), jnp.int32(_STEP)), lax.div(asked + (_SIZE - 1), jnp.int32(_SIZE))
-    busy = jnp.minimum(blocks, workers)
     # Shares are of steps, or, if only whole blocks are allowed, of blocks.
     parts, unit = jnp.where(whole > 0, blocks, steps * blocks), jnp.where(whole > 0, steps, 1)
+    busy = jnp.minimum(jnp.minimum(parts, blocks + lax.div(blocks, jnp.int32(2))), workers)
     least, more = lax.div(parts, jnp.maximum(busy, 1)), lax.rem(parts, jnp.maximum(busy, 1))
     return *((index * least + jnp.minimum(index, more)) * unit for index in (worker, worker + 1)), steps, busy
 
 
 def joined(
-    counts: Int32[Array, "4"],
+    counts: Int32[Array, "2"],
     numbers: Float[Array, "2 3 1 n"],
     pull: Float[Array, "1 n width"],
     part_numbers: Float[Array, "2 3 workers 2 size"],
     part_pull: Float[Array, "workers 2 size width"],
 ) -> tuple[Float[Array, "2 3 1 n"], Float[Array, "1 n width"]]:
-    """Numbers and pull with the blocks added that two workers share: the first worker has the beginning of the block
-    as its second part, the next worker has its end as its first part."""
+    """Numbers and pull with the blocks added that workers share: the first worker has the beginning of the block as its
+    second part, the next one has more of it as its first part, and so has a third one if the second has not its end."""
     workers = len(part_pull)
-    worker = jnp.arange(workers - 1, dtype=jnp.int32)
-    _, end, steps, busy = share(worker, counts[:3], workers)
-    blocks = pull.shape[1] // _SIZE
-    shared = (worker + 1 < busy) & (lax.rem(end, jnp.maximum(steps, 1)) > 0)
+    worker = jnp.arange(workers, dtype=jnp.int32)
+    begin, end, steps, busy = share(worker, counts[0], counts[1], jnp.int32(0), workers)
+    steps, blocks = jnp.maximum(steps, 1), pull.shape[1] // _SIZE
+    block, is_cut = lax.div(end, steps), (worker < busy) & (lax.rem(end, steps) > 0)
+    begun = is_cut & (begin <= block * steps)
+    # The next worker ends within the same block, so that another one follows.
+    second, third = jnp.minimum(worker + 1, workers - 1), jnp.minimum(worker + 2, workers - 1)
+    followed = is_cut[second] & (block[second] == block)
     # Blocks after the last one are dropped.
-    block_index = jnp.where(shared, lax.div(end, jnp.maximum(steps, 1)), blocks)
-    beginning, rest = part_numbers[:, :, :-1, 1], part_numbers[:, :, 1:, 0]
-    both = jnp.concatenate([jnp.maximum(beginning, rest)[:, :2], (beginning + rest)[:, 2:]], axis=1)
-    by_block = numbers.reshape(2, _NUMBERS, blocks, _SIZE).at[:, :, block_index].set(both, mode="drop")
-    pulls = pull.reshape(blocks, _SIZE, -1)
-    pulls = pulls.at[block_index].set(part_pull[:-1, 1] + part_pull[1:, 0], mode="drop")
+    place = jnp.where(begun, block, blocks)
+
+    def parts_of(part: Array, axis: int, nothing: float) -> tuple[Array, Array, Array]:
+        """What the first, the second and, if there is one, the third worker have of a block."""
+        beginning, rest = (part.take(piece, axis + 1) for piece in (1, 0))
+        is_there = followed.reshape(-1, *[1] * (rest.ndim - axis - 1))
+        return beginning, rest.take(second, axis), jnp.where(is_there, rest.take(third, axis), nothing)
+
+    scores = functools.reduce(jnp.maximum, parts_of(part_numbers[:, :2], 2, -jnp.inf))
+    both = jnp.concatenate([scores, sum(parts_of(part_numbers[:, 2:], 2, 0.0))], axis=1)
+    by_block = numbers.reshape(2, _NUMBERS, blocks, _SIZE).at[:, :, place].set(both, mode="drop")
+    pulls = pull.reshape(blocks, _SIZE, -1).at[place].set(sum(parts_of(part_pull, 0, 0.0)), mode="drop")
     return by_block.reshape(numbers.shape), pulls.reshape(pull.shape)
 
 
@@ -142,17 +158,17 @@ def _pair_of_blocks(*arrays, columns):
     )
 
 
-def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
+def _warpgroup(count_ref, flag_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
     number_ref, pull_ref, part_number_ref, part_pull_ref, columns, *shared = rest
     queries, tiles, weights, chunk, rows, queries_there, queries_done, filled, consumed, *_ = shared
     problem, worker, member, group = (lax.axis_index(name) for name in ("problem", "worker", "pair", "wg"))
-    counts = [count_ref[problem, index] for index in range(3)]
-    begin, end, steps, busy = share(worker, counts, lax.axis_size("worker"))
+    asked, count = count_ref[problem, 0], count_ref[problem, 1]
+    begin, end, steps, busy = share(worker, asked, count, flag_ref[0], lax.axis_size("worker"))
     place = member * _QUERIES
 
     def compute(me):
         plgpu.set_max_registers(232, action="increase")
-        zero = count_ref[problem, 3]
+        zero = flag_ref[1]
 
         @pl.loop(lax.div(begin, steps), lax.div(end - 1, steps) + 1)
         def _(block):
@@ -163,7 +179,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
             own = plgpu.load(target_ref.at[problem, mine], layout=row, optimized=False, **_WHOLE)
             plgpu.barrier_wait(queries_there)
             steps_of_block = low, high, block * steps - begin
-            *numbers, pull = _stream(me, shared, steps_of_block, counts[1], zero, own, shift, columns)
+            *numbers, pull = _stream(me, shared, steps_of_block, count, zero, own, shift, columns)
             plgpu.barrier_arrive(queries_done)
             for index, values in enumerate(numbers):
                 rows[me, index] = values

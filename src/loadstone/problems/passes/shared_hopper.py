@@ -28,15 +28,15 @@ from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes.devices import MOST_SCORES, MOST_WHOLE, processors
+from loadstone.problems.passes.filling import WIDTH, counted, filled
 from loadstone.problems.passes.shapes import check_shared
-from loadstone.problems.products import rounded
 from loadstone.problems.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
 #: Queries of a block.
 _SIZE = 2 * _QUERIES
-#: Arrays are padded to multiples of these.
-_ROWS, _WIDTH = _SIZE, 64
+#: Queries and outputs are padded to multiples of this.
+_ROWS = _SIZE
 #: JAX 0.10 needs an index with a reference, later versions warn about one.
 _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
@@ -51,34 +51,26 @@ def shared_pass(
     count: Int[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
     """Every query against the same outputs, in float16; only the first `count` of both if given."""
-    sizes = (queries.shape[0], outputs.shape[0]) if count is None else (count, count)
-    recall = fused_recall(queries, outputs, targets, sizes)
-    return recall, recall.pull - rounded(outputs, "float16")[targets]
-
-
-def fused_recall(
-    queries: Float[Array, "n d"],
-    outputs: Float[Array, "m d"],
-    targets: Int[Array, "n"],
-    count: tuple[Int[Array, ""] | int, Int[Array, ""] | int],
-) -> Recall:
-    """Recall of the first count[0] queries against the first count[1] outputs; other rows are arbitrary."""
     check_shared(queries, outputs, targets)
-    n, d = queries.shape
-    if d > MOST_WHOLE or n * outputs.shape[0] > MOST_SCORES:
+    (n, d), m = queries.shape, outputs.shape[0]
+    if d > MOST_WHOLE or n * m > MOST_SCORES:
         allowed = f"at most {MOST_WHOLE} components, and at most {MOST_SCORES} scores in all"
         raise refuse("queries.shape", queries.shape, allowed)
-    width = -(-d // _WIDTH) * _WIDTH
-    half = [_filled(part.astype(jnp.float16), -(-part.shape[0] // _ROWS) * _ROWS, width) for part in (queries, outputs)]
-    indices = jnp.pad(targets.astype(jnp.int32), (0, half[0].shape[0] - n))
-    # No count may exceed the length of its array.
-    limits = [jnp.clip(jnp.asarray(one, jnp.int32), 0, most) for one, most in zip(count, (n, outputs.shape[0]))]
-    found = _one(jnp.stack(limits), *half, indices)
-    return Recall(found[0][:n], found[1][:n], found[2][:n], found[3][:n, :d])
+    queries, outputs, targets = filled(queries, _ROWS), filled(outputs, _ROWS), targets.astype(jnp.int32)
+    found = filled_recall(queries, outputs, jnp.pad(targets, (0, len(queries) - n)), counted(n, m, count))
+    recall = Recall(found.target[:n], found.rival[:n], found.logsumexp[:n], found.pull[:n, :d])
+    return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)
 
 
-def _filled(matrix: Float16[Array, "n d"], rows: int, width: int) -> Float16[Array, "rows width"]:
-    return jnp.pad(matrix, ((0, rows - matrix.shape[0]), (0, width - matrix.shape[1])))
+def filled_recall(
+    queries: Float16[Array, "rows width"],
+    outputs: Float16[Array, "columns width"],
+    targets: Int32[Array, "rows"],
+    counts: Int32[Array, "2"],
+) -> Recall:
+    """Recall of the first counts[0] queries against the first counts[1] outputs, for arrays that are filled up; other
+    rows are arbitrary."""
+    return Recall(*_one(counts, queries, outputs, targets))
 
 
 @jax.custom_batching.custom_vmap
@@ -101,7 +93,7 @@ def batch_recall(
 ) -> Recall:
     """The kernel itself: n and m are multiples of 128, width of 64."""
     batch, n, width = queries.shape
-    whole = n % _ROWS == outputs.shape[1] % _ROWS == width % _WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
+    whole = n % _ROWS == outputs.shape[1] % _ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
     if not whole or outputs.shape[::2] != (batch, width) or targets.shape != (batch, n) or counts.shape != (batch, 2):
         raise refuse("shapes", (queries.shape, outputs.shape, targets.shape, counts.shape), "those of padded arrays")
     # In a batch each problem has too few blocks to be shared among workers.
@@ -116,7 +108,8 @@ def batch_recall(
         thread_name="wg",
         compiler_params=plgpu.CompilerParams(approx_math=True),
     )
-    found = call(counts, queries, outputs, targets)
+    zero = jnp.zeros(1, jnp.int32)
+    found = call(counts, zero, queries, outputs, targets)
     return joined(counts[0], Recall(*found[:4]), Recall(*found[4:])) if shares else Recall(*found)
 
 
@@ -154,11 +147,11 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     ))  # fmt: skip
 
 
-def _block(count_ref, query_ref, output_ref, target_ref, *results, width, shares):
+def _block(count_ref, zero_ref, query_ref, output_ref, target_ref, *results, width, shares):
     """One worker: it allocates its shared memory, then its three warpgroups start."""
     tiled = (plgpu.TilingTransform((8, 64)), plgpu.SwizzleTransform(128))
     pl.run_scoped(
-        functools.partial(_warpgroup, count_ref, query_ref, output_ref, target_ref, results, width, shares),
+        functools.partial(_warpgroup, count_ref, zero_ref, query_ref, output_ref, target_ref, results, width, shares),
         plgpu.SMEM((2, _QUERIES, width), jnp.float16, transforms=tiled),
         plgpu.SMEM((_SLOTS, _TILE, width), jnp.float16, transforms=tiled),
         plgpu.SMEM((2, _QUERIES, _CHUNK), jnp.float32),
@@ -171,10 +164,10 @@ def _block(count_ref, query_ref, output_ref, target_ref, *results, width, shares
     )
 
 
-def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, width, shares, *shared):
+def _warpgroup(count_ref, zero_ref, query_ref, output_ref, target_ref, results, width, shares, *shared):
     queries, tiles, chunk, rows, queries_there, queries_done, filled, consumed = shared
     problem, group, worker = (lax.axis_index(name) for name in ("problem", "wg", "worker"))
-    count = count_ref[problem, 1]
+    count, zero = count_ref[problem, 1], zero_ref[0]
     begin, end, steps, busy = share(worker, count_ref[problem, 0], count, _SIZE, lax.axis_size("worker"))
 
     @pl.when((worker < busy) & (group < 2))
@@ -192,7 +185,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, width, sha
             own_column = plgpu.load(theirs, layout=plgpu.Layout.WGMMA.reduce(1), optimized=False, **_WHOLE)
             steps_of_block = low, high, block * steps - begin
             target, rival, total, pull = _stream(
-                queries.at[group], tiles, filled, consumed, steps_of_block, count, own_column, width
+                queries, group, tiles, filled, consumed, steps_of_block, (count, zero), own_column, width
             )
             plgpu.barrier_arrive(queries_done)
             top = jnp.maximum(target, rival)
@@ -243,17 +236,20 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, results, width, sha
             plgpu.copy_gmem_to_smem(tile, tiles.at[slot], filled.at[slot])
 
 
-def _stream(queries, tiles, filled, consumed, steps, count, own_column, width):
+def _stream(queries, group, tiles, filled, consumed, steps, counts, own_column, width):
     """Go through the tiles for the queries of one warpgroup: target, rival, sum of weights, and weighted outputs."""
-    low, high, before = steps
+    (low, high, before), (count, zero) = steps, counts
 
     def consume(step, carry):
         target, rival, total, pull = carry
         slot = lax.rem(before + step, jnp.int32(_SLOTS))
+        # Always zero, but only known in this step: otherwise the compiler computes the addresses of all operands before
+        # the loop, and has too few registers for them (halves_hopper.py).
+        nothing = jnp.minimum(zero, step)
         plgpu.barrier_wait(filled.at[slot])
 
         def make_scores(scores):
-            plgpu.wgmma(scores, queries, tiles.at[slot].transpose((1, 0)))
+            plgpu.wgmma(scores, queries.at[group + nothing], tiles.at[slot].transpose((1, 0)))
             return scores[...]
 
         scores = pl.run_scoped(make_scores, plgpu.ACC((_QUERIES, _TILE), jnp.float32))

@@ -7,6 +7,9 @@ has nothing to do. No decision is left to the host, which would have to wait for
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float16, Int, Int32
@@ -14,6 +17,7 @@ from jaxtyping import Array, Float, Float16, Int, Int32
 from loadstone.arguments import refuse
 from loadstone.problems.passes import halves_hopper
 from loadstone.problems.passes.devices import MOST_SCORES, MOST_SHARED
+from loadstone.problems.passes.filling import counted, filled
 from loadstone.problems.passes.guessed_levels import LARGEST, are_good, guessed_levels
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.recall import Recall, Slope
@@ -33,40 +37,46 @@ def shared_pass(
     if d > MOST_SHARED or n * m > MOST_SCORES:
         allowed = f"at most {MOST_SHARED} components, and at most {MOST_SCORES} scores in all"
         raise refuse("queries.shape", queries.shape, allowed)
-    asked, competing = (jnp.asarray(most if count is None else jnp.clip(count, 0, most), jnp.int32) for most in (n, m))
-    queries, outputs = (_filled(part) for part in (queries, outputs))
-    targets = targets.astype(jnp.int32)
-    indices = jnp.pad(targets, (0, len(queries) - n))
-    counted = jnp.arange(len(queries)) < asked
-    levels = guessed_levels(queries, outputs, indices, asked, competing)
-
-    def run(asked: Int32[Array, ""], levels: Float[Array, "rows"], whole: int) -> tuple[Array, ...]:
-        counts = jnp.stack([asked, competing, jnp.int32(whole), jnp.int32(0)])
-        return _one(counts, queries, outputs, indices, levels - LARGEST)
-
-    first = run(asked, levels, 0)
-    top = jnp.maximum(first[0], first[1])
-    good = are_good(levels, top, counted)
-    again = run(jnp.where(good, 0, asked), top, 1)
-    target, rival, total, pull = (jnp.where(good, *both)[:n] for both in zip(first, again))
-    logsumexp = jnp.where(good, levels, top)[:n] - LARGEST + jnp.log(total)
-    recall = Recall(target, rival, logsumexp, pull[:, :d] / total[:, None])
+    targets, counts = targets.astype(jnp.int32), counted(n, m, count)
+    queries, outputs = filled(queries, halves_hopper.ROWS), filled(outputs, halves_hopper.ROWS)
+    found = filled_recall(queries, outputs, jnp.pad(targets, (0, len(queries) - n)), counts)
+    recall = Recall(found.target[:n], found.rival[:n], found.logsumexp[:n], found.pull[:n, :d])
     return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)
 
 
-def _filled(matrix: Float[Array, "n d"]) -> Float16[Array, "rows width"]:
-    n, d = matrix.shape
-    return jnp.pad(matrix.astype(jnp.float16), ((0, -n % halves_hopper.ROWS), (0, -d % halves_hopper.WIDTH)))
+def filled_recall(
+    queries: Float16[Array, "rows width"],
+    outputs: Float16[Array, "columns width"],
+    targets: Int32[Array, "rows"],
+    counts: Int32[Array, "2"],
+) -> Recall:
+    """Recall of the first counts[0] queries against the first counts[1] outputs, for arrays that are filled up; other
+    rows are arbitrary."""
+    levels = guessed_levels(queries, outputs, targets, counts[0], counts[1])
+
+    def run(counts: Int32[Array, "2"], levels: Float[Array, "rows"], shared: bool) -> tuple[Array, ...]:
+        return _run(shared)(counts, queries, outputs, targets, levels - LARGEST)
+
+    first = run(counts, levels, True)
+    top = jnp.maximum(first[0], first[1])
+    good = are_good(levels, top, jnp.arange(len(queries)) < counts[0])
+    again = run(jnp.where(good, 0, counts), top, False)
+    target, rival, total, pull = (jnp.where(good, *both) for both in zip(first, again))
+    return Recall(target, rival, jnp.where(good, levels, top) - LARGEST + jnp.log(total), pull / total[:, None])
 
 
-@jax.custom_batching.custom_vmap
-def _one(counts, queries, outputs, targets, shifts):
-    operands = (part[None] for part in (counts, queries, outputs, targets, shifts))
-    return tuple(part[0] for part in halves_hopper.batch_weighed(*operands))
+@functools.cache
+def _run(shared: bool) -> Callable[..., tuple[Array, ...]]:
+    """The kernel for one problem; a batch is done in one launch, because a small problem alone would leave most of the
+    chip idle."""
 
+    @jax.custom_batching.custom_vmap
+    def one(*operands):
+        return tuple(part[0] for part in halves_hopper.batch_weighed(*(part[None] for part in operands), shared=shared))
 
-@_one.def_vmap
-def _several(size, batched, *operands):
-    """A batch is done in one launch: one small problem alone would leave most of the chip idle."""
-    whole = [part if has else jnp.broadcast_to(part, (size, *part.shape)) for part, has in zip(operands, batched)]
-    return tuple(halves_hopper.batch_weighed(*whole)), (True,) * 4
+    @one.def_vmap
+    def several(size, batched, *operands):
+        whole = [part if has else jnp.broadcast_to(part, (size, *part.shape)) for part, has in zip(operands, batched)]
+        return tuple(halves_hopper.batch_weighed(*whole, shared=shared)), (True,) * 4
+
+    return one

@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Float16, Int, Int32
 
 from loadstone.problems.passes import weights_hopper
+from loadstone.problems.passes.filling import filled
 from loadstone.problems.passes.guessed_levels import LARGEST, are_good, guessed_levels
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.passes.weights_hopper import ROWS, SLICE, TILE
@@ -48,10 +49,10 @@ def shared_pass(
 def _blocks(queries, outputs, targets, asked, competing, block):
     """The first `asked` queries against the first `competing` outputs, one block of queries after another."""
     n, d = queries.shape
-    width, columns = _up(d, SLICE), _up(outputs.shape[0], TILE)
+    width = _up(d, SLICE)
     rows = _block_rows(n, width, block)
-    length = _up(n, rows)
-    queries, outputs = _filled(queries, length, width), _filled(outputs, columns, width)
+    queries, outputs = filled(queries, rows, SLICE), filled(outputs, TILE, SLICE)
+    length = len(queries)
     indices = jnp.pad(targets, (0, length - n))
     levels = guessed_levels(queries, outputs, indices, asked, competing)
 
@@ -99,10 +100,6 @@ def block_recall(
 
 def _up(size: int, step: int) -> int:
     return -(-size // step) * step
-
-
-def _filled(matrix: Float[Array, "n d"], rows: int, width: int) -> Float16[Array, "rows width"]:
-    return jnp.pad(matrix.astype(jnp.float16), ((0, rows - matrix.shape[0]), (0, width - matrix.shape[1])))
 
 
 def _block_rows(n: int, width: int, block: int) -> int:

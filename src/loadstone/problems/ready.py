@@ -1,0 +1,127 @@
+"""A problem that is ready for many passes: what every one of them would do again is done once.
+
+On a GPU a step on a few thousand facts takes a fifth of a millisecond, and to round the same inputs and outputs again
+would be a good part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.passes.choice import Case, found
+from loadstone.problems.passes.hopper_step import Filled, FilledRecall, filled_up, slopes, step
+from loadstone.problems.problem import LinearStep, Problem
+from loadstone.problems.recall import Recall, Slope, without_padding
+
+if TYPE_CHECKING:
+    from loadstone.problems.facts import Facts
+    from loadstone.problems.padded import Padded
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["problem", "filled"],
+    meta_fields=["is_padded", "kernel"],
+)
+@dataclass(frozen=True)
+class Ready(Problem):
+    """Facts with shared outputs, ready for passes in float16 on a Hopper GPU.
+
+    problem: the problem itself.
+    filled: its arrays as the kernel takes them.
+    is_padded: whether some of the facts do not count.
+    kernel: what makes the recall of filled arrays.
+    """
+
+    problem: Facts | Padded
+    filled: Filled
+    is_padded: bool
+    kernel: FilledRecall
+
+    @property
+    def inputs(self) -> Float[Array, "n d"]:
+        return self.problem.inputs
+
+    @property
+    def target_outputs(self) -> Float[Array, "n d"]:
+        return self.problem.target_outputs
+
+    @property
+    def targets(self) -> Int[Array, "n"]:
+        return self.problem.targets
+
+    @property
+    def description(self) -> str:
+        return self.problem.description
+
+    @property
+    def shares(self) -> Float[Array, "n"] | None:
+        return self.problem.shares
+
+    @property
+    def associations(self) -> Int[Array, ""] | int:
+        return self.problem.associations
+
+    @property
+    def competitors(self) -> int:
+        return self.problem.competitors
+
+    def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
+        return self.problem.recall(queries, precision)
+
+    def slopes(self, queries: Float[Array, "n d"], precision: str = "float32") -> tuple[Recall, Slope]:
+        if precision != "float16":
+            return self.problem.slopes(queries, precision)
+        return self._without_padding(*slopes(queries, self.filled, self.kernel))
+
+    def linear_step(self, precision: str = "float32") -> LinearStep | None:
+        if precision != "float16":
+            return self.problem.linear_step(precision)
+
+        def of(weights: Float[Array, "d d"]) -> tuple[Recall, Float[Array, "d d"]]:
+            recall, gradient = step(weights, self.filled, self.inputs.shape[-2], self.kernel)
+            return self._without_padding(recall, recall.pull)[0], gradient
+
+        return of
+
+    def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
+        return self.problem.scores(queries, rows)
+
+    def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:
+        return self.problem.part(rows, counted)
+
+    def arrays(self) -> Arrays:
+        return self.problem.arrays()
+
+    def in_float32(self) -> Problem:
+        return self.problem.in_float32()
+
+    def in_float64(self) -> Problem | None:
+        return self.problem.in_float64()
+
+    def _without_padding(self, recall: Recall, slope: Slope) -> tuple[Recall, Slope]:
+        if not self.is_padded:
+            return recall, slope
+        return without_padding(recall, slope, self.filled.counts[0], self.target_outputs)
+
+
+def ready(problem: Facts | Padded, facts: Facts, count: Int[Array, ""] | None, precision: str) -> Problem:
+    """The problem ready for passes in a precision, or as it is where there is nothing to prepare.
+
+    facts: the problem itself, or the facts with padding if it is padded.
+    count: how many of the facts count, if the problem is padded.
+    """
+    (n, d), m = facts.inputs.shape, facts.competitors
+    dtype = jnp.result_type(facts.inputs, facts.outputs)
+    kernel = found(Case("filled", precision, n, m, d, dtype, count is not None))
+    if kernel is None:
+        return problem
+    arrays = filled_up(facts.inputs, facts.outputs, facts.targets, count)
+    return Ready(problem, arrays, count is not None, kernel)

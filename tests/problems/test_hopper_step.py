@@ -1,0 +1,150 @@
+"""A whole step on a Hopper GPU, as far as a CPU can tell: the products around the kernel run with a stand-in for it."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.memories.families import initial_memory
+from loadstone.problems.loss import mean_loss
+from loadstone.problems.original import original
+from loadstone.problems.padded import padded
+from loadstone.problems.passes import devices, halves_hopper, hopper_step, shared_hopper
+from loadstone.problems.ready import Ready
+from loadstone.problems.stream import Stream
+from loadstone.solvers import loop
+from loadstone.solvers.gradient import Paper
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.stop import Limits
+from tests.problems.test_gpu_passes import stand_in
+from tests.problems.test_hopper_halves import StandIn
+
+
+@pytest.fixture(autouse=True)
+def on_hopper(monkeypatch):
+    """Both kernels; the one for halves is made to serve from 33 components on, so that problems can be small."""
+    monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
+    monkeypatch.setattr(devices, "MOST_WHOLE", 32)
+    monkeypatch.setattr(shared_hopper, "batch_recall", stand_in)
+    monkeypatch.setattr(halves_hopper, "batch_weighed", StandIn())
+
+
+def measured(problem, memory, precision):
+    (loss, recall), gradient = jax.value_and_grad(partial(mean_loss, problem), has_aux=True)(memory, precision)
+    return loss, recall, gradient.weights
+
+
+@pytest.mark.parametrize("d, p, count", [(20, 130, None), (20, 700, 611), (40, 60, None), (70, 1500, 1388)])
+@pytest.mark.parametrize("size", [0.02, 1.0, 4.0])
+def test_a_step_is_the_pass_and_the_gradient_of_its_loss(d, p, count, size):
+    problem = original(Stream(0, d), p)
+    if count is not None:
+        problem = padded(problem, count)
+    memory = jax.tree.map(lambda w: size * w, initial_memory(d, 1.0, 0))
+    ready = problem.ready("float16")
+    assert isinstance(ready, Ready) and ready.linear_step("float16") is not None
+    loss, recall, gradient = jax.jit(partial(measured, precision="float16"))(ready, memory)
+    expected = measured(problem, memory, "float32")
+    inside = slice(0, count)
+    np.testing.assert_allclose(loss, expected[0], rtol=1e-3)
+    for name in ("target", "rival", "logsumexp"):
+        found, exact = (np.asarray(getattr(one, name))[inside] for one in (recall, expected[1]))
+        assert np.linalg.norm(found - exact) < 2e-3 * np.linalg.norm(exact) + 2e-3 * size, name
+    assert np.linalg.norm(gradient - expected[2]) < 3e-3 * np.linalg.norm(expected[2])
+    if count is not None:
+        assert (np.asarray(recall.target)[count:] == 0).all() and (np.asarray(recall.loss)[count:] == 0).all()
+
+
+def test_small_slopes_keep_their_digits():
+    """Facts that are stored with large margins have slopes of a millionth, which float16 alone would not hold."""
+    d = 20
+    problem = original(Stream(3, d), 60)
+    memory = solve(problem, precision="float32").memory
+    memory = jax.tree.map(lambda w: jnp.asarray(w, jnp.float32), memory)
+    loss, *_ = measured(problem, memory, "float32")
+    while loss > 1e-5:
+        memory = jax.tree.map(lambda w: 1.5 * w, memory)
+        loss, *_ = measured(problem, memory, "float32")
+    # Scores must be the same to the last digit, or the loss itself changes: so are all rounded in the same way.
+    ready = problem.ready("float16")
+    _, recall, gradient = measured(ready, memory, "float16")
+    slopes = ready.slopes(memory.queries(problem.inputs, "float16"), "float16")[1]
+    expected = np.asarray(slopes).T @ np.asarray(problem.inputs) / 60
+    assert np.linalg.norm(gradient - expected) < 2e-3 * np.linalg.norm(expected) and np.abs(expected).max() > 0
+
+
+def test_a_perfect_memory_has_a_gradient_of_exactly_zero():
+    d = 20
+    problem = original(Stream(0, d), d)
+    outputs = 16 * jnp.eye(d)
+    perfect = type(problem)(outputs, outputs, jnp.arange(d, dtype=jnp.int32), 8)
+    memory = initial_memory(d, 1.0, 0).__class__(16 * jnp.eye(d))
+    assert (np.asarray(measured(perfect.ready("float16"), memory, "float16")[2]) == 0).all()
+
+
+def test_slopes_of_any_memory_use_the_filled_arrays():
+    problem = padded(original(Stream(1, 40), 150), 131)
+    queries = jnp.asarray(np.random.default_rng(0).standard_normal((150, 40)), jnp.float32)
+    found, slope = problem.ready("float16").slopes(queries, "float16")
+    expected, exact = problem.slopes(queries, "float16")
+    for one, other in zip((*found, slope), (*expected, exact)):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("kappa", [1.0, 0.5])
+def test_a_search_and_a_batch_of_searches_use_it(kappa, monkeypatch):
+    used = []
+    monkeypatch.setattr(hopper_step, "filled_up", lambda *a: used.append(a) or FILLED_UP(*a))
+    monkeypatch.setattr("loadstone.problems.ready.filled_up", hopper_step.filled_up)
+    problem, start = padded(original(Stream(2, 24), 80), 70), initial_memory(24, kappa, 0)
+    solver = Paper(steps=40, warmup=4, learning_rate=0.05)
+    half = solve(problem, start, solver, stop="none", precision="float16")
+    single = solve(problem, start, solver, stop="none", precision="float32")
+    assert used
+    np.testing.assert_allclose(half.loss, single.loss, rtol=5e-3)
+
+
+FILLED_UP = hopper_step.filled_up
+
+
+@pytest.mark.parametrize("solver", [Paper(steps=30, warmup=2, learning_rate=0.3), LBFGS(whiten=False)])
+def test_passes_in_a_row_end_where_single_passes_end(solver, monkeypatch):
+    """Searches end after different numbers of passes, few of which are multiples of four."""
+    problems = [padded(original(Stream(seed, 24), 90), p) for seed, p in ((0, 25), (1, 60), (2, 83))]
+    starts = [initial_memory(24, 1.0, seed) for seed in range(3)]
+    found = []
+    for in_a_row in (1, 4):
+        monkeypatch.setattr(loop, "_IN_A_ROW", in_a_row)
+        jax.clear_caches()
+        single = solve(problems[1], starts[1], solver, "exact", Limits(27), "float16")
+        found.append([single, *solve_batch(problems, starts, solver, "exact", Limits(27), "float16")])
+    jax.clear_caches()
+    assert len({one.passes for one in found[0]}) > 2
+    for one, other in zip(*found):
+        assert (one.status, one.passes) == (other.status, other.passes)
+        np.testing.assert_array_equal(one.loss, other.loss)
+        np.testing.assert_array_equal(one.accuracy, other.accuracy)
+        np.testing.assert_array_equal(one.memory.weights, other.memory.weights)
+
+
+def test_only_short_passes_are_done_in_a_row():
+    assert loop.passes_in_a_row(original(Stream(0, 24), 90)) == 4
+    large = SimpleNamespace(inputs=np.broadcast_to(0.0, (17_873, 500)))
+    assert loop.passes_in_a_row(large) == 1
+
+
+def test_other_problems_and_precisions_stay_as_they_are(monkeypatch):
+    problem = original(Stream(0, 20), 50)
+    assert problem.ready("float32") is problem
+    monkeypatch.setattr(devices, "has_hopper_kernel", lambda: False)
+    assert problem.ready("float16") is problem and padded(problem, 40).ready("float16").longer is not None
+
+
+@pytest.mark.parametrize("n, d", [(10, 300), (7104, 300), (17873, 500), (5344, 256), (100, 50)])
+def test_parts_keep_the_chip_busy_and_are_not_small(n, d):
+    parts = hopper_step._parts(n, d)
+    assert parts == 1 or n // parts >= 512 and parts * (-(-d // 64)) ** 2 <= 132
