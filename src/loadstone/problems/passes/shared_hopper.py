@@ -28,6 +28,7 @@ from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes.devices import MOST_SCORES, MOST_WHOLE, processors
+from loadstone.problems.passes.filled import filled, up
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.products import rounded
 from loadstone.problems.recall import Recall, Slope
@@ -68,17 +69,12 @@ def fused_recall(
     if d > MOST_WHOLE or n * outputs.shape[0] > MOST_SCORES:
         allowed = f"at most {MOST_WHOLE} components, and at most {MOST_SCORES} scores in all"
         raise refuse("queries.shape", queries.shape, allowed)
-    width = -(-d // _WIDTH) * _WIDTH
-    half = [_filled(part.astype(jnp.float16), -(-part.shape[0] // _ROWS) * _ROWS, width) for part in (queries, outputs)]
+    half = [filled(part, up(len(part), _ROWS), up(d, _WIDTH)) for part in (queries, outputs)]
     indices = jnp.pad(targets.astype(jnp.int32), (0, half[0].shape[0] - n))
     # No count may exceed the length of its array.
     limits = [jnp.clip(jnp.asarray(one, jnp.int32), 0, most) for one, most in zip(count, (n, outputs.shape[0]))]
     found = _one(jnp.stack(limits), *half, indices)
     return Recall(found[0][:n], found[1][:n], found[2][:n], found[3][:n, :d])
-
-
-def _filled(matrix: Float16[Array, "n d"], rows: int, width: int) -> Float16[Array, "rows width"]:
-    return jnp.pad(matrix, ((0, rows - matrix.shape[0]), (0, width - matrix.shape[1])))
 
 
 @jax.custom_batching.custom_vmap

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Float16, Int, Int32
+from jaxtyping import Array, Float, Int, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes import halves_hopper
 from loadstone.problems.passes.devices import MOST_SCORES, MOST_SHARED
+from loadstone.problems.passes.filled import filled, up
 from loadstone.problems.passes.guessed_levels import LARGEST, are_good, guessed_levels
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.recall import Recall, Slope
@@ -34,7 +35,8 @@ def shared_pass(
         allowed = f"at most {MOST_SHARED} components, and at most {MOST_SCORES} scores in all"
         raise refuse("queries.shape", queries.shape, allowed)
     asked, competing = (jnp.asarray(most if count is None else jnp.clip(count, 0, most), jnp.int32) for most in (n, m))
-    queries, outputs = (_filled(part) for part in (queries, outputs))
+    width = up(d, halves_hopper.WIDTH)
+    queries, outputs = (filled(part, up(len(part), halves_hopper.ROWS), width) for part in (queries, outputs))
     targets = targets.astype(jnp.int32)
     indices = jnp.pad(targets, (0, len(queries) - n))
     counted = jnp.arange(len(queries)) < asked
@@ -52,11 +54,6 @@ def shared_pass(
     logsumexp = jnp.where(good, levels, top)[:n] - LARGEST + jnp.log(total)
     recall = Recall(target, rival, logsumexp, pull[:, :d] / total[:, None])
     return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)
-
-
-def _filled(matrix: Float[Array, "n d"]) -> Float16[Array, "rows width"]:
-    n, d = matrix.shape
-    return jnp.pad(matrix.astype(jnp.float16), ((0, -n % halves_hopper.ROWS), (0, -d % halves_hopper.WIDTH)))
 
 
 @jax.custom_batching.custom_vmap

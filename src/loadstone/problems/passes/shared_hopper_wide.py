@@ -19,6 +19,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Float16, Int, Int32
 
 from loadstone.problems.passes import weights_hopper
+from loadstone.problems.passes.filled import filled, up
 from loadstone.problems.passes.guessed_levels import LARGEST, are_good, guessed_levels
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.passes.weights_hopper import ROWS, SLICE, TILE
@@ -48,10 +49,10 @@ def shared_pass(
 def _blocks(queries, outputs, targets, asked, competing, block):
     """The first `asked` queries against the first `competing` outputs, one block of queries after another."""
     n, d = queries.shape
-    width, columns = _up(d, SLICE), _up(outputs.shape[0], TILE)
+    width, columns = up(d, SLICE), up(outputs.shape[0], TILE)
     rows = _block_rows(n, width, block)
-    length = _up(n, rows)
-    queries, outputs = _filled(queries, length, width), _filled(outputs, columns, width)
+    length = up(n, rows)
+    queries, outputs = filled(queries, length, width), filled(outputs, columns, width)
     indices = jnp.pad(targets, (0, length - n))
     levels = guessed_levels(queries, outputs, indices, asked, competing)
 
@@ -97,16 +98,8 @@ def block_recall(
     return Recall(target, rival, logsumexp, pull)
 
 
-def _up(size: int, step: int) -> int:
-    return -(-size // step) * step
-
-
-def _filled(matrix: Float[Array, "n d"], rows: int, width: int) -> Float16[Array, "rows width"]:
-    return jnp.pad(matrix.astype(jnp.float16), ((0, rows - matrix.shape[0]), (0, width - matrix.shape[1])))
-
-
 def _block_rows(n: int, width: int, block: int) -> int:
     """Queries of a block: as many as stay in the cache, and whose weights take no more memory than the scores of
     `block` queries and what is made of them would in XLA; blocks of equal size."""
     most = max(1, min(_CACHED_BYTES // (2 * width), 6 * block) // ROWS) * ROWS
-    return _up(-(-n // -(-n // most)), ROWS)
+    return up(-(-n // -(-n // most)), ROWS)
