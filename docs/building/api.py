@@ -44,7 +44,7 @@ def entry(name: str) -> str:
         return _directive("class", f"loadstone.{name}", body)
     if callable(value):
         return _directive("function", f"loadstone.{name}{_signature(_definition(value))}", [_text(value.__doc__ or "")])
-    return _directive("data", f"loadstone.{name}", [f"The number {value!r}. " + _text(_comment(name))])
+    return _directive("data", f"loadstone.{name}", [f"The number {value!r}. " + _escaped(_comment(name))])
 
 
 def fields(kind: type) -> dict[str, tuple[str, str]]:
@@ -91,11 +91,11 @@ def _without_fields(kind: type) -> str:
 def _fields_table(kind: type) -> str:
     if values := getattr(kind, "__members__", {}):
         meanings = _field_meanings(kind)
-        rows = [f"| `{one.value}` | {_text(meanings.get(name, ''))} |" for name, one in values.items()]
+        rows = [f"| `{one.value}` | {_escaped(meanings.get(name, ''))} |" for name, one in values.items()]
         return "\n".join(["| value | meaning |", "|---|---|", *rows])
     # A bar between alternatives would end the cell.
     types = {name: annotation.replace(" | ", " or ") for name, (annotation, _) in fields(kind).items()}
-    rows = [f"| `{name}` | `{types[name]}` | {_text(meaning)} |" for name, (_, meaning) in fields(kind).items()]
+    rows = [f"| `{name}` | `{types[name]}` | {_escaped(meaning)} |" for name, (_, meaning) in fields(kind).items()]
     return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows]) if rows else ""
 
 
@@ -175,9 +175,13 @@ def _comment(name: str) -> str:
 
 
 def _text(docstring: str) -> str:
+    """A docstring in Markdown, its arguments as a list."""
+    return _escaped(_FIELD.sub(lambda match: f"- {match[0]}", inspect.cleandoc(docstring)))
+
+
+def _escaped(text: str) -> str:
     """Plain text with nothing that Markdown would read as markup; single backquotes are code in both."""
-    listed = _FIELD.sub(lambda match: f"- {match[0]}", inspect.cleandoc(docstring))  # arguments, one a line
-    pieces = listed.split("`")
+    pieces = text.split("`")
     for index in range(0, len(pieces), 2):
         for mark in "\\*_[]<>|$#~":
             pieces[index] = pieces[index].replace(mark, "\\" + mark)

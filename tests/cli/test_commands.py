@@ -1,11 +1,14 @@
 """The commands as a user runs them: real processes, real files."""
 
+import gc
 import json
 import os
 import signal
 import stat
 import subprocess
 import sys
+import time
+from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +16,7 @@ import numpy as np
 import pytest
 
 import loadstone
-from loadstone.cli.output import ends_like_an_interrupt
+from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.train import summary
 from loadstone.experiments.spec import Spec
 from loadstone.memories.files import load_memory
@@ -257,6 +260,30 @@ def test_signals_are_as_before_after_a_command_and_ignored_ones_stay_ignored(com
     finally:
         signal.signal(signal.SIGHUP, before[1])
     assert heard() == before
+
+
+def test_an_interrupt_at_a_bad_moment_is_raised_at_a_good_one():
+    """Python would drop it inside the garbage collector, and a compiled module that is being loaded would crash."""
+
+    class Loader(ExtensionFileLoader):
+        def create_module(self, spec):
+            signal.raise_signal(signal.SIGTERM)
+
+    def collecting(*_):
+        signal.raise_signal(signal.SIGTERM)
+
+    def collect():
+        gc.callbacks.append(collecting)
+        try:
+            gc.collect()
+        finally:
+            gc.callbacks.remove(collecting)
+
+    for bad_moment in (collect, lambda: Loader("name", "path").create_module(None)):
+        with ends_like_an_interrupt():
+            bad_moment()
+            with pytest.raises(KeyboardInterrupt):
+                time.sleep(60)
 
 
 def shell(words):

@@ -66,6 +66,7 @@ def test_a_public_name_is_explained_with_all_its_fields(name):
         for field, (annotation, meaning) in api.fields(value).items():
             assert annotation and meaning, f"{name}.{field} is not explained"
             assert f"| `{field}` |" in text
+            assert not re.search(rf"^\| `{field}` \|.*\| - ", text, re.MULTILINE)  # a table has no lists
     else:
         for parameter in inspect.signature(value).parameters:
             assert parameter in text.splitlines()[0]

@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -10,6 +11,8 @@ from loadstone.files import write_whole
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.files import load_memory, save_memory
+from loadstone.memories.full import Full
+from loadstone.memories.low_rank import LowRank
 from loadstone.memories.memory import recall_index
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
@@ -73,5 +76,9 @@ def test_arrays_that_make_no_square_memory_are_refused(arrays, tmp_path):
     """The names are those of a family, so only the shapes tell; any other place would fail late and obscurely."""
     path = tmp_path / "memory.safetensors"
     save_file({name: np.zeros(shape, np.float32) for name, shape in arrays.items()}, path)
-    with pytest.raises(ValueError, match="a file whose arrays make a d x d memory; it has"):
+    with pytest.raises(ValueError, match="memory file is .* one whose arrays make a d x d memory; it has"):
         load_memory(path)
+    memory = (Full if len(arrays) == 1 else LowRank)(*(jnp.zeros(shape) for shape in arrays.values()))
+    with pytest.raises(ValueError, match="memory is .* one whose arrays make a d x d memory; it has"):
+        save_memory(tmp_path / "never.safetensors", memory)
+    assert list(tmp_path.iterdir()) == [path]

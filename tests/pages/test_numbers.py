@@ -78,6 +78,7 @@ def test_tables_of_the_paper_have_as_many_cells_as_their_head(shipped):
 def test_every_claim_and_question_has_its_numbers(shipped):
     found = by_figure(shipped)
     assert not [claim.says for claim in CLAIMS if claim.outcome(found) == Outcome.NOT_SHOWN]
+    assert not [claim.says for claim in CLAIMS if not claim.numbers(found)]
     assert len(statements(found)) == len(QUESTIONS) == 5
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from loadstone.problems.passes import choice, devices, halves_hopper, shared_hopper_halves
 from loadstone.problems.passes.choice import Case
+from tests.problems.hopper_recall import RecallOfAPass
 from tests.problems.test_gpu_passes import agree, reference, rounded
 
 
@@ -121,44 +122,18 @@ def passed(queries, outputs, targets, count=None):
     return jax.block_until_ready(call(*arrays))
 
 
-@pytest.mark.parametrize("n, m, d, count", [(2, 2, 3, None), (130, 200, 70, None), (300, 250, 20, 190)])
-def test_recall_is_that_of_the_definition(kernel, n, m, d, count):
-    random = np.random.default_rng(n)
-    queries, outputs = 0.25 * rounded(random, n, d), rounded(random, m, d)
-    targets = random.integers(0, count or m, n)
-    recall, slope = passed(queries, outputs, targets, None if count is None else jnp.int32(count))
-    rows, columns = (n, m) if count is None else (count, count)
-    expected = reference(queries[:rows], np.broadcast_to(outputs[:columns], (rows, columns, d)), targets[:rows])
-    agree([part[:rows] for part in recall], expected, 5e-4)  # weights of 11 bits
-    np.testing.assert_allclose(slope[:rows], expected[3] - outputs[targets[:rows]], atol=3e-3)
-    assert kernel.asked == [[rows], [0]]  # the second run has nothing to do
+class TestRecall(RecallOfAPass):
+    rows = 128
+    passed = staticmethod(passed)
 
+    @pytest.mark.parametrize("n, m, d, count", [(2, 2, 3, None), (130, 200, 70, None), (300, 250, 20, 190)])
+    def test_recall_is_that_of_the_definition(self, kernel, n, m, d, count):
+        self.check_the_definition(n, m, d, count, 0.25)
+        assert kernel.asked == [[count or n], [0]]  # the second run has nothing to do
 
-def test_levels_that_are_far_off_are_replaced(kernel):
-    """Few queries have a rival far above what the others lead one to expect."""
-    random, n, d = np.random.default_rng(0), 256, 32
-    outputs = rounded(random, 128, d)
-    queries = 0.1 * rounded(random, n, d)
-    queries[201] = 8 * outputs[7]
-    targets = np.zeros(n, int)
-    recall, _ = passed(queries, outputs, targets)
-    agree(recall, reference(queries, np.broadcast_to(outputs, (n, 128, d)), targets), 5e-4)
-    assert kernel.asked == [[n], [n]]
-
-
-def test_scores_of_any_size_are_served(kernel):
-    random, n, d = np.random.default_rng(2), 128, 16
-    outputs = rounded(random, 128, d)
-    for scale in (1e-3, 30.0):
-        queries = (rounded(random, n, d) * np.float32(scale)).astype(np.float16).astype(np.float32)
-        recall, _ = passed(queries, outputs, np.arange(n))
-        agree(recall, reference(queries, np.broadcast_to(outputs, (n, 128, d)), np.arange(n)), 1e-3)
-
-
-def test_a_perfect_memory_has_slopes_of_exactly_zero(kernel):
-    outputs = 16 * np.eye(128, 300, dtype=np.float32)
-    _, slope = passed(16 * outputs, outputs, np.arange(128))
-    assert (np.asarray(slope) == 0).all()
+    def test_levels_that_are_far_off_are_replaced(self, kernel):
+        self.check_far_levels(d=32, far=201)
+        assert kernel.asked == [[256], [256]]
 
 
 def test_a_batch_is_one_launch_and_a_bad_guess_in_one_problem_leaves_the_others(kernel):
@@ -172,13 +147,6 @@ def test_a_batch_is_one_launch_and_a_bad_guess_in_one_problem_leaves_the_others(
     for index in range(3):
         outputs_of_each = np.broadcast_to(outputs[index], (n, n, d))
         agree([part[index] for part in found], reference(queries[index], outputs_of_each, targets[index]), 5e-4)
-
-
-def test_without_a_rival_the_target_alone_counts(kernel):
-    queries, outputs = np.ones((3, 5), np.float32), np.ones((1, 5), np.float32)
-    recall, slope = passed(queries, outputs, np.zeros(3, int))
-    np.testing.assert_allclose(recall.logsumexp, 5, rtol=1e-3)
-    assert (recall.target == 5).all() and (recall.rival == -np.inf).all() and (slope == 0).all()
 
 
 def test_more_components_than_two_warpgroups_hold_are_refused():

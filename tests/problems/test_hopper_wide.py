@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from loadstone.problems.passes import shared_hopper_wide, weights_hopper
+from tests.problems.hopper_recall import RecallOfAPass
 from tests.problems.test_gpu_passes import agree, reference, rounded
 
 
@@ -62,50 +63,20 @@ def passed(queries, outputs, targets, count=None, block=1):
     return jax.block_until_ready(call(*arrays))
 
 
-@pytest.mark.parametrize("n, m, d, count", [(2, 2, 3, None), (300, 400, 70, None), (600, 500, 20, 290)])
-def test_recall_is_that_of_the_definition(kernel, n, m, d, count):
-    random = np.random.default_rng(n)
-    queries, outputs = 0.5 * rounded(random, n, d), rounded(random, m, d)
-    targets = random.integers(0, count or m, n)
-    recall, slope = passed(queries, outputs, targets, None if count is None else jnp.int32(count))
-    rows, columns = (n, m) if count is None else (count, count)
-    expected = reference(queries[:rows], np.broadcast_to(outputs[:columns], (rows, columns, d)), targets[:rows])
-    agree([part[:rows] for part in recall], expected, 5e-4)  # weights of 11 bits
-    np.testing.assert_allclose(slope[:rows], expected[3] - outputs[targets[:rows]], atol=3e-3)
+class TestRecall(RecallOfAPass):
+    rows = 256
+    passed = staticmethod(passed)
 
+    @pytest.mark.parametrize("n, m, d, count", [(2, 2, 3, None), (300, 400, 70, None), (600, 500, 20, 290)])
+    def test_recall_is_that_of_the_definition(self, kernel, n, m, d, count):
+        self.check_the_definition(n, m, d, count, 0.5)
 
-def test_levels_that_are_far_off_are_replaced(kernel):
-    """Few queries have a rival far above what the others lead one to expect."""
-    random, n, d = np.random.default_rng(0), 512, 8
-    outputs = rounded(random, 256, d)
-    queries = 0.1 * rounded(random, n, d)
-    queries[301] = 8 * outputs[7]
-    targets = np.zeros(n, int)
-    recall, _ = passed(queries, outputs, targets)
-    agree(recall, reference(queries, np.broadcast_to(outputs, (n, 256, d)), targets), 5e-4)
-    # Two blocks, and the second once more.
-    assert kernel.calls == 3
-    kernel.calls = 0
-    queries[301] = 0.1 * outputs[7]
-    passed(queries, outputs, targets)
-    assert kernel.calls == 2
-
-
-def test_scores_of_any_size_are_served(kernel):
-    """Rivals of a hundred standard deviations, in both directions: no weight overflows, none is lost."""
-    random, n, d = np.random.default_rng(2), 256, 16
-    outputs = rounded(random, 256, d)
-    for scale in (1e-3, 30.0):
-        queries = rounded(random, n, d) * np.float32(scale)
-        queries = queries.astype(np.float16).astype(np.float32)
-        recall, _ = passed(queries, outputs, np.arange(n))
-        agree(recall, reference(queries, np.broadcast_to(outputs, (n, 256, d)), np.arange(n)), 1e-3)
-
-
-def test_a_perfect_memory_has_slopes_of_exactly_zero(kernel):
-    outputs = 16 * np.eye(256, 300, dtype=np.float32)
-    _, slope = passed(16 * outputs, outputs, np.arange(256))
-    assert (np.asarray(slope) == 0).all()
+    def test_levels_that_are_far_off_are_replaced(self, kernel):
+        without = self.check_far_levels(d=8, far=301)
+        assert kernel.calls == 3  # two blocks, and the second once more
+        kernel.calls = 0
+        passed(*without)
+        assert kernel.calls == 2
 
 
 def test_problems_of_a_batch_are_done_one_by_one(kernel):
@@ -117,13 +88,6 @@ def test_problems_of_a_batch_are_done_one_by_one(kernel):
     for index in range(3):
         outputs_of_each = np.broadcast_to(outputs[index], (n, n, d))
         agree([part[index] for part in found], reference(queries[index], outputs_of_each, np.arange(n)), 5e-4)
-
-
-def test_without_a_rival_the_target_alone_counts(kernel):
-    queries, outputs = np.ones((3, 5), np.float32), np.ones((1, 5), np.float32)
-    recall, slope = passed(queries, outputs, np.zeros(3, int))
-    np.testing.assert_allclose(recall.logsumexp, 5, rtol=1e-3)
-    assert (recall.target == 5).all() and (recall.rival == -np.inf).all() and (slope == 0).all()
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,8 @@ def test_facts_made_by_hand_are_checked():
                 (inputs, outputs, jnp.arange(4.0))):  # fmt: skip
         with pytest.raises(ValueError, match="but must be"):
             Facts(*bad, 4)
+    with pytest.raises(ValueError, match="block is 0, but must be"):
+        Facts(inputs, outputs, jnp.arange(4), 0)
 
 
 @pytest.mark.parametrize("targets", [[0, 1, 2, 5], [0, 1, 2, -1], [0, 1, 2, 2**31 - 1]])

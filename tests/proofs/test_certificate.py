@@ -16,6 +16,7 @@ from loadstone.problems import archive
 from loadstone.problems import arrays as arrays_module
 from loadstone.problems.archive import read_archive
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.facts import facts
 from loadstone.problems.stream import Stream
 from loadstone.proofs import arithmetic, certificate, membership, rounding, verdict
 from loadstone.proofs.certificate import _CONTENTS, _checksum, check_proof, write_proof
@@ -239,6 +240,18 @@ def test_a_proof_about_another_instance_is_refused(proofs):
     found = check_proof(proofs["not storable"], other)
     assert not found.valid and "another instance" in found.reason
     assert check_proof(proofs["not storable"], Prefixes("original", Stream(0, 12)).of(50)).valid
+
+
+def test_a_problem_is_not_taken_for_its_exact_numbers(tmp_path):
+    """Its arrays are float32: a proof of these outputs, which are 0 there, would be about others."""
+    problem = facts([[1.0], [-1.0]], [[1e-60], [-1e-60]])
+    found = decide(problem)
+    with pytest.raises(ValueError, match="arrays is 'Facts', but must be Arrays"):
+        write_proof(tmp_path / "proof.npz", problem, found)
+    write_proof(tmp_path / "proof.npz", problem.arrays(), found)
+    with pytest.raises(ValueError, match="instance is 'Facts', but must be Arrays"):
+        check_proof(tmp_path / "proof.npz", problem)
+    assert check_proof(tmp_path / "proof.npz", problem.arrays()).valid
 
 
 def test_scaling_a_witness_or_multipliers_changes_nothing(proofs, tmp_path):

@@ -86,6 +86,7 @@ IMPOSSIBLE = [
     (EDITED, "result missed", [[0, 5], [2, 0], [0, 0, 0]]),
     (EDITED, "result undecided", [[0], [0, -1]]),
     (TRAINED, "result steps", [-1, 1.5, 19, 21, "20"]),
+    (TRAINED, "result passes", [-1, 1.5, "20"]),
     (TRAINED, "result status", [3, None]),
     (TRAINED, "result form", [3]),
     (TRAINED, "result loss_trace", [[0.5] * 20, [], "word", [0.5] * 20 + ["nan"], [0.5] * 20 + [-1.0]]),

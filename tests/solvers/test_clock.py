@@ -54,6 +54,12 @@ def test_a_verdict_does_not_begin_a_dense_step_that_would_end_too_late(monkeypat
     assert verdict.dense_solves == 0 and verdict.seconds < 2 and time.perf_counter() - began < 60
 
 
+def test_a_verdict_does_not_begin_a_pass_that_would_end_too_late():
+    """A pass of 64 thousand million operations, and 10 milliseconds."""
+    verdict = decide(Prefixes("original", Stream(0, 400)).of(6300), seconds=0.01)
+    assert verdict.verdict == "undecided" and "time is up" in verdict.reason and verdict.passes == 0
+
+
 def test_conjugate_gradients_look_at_the_clock(monkeypatch):
     """Each product may take long, and there may be hundreds."""
     arrays = Prefixes("original", Stream(3, 16)).of(62)

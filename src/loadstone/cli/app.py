@@ -11,7 +11,7 @@ import typer
 
 from loadstone import __version__
 from loadstone.cli.devices import missing_platform
-from loadstone.cli.output import ends_like_an_interrupt
+from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.streams import answering, drop_unwritten, open_streams, tell
 
 #: The commands in the order of `loadstone --help`, each with its module. Only the one that is asked for is imported:

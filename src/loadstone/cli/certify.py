@@ -9,7 +9,8 @@ import typer
 
 from loadstone.arguments import refuse, whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
-from loadstone.cli.output import ends_like_an_interrupt, print_json, progress_of, say
+from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.output import print_json, progress_of, say
 from loadstone.cli.own_facts import OwnVectors, check_not_drawn, own_facts
 from loadstone.cli.size import associations_from
 from loadstone.files import check_writable

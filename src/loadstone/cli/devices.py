@@ -6,6 +6,7 @@ import os
 import sys
 
 from loadstone.arguments import refuse
+from loadstone.cli.streams import keep_output_for_answers
 
 
 def missing_platform() -> str | None:
@@ -35,6 +36,7 @@ def devices_of(
         from loadstone.hosts import join
 
         join(coordinator, processes, process)
+        keep_output_for_answers()
     if devices is None and coordinator is None:
         return None
     import jax

@@ -8,7 +8,8 @@ import typer
 
 from loadstone.arguments import file_name
 from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, named_columns, some
-from loadstone.cli.output import ends_like_an_interrupt, print_json, say
+from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
 if TYPE_CHECKING:

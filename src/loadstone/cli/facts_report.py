@@ -9,7 +9,8 @@ import typer
 
 from loadstone.arguments import file_name, positive, whole
 from loadstone.cli.facts_options import BookFile
-from loadstone.cli.output import ends_like_an_interrupt, say
+from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.output import say
 from loadstone.files import check_writable, write_whole
 
 

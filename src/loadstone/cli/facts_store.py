@@ -17,7 +17,8 @@ from loadstone.cli.facts_options import (
     described,
     gathered_from,
 )  # fmt: skip
-from loadstone.cli.output import ends_like_an_interrupt, print_json, say
+from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
 

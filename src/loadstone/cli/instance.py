@@ -6,7 +6,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.cli.output import ends_like_an_interrupt, say
+from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.output import say
 from loadstone.cli.size import associations_from
 
 

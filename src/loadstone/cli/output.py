@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -124,30 +122,6 @@ def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
 
 
 _SPEAK_SECONDS, _SHOW_SECONDS = 5.0, 1.0
-
-
-@contextmanager
-def ends_like_an_interrupt() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C: workers are ended, temporary files removed.
-
-    A signal that is ignored stays ignored, as `nohup` needs it.
-    """
-    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
-
-    def interrupt(*_: object) -> None:
-        for number in numbers:  # often both are sent: the second must not interrupt the clean-up
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set signal handlers
-        return
-    before = {number: signal.signal(number, interrupt) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def duration(seconds: float) -> str:

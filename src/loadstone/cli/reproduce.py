@@ -10,7 +10,8 @@ import typer
 
 import loadstone
 from loadstone.arguments import choice, whole
-from loadstone.cli.output import ends_like_an_interrupt, say, sweep_bar
+from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.output import say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
 from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.files import check_writable, write_whole

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import choice, positive, whole
-from loadstone.cli.output import duration, ends_like_an_interrupt, print_json, say, sweep_bar
+from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.output import duration, print_json, say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
 
 if TYPE_CHECKING:

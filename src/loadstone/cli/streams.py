@@ -26,6 +26,16 @@ def open_streams() -> None:
         sys.stdout = ClosedOutput()
 
 
+def keep_output_for_answers() -> None:
+    """Send what libraries print by themselves, such as Gloo's line about its peers, to standard error."""
+    if isinstance(sys.stdout, ClosedOutput):
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = open(kept, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)  # noqa: SIM115 (open to the end)
+
+
 class ClosedOutput(io.TextIOBase):
     """A standard output that was closed, which is an error only when an answer has to be written to it."""
 

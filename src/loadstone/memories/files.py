@@ -32,6 +32,8 @@ def save_memory(path: str | Path, memory: Memory, about: dict[str, object] | Non
     family, arrays = _described(memory)
     # safetensors writes the bytes as they lie, so a transposed or sliced array must be laid out in order first.
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    if family in _classes():
+        _check_square("memory", type(memory).__name__, memory, tensors)
     metadata = {key: str(value) for key, value in (about or {}).items()} | {"format": _FORMAT, "family": family}
     blob = save(tensors, metadata=metadata)
     write_whole(path, lambda file: file.write(blob))
@@ -60,7 +62,7 @@ def load_memory(path: str | Path) -> Memory:
         known = "; ".join(f"{name}: {', '.join(_field_names(kind))}" for name, kind in kinds.items())
         raise refuse("memory file", str(path), f"a file with the arrays of a known family ({known})")
     memory = kinds[family](**{name: _kept(tensor) for name, tensor in tensors.items()})
-    _check_square(path, memory, tensors)
+    _check_square("memory file", str(path), memory, tensors)
     return memory
 
 
@@ -113,10 +115,10 @@ def _field_names(kind: type[Memory]) -> list[str]:
     return [field.name for field in fields(kind)]  # type: ignore[arg-type]
 
 
-def _check_square(path: str | Path, memory: Memory, tensors: Mapping[str, np.ndarray | jnp.ndarray]) -> None:
+def _check_square(name: str, value: str, memory: Memory, tensors: Mapping[str, np.ndarray | jnp.ndarray]) -> None:
     """Refuse arrays that do not form a d x d memory."""
     shapes = ", ".join(f"{name} {array.shape}" for name, array in tensors.items())
-    bad = refuse("memory file", str(path), f"a file whose arrays make a d x d memory; it has {shapes}")
+    bad = refuse(name, value, f"one whose arrays make a d x d memory; it has {shapes}")
     if any(array.ndim != 2 or 0 in array.shape for array in tensors.values()):
         raise bad
     try:

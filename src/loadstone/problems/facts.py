@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
-from loadstone.arguments import refuse
+from loadstone.arguments import refuse, whole
 from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.passes.choice import Case, chosen, found
 from loadstone.problems.passes.shared_xla import shared_scores
@@ -73,6 +73,7 @@ class Facts(Problem):
             raise refuse("inputs and outputs", f"of shapes {inputs} and {outputs}", "of shapes (n, d) and (m, d)")
         if targets != inputs[:-1] or not jnp.issubdtype(self.targets.dtype, jnp.integer):
             raise refuse("targets", f"{self.targets.dtype}{targets}", f"whole numbers of shape {inputs[:-1]}")
+        whole("block", self.block, 1)
 
     @property
     def target_outputs(self) -> Float[Array, "n d"]:

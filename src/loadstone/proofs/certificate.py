@@ -74,6 +74,7 @@ def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[
     """Write a decided verdict with its instance. `about` is for people; the checker ignores it."""
     if verdict.verdict not in _PROVED:
         raise refuse("verdict", str(verdict.verdict), f"{' or '.join(_PROVED)}: there is nothing to prove otherwise")
+    _check_instance("arrays", arrays)
     storable = verdict.verdict == Outcome.STORABLE
     contents = {
         "version": np.asarray(VERSION if verdict.family is None else FAMILY_VERSION),
@@ -91,10 +92,18 @@ def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[
     write_whole(path, lambda file: np.savez(file, **contents))  # type: ignore[arg-type]  # none is an option's name
 
 
+def _check_instance(name: str, value: object) -> None:
+    """A problem has inputs and outputs as well, but they may be rounded: then its proof would be about others."""
+    if not isinstance(value, Arrays):
+        raise refuse(name, type(value).__name__, "Arrays, such as problem.arrays() gives")
+
+
 def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
     """Check a proof file; with `instance`, also that it is about that instance."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of a proof.")
+    if instance is not None:
+        _check_instance("instance", instance)
     verdict = None
     try:
         contents = _read(path)

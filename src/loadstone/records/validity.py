@@ -181,6 +181,7 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "recalled_error": _list(_number(0)),
         "recalled_predicted": _list(_number(-_ROUNDING, 1 + _ROUNDING)),
         "steps": _whole(0),
+        "passes": _whole(0),
         "loss_trace": _list(loss),
         "accuracy_trace": _list(accuracy),
         "singular_values": _list(_number(0), d),

@@ -33,6 +33,7 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.separate import separate
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import scores_bytes
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.newton import OUT_OF_TIME, NewtonSearch, Undecided
@@ -143,7 +144,7 @@ class _Decision:
         arrays = self.instance.arrays
         if len(self.last) < _WORTH_SEARCHING if _is_plain(arrays) else not is_compiled(arrays):
             return None
-        solution = self._lbfgs()
+        solution = self._in_time(self._lbfgs)
         self.passes = solution.passes
         self.last = self.instance.inside(np.asarray(solution.memory.weights, np.float64))
         if solution.status == Status.STORED and (proof := self.instance.witness(self.last)) is not None:
@@ -155,6 +156,17 @@ class _Decision:
         elif solution.status != Status.MINIMUM:
             self.last = _moderate(self.last, self.instance.arrays)
         return None
+
+    def _in_time(self, search: Callable[[], Solution]) -> Solution:
+        """Begin a search only if its first pass can end in time, since no pass is interrupted."""
+        arrays, outputs = self.instance.arrays, self.instance.arrays.outputs.shape
+        # Scores and pulls, in numbers of half the digits. Devices are too fast for such a limit to matter.
+        operations = 4 * len(arrays.inputs) * outputs[-2] * outputs[-1]
+        end = self.end if jax.default_backend() == "cpu" else math.inf
+        try:
+            return Clock(end, np).timed("passes", operations, 2.0, search)
+        except OutOfTimeError:
+            raise Undecided(OUT_OF_TIME) from None
 
     def _lbfgs(self) -> Solution:
         arrays = self.instance.arrays

@@ -1,0 +1,58 @@
+"""Requests to end: Ctrl-C, SIGTERM and SIGHUP."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import ExtensionFileLoader
+from types import FrameType
+
+#: After how many seconds an interrupt is tried again that came at a bad moment.
+_AGAIN_SECONDS = 0.01
+
+
+@contextmanager
+def ends_like_an_interrupt() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP like Ctrl-C: workers are ended, temporary files removed.
+
+    A signal that is ignored stays ignored, as `nohup` needs it.
+    """
+    polite = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    numbers = [*polite, signal.SIGALRM]
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        numbers.append(signal.SIGINT)
+
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        if not _can_be_raised_in(frame):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)  # sends SIGALRM
+            return
+        for number in polite:  # often both are sent: the second must not interrupt the clean-up
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set signal handlers
+        return
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _can_be_raised_in(frame: FrameType | None) -> bool:
+    """Whether an exception goes up from here. In what the garbage collector calls, Python drops it; in a compiled
+    module that is being loaded, it may crash the process."""
+    collected = {getattr(called, "__code__", None) for called in gc.callbacks}
+    while frame is not None:
+        name = frame.f_code.co_name
+        if frame.f_code in collected or name == "__del__":
+            return False
+        if name in ("create_module", "exec_module") and isinstance(frame.f_locals.get("self"), ExtensionFileLoader):
+            return False
+        frame = frame.f_back
+    return True
