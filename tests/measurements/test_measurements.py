@@ -12,6 +12,8 @@ from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.hebbian import hebbian
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve
 
 
 def all_scores(problem, memory):
@@ -120,3 +122,23 @@ def test_own_units_are_lengths_of_queries():
     np.testing.assert_allclose(targets_by_length(problem.arrays(), memory.weights), expected, rtol=1e-6)
     # Scores of unrelated Gaussian outputs have the length of the query as their deviation.
     assert np.std(found.by_length) == pytest.approx(1, abs=4 / np.sqrt(2 * 20))
+
+
+@pytest.mark.parametrize("d, p", [(20, 80), (40, 250)])
+def test_lengths_of_queries_concentrate_as_for_random_inputs(d, p):
+    """Over random inputs |W e|^2 has a relative variance of 2 <s^4> / (<s^2>^2 d). Stored inputs, on which W depends,
+    have about the same, so that it falls as 1/d. At d = 80, p = 820 it is 5.0 / d, and the formula gives 4.7 / d."""
+    found, expected = [], []
+    for seed in range(4):
+        problem = original(Stream(seed, d), p)
+        solution = solve(problem)
+        assert solution.status == Status.STORED
+        weights = np.asarray(solution.memory.matrix(), np.float64)
+        squares = ((np.asarray(problem.inputs, np.float64) @ weights.T) ** 2).sum(axis=1)
+        values = np.linalg.svd(weights, compute_uv=False)
+        found.append(d * squares.var() / squares.mean() ** 2)
+        expected.append(2 * np.mean(values**4) / np.mean(values**2) ** 2)
+    # The variance of n values that are nearly normal is known to sqrt(2 / n); the excess seen is a tenth.
+    error = np.sqrt(2 / (4 * p))
+    assert np.mean(found) == pytest.approx(1.1 * np.mean(expected), rel=4 * error)
+    assert 4.5 < np.mean(expected) < 5.1

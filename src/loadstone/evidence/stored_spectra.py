@@ -20,7 +20,8 @@ from loadstone.theory.spectra import at_capacity
 
 #: Words for the solvers of the accuracy figure that search.
 SOLVERS = {"adam": "Adam", "lbfgs": "L-BFGS"}
-_STORED = ("stored", "stop rule met")
+#: How a search ends that met its stop rule.
+STORED = ("stored", "stop rule met")
 
 
 def last_stored(rows: list[Row]) -> list[Row]:
@@ -28,8 +29,8 @@ def last_stored(rows: list[Row]) -> list[Row]:
     found = []
     searched = [row for row in rows if row["solver"] in SOLVERS and "singular_values" in row]
     for _, group in grouped(searched, "solver", "kappa", "problem", "d", "seed"):
-        failed = min((row["p"] for row in group if row["status"] not in _STORED), default=math.inf)
-        stored = [row for row in group if row["status"] in _STORED and row["p"] < failed]
+        failed = min((row["p"] for row in group if row["status"] not in STORED), default=math.inf)
+        stored = [row for row in group if row["status"] in STORED and row["p"] < failed]
         found += [max(stored, key=lambda row: row["p"])] if stored else []
     return found
 

@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 
 from loadstone.evidence.rows import Row
 from loadstone.evidence.stored_spectra import SOLVERS, compare_stored_spectra, distances_in_words, spectrum_points
+from loadstone.evidence.strands import compare_strands
 from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import COLOURS, MARKS, STYLE, NothingToDrawError, counted, legend, save
 
@@ -53,7 +54,7 @@ STORED_SPECTRA = Figure(
     "stored-spectra",
     from_catalogue("stored-spectra"),
     draw_stored_spectra,
-    compare_stored_spectra,
+    lambda rows: compare_stored_spectra(rows) + compare_strands(rows),
     Caption(
         "How spectra approach their law",
         "Kolmogorov distance of the non-zero singular values from the law at capacity, against the dimension, for the "
