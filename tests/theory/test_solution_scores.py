@@ -18,7 +18,7 @@ def error_of(values):
 
 @pytest.mark.parametrize("q", [0.2, 0.9])
 def test_two_outputs_in_closed_form(q):
-    """The margin is a normal number of mean sqrt(q) (eta_1 - eta_2) and variance 2 (1 - q), given that it is positive."""
+    """The margin is normal with mean sqrt(q) (eta_1 - eta_2) and variance 2 (1 - q), given that it is positive."""
     found = solution_scores(q, 2, 40, 2000)
     xi = np.arange(-9, 9, 0.01)  # (eta_1 - eta_2) / sqrt(2)
     mean, deviation = math.sqrt(2 * q) * xi, math.sqrt(2 * (1 - q))

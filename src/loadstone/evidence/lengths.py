@@ -1,8 +1,8 @@
 """Why the free entropy lies below the functional: outputs of different lengths, which the functional takes as equal.
 
-Three tests. Streams on a sphere, whose outputs have one length, should have the free entropy of the functional. Gaussian
-streams should have that of the functional with lengths (theory/output_lengths.py). And the differences should vanish as
-1/d tends to zero, or not, if the cause falls more slowly.
+Three tests. Streams on a sphere, whose outputs have one length, should have the free entropy of the functional, and
+Gaussian streams that of the functional with lengths (theory/output_lengths.py). And the differences should vanish as
+1/d tends to zero, or not, if their cause falls more slowly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from scipy.special import chdtrc
 
-from loadstone.evidence.comparison import CHANCE, FEWEST, Comparison, with_error
+from loadstone.evidence.comparison import CHANCE, FEWEST, Comparison
 from loadstone.evidence.rows import Row, grouped
 from loadstone.evidence.space import NOTE, SHARED_OUTPUTS, predicted, room_of, solution_spaces
 from loadstone.theory.capacity import capacity_associations
@@ -61,7 +61,7 @@ def excess_in_words(rows: list[Row]) -> list[str]:
         due = f", of which lengths explain {lengths:.1f} %" if law == DIFFERENT else ""
         words.append(
             f"The free entropy of {WORDS[law]}, {problem}, is larger in size than that of the functional by "
-            f"{with_error(float(excess), 1 / math.sqrt(weights.sum()))} % on average over {len(group)} sizes{due}."
+            f"{excess:.1f} % on average over {len(group)} sizes{due}."
         )
     return words
 

@@ -25,7 +25,7 @@ CENTRAL_LIMIT = "as for a mean over independent associations"
 
 def overlap_laws(rows: list[Row]) -> list[dict]:
     """For each problem, dimension and number of associations: the deviation of the overlap over streams, of which
-    `sampling` is from finite chains and `spread` is left for the streams, and the overlaps in units of the deviation."""
+    `sampling` is from finite chains and `spread` is left for the streams; and the overlaps in units of it."""
     points = []
     for (problem, d, p), group in grouped(_with_overlap(rows), "problem", "d", "p"):
         values, errors = (np.array([row[name] for row in group]) for name in ("overlap", "overlap_error"))
@@ -38,7 +38,8 @@ def overlap_laws(rows: list[Row]) -> list[dict]:
             | {"share": round(_STEPS * p / float(capacity_associations(d))) / _STEPS}
             | {"scatter": scatter, "sampling": sampling, "spread": spread}
             | {"spread_error": scatter**2 / spread / math.sqrt(2 * (len(group) - 1))}
-            | {"seeds": [row["seed"] for row in group], "standardised": ((values - values.mean()) / values.std()).tolist()}
+            | {"seeds": [row["seed"] for row in group]}
+            | {"standardised": ((values - values.mean()) / values.std()).tolist()}
         )
     return points
 
@@ -49,8 +50,8 @@ def compare_overlaps(rows: list[Row]) -> list[Comparison]:
     found = []
     for (problem, share), group in grouped(points, "problem", "share"):
         what = f"exponent of p in the spread of the overlap over streams, {problem}, {share:g} of the capacity"
-        columns = [[one[name] for one in group] for name in ("p", "spread", "spread_error")]
-        fit = trend(what, *columns, freedom=sum(one["streams"] - 1 for one in group))
+        p, spread, error = ([one[name] for one in group] for name in ("p", "spread", "spread_error"))
+        fit = trend(what, p, spread, error, freedom=sum(one["streams"] - 1 for one in group))
         if fit is not None:
             family = f"exponent of p in the spread of the overlap over streams, {problem}"
             found.append(
@@ -81,7 +82,8 @@ def law_in_words(rows: list[Row]) -> list[str]:
 
 def _shape(problem: str, points: list[dict]) -> list[Comparison]:
     """Skewness and fourth moment less 3, as means of Hermite polynomials. Streams at several p are nested, so each
-    stream counts once, with its mean over p. A sample of n normal numbers has a fourth moment of 3 (n - 1) / (n + 1)."""
+    stream counts once, with its mean over p. Samples of n normal numbers have a fourth moment of 3 (n - 1) / (n + 1).
+    """
     of_streams: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
     for point in points:
         for seed, z in zip(point["seeds"], point["standardised"]):

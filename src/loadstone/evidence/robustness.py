@@ -16,8 +16,8 @@ from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.entropy import Estimate
 from loadstone.theory.solution_scores import SolutionScores, recalled_with_noise, rounding_noise, solution_scores
 
-#: Samples of the predicted scores.
-_SAMPLES = 600
+#: Samples of the predicted scores, whose mean is then known to a per cent.
+_SAMPLES = 1500
 #: Shares of the capacity are told in these steps; compared are numbers at one of them, where noise matters.
 _STEPS, COMPARED = 20, 0.5
 ROUNDED, NOISY = "rounded", "noisy"
@@ -67,7 +67,7 @@ def predicted_recall(p: int, room: float, memory: str, variance: float) -> Estim
 
 
 def compare_robustness(rows: list[Row]) -> list[Comparison]:
-    """At half the capacity: with the number of bits and at the noise at which about half is predicted to be recalled."""
+    """At half the capacity, with the bits and at the noise at which about half is predicted to be recalled."""
     comparisons = []
     for point in robustness_points(rows):
         if point["share"] != COMPARED or point["streams"] < FEWEST:

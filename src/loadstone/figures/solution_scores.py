@@ -12,9 +12,10 @@ from loadstone.evidence.rows import Row, grouped
 from loadstone.evidence.solution_scores import SCORES, compare_solution_scores, law_of_scores, score_points
 from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import MARKS, OTHERS, STYLE, TARGET, NothingToDrawError, colour, counted, legend, save
+from loadstone.theory.capacity import capacity_associations
 
-#: How many bins of a record are joined to one of the figure, and the share of the largest p that is shown.
-_JOINED, _SHOWN = 3, 0.5
+#: How many bins of a record are joined to one of the figure.
+_JOINED = 3
 _INKS = {"others": OTHERS, "rival": "black", "target": TARGET}
 _WORDS = {"others": "all rivals", "rival": "best rivals", "target": "targets"}
 
@@ -25,9 +26,8 @@ def draw_solution_scores(rows: list[Row], stem: Path) -> list[Path]:
     if not points:
         raise NothingToDrawError("no scores of sampled memories were kept")
     d = max(point["d"] for point in points)
-    largest = [point for point in points if point["d"] == d]
-    middle_p = _SHOWN * 4 / 3 * max(point["p"] for point in largest)
-    size = min(largest, key=lambda point: (point["problem"], abs(point["p"] - middle_p)))
+    half = float(capacity_associations(d)) / 2
+    size = min(points, key=lambda point: (point["d"] < d, point["problem"], abs(point["p"] - half)))
     with plt.rc_context(STYLE):
         figure, (left, *panels) = plt.subplots(1, 3, figsize=(9.6, 4.2))
         chosen = [row for row in rows if all(row[name] == size[name] for name in ("problem", "d", "p"))]
@@ -63,7 +63,7 @@ def _means(panel: Axes, points: list[dict], name: str) -> None:
     for (d,), of_size in grouped(points, "d"):
         for (problem,), group in grouped(of_size, "problem"):
             mark, face = MARKS[problem]
-            x, y, error = [one["load"] for one in group], [one[name]["mean"] for one in group], []
+            x, y = [one["load"] for one in group], [one[name]["mean"] for one in group]
             error = [one[name]["error"] for one in group]
             panel.errorbar(x, y, error, fmt=mark, color=colour(d), mfc=face or colour(d), ms=4.5, lw=1)
         law = sorted({(one["load"], one[name]["predicted"]) for one in of_size if one["problem"] == "decoupled"})

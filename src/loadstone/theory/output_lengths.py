@@ -6,8 +6,8 @@ target wins if r_1 (x_1 + beta eta_1) is the largest of all r_rho (x_rho + beta 
 is less likely: the mean of log f_p falls, roughly by (log p)^2 / d where p is large, and so by log p / d of its value.
 With p growing almost as d^2 this hardly becomes smaller as d grows.
 
-The functional is stationary in q, so to first order phi changes by (N / delta) times the change of E log f_p at the q of
-equal lengths. Angles between outputs are left out.
+The functional is stationary in q, so to first order phi changes by (N / delta) times the change of E log f_p at the q
+of equal lengths. Angles between outputs are left out.
 """
 
 from __future__ import annotations
