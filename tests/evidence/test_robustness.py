@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import robustness, space
+from loadstone.evidence import margins, robustness, space
 from loadstone.evidence.robustness import compare_robustness, robustness_points
 from loadstone.evidence.typical import MEMORIES
 from loadstone.theory.solution_scores import recalled_with_noise, rounding_noise
 from tests.evidence.shipped import RESULTS, shipped_rows
 
-CACHED = (space.predicted, robustness.predicted_scores, robustness.predicted_recall)
+CACHED = (space.predicted, robustness.predicted_queries, robustness.predicted_recall, margins.predicted_margin)
 
 
 @pytest.fixture
 def few_samples(monkeypatch):
     monkeypatch.setattr(space, "_SAMPLES", 20)
     monkeypatch.setattr(robustness, "_SAMPLES", 50)
+    monkeypatch.setattr(margins, "_SAMPLES", 30)
     for cached in CACHED:
         cached.cache_clear()
     yield
@@ -37,11 +38,9 @@ def test_means_over_streams_and_their_prediction(few_samples):
     assert (typical["share"], typical["streams"], typical["memory"]) == (0.5, 3, "typical")
     for point in (typical, centre, margin):
         assert point["rounded"] == pytest.approx([0.9, 0.4]) and point["noisy_error"][0] == pytest.approx(0.1 / 3**0.5)
-    scores = robustness.predicted_scores(11, 64.0)
-    assert margin["rounded_predicted"][1] == pytest.approx(
-        recalled_with_noise(scores.largest_margin, rounding_noise(1)).mean()
-    )
-    assert centre["noisy_predicted"][1] == pytest.approx(recalled_with_noise(scores.centre, 0.64).mean())
+    outputs, _, middle, widest = robustness.predicted_queries(8, 11, 64.0)
+    assert margin["rounded_predicted"][1] == recalled_with_noise(outputs, widest, rounding_noise(1)).mean()
+    assert centre["noisy_predicted"][1] == recalled_with_noise(outputs, middle, 0.64).mean()
     # All of them bear less noise than little.
     assert typical["noisy_predicted"][1] < typical["noisy_predicted"][0] < centre["noisy_predicted"][0]
     found = compare_robustness(rows())
@@ -53,13 +52,18 @@ def test_entries_that_no_output_shows(few_samples):
     """With six outputs a query has five directions of eight: the centre has no entries in the others, so that its
     rounding changes less of it."""
     typical, centre, _ = robustness_points(rows(p=6, problem="original"))
-    scores = robustness.predicted_scores(6, 40.0)
-    assert typical["rounded_predicted"][1] == pytest.approx(
-        recalled_with_noise(scores.typical, rounding_noise(1)).mean()
-    )
-    assert centre["rounded_predicted"][1] == pytest.approx(
-        recalled_with_noise(scores.centre, rounding_noise(1) * 40 / 64).mean()
-    )
+    outputs, usual, middle, _ = robustness.predicted_queries(8, 6, 40.0)
+    assert typical["rounded_predicted"][1] == recalled_with_noise(outputs, usual, rounding_noise(1)).mean()
+    assert centre["rounded_predicted"][1] == recalled_with_noise(outputs, middle, rounding_noise(1) * 40 / 64).mean()
+
+
+def test_without_a_largest_margin_nothing_is_predicted_of_it(few_samples):
+    """With so many outputs in three dimensions that some of them never win there is no prediction."""
+    assert margins.predicted_margin("gaussian", 3, 6) is None
+    *others, margin = robustness_points(rows(d=3, p=6))
+    assert margin["memory"] == "largest margin" and margin["rounded_predicted"] == [None, None]
+    assert all(None not in point["rounded_predicted"] for point in others)
+    assert not any("largest margin" in one.what for one in compare_robustness(rows(d=3, p=6)))
 
 
 def docs_table():
@@ -90,9 +94,10 @@ def test_the_table_in_the_docs_is_that_of_the_shipped_records():
 
 @pytest.mark.soak
 def test_the_predictions_in_the_docs():
-    robustness.predicted_recall.cache_clear()
+    for cached in CACHED:
+        cached.cache_clear()
     for (name, _), (_, *cells) in zip(MEMORIES.items(), docs_table()):
         variances = [rounding_noise(2), rounding_noise(1), 0.2**2, 0.4**2, 0.8**2]
         for variance, cell in zip(variances, cells):
-            predicted = robustness.predicted_recall(31, 256.0, name, variance).value
+            predicted = robustness.predicted_recall(16, 31, 256.0, name, variance).value
             assert float(cell.split("[")[1].rstrip("]")) == pytest.approx(predicted, abs=6e-4)

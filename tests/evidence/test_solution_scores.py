@@ -3,17 +3,18 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import robustness, space
+from loadstone.evidence import margins, robustness, space
 from loadstone.evidence.solution_scores import compare_solution_scores, law_of_scores, score_points
 from tests.evidence.shipped import RESULTS, shipped_rows
 
-CACHED = (space.predicted, robustness.predicted_scores)
+CACHED = (space.predicted, robustness.predicted_queries, margins.predicted_margin)
 
 
 @pytest.fixture
 def few_samples(monkeypatch):
     monkeypatch.setattr(space, "_SAMPLES", 20)
-    monkeypatch.setattr(robustness, "_SAMPLES", 200)
+    monkeypatch.setattr(robustness, "_SAMPLES", 60)
+    monkeypatch.setattr(margins, "_SAMPLES", 30)
     for cached in CACHED:
         cached.cache_clear()
     yield

@@ -174,7 +174,7 @@ def rows():
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
     for cached in (entropy._finite, margins.predicted_margin, space.predicted, skew.given_frequencies, skew.as_drawn,
-                   robustness.predicted_scores, robustness.predicted_recall, lengths.lowered):  # fmt: skip
+                   robustness.predicted_queries, robustness.predicted_recall, lengths.lowered):  # fmt: skip
         cached.cache_clear()
 
 

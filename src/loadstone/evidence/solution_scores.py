@@ -8,10 +8,11 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.robustness import predicted_scores
+from loadstone.evidence.robustness import NOTE, predicted_queries
 from loadstone.evidence.rows import Row, deviation, grouped
-from loadstone.evidence.space import NOTE, SHARED_OUTPUTS, room_of
+from loadstone.evidence.space import SHARED_OUTPUTS, room_of
 from loadstone.theory.load import load
+from loadstone.theory.solution_scores import scores_by_length
 
 #: Numbers of a record that are compared, in words.
 SCORES = {"target": "the target's score", "rival": "the best rival's score"}
@@ -39,7 +40,8 @@ def score_points(rows: list[Row]) -> list[dict]:
 
 def law_of_scores(problem: str, d: int, p: int) -> dict[str, Float64[np.ndarray, "samples"]]:
     """Samples of what is predicted of a typical solution."""
-    scores = predicted_scores(p, room_of(problem, d, p)).typical
+    found = predicted_queries(d, p, room_of(problem, d, p))
+    scores = scores_by_length(found.outputs, found.typical)
     target, rival = scores[:, 0], scores[:, 1:].max(axis=1)
     return {"target": target, "rival": rival, "margin": target - rival, "others": scores[:, 1:].ravel()}
 

@@ -40,7 +40,7 @@ def draw_robustness(rows: list[Row], stem: Path) -> list[Path]:
         left.set_title(title)
         middle.set_title(title)
         _against_dimension(right, [point for point in points if point["share"] == size["share"]], size["share"])
-        middle.plot([], [], "--", color="0.3", lw=1.2, label="predicted from noise on the scores")
+        middle.plot([], [], "--", color="0.3", lw=1.2, label="predicted from noise on the queries")
         streams = counted((point["streams"] for point in points), "streams")
         figure.suptitle(f"Solutions with rounded entries or noisy inputs ({streams} a point)", fontsize=10)
         lines = legend(figure, 4)
@@ -52,14 +52,15 @@ def _curve(panel: Axes, point: dict, kind: str, levels: str) -> None:
     ink = _INKS[point["memory"]]
     panel.errorbar(point[levels], point[kind], point[f"{kind}_error"], fmt="o", color=ink, ms=4, lw=1,
                    label=MEMORIES[point["memory"]])  # fmt: skip
-    panel.plot(point[levels], point[f"{kind}_predicted"], "--", color=ink, lw=1.2)
+    if None not in point[f"{kind}_predicted"]:
+        panel.plot(point[levels], point[f"{kind}_predicted"], "--", color=ink, lw=1.2)
 
 
 def _against_dimension(panel: Axes, points: list[dict], share: float) -> None:
     for (problem, name), group in grouped(points, "problem", "memory"):
         mark, face = MARKS[problem]
-        chosen = [(one, one["bits"].index(_BITS)) for one in group]
-        d = [one["d"] for one in group]
+        known = [one for one in group if None not in one[f"{ROUNDED}_predicted"]]
+        chosen, d = [(one, one["bits"].index(_BITS)) for one in known], [one["d"] for one in known]
         ratio = [one[ROUNDED][place] / one[f"{ROUNDED}_predicted"][place] for one, place in chosen]
         error = [one[f"{ROUNDED}_error"][place] / one[f"{ROUNDED}_predicted"][place] for one, place in chosen]
         ink = _INKS[name]
@@ -86,7 +87,7 @@ ROBUSTNESS = Figure(
         "when the entries of W are rounded (left) and when noise is added to the inputs (middle); right the share with "
         "entries of two bits, divided by what is predicted, against the dimension. Means over streams with standard "
         "errors.",
-        "Both act as noise on the scores, whose law follows from the replica-symmetric functional for each of the "
-        "three memories at this p. No free parameter.",
+        "Both act as noise on the query, whose law at this d and p follows from the overlap of two solutions by the "
+        "replica-symmetric functional, for each of the three memories. No free parameter.",
     ),
 )

@@ -54,7 +54,7 @@ def _histograms(panel: Axes, rows: list[Row], size: dict) -> dict[str, list[floa
         expected = np.histogram(law[name], edges)[0] / (len(law[name]) * width)
         panel.plot((edges[1:] + edges[:-1]) / 2, expected, "--", color="0.25" if name == "others" else ink, lw=1.1)
         found[f"{name}_predicted"] = expected.tolist()
-    panel.plot([], [], "--", color="0.3", lw=1.1, label="predicted at this p")
+    panel.plot([], [], "--", color="0.3", lw=1.1, label="predicted")
     panel.set(xlabel="score / length of the query", ylabel="density", xlim=(-4, 4.5))
     return {"edges": edges.tolist()} | found
 
@@ -85,8 +85,8 @@ SOLUTION_SCORES = Figure(
         "Left the scores of targets, of their best rivals and of all rivals under memories drawn from all that store "
         "everything, in units of the length of the query; in the middle and right the means of the first two against "
         "the load. Means over streams with standard errors.",
-        "Without one association its scores under two solutions are normal with the overlap as their correlation; "
-        "storing it keeps those that let the target win. This is the law behind the replica-symmetric functional, at "
-        "this p. No free parameter.",
+        "Without one association its queries under two solutions are normal with the overlap as their correlation; "
+        "storing it keeps those that let the target win. The overlap is that of the replica-symmetric functional. No "
+        "free parameter.",
     ),
 )

@@ -1,17 +1,17 @@
 """Scores of one association under memories that store everything, below capacity, and what noise leaves of them.
 
-Take |W| = 1, so that the score of a random output has variance 1. Without this association, two solutions with overlap
-q would give its p outputs the scores sqrt(q) eta + sqrt(1-q) x with the same eta ~ N(0, I_p) and different
-x ~ N(0, I_p). Storing it keeps those x that make the target's score the largest. That is the law whose normalisation is
-f_p(q; eta) of entropy.py, and it gives the scores of three memories:
+Leave the association out. Under two solutions of overlap q its query W e then has the components sqrt(q) eta +
+sqrt(1-q) x, with the same eta ~ N(0, I_d) for both and an x ~ N(0, I_d) for each (|W|^2 = d, so that they have variance
+1). Putting it back keeps those x for which the target wins, (u_target - u_rho) . (sqrt(q) eta + sqrt(1-q) x) >= 0 for
+all rho. This gives the queries of three memories:
 
     typical         sqrt(q) eta + sqrt(1-q) x, x drawn from those that are kept
-    centre          the mean over these x, divided by sqrt(q), the norm of the mean of all solutions
-    largest margin  the nearest point to eta at which the target wins by kappa, the largest margin (margin.py)
+    centre          the mean over these x, divided by sqrt(q): the mean of all solutions is shorter by that
+    largest margin  the nearest point to eta at which the target wins by that margin (finite_margin.py)
 
-Noise of variance v in every score lets the target win with a probability that follows. Entries of W rounded to b bits
-are (1-v) W plus noise of variance v (1-v), v that of levels.py, so they act as noise of variance v / (1-v). An input
-e + sigma xi changes every score by a number of variance sigma^2. All this is for large d at given p.
+Noise in the inputs or in W adds noise to the query, the same in all directions. An input e + sigma xi adds numbers of
+variance sigma^2. Entries of W rounded to b bits are (1-v) W plus noise of variance v (1-v), v that of levels.py, so
+they act as noise of variance v / (1-v). docs/theory/solution_scores.md derives it. It is about the decoupled problem.
 """
 
 from __future__ import annotations
@@ -20,84 +20,126 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
-from scipy.special import log_ndtr, logsumexp, ndtri, ndtri_exp
 
+from loadstone.arguments import refuse
 from loadstone.levels import change_of
+from loadstone.theory.alone import winning_queries
 from loadstone.theory.checks import in_half_open, positives, single, whole_number
-from loadstone.theory.cone import project
-from loadstone.theory.entropy import MOST_SAMPLED
-from loadstone.theory.margin import largest_margin
+from loadstone.theory.finite_margin import nearest_query
 
-#: The law of x_1 is log-concave and no wider than a normal one: it is taken on this many points to either side of its
-#: peak, which is first looked for in coarse steps.
-_REACH, _POINTS, _COARSE = 8.0, 161, 0.5
-#: Nodes of the integral over the noise of the target.
-_NODES = 21
+#: Steps of each chain, of which a fifth only lets it forget where it began.
+_STEPS, _WARM_UP = 2000, 0.2
+#: Draws of the noise for each sample.
+_DRAWS = 40
 
 
-class SolutionScores(NamedTuple):
-    """Samples of the p scores of one association, the target's first."""
+class SolutionQueries(NamedTuple):
+    """Samples of an association: its p outputs, the target's first, and its query under each memory."""
 
-    typical: Float64[np.ndarray, "samples p"]
-    centre: Float64[np.ndarray, "samples p"]
-    largest_margin: Float64[np.ndarray, "samples p"]
+    outputs: Float64[np.ndarray, "samples p d"]
+    typical: Float64[np.ndarray, "samples d"]
+    centre: Float64[np.ndarray, "samples d"]
+    largest_margin: Float64[np.ndarray, "samples d"]
 
 
-def solution_scores(overlap: float, p: int, delta: float, samples: int = 1000, seed: int = 0) -> SolutionScores:
-    """Scores at p outputs under memories whose overlap is given, of which delta dimensions are seen (entropy.py)."""
+def solution_queries(
+    overlap: float, d: int, p: int, margin: float, samples: int = 400, seed: int = 0, steps: int = _STEPS
+) -> SolutionQueries:
+    """Queries for p Gaussian outputs in d dimensions, under memories whose overlap and largest margin are given.
+
+    An output that lies between others never wins; samples in which the target does are drawn again.
+    """
     q = float(in_half_open("overlap", single("overlap", overlap), 0, 1))
-    p, delta = whole_number("p", p, 2, MOST_SAMPLED), float(positives("delta", single("delta", delta)))
-    samples, seed = whole_number("samples", samples, 2, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
-    margin, random = largest_margin(delta, p), np.random.default_rng(seed)  # refuses what cannot be stored
-    eta = random.standard_normal((samples, p))
-    # One of each of as many strata, for the target's score scatters most.
-    eta[:, 0] = ndtri((np.arange(samples) + random.random(samples)) / samples)
-    kept = [_kept(np.sqrt(q / (1 - q)) * one, random) for one in eta]
-    drawn, mean = (np.sqrt(q) * eta + np.sqrt(1 - q) * np.array(part) for part in zip(*kept))
+    d, p = whole_number("d", d, 2, 1000), whole_number("p", p, 2, 10**5)
+    margin = float(positives("margin", single("margin", margin)))
+    samples, steps = whole_number("samples", samples, 2, 10**6), whole_number("steps", steps, 2, 10**7)
+    if winning_queries(p, d).impossible > 0.5:
+        raise refuse("d", d, f"larger, because most of {p} outputs lie between others here, where they never win")
+    random = np.random.default_rng(whole_number("seed", seed, 0, 2**32 - 1))
+    drawn = [_drawn(d, p, margin, random) for _ in range(samples)]
+    outputs, eta, nearest = (np.array(part) for part in zip(*drawn))
+    x, mean = _kept(_planes(outputs), np.sqrt(q) * eta, np.sqrt(1 - q), nearest, steps, random)
     # At q = 0 the centre is a direction that no sample shows.
-    centre = mean / np.sqrt(q) if q > 0 else np.full_like(mean, np.nan)
-    return SolutionScores(drawn, centre, with_margin(eta, margin))
+    centre = (np.sqrt(q) * eta + np.sqrt(1 - q) * mean) / np.sqrt(q) if q > 0 else np.full_like(eta, np.nan)
+    return SolutionQueries(outputs, np.sqrt(q) * eta + np.sqrt(1 - q) * x, centre, nearest)
 
 
-def recalled_with_noise(scores: Float64[np.ndarray, "samples p"], variance: float) -> Float64[np.ndarray, "samples"]:
-    """The probability that each target still wins if normal noise of this variance is added to every score."""
+def scores_by_length(
+    outputs: Float64[np.ndarray, "samples p d"], queries: Float64[np.ndarray, "samples d"]
+) -> Float64[np.ndarray, "samples p"]:
+    """All scores, each in units of the length of its query."""
+    return _times(outputs, queries) / np.linalg.norm(queries, axis=1, keepdims=True)
+
+
+def recalled_with_noise(
+    outputs: Float64[np.ndarray, "samples p d"],
+    queries: Float64[np.ndarray, "samples d"],
+    variance: float,
+    draws: int = _DRAWS,
+    seed: int = 0,
+) -> Float64[np.ndarray, "samples"]:
+    """How often each target still wins if normal noise of this variance is added to every component of the query."""
     width = np.sqrt(float(positives("variance", single("variance", variance))))
-    z, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    ahead = (scores[:, :1] - scores[:, 1:]) / width
-    wins = np.array([log_ndtr(ahead + one).sum(axis=1) for one in z])
-    return np.exp(wins).T @ (weights / weights.sum())
+    random = np.random.default_rng(whole_number("seed", seed, 0, 2**32 - 1))
+    wins = np.zeros(len(queries))
+    for _ in range(whole_number("draws", draws, 1, 10**6)):
+        noisy = _times(outputs, queries + width * random.standard_normal(queries.shape))
+        wins += noisy.argmax(axis=1) == 0
+    return wins / draws
 
 
 def rounding_noise(bits: int) -> float:
-    """The variance of the noise as which rounding to b bits acts, for scores of variance 1."""
+    """The variance of the noise as which rounding to b bits acts."""
     change = change_of(bits)
     return change / (1 - change)
 
 
-def with_margin(eta: Float64[np.ndarray, "samples p"], margin: float) -> Float64[np.ndarray, "samples p"]:
-    """The nearest points at which the first coordinate exceeds all others by the margin."""
-    ahead = np.zeros(eta.shape[1])
-    ahead[0] = margin
-    return project(eta - ahead)[0] + ahead
+def _drawn(
+    d: int, p: int, margin: float, random: np.random.Generator
+) -> tuple[Float64[np.ndarray, "p d"], Float64[np.ndarray, "d"], Float64[np.ndarray, "d"]]:
+    """Outputs, the query without the association, and the nearest one that has the margin: kappa |W| is kappa over the
+    length of the input in these units."""
+    while True:
+        outputs, eta = random.standard_normal((p, d)), random.standard_normal(d)
+        length = np.sqrt(random.chisquare(d) / d)
+        nearest = nearest_query((outputs[0] - outputs[1:]) / np.sqrt(d), eta, margin / length)
+        if nearest is not None:
+            return outputs, eta, nearest
+
+
+def _planes(outputs: Float64[np.ndarray, "samples p d"]) -> Float64[np.ndarray, "samples r d"]:
+    return outputs[:, :1] - outputs[:, 1:]
+
+
+def _times(rows: Float64[np.ndarray, "samples r d"], vectors: Float64[np.ndarray, "samples d"]) -> np.ndarray:
+    return (rows @ vectors[:, :, None])[:, :, 0]
 
 
 def _kept(
-    shift: Float64[np.ndarray, "p"], random: np.random.Generator
-) -> tuple[Float64[np.ndarray, "p"], Float64[np.ndarray, "p"]]:
-    """x ~ N(0, I) given that x_1 + shift_1 is the largest of all x + shift: one draw, and the mean."""
-    ahead = shift[0] - shift[1:]
+    planes: Float64[np.ndarray, "samples r d"],
+    shift: Float64[np.ndarray, "samples d"],
+    scale: float,
+    start: Float64[np.ndarray, "samples d"],
+    steps: int,
+    random: np.random.Generator,
+) -> tuple[Float64[np.ndarray, "samples d"], Float64[np.ndarray, "samples d"]]:
+    """x ~ N(0, I) given that planes (shift + scale x) > 0, one chain for each sample: its end, and its mean.
 
-    def log_density(x: np.ndarray) -> np.ndarray:
-        return -(x**2) / 2 + log_ndtr(x[:, None] + ahead).sum(axis=1)
-
-    coarse = np.arange(-_REACH, max(0.0, -ahead.min()) + np.sqrt(2 * np.log(len(shift))) + _REACH, _COARSE)
-    peak = coarse[log_density(coarse).argmax()]
-    x = peak + np.linspace(-_REACH, _REACH, _POINTS)
-    log_weights = log_density(x)
-    weights = np.exp(log_weights - logsumexp(log_weights))
-    first = np.interp(random.random(), np.cumsum(weights) - weights / 2, x)
-    # A normal number below z, and its mean.
-    others = ndtri_exp(np.log(random.random(len(ahead))) + log_ndtr(first + ahead))
-    z = x[:, None] + ahead
-    means = -(weights @ np.exp(-(z**2) / 2 - log_ndtr(z))) / np.sqrt(2 * np.pi)
-    return np.append(first, others), np.append(weights @ x, means)
+    Slices (space/steps.py): on x cos t + v sin t each margin is positive on an arc around t = 0, and a random point of
+    the arc that all of them share is next.
+    """
+    fixed, x = _times(planes, shift), (start - shift) / scale
+    here, total, kept = scale * _times(planes, x), np.zeros_like(x), 0
+    for step in range(steps):
+        v = random.standard_normal(x.shape)
+        there = scale * _times(planes, v)
+        reach, middle = np.hypot(here, there), np.arctan2(there, here)
+        half = np.where(fixed >= reach, np.inf, np.arccos(np.clip(-fixed / reach, -1, 1)))
+        # The arc of a margin is (middle - half, middle + half), and t = 0 lies in it.
+        low, high = (middle - half).max(axis=1), (middle + half).min(axis=1)
+        low, high = np.maximum(low, -np.pi), np.minimum(high, np.pi)
+        t = (low + (high - low) * random.random(len(x)))[:, None]
+        x, here = x * np.cos(t) + v * np.sin(t), here * np.cos(t) + there * np.sin(t)
+        if step >= _WARM_UP * steps:
+            total, kept = total + x, kept + 1
+    return x, total / kept
