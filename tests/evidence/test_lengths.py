@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from loadstone.evidence import lengths, space
-from loadstone.evidence.comparison import Judgement
+from loadstone.evidence.comparison import Judgement, with_error
 from loadstone.evidence.lengths import at_infinity, compare_lengths, excess_in_words, free_entropies
+from loadstone.evidence.space import compare_space
+from loadstone.evidence.together import together
 from loadstone.sweeps.grid import share_of_capacity
 from tests.evidence.shipped import RESULTS, shipped_rows
 
@@ -91,3 +93,8 @@ def test_the_tables_in_the_docs_are_those_of_the_shipped_records():
             assert f"{one.measured:.1f}({one.error:.1f})" in text, one.what
     equal = [one for one in found if "equal length" in one.what]
     assert equal and not any(one.verdict == Judgement.DIFFERS for one in equal)
+    # What families show as a whole, of these and of the whole sweep of 'space'.
+    for family in together(equal + compare_space(shipped_rows("space", "space"))):
+        if "free entropy, original" not in family.family:
+            assert with_error(abs(family.shift), family.shift_error).lstrip("+") + " %" in text, family
+            assert f"{family.chance:.1g}".replace("e-0", "e-") in text, family

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from loadstone.evidence import margins, robustness, space
+from loadstone.evidence.comparison import with_error
 from loadstone.evidence.solution_scores import compare_solution_scores, law_of_scores, score_points
+from loadstone.evidence.together import together
 from tests.evidence.shipped import RESULTS, shipped_rows
 
 CACHED = (space.predicted, robustness.predicted_queries, margins.predicted_margin)
@@ -77,3 +79,7 @@ def test_the_predictions_in_the_docs():
         law = law_of_scores("decoupled", int(d), int(p))
         for name, cell in zip(("target", "rival", "margin"), cells):
             assert float(cell.split("[")[1].rstrip("]")) == pytest.approx(law[name].mean(), abs=6e-4)
+    text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
+    for family in together(compare_solution_scores(shipped_rows("solution-scores", "solutions"))):
+        if "margin" not in family.family or "decoupled" in family.family:
+            assert with_error(abs(family.shift), family.shift_error).lstrip("+") + " %" in text, family
