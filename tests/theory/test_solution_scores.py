@@ -18,8 +18,8 @@ def error_of(values):
 
 @pytest.mark.parametrize("q", [0.2, 0.9])
 def test_two_outputs_in_closed_form(q):
-    """In units of |u_1 - u_2| the margin is normal with mean sqrt(q) xi, xi normal, and variance 1 - q, given that it is
-    positive."""
+    """In units of |u_1 - u_2| the margin is normal with mean sqrt(q) xi, xi normal, and variance 1 - q, given that it
+    is positive."""
     found = solution_queries(q, 5, 2, 0.5, 1500, steps=200)
     xi = np.arange(-9, 9, 0.01)
     mean, deviation = math.sqrt(q) * xi, math.sqrt(1 - q)

@@ -16,8 +16,8 @@ from loadstone.evidence.comparison import Comparison, short_number, with_error
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
 
-#: With fewer streams the scatter is hardly known.
-_FEWEST = 4
+#: With fewer streams the scatter is not known, and neither is the shape with fewer than that many.
+_FEWEST, _FEWEST_FOR_SHAPE = 3, 8
 #: Shares of the capacity are told in these steps, since p is whole.
 _STEPS = 20
 CENTRAL_LIMIT = "as for a mean over independent associations"
@@ -89,7 +89,7 @@ def _shape(problem: str, points: list[dict]) -> list[Comparison]:
         for seed, z in zip(point["seeds"], point["standardised"]):
             terms = (z**3 - 3 * z, z**4 - 6 * z**2 + 3, -6 / (point["streams"] + 1))
             of_streams.setdefault((point["d"], seed), []).append(terms)
-    if len(of_streams) < 2 * _FEWEST:
+    if len(of_streams) < _FEWEST_FOR_SHAPE:
         return []
     third, fourth, normal = np.array([np.mean(terms, axis=0) for terms in of_streams.values()]).T
     root, size = math.sqrt(len(third)), f"{problem} ({len(third)} streams)"
