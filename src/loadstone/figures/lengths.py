@@ -46,7 +46,7 @@ def _panel(panel: Axes, points: list[dict], inks: dict[float, str]) -> None:
         if law == DIFFERENT:
             panel.plot(x, lengths, "--", color=ink, lw=1.2, label=f"due to lengths, {share:g} of capacity")
     panel.axhline(0, color="0.4", lw=0.8)
-    panel.set_xlim(left=0)
+    panel.set_xlim(0, 1.08 * max(1 / one["d"] for one in points))
 
 
 LENGTHS = Figure(
