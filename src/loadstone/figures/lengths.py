@@ -55,12 +55,11 @@ LENGTHS = Figure(
     draw_lengths,
     compare_lengths,
     Caption(
-        "Why fewer memories store everything than the functional says",
-        "By how many per cent the free entropy is larger in size than that of the replica-symmetric functional at this "
-        "p, against 1/d: Gaussian outputs, and outputs of equal length; means over streams, bars are standard errors "
-        "of both.",
-        "The functional takes all outputs of an association as equally long. Gaussian ones are not, and a long output "
-        "wins more easily; dashed is what this adds to first order. No free parameter.",
+        "The free entropy beside the functional: Gaussian outputs, and outputs of equal length",
+        "The size of the free entropy above that of the replica-symmetric functional at this p, in per cent, against "
+        "1/d: Gaussian outputs, and outputs of equal length; means over streams, bars are standard errors of both.",
+        "The functional takes the outputs of an association as having one length. Gaussian ones do not, and a long "
+        "output wins more easily; dashed is what this adds to first order. No free parameter.",
     ),
     excess_in_words,
 )
