@@ -25,11 +25,15 @@ def test_means_and_predictions(monkeypatch):
     assert memories_seen("full", 8, 5).delta == 32 and (point["streams"], point["without"]) == (3, 0)
     assert point["overlap"] == pytest.approx(0.2) and point["overlap_error"] == pytest.approx(0.1 / np.sqrt(3))
     assert point["free_entropy"] == pytest.approx(-9 / 32)
-    expected = facts_free_entropy(5, 5, 32, 30)
-    assert point["overlap_predicted"] == pytest.approx(expected.q / 2)
-    assert point["free_entropy_predicted"] == pytest.approx(expected.phi)
+    batches = [facts_free_entropy(5, 5, 32, 30, seed) for seed in range(5)]
+    q, phi = ([getattr(one, name) for one in batches] for name in ("q", "phi"))
+    assert point["overlap_predicted"] == pytest.approx(np.mean(q) / 2)
+    assert point["overlap_predicted_error"] == pytest.approx(np.std(q, ddof=1) / np.sqrt(5) / 2)
+    assert point["free_entropy_predicted"] == pytest.approx(np.mean(phi))
     overlaps, entropies = compare_space(given)
     assert overlaps.freedom == 2 and overlaps.measured == pytest.approx(0.2)
+    # A prediction that is sampled is not known exactly.
+    assert overlaps.error == pytest.approx(np.hypot(0.1 / np.sqrt(3), point["overlap_predicted_error"]))
     assert entropies.measured == pytest.approx(-9 / 32) and entropies.error > 1 / 32 / np.sqrt(3)
     assert compare_space(given[:1]) == []
     space.predicted.cache_clear()

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from loadstone.evidence import margins, skew, space, topk
+from loadstone.evidence import lengths, margins, robustness, skew, space, topk
 from loadstone.evidence.rows import row_of
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
@@ -53,6 +53,7 @@ MARGINS = [Spec(kind, 6, 5, seed, solver="margin") for kind in ("original", "dec
 #: Here colours do not stand for dimensions, or only within the figure.
 OTHER_COLOURS = {"finite-size", "capacity", "law", "optimisers", "answers", "families", "rank", "shift", "skew"}
 OTHER_COLOURS |= {"pruning", "layers", "edits", "topk", "witnesses", "peers", "stored-spectra", "typical"}
+OTHER_COLOURS |= {"overlaps", "lengths", "robustness"}
 BY_LBFGS = [
     Spec(problem, 10, p, seed, solver="lbfgs", stop="exact")
     for problem in ("original", "decoupled")
@@ -94,7 +95,10 @@ PRUNED = shipped("pruning", lambda spec, said: spec.d == 20 and spec.seed < 4 an
 LAYERED = shipped("layers", lambda spec, said: spec.family in ("relu:width=5", "gelu:width=5") and spec.seed == 0)
 LISTED = shipped("topk", lambda spec, said: (spec.problem, spec.d) == ("original", 20) and spec.seed < 3 and (
     said.get("rivals", 1) <= 2))  # fmt: skip
-PACKS = ("optimisers", "rank", "pruning", "one_law", "layers", "topk")
+HALF_FULL = shipped("lengths", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
+EIGHT = shipped("space", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 8)
+SCORED = shipped("solution-scores", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
+PACKS = ("optimisers", "rank", "pruning", "one_law", "layers", "topk", "space", "solutions")
 
 
 class Case(NamedTuple):
@@ -135,7 +139,11 @@ CASES = {
     "topk": Case(LISTED, 0, 2),
     "peers": Case(OTHERS_DID, 0, 3),
     "space": Case(SAMPLED, 0, 2),
+    "overlaps": Case(EIGHT, 0, 4),
+    "lengths": Case(HALF_FULL, 0, 4),
     "typical": Case(SAMPLED, 0, 1),
+    "solution-scores": Case(SCORED, 0, 6),
+    "robustness": Case([spec for spec in EIGHT if spec.seed < 3], 0, 12),
     "bits": Case(ROUNDED, 0, 1),
     "curves": Case(FULL, 0, 4),
     "phase": Case(TRAINED + HEBBIAN, 8, 10),
@@ -151,7 +159,9 @@ def rows():
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
     monkeypatch.setattr(margins, "_SAMPLES", 30)
-    monkeypatch.setattr(space, "_SAMPLES", 20)
+    monkeypatch.setattr(space, "_SAMPLES", 10)
+    monkeypatch.setattr(robustness, "_SAMPLES", 20)
+    monkeypatch.setattr(lengths, "_SAMPLES", 20)
     monkeypatch.setattr(typical, "_DIMENSION", 12)
     monkeypatch.setattr(topk, "_BATCHES", 2)
     for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
@@ -163,7 +173,8 @@ def rows():
             found[spec] = row_of(record.spec, record.result)
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
-    for cached in (entropy._finite, margins.predicted_margin, space.predicted, skew.given_frequencies, skew.as_drawn):
+    for cached in (entropy._finite, margins.predicted_margin, space.predicted, skew.given_frequencies, skew.as_drawn,
+                   robustness.predicted_queries, robustness.predicted_recall, lengths.lowered):  # fmt: skip
         cached.cache_clear()
 
 

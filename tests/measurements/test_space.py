@@ -35,6 +35,28 @@ def test_sampled_memories_are_a_record():
             check_parts(found.spec, found.result | wrong, {})
 
 
+def test_scores_are_kept_if_asked_for():
+    (found,) = perform([Spec("decoupled", 3, 2, 1, solver="space", parameters={"scores": True, "volume": False})])
+    check_values(from_bytes(to_bytes(found)))
+    scores = found.result["typical_scores"]
+    # Four chains, two associations, one rival each: which is then the best.
+    assert sum(scores["target"]) == sum(scores["rival"]) == sum(scores["others"]) == 8
+    assert scores["rival"] == scores["others"] and len(scores["target"]) == 120
+    moments = scores["moments"]
+    assert moments["target"]["mean"] - moments["rival"]["mean"] == pytest.approx(moments["margin"]["mean"])
+    middles = np.linspace(scores["low"], scores["high"], 121)[:-1] + 0.05
+    assert np.average(middles, weights=scores["target"]) == pytest.approx(moments["target"]["mean"], abs=0.05)
+    # In units of the length of its query no score exceeds the length of its output.
+    assert moments["target"]["mean"] < 2 * np.sqrt(3) and moments["margin"]["mean"] > 0
+    for wrong in ({"target": [-1]}, {"moments": {"margin": {"deviation": -1.0}}}, {"low": "less"}):
+        with pytest.raises(DamagedError):
+            check_parts(found.spec, found.result | {"typical_scores": scores | wrong}, {})
+    # Whoever does not ask for them has the key of before.
+    assert Spec("decoupled", 3, 2, 1, solver="space", parameters={"scores": False}) == Spec(
+        "decoupled", 3, 2, 1, solver="space"
+    )
+
+
 def test_without_a_memory_the_record_says_why():
     (found,) = perform([Spec("original", 4, 60, solver="space")])
     assert found.result == {"status": "not storable"}
@@ -61,5 +83,7 @@ def test_what_cannot_be_rounded_is_refused(parameters, sentence):
         Spec("original", 6, 10, solver="space", parameters={"chains": 1})
     with pytest.raises(ValueError, match="volume is 1, but must be True or False"):
         Spec("original", 6, 10, solver="space", parameters={"volume": 1})
+    with pytest.raises(ValueError, match="scores is 'all', but must be True or False"):
+        Spec("original", 6, 10, solver="space", parameters={"scores": "all"})
     with pytest.raises(ValueError, match="full or linear for sampling"):
         Spec("original", 6, 10, kappa=0.5, solver="space")

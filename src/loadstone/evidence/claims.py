@@ -193,9 +193,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("section 5", "The log-volume, divided by d^2, concentrates as d grows.",
           ("exponent of d in the scatter of the free entropy over streams, decoupled",), "space",
           ("exponent of d in the scatter of the overlap over streams, decoupled", "free entropy, decoupled",
-           "overlap of two solutions, decoupled"),
+           "free entropy, outputs of equal length, decoupled", "free entropy beside the functional with lengths, "
+           "decoupled", "overlap of two solutions, decoupled"),
           remark="sampled, at the loads where every stream has a volume; sharper are its mean and the overlap of two "
-                 "solutions, beside the functional at finite p", limit=True),
+                 "solutions, beside the functional at finite p, which takes all outputs as equally long", limit=True),
     Claim("section 5, figure A.3", "log(alpha_c(p) - 1/2) falls with log log p with slope -1.",
           ("slope of the threshold beside the paper's -1",), "finite-size",
           remark="the exact law has a slope of -1 for infinite p only"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +13,12 @@ from loadstone.evidence.comparison import FEWEST, Comparison
 from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.theory.answers import memories_seen
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.entropy import FreeEntropy, facts_free_entropy, free_entropy, overlap
+from loadstone.theory.entropy import facts_free_entropy, free_entropy, overlap
 from loadstone.theory.load import load
 
-#: Samples of the prediction, which is then known to about a per cent; more would take minutes to draw one figure.
-_SAMPLES = 200
+#: Batches of samples of the prediction, which is then known to about a per cent; more would take minutes to draw one
+#: figure. What is left of their scatter is part of the error of every comparison.
+_SAMPLES, _BATCHES = 200, 5
 SHARED_OUTPUTS = "the prediction is for decoupled outputs"
 NOTE = "the prediction is for large d at this p"
 
@@ -33,28 +35,45 @@ def solution_spaces(rows: list[Row]) -> list[dict]:
         found = [row for row in group if "overlap" in row]
         if not found:
             continue
-        finite, alpha = predicted(problem, d, p), float(load(p, d))
-        room = float(memories_seen("full", d, p, problem == "decoupled").delta)
+        room, alpha = room_of(problem, d, p), float(load(p, d))
+        finite = predicted(p, room)
         point = {"problem": problem, "d": d, "p": p, "load": alpha, "streams": len(found)}
         point |= {"without": len(group) - len(found)} | _means("overlap", [row["overlap"] for row in found])
         # The overlap counts all of W; the prediction that part of it that the outputs show.
-        point |= {"overlap_predicted": float(finite.q) * room / d**2, "overlap_limit": float(overlap(alpha))}
+        point |= {"overlap_predicted": finite.q * room / d**2, "overlap_predicted_error": finite.q_error * room / d**2}
+        point["overlap_limit"] = float(overlap(alpha))
         asked = [row for row in found if row.get("parameters", {}).get("volume", True)]
         volumes = [row["log_volume"] / room for row in asked if "log_volume" in row]
         point["unknown"] = len(asked) - len(volumes)
         whole = volumes and not point["without"] and not point["unknown"]
         limit = float(free_entropy(alpha))
         point |= _means("free_entropy", volumes) if whole else {"free_entropy": None, "free_entropy_error": None}
-        point |= {"free_entropy_predicted": float(finite.phi), "predicted_error": float(finite.error)}
+        point |= {"free_entropy_predicted": finite.phi, "free_entropy_predicted_error": finite.phi_error}
         points.append(point | {"free_entropy_limit": limit if math.isfinite(limit) else None, "volumes": len(volumes)})
     return points
 
 
+class Predicted(NamedTuple):
+    """What the functional says, for each dimension that the outputs show, with standard errors."""
+
+    phi: float
+    phi_error: float
+    q: float
+    q_error: float
+
+
 @cache
-def predicted(problem: str, d: int, p: int) -> FreeEntropy:
-    """The finite-p functional, phi for each dimension that the outputs show."""
-    room = float(memories_seen("full", d, p, problem == "decoupled").delta)
-    return facts_free_entropy(p, p, room, _SAMPLES)
+def predicted(p: int, room: float) -> Predicted:
+    """The finite-p functional, minimised for each batch of samples."""
+    found = [facts_free_entropy(p, p, room, _SAMPLES, seed) for seed in range(_BATCHES)]
+    phi, q = ([float(getattr(one, name)) for one in found] for name in ("phi", "q"))
+    root = math.sqrt(_BATCHES)
+    return Predicted(float(np.mean(phi)), deviation(phi) / root, float(np.mean(q)), deviation(q) / root)
+
+
+def room_of(problem: str, d: int, p: int) -> float:
+    """How many dimensions of W the outputs show."""
+    return float(memories_seen("full", d, p, problem == "decoupled").delta)
 
 
 def compare_space(rows: list[Row]) -> list[Comparison]:
@@ -65,12 +84,11 @@ def compare_space(rows: list[Row]) -> list[Comparison]:
     for point in points:
         notes = [NOTE] + ([SHARED_OUTPUTS] if point["problem"] == "original" else [])
         size = f"{point['problem']}, d = {point['d']}, p = {point['p']}"
-        asked = (("overlap", "overlap of two solutions", "streams", 0.0),
-                 ("free_entropy", "free entropy", "volumes", point["predicted_error"]))  # fmt: skip
-        for name, words, streams, error in asked:
+        asked = (("overlap", "overlap of two solutions", "streams"), ("free_entropy", "free entropy", "volumes"))
+        for name, words, streams in asked:
             if point["without"] or point[name] is None or point[streams] < FEWEST or point[f"{name}_error"] == 0:
                 continue
-            both = math.hypot(point[f"{name}_error"], error)
+            both = math.hypot(point[f"{name}_error"], point[f"{name}_predicted_error"])
             what = f"{words}, {size} ({point[streams]} streams)"
             kind, streams_of = f"{words}, {point['problem']}", f"d = {point['d']}"
             comparisons.append(

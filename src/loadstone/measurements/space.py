@@ -1,7 +1,8 @@
 """The memories that store a stream, sampled: their overlap and volume, and three of them that stand for all.
 
 These three are a typical one (the last of a chain), the centre of all, and the one of largest margin. Their singular
-values are kept, their least margins, and what they recall with rounded entries and from noisy inputs.
+values are kept, their least margins, and what they recall with rounded entries and from noisy inputs. The scores of
+typical ones are kept if asked for.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from loadstone.space.starts import NotStorableError
 BITS = (8, 4, 2, 1)
 #: How closely the largest margin is found.
 _TOLERANCE = 1e-4
+#: Edges of the histograms of scores; scores beyond them fall into the outermost bins.
+_EDGES = np.linspace(-6, 6, 121)
 
 
 @dataclass(frozen=True)
@@ -36,17 +39,20 @@ class Space:
     chains: how many, each from a memory that was found from a random start.
     steps: of each chain.
     volume: whether to find how many memories there are.
+    scores: whether to keep the scores of typical memories.
     """
 
     chains: int = 4
     steps: int = STEPS["reflections"]
     volume: bool = True
+    scores: bool = False
 
     def __post_init__(self) -> None:
         set_as(self, "chains", whole("chains", self.chains, 2, 4096))
         set_as(self, "steps", whole("steps", self.steps, 2, 10**9))
-        if not isinstance(self.volume, bool):
-            raise refuse("volume", self.volume, "True or False")
+        for name in ("volume", "scores"):
+            if not isinstance(getattr(self, name), bool):
+                raise refuse(name, getattr(self, name), "True or False")
 
 
 def space_of(arrays: Arrays, how: Space, seed: int, family: str = "full") -> dict[str, object]:
@@ -65,6 +71,8 @@ def space_of(arrays: Arrays, how: Space, seed: int, family: str = "full") -> dic
         result |= {"log_volume": found.volume.log.value, "log_volume_error": found.volume.log.error}
     if family == "full":
         result |= _directions(found)
+        if how.scores:
+            result["typical_scores"] = _scores(arrays, found)
         result["memories"] = {name: _seen(arrays, memory, seed) for name, memory in _three(arrays, found).items()}
     return {"status": "sampled"} | result
 
@@ -81,6 +89,27 @@ def _directions(found: Sampled) -> dict[str, object]:
     matrices = [np.asarray(memory.matrix(), np.float64) for memory in found.typical]
     values = [matrix_singular_values(matrix, len(matrix)).tolist() for matrix in matrices]
     return {"typical_singular_values": values, "centre_length": float(np.linalg.norm(found.centre.matrix()))}
+
+
+def _scores(arrays: Arrays, found: Sampled) -> dict[str, object]:
+    """Scores of the last memory of every chain, each in units of the length of its query: of the targets, of the best
+    rival of each, and of all rivals as a histogram; and by how much targets exceed their best rivals."""
+    assert found.typical is not None
+    rows, parts = np.arange(len(arrays.targets)), []
+    for memory in found.typical:
+        weights = np.asarray(memory.matrix(), np.float64)
+        lengths = np.linalg.norm(arrays.inputs.astype(np.float64) @ weights.T, axis=1)
+        scores = np.asarray(ExactPass(arrays).scores(weights)) / lengths[:, None]
+        rivals = np.ones(scores.shape, bool)
+        rivals[rows, arrays.targets] = False
+        others = scores[rivals].reshape(len(rows), -1)
+        parts.append((scores[rows, arrays.targets], others.max(axis=1), others.ravel()))
+    target, rival, others = (np.concatenate(part) for part in zip(*parts))
+    histograms = {name: np.histogram(np.clip(one, _EDGES[0], _EDGES[-1]), _EDGES)[0].tolist()
+                  for name, one in (("target", target), ("rival", rival), ("others", others))}  # fmt: skip
+    named = (("target", target), ("rival", rival), ("margin", target - rival), ("others", others))
+    moments = {name: {"mean": float(one.mean()), "deviation": float(one.std())} for name, one in named}
+    return {"low": float(_EDGES[0]), "high": float(_EDGES[-1]), "moments": moments} | histograms
 
 
 def _three(arrays: Arrays, found: Sampled) -> dict[str, Full]:

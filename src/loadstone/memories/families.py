@@ -79,7 +79,7 @@ def subspace_of(family: str | Subspace | Memory, d: int, seed: int | None = None
     if isinstance(found, (type, Hidden, RoundedTo)):
         shown = family if isinstance(family, str) else type(family).__name__
         linear = ", ".join(name for name in FAMILIES if name == "full" or name in SUBSPACES)
-        raise refuse("family", shown, f"linear for an exact verdict ({linear})")
+        raise refuse("family", shown, f"linear for an exact verdict or a sample ({linear})")
     return _exact(_in_dimension(found, d, seed))
 
 

@@ -159,6 +159,7 @@ _HISTOGRAM_FIELDS = _table(
     dict.fromkeys(_HISTOGRAMS, _COUNTS)
     | dict.fromkeys(("low", "high", "target_mean"), _number())
     | dict.fromkeys(("unit", "target_deviation"), _number(0))
+    | {"moments": _table(dict.fromkeys(("target", "rival", "margin", "others"), _MOMENTS))}
     | {"own_target": _MOMENTS, "first": _table({"target": _number(), "rival": _number(), "others": _COUNTS})}
 )
 
@@ -214,6 +215,7 @@ def _result(p: float, d: float, diverged: bool) -> dict[str, Holds]:
         "log_volume": _number(high=1),
         "log_volume_error": _number(0),
         "typical_singular_values": _list(_list(_number(0), d)),
+        "typical_scores": _scores,
         "centre_length": _number(0, 1 + _ROUNDING),
         "memories": _table(dict.fromkeys(("typical", "centre", "largest margin"), _table(_MEMORY))),
     }

@@ -20,12 +20,14 @@ from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.layers import layers
+from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.margins import margin
 from loadstone.sweeps.one_law import answers, families, skew
 from loadstone.sweeps.peers import peers
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import PROVED, exact_capacities, shift
+from loadstone.sweeps.solution_scores import solution_scores
 from loadstone.sweeps.space import space
 from loadstone.sweeps.topk import topk
 
@@ -265,6 +267,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "topk": topk,
     "peers": peers,
     "space": space,
+    "lengths": lengths,
+    "solution-scores": solution_scores,
     "bits": bits,
 }
 

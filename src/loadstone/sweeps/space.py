@@ -14,12 +14,14 @@ _SHARES = {"quick": (0.4,), "paper": (0.25, 0.5, 0.75)}
 _VOLUME_EVERYWHERE = 20
 
 
-def space(scale: str) -> list[Spec]:
-    """Overlap and volume of the memories that store the first associations of a stream, both problems."""
+def space(scale: str, most: float = 1.0) -> list[Spec]:
+    """Overlap and volume of the memories that store the first associations of a stream, both problems, at shares of the
+    capacity up to `most`."""
     return [
         Spec(problem, d, p, seed, solver="space", parameters={"volume": _has_volume(d, share)})
         for d, streams in _STREAMS[scale].items()
         for share in _SHARES[scale]
+        if share <= most
         for p in [share_of_capacity(share, d)]
         for problem in ("original", "decoupled")
         for seed in range(streams)

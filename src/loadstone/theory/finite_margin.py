@@ -118,8 +118,22 @@ class _Sampled:
         return np.random.Generator(np.random.Philox(key=[self.seed, part]))
 
 
+def nearest_query(rivals: np.ndarray, query: np.ndarray, kappa: float) -> np.ndarray | None:
+    """The point of {v : rivals v >= kappa} that is nearest to a query; None if there is no such v."""
+    move, _ = _move(rivals, query, kappa)
+    return None if move is None else query + move
+
+
 def _nearest(rivals: np.ndarray, query: np.ndarray, kappa: float) -> tuple[float, int]:
-    """Squared distance of a query from {v : rivals v >= kappa}, and how many rivals hold the nearest point.
+    """Squared distance of a query from {v : rivals v >= kappa}, and how many rivals hold the nearest point."""
+    move, held = _move(rivals, query, kappa)
+    if move is None:
+        raise refuse("d", len(query), "larger, because here an output may lie between others, where it never wins")
+    return float((move**2).sum()), held
+
+
+def _move(rivals: np.ndarray, query: np.ndarray, kappa: float) -> tuple[np.ndarray | None, int]:
+    """From a query to the nearest point of {v : rivals v >= kappa}, and how many rivals hold it there.
 
     Lawson and Hanson: if r is what is left of (0, ..., 0, 1) after the best non-negative combination of the columns
     (rival, lack), the move to the nearest point is -r_i / r_last.
@@ -129,6 +143,4 @@ def _nearest(rivals: np.ndarray, query: np.ndarray, kappa: float) -> tuple[float
     aim[-1] = 1.0
     weights, _ = nnls(matrix, aim, maxiter=30 * matrix.shape[1])
     rest = aim - matrix @ weights
-    if rest[-1] < 1e-12:
-        raise refuse("d", len(query), "larger, because here an output may lie between others, where it never wins")
-    return float((rest[:-1] ** 2).sum() / rest[-1] ** 2), int((weights > 0).sum())
+    return (None if rest[-1] < 1e-12 else -rest[:-1] / rest[-1]), int((weights > 0).sum())

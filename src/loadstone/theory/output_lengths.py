@@ -1,0 +1,68 @@
+"""By how much outputs of different lengths lower the free entropy at finite d.
+
+The functional of entropy.py takes the p outputs of an association as equal. Gaussian ones have lengths that differ by a
+share of about 1 / sqrt(2 d), and a long output wins more easily than a short one. With r_rho = |u_rho| / sqrt(d) the
+target wins if r_1 (x_1 + beta eta_1) is the largest of all r_rho (x_rho + beta eta_rho). For typical associations that
+is less likely: the mean of log f_p falls, roughly by (log p)^2 / d where p is large, and so by log p / d of its value.
+With p growing almost as d^2 this hardly becomes smaller as d grows.
+
+The functional is stationary in q, so to first order phi changes by (N / delta) times the change of E log f_p at the q
+of equal lengths. Angles between outputs are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float64
+from scipy.special import gammaincinv, log_ndtr, logsumexp, ndtri
+
+from loadstone.theory.checks import in_half_open, positives, single, whole_number
+from loadstone.theory.entropy import MOST_SAMPLED, Estimate
+
+#: The error is from the scatter of so many batches of samples.
+_BATCHES = 5
+#: The integrand is log-concave and no wider than a normal density. Its peak is looked for in coarse steps; then it is
+#: taken on so many points within this distance of it.
+_REACH, _POINTS, _COARSE = 8.0, 81, 0.5
+
+
+def length_shift(overlap: float, p: int, delta: float, d: int, samples: int = 1000, seed: int = 0) -> Estimate:
+    """The change of phi for p associations with p Gaussian outputs each in d dimensions, and its standard error.
+
+    overlap: of two memories, in the delta dimensions that are seen.
+    """
+    q = float(in_half_open("overlap", single("overlap", overlap), 0, 1))
+    p, d = whole_number("p", p, 2, MOST_SAMPLED), whole_number("d", d, 1, 10**6)
+    delta, samples = float(positives("delta", single("delta", delta))), whole_number("samples", samples, 10, 10**7)
+    random = np.random.default_rng(whole_number("seed", seed, 0, 2**32 - 1))
+    means = [_mean_change(q, p, d, samples // _BATCHES, random) for _ in range(_BATCHES)]
+    return Estimate(float(np.mean(means)) * p / delta, float(np.std(means, ddof=1) / np.sqrt(_BATCHES)) * p / delta)
+
+
+def _mean_change(q: float, p: int, d: int, samples: int, random: np.random.Generator) -> float:
+    shift, lengths = random.standard_normal((samples, p)), np.sqrt(random.chisquare(d, (samples, p)) / d)
+    # The target's score and length matter most: one of each of as many strata, in two independent orders.
+    shift[:, 0] = ndtri(_strata(samples, random))
+    lengths[:, 0] = np.sqrt(2 * gammaincinv(d / 2, _strata(samples, random)) / d)
+    shift *= np.sqrt(q / (1 - q))
+    return float(np.mean([log_share(one, own) - log_share(one, np.ones(p)) for one, own in zip(shift, lengths)]))
+
+
+def log_share(shift: Float64[np.ndarray, "p"], lengths: Float64[np.ndarray, "p"]) -> float:
+    """log of the probability over x ~ N(0, I) that lengths (x + shift) is largest in its first coordinate."""
+    ratios = lengths[0] / lengths[1:]
+
+    def log_density(x: np.ndarray) -> np.ndarray:
+        return -(x**2) / 2 + log_ndtr(ratios * (x[:, None] + shift[0]) - shift[1:]).sum(axis=1)
+
+    top = max(0.0, float((shift[1:] / ratios).max() - shift[0])) + (np.sqrt(2 * np.log(len(shift))) + _REACH) / min(
+        1.0, float(ratios.min())
+    )
+    coarse = np.arange(-_REACH, top, _COARSE)
+    x = coarse[log_density(coarse).argmax()] + np.linspace(-_REACH, _REACH, _POINTS)
+    return float(logsumexp(log_density(x)) + np.log((x[1] - x[0]) / np.sqrt(2 * np.pi)))
+
+
+def _strata(samples: int, random: np.random.Generator) -> Float64[np.ndarray, "samples"]:
+    """Numbers between 0 and 1, one in each of as many equal parts, in any order."""
+    return (random.permutation(samples) + random.random(samples)) / samples
