@@ -3,6 +3,7 @@
 Prints the digests of a few instances, which must be equal on every machine, and trains a small problem. If the default
 device is not a CPU, the same arrays are also made on the CPU of the same machine and compared bit for bit. Passes over
 regenerated outputs make them with code of their own, so single components are read through a pass and compared, too.
+Passes in float16 over shared outputs are compared with float64 at awkward sizes, with fresh numbers each.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 import loadstone
 from loadstone.problems.embeddings import decoupled_vectors
+from loadstone.problems.padded import padded
 
 
 def digest(*arrays) -> str:
@@ -47,6 +49,37 @@ def regenerated_exactly(d: int, p: int) -> bool:
     return bool((found.target == target).all() and (found.rival == component.max(axis=1)).all())
 
 
+#: Queries, outputs, components, and how many of the facts count. On a Hopper GPU there are kernels for up to 256, up to
+#: 512 and more components, with blocks of 64 and 128 queries.
+AWKWARD = (
+    (2, 2, 3, None), (63, 63, 130, None), (64, 64, 256, None), (65, 65, 257, None), (2, 2, 320, None),
+    (1000, 777, 301, None), (9000, 9000, 300, 7001), (900, 900, 500, 513), (12000, 9000, 513, None),
+)  # fmt: skip
+
+
+def error_of_pass(n: int, m: int, d: int, count: int | None) -> float:
+    """The largest error of target, rival, log-sum-exp and pull, each relative to one plus its size."""
+    random = np.random.default_rng()
+    queries = (3 * random.standard_normal((n, d)) / np.sqrt(d)).astype(np.float16)
+    outputs = random.standard_normal((m, d)).astype(np.float16)
+    rows, columns = (n, m) if count is None else (count, count)
+    targets = np.arange(n) if count is not None else random.integers(0, m, n)
+    single = [part.astype(np.float32) for part in (queries, outputs)]
+    problem = loadstone.facts(*single, targets)
+    if count is not None:
+        problem = padded(problem, count)
+    found = problem.recall(jnp.asarray(single[0]), "float16")
+    scores = queries[:rows].astype(np.float64) @ outputs[:columns].astype(np.float64).T
+    place = np.arange(rows), targets[:rows]
+    target, top = scores[place].copy(), scores.max(axis=1, keepdims=True)
+    weights = np.exp(scores - top)
+    total = weights.sum(axis=1, keepdims=True)
+    scores[place] = -np.inf
+    pull = weights / total @ outputs[:columns]
+    exact = target, scores.max(axis=1), (top + np.log(total))[:, 0], pull
+    return max(float(np.max(np.abs(one[:rows] - all_of) / (1 + np.abs(all_of)))) for one, all_of in zip(found, exact))
+
+
 def main() -> None:
     here = instances()
     report = {"device": jax.devices()[0].device_kind, "jax": jax.__version__, "instances": here}
@@ -57,6 +90,7 @@ def main() -> None:
         jax.clear_caches()
     # On a GPU the kernel has tiles of 8, 8, 2 and 1 outputs, the last for two warps.
     report["regenerated exactly"] = {d: regenerated_exactly(d, 100) for d in (9, 150, 500, 2000)}
+    report["error of passes in float16"] = {str(sizes): error_of_pass(*sizes) for sizes in AWKWARD}
     for make in (loadstone.original, loadstone.decoupled):
         problem = make(loadstone.Stream(0, 50), 306)
         solution = loadstone.train(problem, loadstone.initial_memory(50, 1.0, 0))
