@@ -162,7 +162,7 @@ class Store:
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
             raise refuse("key", key, "64 hexadecimal digits")
-        return self.records / key[:2] / f"{key}.record"
+        return self.folder / place_of(key)
 
     def _files(self) -> dict[str, Path]:
         found = {}
@@ -203,6 +203,11 @@ class Store:
             os.replace(temporary, path)
         except OSError:
             temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
+
+
+def place_of(key: str) -> str:
+    """Where a store has the record of a key, from its folder on."""
+    return f"records/{key[:2]}/{key}.record"
 
 
 def _read(path: Path, key: str) -> Record:
