@@ -22,7 +22,7 @@ import loadstone
 from loadstone.memories.files import load_memory
 from loadstone.problems.arrays import read_instance
 from loadstone.records.pack import MANIFEST, unpack
-from loadstone.records.record import Record, _header, to_bytes
+from loadstone.records.record import Record, _header, key_of, to_bytes
 from loadstone.records.store import Store
 from loadstone.sweeps.grid import read_grid
 
@@ -197,7 +197,7 @@ def test_a_memory_that_is_a_pickle(payload, tmp_path):
     unharmed(tmp_path, [path])
 
 
-KEY = hashlib.sha256(b"1").hexdigest()
+KEY = key_of({})
 NAME = f"records/{KEY[:2]}/{KEY}.record"
 
 

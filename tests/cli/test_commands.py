@@ -55,6 +55,14 @@ def test_train_with_answers(command):
     assert record["violations"] == 0 and record["description"] == "original, outputs shared, 5 answers"
 
 
+def test_a_limit_of_seconds_says_that_compiling_and_the_first_pass_are_not_cut_short(command):
+    """A size that no other test has, so that a program must be compiled for it."""
+    record = json.loads(command("train", "--d", 13, "--p", 41, "--solver", "sgd", "--seconds", 0.001, "--json").stdout)
+    assert (record["status"], record["passes"]) == ("out of time", 1) and record["seconds"] > 0.01
+    words = " ".join(command("train", "--help").stdout.replace("│", " ").split())
+    assert "Compilation counts, but is not cut short, nor is the first pass" in words
+
+
 def test_train_several_seeds_and_both_solvers(tmp_path, command):
     several = command("train", "--problem", "decoupled", "--d", 10, "--p", 20, "--seeds", 3, "--stop", "exact",
                   "--kappa", 0.5, "--json", "--out", tmp_path / "m{seed}.safetensors")  # fmt: skip

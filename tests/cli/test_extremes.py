@@ -1,11 +1,10 @@
 """Every command against extreme values: an answer of finite numbers, or one sentence and exit code 2."""
 
-import hashlib
 import json
 
 import pytest
 
-from loadstone.records.record import Record
+from loadstone.records.record import Record, key_of
 from loadstone.records.store import Store
 
 EXTREME = ["0", "-1", "nan", "inf", "1e308", "1e-320", "1" + 400 * "0", "", "x" * 3000, "٣"]
@@ -34,8 +33,8 @@ CASES = [(words, option) for words, options in COMMANDS.items() for option in op
 
 @pytest.fixture
 def folder(tmp_path):
-    key = hashlib.sha256(b"1").hexdigest()
-    made = Record(key, {"d": 3, "p": 4}, {"status": "step limit", "loss": 0.5}, {"seconds": 0.1})
+    spec = {"d": 3, "p": 4}
+    made = Record(key_of(spec), spec, {"status": "step limit", "loss": 0.5}, {"seconds": 0.1})
     Store(tmp_path / "store").put(made)
     (tmp_path / "grid.toml").write_text('[[grid]]\nproblem = "original"\nd = 3\np = 0\n')  # refused in the end
     return tmp_path

@@ -1,7 +1,6 @@
 """pack, unpack and export as a user runs them: real processes, real files, exit codes."""
 
 import csv
-import hashlib
 import json
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import pytest
 
 from loadstone.experiments.result import perform
 from loadstone.records.pack import pack
-from loadstone.records.record import Record
+from loadstone.records.record import Record, key_of
 from loadstone.records.store import Store
 from loadstone.sweeps.catalogue import named_sweep
 
@@ -25,8 +24,8 @@ def process(*arguments, **options):
 
 
 def record(number):
-    key = hashlib.sha256(str(number).encode()).hexdigest()
-    return Record(key, {"problem": "original", "d": 20, "p": 60 + number}, {"loss": number / 3}, {"seconds": 0.1})
+    spec = {"problem": "original", "d": 20, "p": 60 + number}
+    return Record(key_of(spec), spec, {"loss": number / 3}, {"seconds": 0.1})
 
 
 @pytest.fixture

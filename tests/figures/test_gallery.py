@@ -315,6 +315,27 @@ def test_titles_tell_how_many_seeds_there_are(drawn):
         assert drawn(name)[0].get_suptitle().endswith(f"({count})"), name
 
 
+#: Words that say how a measurement came out.
+OUTCOMES = "harder easier faster slower slowly better worse approach restore exactly equally threshold agree"
+
+
+def test_captions_do_not_say_in_advance_what_the_numbers_will_say():
+    """A title and what is drawn are the same whatever is measured; how it came out is told by evidence/findings.py."""
+    said = {name: f"{figure_of(name).caption.title} {figure_of(name).caption.drawn}".lower() for name in GALLERY}
+    found = {(name, word) for name, words in said.items() for word in OUTCOMES.split() if word in words}
+    # A load at which training fails is a threshold by definition.
+    assert found <= {("finite-size", "threshold"), ("peers", "threshold")}, found
+
+
+def test_the_title_of_spectra_says_at_which_share_of_the_capacity_they_are(rows, drawn):
+    """With twice as many associations in all rows it says twice as much."""
+    full = [row for row in rows["spectra"] if row["kappa"] == 1 and row["problem"] == "original"]
+    share = 100 * full[0]["p"] / float(capacity_associations(full[0]["d"], 1.0))
+    assert f"at {share:.0f} % of the predicted capacity (" in drawn("spectra", full)[0].get_suptitle()
+    more = full + [row | {"p": 2 * row["p"]} for row in full]
+    assert f"at {share:.0f} to {2 * share:.0f} % of the predicted" in drawn("spectra", more)[0].get_suptitle()
+
+
 def test_targets_at_capacity_are_in_units_of_their_querys_length(rows, drawn):
     """There, and only there, the law is drawn too, and it is for scores in these units."""
     for panel in drawn("scores")[1]["panels"]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
 from loadstone.records.export import _FIRST, export, rows
-from loadstone.records.record import Record, from_bytes, to_bytes
+from loadstone.records.record import Record, canonical, key_of
 from loadstone.records.store import Store, _summary
 
 
@@ -29,10 +29,14 @@ class Foreign:
     """Summaries as a store of another program's making could have them, with values that our own store refuses."""
 
     def __init__(self, *records):
-        self.records = [from_bytes(to_bytes(record)) for record in records]
+        self.records = records
 
     def summaries(self):
-        return {record.key: _summary(record) for record in self.records}
+        return {record.key: json.loads(canonical(_summary(record))) for record in self.records}
+
+
+def put(store, spec, result, circumstances):
+    store.put(Record(key_of(spec), spec, result, circumstances))
 
 
 def read_csv(path):
@@ -91,14 +95,20 @@ def test_columns_do_not_depend_on_what_is_there(tmp_path):
     assert export(store, tmp_path / "empty.csv", "csv") == export(store, tmp_path / "empty.parquet", "parquet") == 0
     assert (tmp_path / "empty.csv").read_bytes().decode() == ",".join(_FIRST) + "\r\n"
     assert pyarrow.parquet.read_table(tmp_path / "empty.parquet").column_names == _FIRST
-    store.put(Record(key(1), {"zeta": 1}, {"alpha": 2}, {}))
-    store.put(Record(key(2), identity, {}, {"beta": 3}))
+    put(store, {"zeta": 1}, {"alpha": 2}, {})
+    put(store, identity, {}, {"beta": 3})
     assert all(list(row) == [*_FIRST, "alpha", "run_beta", "zeta"] for row in rows(store))
+
+
+def test_a_result_adds_no_column_of_the_spec_or_of_the_circumstances():
+    names = ("protocol_steps", "solver_learning_rate", "run_seconds", "form_asked")
+    (row,) = rows(Foreign(Record(key(1), {"d": 3}, dict.fromkeys(names, 7) | {"loss": 0.5}, {})))
+    assert row["loss"] == 0.5 and all(row.get(name) is None for name in names)
 
 
 def test_numbers_that_json_cannot_hold_come_back_as_numbers(tmp_path):
     store = Store(tmp_path / "store")
-    store.put(Record(key(1), {"d": 3}, {"loss": math.nan, "margin": -math.inf, "status": "diverged"}, {}))
+    put(store, {"d": 3}, {"loss": math.nan, "margin": -math.inf, "status": "diverged"}, {})
     (row,) = rows(store)
     assert math.isnan(row["loss"]) and row["margin"] == -math.inf
     export(store, tmp_path / "t.csv", "csv")
@@ -111,7 +121,7 @@ def test_numbers_that_json_cannot_hold_come_back_as_numbers(tmp_path):
 @pytest.mark.parametrize("formula", ["=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", '=cmd|" /c calc"!A0'])
 def test_no_spreadsheet_runs_a_word_of_a_foreign_store(formula, tmp_path):
     store = Store(tmp_path / "store")
-    store.put(Record(key(1), {"zeta": -3, "law": formula}, {"status": formula, formula: 1}, {"host": formula}))
+    put(store, {"zeta": -3, "law": formula}, {"status": formula, formula: 1}, {"host": formula})
     export(store, tmp_path / "t.csv", "csv")
     (words,) = read_csv(tmp_path / "t.csv")
     for name in ("law", "status", "run_host"):
@@ -144,8 +154,8 @@ def test_any_foreign_store_becomes_a_table(tmp_path_factory, found):
 
 def test_half_characters_and_numbers_that_no_column_can_hold(tmp_path):
     store = Store(tmp_path / "store")
-    store.put(Record(key(1), {"d": 1, "law": "half \ud800"}, {"loss": 0.5, "half \udfff": 1}, {}))
-    store.put(Record(key(2), {"d": 2, "law": "whole é"}, {"loss": 2**53 + 1, "zeta": 10**400}, {}))
+    put(store, {"d": 1, "law": "half \ud800"}, {"loss": 0.5, "half \udfff": 1}, {})
+    put(store, {"d": 2, "law": "whole é"}, {"loss": 2**53 + 1, "zeta": 10**400}, {})
     export(store, tmp_path / "t.csv", "csv")
     export(store, tmp_path / "t.parquet", "parquet")
     for table in (read_csv(tmp_path / "t.csv"), pyarrow.parquet.read_table(tmp_path / "t.parquet").to_pylist()):
@@ -167,7 +177,7 @@ def test_sorted_by_what_was_run_and_what_is_missing_last():
 @pytest.fixture
 def small(tmp_path):
     store = Store(tmp_path / "store")
-    store.put(Record(key(1), {"d": 3}, {"loss": 0.5}, {}))
+    put(store, {"d": 3}, {"loss": 0.5}, {})
     store.summaries()
     return store
 
@@ -208,7 +218,7 @@ def test_a_full_disk_leaves_the_old_file(small, tmp_path):
 def test_csv_is_read_by_a_stranger(tmp_path):
     """Quotes, commas and line breaks inside words."""
     store, word = Store(tmp_path / "store"), 'a "b", c\r\nd\ne'
-    store.put(Record(key(1), {"law": word}, {}, {}))
+    put(store, {"law": word}, {}, {})
     export(store, tmp_path / "t.csv", "csv")
     assert next(csv.DictReader(io.StringIO((tmp_path / "t.csv").read_bytes().decode(), newline="")))["law"] == word
 

@@ -17,12 +17,12 @@ from loadstone.records.record import (
     _header,
     canonical,
     from_bytes,
+    key_of,
     to_bytes,
 )
 
-RECORD = Record(
-    "ab" * 32, {"d": 20, "kappa": 0.1}, {"loss": 1 / 3, "trace": [0.1, 2e-308], "status": "diverged"}, {"s": 1}
-)
+SPEC = {"d": 20, "kappa": 0.1}
+RECORD = Record(key_of(SPEC), SPEC, {"loss": 1 / 3, "trace": [0.1, 2e-308], "status": "diverged"}, {"s": 1})
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
@@ -32,7 +32,7 @@ plain = st.recursive(
 
 @given(*[st.dictionaries(st.text(max_size=5), plain, max_size=4)] * 3)
 def test_round_trip_to_the_last_bit(spec, result, circumstances):
-    record = Record("cd" * 32, spec, result, circumstances)
+    record = Record(key_of(spec), spec, result, circumstances)
     assert from_bytes(to_bytes(record)) == record
 
 
@@ -71,7 +71,7 @@ def test_a_newer_schema_is_refused_and_not_taken_for_damage():
 
 
 def test_numbers_beyond_json_become_words():
-    record = Record("ab" * 32, {}, {"loss": math.nan, "top": [math.inf, -math.inf]}, {})
+    record = Record(key_of({}), {}, {"loss": math.nan, "top": [math.inf, -math.inf]}, {})
     assert from_bytes(to_bytes(record)).result == {"loss": "nan", "top": ["inf", "-inf"]}
 
 
@@ -86,6 +86,13 @@ def test_diverged_is_kept_as_such():
     assert RECORD.diverged and not Record("ab" * 32, {}, {"status": "step limit"}, {}).diverged
 
 
+def test_a_key_is_the_hash_of_the_spec():
+    assert key_of({"b": 1, "a": 0.5}) == hashlib.sha256(b'{"a":0.5,"b":1}').hexdigest()
+    for other in (Record("ab" * 32, SPEC, {}, {}), Record(RECORD.key, SPEC | {"d": 21}, {}, {})):
+        with pytest.raises(DamagedError, match="its key is not the hash of its spec"):
+            from_bytes(to_bytes(other))
+
+
 def test_a_body_too_deep_to_be_written_again_is_damaged():
     body = canonical({"key": "k", "spec": {}, "result": {}, "circumstances": {}})
     deep = body.replace('"result":{}', '"result":{"a":' + "[" * 600 + "]" * 600 + "}").encode()
@@ -98,7 +105,7 @@ def signed(text):
     return _header(1, body) + body
 
 
-BODY = '{"key":"k","spec":{},"result":{"loss":%s},"circumstances":{}}'
+BODY = '{"key":"' + key_of({}) + '","spec":{},"result":{"loss":%s},"circumstances":{}}'
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])

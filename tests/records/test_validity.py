@@ -1,19 +1,25 @@
 """A record with values that no run can have is damaged, however good its checksum."""
 
 import json
+from dataclasses import fields
 
 import pytest
 
 from loadstone.experiments.engines.in_process import InProcess
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import run_sweep
-from loadstone.records.record import DamagedError, Record
+from loadstone.records.export import rows
+from loadstone.records.record import DamagedError, Record, key_of
 from loadstone.records.store import Store
 from loadstone.records.validity import check_parts, check_values
+from loadstone.sweeps.catalogue import CATALOGUE, named_sweep
 
-KEY = "ab" * 32
-TRAINED = Record(
-    KEY,
+
+def made(spec, result, circumstances):
+    return Record(key_of(spec), spec, result, circumstances)
+
+
+TRAINED = made(
     {"problem": "original", "solver": "adam", "law": "gaussian", "d": 6, "p": 9, "seed": 0, "kappa": 1.0},
     {
         "status": "step limit", "form": "original, outputs shared", "accuracy": 1.0, "violations": 0, "loss": 0.25,
@@ -28,8 +34,7 @@ TRAINED = Record(
     },
     {"seconds": 0.5, "device": "cpu"},
 )  # fmt: skip
-CAPACITY = Record(
-    KEY,
+CAPACITY = made(
     {"problem": "original", "solver": "capacity", "d": 3, "p": 4},
     {
         "status": "proved", "p_c": 5, "storable": 5, "not_storable": 6,
@@ -38,22 +43,19 @@ CAPACITY = Record(
     },
     {"seconds": 0.1},
 )  # fmt: skip
-REACHED = Record(
-    KEY,
+REACHED = made(
     {"problem": "original", "solver": "reach", "d": 3, "p": 4, "kappa": 0.5},
     {"status": "bracketed", "rank": 2, "stored": 5, "not_stored": 6, "attempts": [[4, True, "stored", 9]]},
     {"seconds": 0.1},
 )
-MARGIN = Record(
-    KEY,
+MARGIN = made(
     {"problem": "original", "solver": "margin", "d": 3, "p": 4},
     {"status": "proved", "margin": 0.5, "upper_bound": 0.500001, "gap": 2e-6, "steps": 9, "noises": [0.1, 0.2],
      "recalled": [1.0, 0.9], "recalled_error": [0.0, 0.01], "recalled_predicted": [0.99, 0.9]},
     {"seconds": 0.1},
 )  # fmt: skip
 
-EDITED = Record(
-    KEY,
+EDITED = made(
     {"problem": "original", "solver": {"name": "edits", "edits": 4}, "d": 3, "p": 4},
     {"status": "edited", "edits": [1, 4], "lost": [0, 2], "missed": [0, 3], "undecided": [0, 0]},
     {"seconds": 0.1},
@@ -136,12 +138,32 @@ def test_what_no_run_can_have_is_damage(record, path, values):
 def test_an_edited_record_with_a_good_checksum_is_set_aside_and_its_run_is_missing(tmp_path):
     store = Store(tmp_path)
     store.put(changed(TRAINED, ("result", "accuracy"), 2.0))  # which makes the checksum anew
-    assert store.summaries() == {} and store.get(KEY, TRAINED.spec) is None
-    assert store.missing([KEY]) == [KEY]
+    assert store.summaries() == {} and store.get(TRAINED.key) is None
+    assert store.missing([TRAINED.key]) == [TRAINED.key]
     (why,) = store.quarantined()
-    assert why == f"{KEY}.record: the accuracy of its result is 2.0, which no run has."
+    assert why == f"{TRAINED.key}.record: the accuracy of its result is 2.0, which no run has."
     store.put(TRAINED)
-    assert store.get(KEY, TRAINED.spec) == TRAINED
+    assert store.get(TRAINED.key) == TRAINED
+
+
+def test_a_record_whose_spec_was_edited_is_not_that_of_its_key(tmp_path):
+    """The name of the file and the key in it stay; only the spec is another, under a good checksum."""
+    store = Store(tmp_path)
+    store.put(changed(TRAINED, ("spec", "d"), 99))
+    assert rows(store) == [] and store.get(TRAINED.key) is None
+    assert store.quarantined() == [f"{TRAINED.key}.record: its key is not the hash of its spec."]
+
+
+def test_a_result_cannot_say_what_was_run(tmp_path):
+    """Whatever a spec may say, in any sweep or by a name of its own; how outputs were held is said by both."""
+    spoken = {name for sweep in CATALOGUE for spec in named_sweep(sweep)[:500] for name in spec.identity()}
+    spoken |= {field.name for field in fields(Spec)} - {"hold"}
+    for name in spoken - {"form"}:
+        with pytest.raises(DamagedError, match=f"its result has {name}, which only a spec has"):
+            check_values(changed(TRAINED, ("result", name), TRAINED.spec.get(name)))
+    store = Store(tmp_path)
+    store.put(changed(TRAINED, ("result", "d"), 99))
+    assert rows(store) == [] and store.get(TRAINED.key) is None and len(store.quarantined()) == 1
 
 
 def test_an_index_cannot_say_what_a_record_could_not(tmp_path):
@@ -149,8 +171,9 @@ def test_an_index_cannot_say_what_a_record_could_not(tmp_path):
     store.put(TRAINED)
     expected = store.summaries()
     assert '"accuracy":1.0' in index.read_text()
-    index.write_text(index.read_text().replace('"accuracy":1.0', '"accuracy":2.0'))
-    assert store.summaries() == expected
+    for true, false in (('"accuracy":1.0', '"accuracy":2.0'), ('"d":6', '"d":7')):
+        index.write_text(index.read_text().replace(true, false))
+        assert store.summaries() == expected
 
 
 def test_what_runs_leave_is_possible():
@@ -206,5 +229,5 @@ def test_a_record_of_any_solver_is_possible(tmp_path):
     spec = Spec("original", 6, 9, solver="sgd", parameters={"learning_rate": 0.5}, stop="exact", family="full")
     store = Store(tmp_path)
     assert run_sweep([spec], store, InProcess()).complete
-    assert store.get(spec.key, spec.identity()).spec["solver"] == {"name": "sgd", "learning_rate": 0.5}
+    assert store.get(spec.key).spec["solver"] == {"name": "sgd", "learning_rate": 0.5}
     assert not store.quarantined()

@@ -76,6 +76,13 @@ def test_minibatches_against_numpy(make):
     assert np.abs(replayed(3, 5, 0.1)[0] - found.memory.weights).max() < 1e-4
 
 
+def test_the_default_block_is_no_larger_than_the_problem():
+    few, limits = original(STREAM, 9), Limits(passes=9)
+    found = solve(few, solver="minibatch", stop="none", limits=limits)
+    np.testing.assert_array_equal(found.loss, solve(few, solver=Minibatch(9), stop="none", limits=limits).loss)
+    assert found.loss[-1] < found.loss[0]
+
+
 def test_progress_counts_the_passes_in_blocks_too():
     heard = []
     found = solve(alone(), solver=Minibatch(5), limits=Limits(passes=400), progress=lambda *told: heard.append(told[0]))

@@ -43,7 +43,10 @@ def train(
     density: Annotated[Optional[float], typer.Option(help="Share of the entries of W that pruning leaves.")] = None,
     rounds: Annotated[Optional[int], typer.Option(help="How often pruning prunes.")] = None,
     passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.")] = None,
-    seconds: Annotated[Optional[float], typer.Option(help="Most seconds of a search.")] = None,
+    seconds: Annotated[
+        Optional[float],
+        typer.Option(help="Most seconds of a search. Compilation counts, but is not cut short, nor is the first pass."),
+    ] = None,
     precision: Annotated[str, typer.Option(help="Products: auto, float64, float32, tf32, float16, bfloat16.")] = "auto",
     hold: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stor
 from loadstone.problems.kinds import check_kind, is_grouped
 from loadstone.problems.laws.registry import check_law
 from loadstone.problems.products import PRECISIONS
-from loadstone.records.record import canonical
+from loadstone.records.record import key_of
 from loadstone.solvers.registry import SOLVERS, solver_of
 from loadstone.solvers.solver import DEFAULT_PASSES, Solver
 from loadstone.solvers.stop import STOP_RULES
@@ -229,7 +228,7 @@ class Spec:
     @cached_property
     def key(self) -> str:
         """The name of this run in a store."""
-        return hashlib.sha256(canonical(self.identity()).encode()).hexdigest()
+        return key_of(self.identity())
 
     def __str__(self) -> str:
         rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"

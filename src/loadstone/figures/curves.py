@@ -96,7 +96,7 @@ CURVES = Figure(
         title="What is left when not everything fits",
         drawn=(
             "Cross-entropy and accuracy of memories that Adam (the paper's protocol) trains with more associations "
-            "than they can store."
+            "than the capacity that is predicted for their size."
         ),
         theory=(
             "The curves come from two equations for the minimiser of the loss, without a free parameter; they hold "

@@ -117,7 +117,7 @@ EDITS = Figure(
         "least-squares update for each edit, as in ROME. Batch: one for all edits so far, from the first memory, as in "
         "MEMIT, an edit alone getting 90 % of the change that it asks for. Refit: a new search from the last memory, "
         "in which old facts come first and each edit that is left out is proved not to fit. Each added fact brings an "
-        "answer of its own, which competes for the old facts, too: adding is harder than changing.",
+        "answer of its own, which competes for the old facts, too.",
         "A refit can keep everything up to the capacity of the stream, predicted by N D(N) = d^2 (vertical line). "
         "There is no theory for the updates here: both keep the squared changes of the other queries small, and a fact "
         "is lost by the sign of a margin.",

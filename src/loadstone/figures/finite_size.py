@@ -83,7 +83,7 @@ FINITE_SIZE = Figure(
     draw=draw_finite_size,
     compare=_compare,
     caption=Caption(
-        title="How slowly the threshold approaches 1/2",
+        title="How far the threshold lies from 1/2",
         drawn=(
             "The distance of the threshold from its limit, on scales where a law of 1 / log p is a line of slope -1: "
             "proved capacities, and the loads at which Adam with the paper's schedule fails by either stop rule."

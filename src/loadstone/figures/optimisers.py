@@ -136,7 +136,7 @@ def _covariances(panel: Axes, curves: list[dict]) -> None:
             if median is None:
                 panel.plot([a], [1.15 * limit], "x", color=colour, ms=5)
     panel.set(yscale="log", xlabel=r"exponent $a$: variances $\propto k^{-a}$", ylabel="passes")
-    panel.set_title(f"the same capacity, another covariance\n({100 * _NEAR:g} % below capacity)", fontsize=9)
+    panel.set_title(f"other covariances, the same capacities\n({100 * _NEAR:g} % below capacity)", fontsize=9)
     if tried:
         panel.legend(frameon=False, fontsize=8)
 
@@ -178,9 +178,9 @@ OPTIMISERS = Figure(
         ),
         theory=(
             "Novikoff's bound allows the perceptron rule (1 / margin)^2 moves: z = 2 if margins close in proportion to "
-            "the distance. That holds close to the capacity; fits are over the few distances that were stored. The "
-            "covariance of the embeddings leaves the capacity of every stream exactly as it is. It changes only the "
-            "speed, which whitening restores."
+            "the distance. That holds close to the capacity; fits are over the few distances that were stored. A "
+            "linear map of the embeddings changes W, but not whether one exists: a stream has the same capacity for "
+            "all covariances, and only the number of passes may differ. Whitened, the searches are the same, too."
         ),
     ),
     remarks=_remarks,

@@ -51,7 +51,7 @@ def draw_shift(rows: list[Row], stem: Path) -> list[Path]:
         if groups:
             draw_groups(panels[2], groups)
         streams = counted((point["streams"] for point in points + groups), "streams")
-        figure.suptitle(f"Mean capacity above the formula for the decoupled problem ({streams} a point)", fontsize=10)
+        figure.suptitle(f"Mean capacity beside the formula for the decoupled problem ({streams} a point)", fontsize=10)
         lines = legend(figure, 3 if groups else 2)
         figure.tight_layout(rect=(0, 0.045 * lines + 0.01, 1, 1))
         numbers = [asdict(fit) | {"deviations": fit.deviations} for fit in fits]
@@ -183,7 +183,7 @@ SHIFT = Figure(
     draw_shift,
     _compare,
     Caption(
-        "How much more the original problem stores",
+        "The original problem beside the formula for the decoupled one",
         "By how many per cent the mean capacity of streams exceeds the mean that the kinematic formula gives for the "
         "decoupled problem. Circles: every capacity is proved. Triangles: the largest p that L-BFGS stores, found to "
         "0.1 % with up to 3000 passes each; a bar above one marks the excess if L-BFGS had missed everything below the "

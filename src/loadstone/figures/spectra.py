@@ -12,6 +12,7 @@ from loadstone.evidence.rows import Row
 from loadstone.evidence.spectra import compare_initial_spectra, compare_spectra
 from loadstone.figures.figure import Caption, Figure, from_catalogue
 from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, legend, save
+from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored, initial_full
 
 _FINE = np.linspace(0, 2, 801)
@@ -40,7 +41,8 @@ def draw_spectra(rows: list[Row], stem: Path) -> list[Path]:
             panel.set_title(rf"$\kappa = {kappa:g}$")
         for panel in axes[1]:
             panel.set_xlabel("non-zero singular value (largest: 2)")
-        return _finished(figure, "Spectra at the threshold", rows, numbers, stem)
+        title = f"Spectra after Adam at {_shares(rows)} of the predicted capacity"
+        return _finished(figure, title, rows, numbers, stem)
 
 
 def draw_initial_spectra(rows: list[Row], stem: Path) -> list[Path]:
@@ -68,6 +70,12 @@ def _kappas(rows: list[Row]) -> list[float]:
     if not rows:
         raise NothingToDrawError("there are no runs with singular values")
     return sorted({row["kappa"] for row in rows})
+
+
+def _shares(rows: list[Row]) -> str:
+    """At which loads the memories were trained, relative to the capacity that is predicted for their size and rank."""
+    shares = [100 * row["p"] / float(capacity_associations(row["d"], row["kappa"])) for row in rows]
+    return f"{' to '.join(dict.fromkeys(f'{share:.0f}' for share in (min(shares), max(shares))))} %"
 
 
 def _finished(figure: plt.Figure, title: str, rows: list[Row], numbers: list[dict], stem: Path) -> list[Path]:
@@ -115,10 +123,10 @@ SPECTRA = Figure(
     draw=draw_spectra,
     compare=compare_spectra,
     caption=Caption(
-        title="The spectrum of a memory at capacity",
+        title="Spectra of memories trained at the predicted capacity",
         drawn=(
-            "Non-zero singular values of memories that Adam (the paper's protocol) trained at the capacity of their "
-            "size; the original problem above, the decoupled one below."
+            "Non-zero singular values of memories that Adam (the paper's protocol) trained at the capacity that is "
+            "predicted for their size; the original problem above, the decoupled one below."
         ),
         theory=(
             "At capacity and for large d they follow the upper part of a quarter circle (solid), which at full rank "

@@ -56,7 +56,7 @@ STORED_SPECTRA = Figure(
     draw_stored_spectra,
     lambda rows: compare_stored_spectra(rows) + compare_strands(rows),
     Caption(
-        "How spectra approach their law",
+        "How far spectra lie from their law",
         "Kolmogorov distance of the non-zero singular values from the law at capacity, against the dimension, for the "
         "runs of the accuracy figure: of each stream the last run that met its stop rule (99.9 % for Adam, everything "
         "for L-BFGS). Means over streams with standard errors.",

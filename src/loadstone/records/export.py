@@ -29,6 +29,8 @@ _FIRST = (
     "p_c storable not_storable run_seconds run_device run_machine run_loadstone run_jax run_python"
 ).split()
 _SORTED_BY = "problem d kappa p seed solver law key".split()
+#: How columns are called that come from the spec or the circumstances.
+_NOT_OF_RESULTS = ("protocol_", "solver_", "run_", "form_asked")
 #: A spreadsheet takes a cell that begins with one of these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 #: How a record writes the numbers that JSON cannot hold.
@@ -58,7 +60,8 @@ def _row(key: str, summary: dict[str, dict[str, object]]) -> dict[str, Cell]:
     if isinstance(solver := spec.get("solver"), dict):  # every solver but the paper's is written with its parameters
         spec = spec | {"solver": solver.get("name")}
         spec |= {f"solver_{name}": value for name, value in solver.items() if name != "name"}
-    parts = summary["result"] | {f"run_{name}": value for name, value in summary["circumstances"].items()}
+    parts = {name: value for name, value in summary["result"].items() if not name.startswith(_NOT_OF_RESULTS)}
+    parts |= {f"run_{name}": value for name, value in summary["circumstances"].items()}
     if isinstance(protocol, dict):
         parts |= {f"protocol_{name}": value for name, value in protocol.items()}
     # If a result uses a name of the spec, the spec wins; the key wins over both.

@@ -14,17 +14,15 @@ import contextlib
 import hashlib
 import io
 import json
-import re
 import stat
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from loadstone.files import write_whole
 from loadstone.records.record import MOST_BYTES, NewerSchemaError, Record, canonical, from_bytes, to_bytes
-from loadstone.records.store import Store
+from loadstone.records.store import Store, place_of
 
 #: Format 1, written by version 0.1, had no manifest and can no longer be read.
 FORMAT = 2
@@ -36,25 +34,15 @@ _ENTRY_BYTES = 160
 _MOST_LIST_BYTES = _ENTRY_BYTES * MOST_RECORDS
 
 
-@dataclass(frozen=True)
-class Packed:
-    """What `pack` did.
-
-    records: how many records were packed.
-    damaged: how many were damaged and moved to quarantine instead.
-    """
+class Packed(NamedTuple):
+    """How many records were packed, and how many were damaged and moved to quarantine instead."""
 
     records: int
     damaged: int
 
 
-@dataclass(frozen=True)
-class Unpacked:
-    """What `unpack` did.
-
-    added: how many records are new in the store.
-    already_there: how many the store already had and kept.
-    """
+class Unpacked(NamedTuple):
+    """How many records are new in the store, and how many it already had and kept."""
 
     added: int
     already_there: int
@@ -68,7 +56,7 @@ def pack(store: Store, path: str | Path) -> Packed:
         total = 0
         with zipfile.ZipFile(file, "w") as archive:
             for record in filter(None, map(store.get, keys)):
-                content, name = to_bytes(record), _name(record.key)
+                content, name = to_bytes(record), place_of(record.key)
                 sums[name], total = hashlib.sha256(content).hexdigest(), total + len(content)
                 _check_size("store", len(sums), total)
                 _add(archive, name, content)
@@ -102,8 +90,12 @@ def packed_records(path: str | Path, writable: bool = False) -> Iterator[Record]
     try:
         with _BoundedFile(path) as file, zipfile.ZipFile(file) as archive:
             for member, checksum in _members(archive):
-                where = f"{member.orig_filename[:100]!r} in it cannot be read: "
-                record = _record(member.orig_filename, _content(archive, member, MOST_BYTES + 1024), checksum)
+                where = f"{(name := member.orig_filename)[:100]!r} in it cannot be read: "
+                content = _content(archive, member, MOST_BYTES + 1024)
+                if hashlib.sha256(content).hexdigest() != checksum:
+                    raise ValueError("it does not match its SHA-256 sum in the manifest")
+                if name != place_of((record := from_bytes(content)).key):
+                    raise ValueError("it is not named after its key")
                 if writable:
                     to_bytes(record)  # raises if it cannot be written again, before the store is touched
                 yield record
@@ -137,21 +129,8 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> by
         return stream.read(member.file_size)
 
 
-def _record(name: str, content: bytes, checksum: str) -> Record:
-    if hashlib.sha256(content).hexdigest() != checksum:
-        raise ValueError("it does not match its SHA-256 sum in the manifest")
-    record = from_bytes(content)
-    if name != _name(record.key) or not re.fullmatch("[0-9a-f]{64}", record.key):
-        raise ValueError("it is not named after its key")
-    return record
-
-
 def _manifest(sums: dict[str, str]) -> dict[str, object]:
     return {"format": FORMAT, "number": len(sums), "records": sums}
-
-
-def _name(key: str) -> str:
-    return f"records/{key[:2]}/{key}.record"
 
 
 def _check_size(what: str, records: int, size: int) -> None:

@@ -11,8 +11,8 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 #: Version of the files. This version reads all older ones and refuses newer ones.
@@ -22,6 +22,7 @@ MOST_BYTES = 64 * 2**20
 
 _MOST_DEPTH = 20
 
+_write = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True).encode
 _HEADER = re.compile(rb"loadstone record (\d{1,6}) (\d{1,9}) ([0-9a-f]{64})\n")
 _MOST_HEADER = 120
 
@@ -54,6 +55,11 @@ class Record:
         return self.result.get("status") == "diverged"
 
 
+def key_of(spec: Mapping[str, object]) -> str:
+    """The key of the record of a spec, given as `Spec.identity()` writes it."""
+    return hashlib.sha256(canonical(spec).encode()).hexdigest()
+
+
 def to_bytes(record: Record) -> bytes:
     """The record as a file's contents. Numbers that JSON cannot hold become words."""
     parts = {"spec": record.spec, "result": record.result, "circumstances": record.circumstances}
@@ -64,7 +70,8 @@ def to_bytes(record: Record) -> bytes:
 
 
 def from_bytes(content: bytes) -> Record:
-    """The record in a file's contents, or a DamagedError if a single byte differs from what was written."""
+    """The record in a file's contents, or a DamagedError if a single byte differs from what was written, or if the key
+    is not that of the spec."""
     match = _HEADER.match(content[:_MOST_HEADER])
     if not match:
         raise DamagedError("its header is not that of a record")
@@ -78,18 +85,20 @@ def from_bytes(content: bytes) -> Record:
     try:
         parts = json.loads(body, parse_constant=_no_constant, parse_float=_finite)
         _check_depth(parts)
-        return Record(str(parts["key"]), *(dict(parts[name]) for name in ("spec", "result", "circumstances")))
+        record = Record(str(parts["key"]), *(dict(parts[name]) for name in ("spec", "result", "circumstances")))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedError(f"its body is not that of a record ({error})") from error
+    if record.key != key_of(record.spec):
+        raise DamagedError("its key is not the hash of its spec")
+    return record
 
 
 def canonical(value: object) -> str:
     """The one way to write a value as JSON: keys sorted, no spaces, fewest exact digits, NaN and infinity as words."""
-    write = partial(json.dumps, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
     try:
-        return write(value)
+        return _write(value)
     except ValueError:  # some number is not finite: rare, so it is not looked for beforehand
-        return write(_plain(value))
+        return _write(_plain(value))
 
 
 def _header(schema: int, body: bytes) -> bytes:

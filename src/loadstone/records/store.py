@@ -17,7 +17,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 
@@ -29,6 +29,7 @@ from loadstone.records.record import (
     Record,
     canonical,
     from_bytes,
+    key_of,
     to_bytes,
 )
 from loadstone.records.validity import check_parts, check_values
@@ -91,20 +92,17 @@ class Store:
             temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)
 
-    def get(self, key: str, spec: Mapping[str, object] | None = None) -> Record | None:
-        """The record of a key, or None if there is none; a damaged one is moved to quarantine and counts as none.
-
-        With `spec`, the identity that the key is the hash of, a record that states another one counts as damaged.
-        """
+    def get(self, key: str) -> Record | None:
+        """The record of a key, or None if there is none; a damaged one is moved to quarantine and counts as none."""
         path = self._path(key)
         try:
-            return _read(path, key, spec)
+            return _read(path, key)
         except FileNotFoundError:
             return None
         except NewerSchemaError as newer:
             raise NewerSchemaError(f"{path} cannot be read: {newer}.") from newer
         except DamagedError as damage:
-            self._set_aside(path, str(damage), key, spec)
+            self._set_aside(path, str(damage), key)
             return None
 
     def keys(self) -> set[str]:
@@ -164,7 +162,7 @@ class Store:
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):
             raise refuse("key", key, "64 hexadecimal digits")
-        return self.records / key[:2] / f"{key}.record"
+        return self.folder / place_of(key)
 
     def _files(self) -> dict[str, Path]:
         found = {}
@@ -176,7 +174,7 @@ class Store:
                         found[key] = Path(entry.path)
         return found
 
-    def _set_aside(self, path: Path, why: str, key: str, spec: Mapping[str, object] | None) -> None:
+    def _set_aside(self, path: Path, why: str, key: str) -> None:
         name = f"{path.stem}.{time.time_ns()}"
         aside = self.quarantine / f"{name}.damaged"
         try:
@@ -184,7 +182,7 @@ class Store:
         except FileNotFoundError:
             return  # another reader has moved it already
         with contextlib.suppress(DamagedError, OSError):
-            _read(aside, key, spec)
+            _read(aside, key)
             os.replace(aside, path)  # a writer had just replaced the damaged record by a good one
             return
         (self.quarantine / f"{name}.why").write_text(f"{path.name}: {why}.\n")
@@ -193,7 +191,7 @@ class Store:
         try:
             index = json.loads(_content(self.folder / "index.json", _MOST_INDEX_BYTES))
             entries = index["entries"] if index["form"] == _INDEX_FORM else {}
-            return {key: entry for key, entry in entries.items() if _is_entry(entry)}
+            return {key: entry for key, entry in entries.items() if _is_entry(key, entry)}
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}  # it can always be made again
 
@@ -207,12 +205,15 @@ class Store:
             temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
 
 
-def _read(path: Path, key: str, spec: Mapping[str, object] | None) -> Record:
+def place_of(key: str) -> str:
+    """Where a store has the record of a key, from its folder on."""
+    return f"records/{key[:2]}/{key}.record"
+
+
+def _read(path: Path, key: str) -> Record:
     record = from_bytes(_content(path, MOST_BYTES + 1024))
     if record.key != key:
         raise DamagedError(f"it is the record of another key, {record.key}")
-    if spec is not None and record.spec != spec:
-        raise DamagedError("it describes another run than the one that its key stands for")
     check_values(record)
     return record
 
@@ -231,7 +232,7 @@ def _is_shard(entry: os.DirEntry) -> bool:
     return bool(re.fullmatch("[0-9a-f]{2}", entry.name)) and entry.is_dir(follow_symlinks=False)
 
 
-def _is_entry(entry: object) -> bool:
+def _is_entry(key: str, entry: object) -> bool:
     """Whether `summaries` could have written this entry of the index, a file that anybody may have changed."""
     if not isinstance(entry, dict) or entry.keys() != {"stamp", "summary"} or not isinstance(entry["summary"], dict):
         return False
@@ -242,7 +243,7 @@ def _is_entry(entry: object) -> bool:
         check_parts(**summary)
     except DamagedError:
         return False
-    return True
+    return key == key_of(summary["spec"])
 
 
 def _summary(record: Record) -> dict[str, dict[str, object]]:

@@ -18,6 +18,12 @@ _ROUNDING = 1e-6
 _NOT_FINITE = ("nan", "inf", "-inf")
 _HISTOGRAMS = ("target", "rival", "own", "others")
 
+#: What is said by a spec alone: a result that says it too could contradict it.
+_OF_SPECS = frozenset(
+    "problem d p seed kappa law solver parameters protocol stop precision family stored_dtype answers frequencies "
+    "meaning".split()
+)
+
 Holds = Callable[[object], bool]
 
 
@@ -29,6 +35,8 @@ def check_values(record: Record) -> None:
 def check_parts(spec: Mapping, result: Mapping, circumstances: Mapping) -> None:
     """The same for the three parts of a record, or of a summary of one."""
     _check("spec", spec, _SPEC)
+    if both := _OF_SPECS.intersection(result):
+        raise DamagedError(f"its result has {min(both)}, which only a spec has")
     p, d = spec.get("p", math.inf), spec.get("d", math.inf)
     _check("result", result, _result(p, d, result.get("status") == "diverged"))
     _check("circumstances", circumstances, {"seconds": _number(0)})

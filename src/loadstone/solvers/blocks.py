@@ -45,15 +45,15 @@ class InBlocks(Iterative):
     ) -> tuple[PyTree, Int[Array, ""]]:
         if not self.batch:
             return self.move(parameters, loss, gradient, state)[0], state + 1
-        order = _order(state, looks)
+        order, batch = _order(state, looks), min(self.batch, looks.rows)
 
         def block(index: Int[Array, ""], parameters: PyTree) -> PyTree:
-            places = index * self.batch + jnp.arange(self.batch)
+            places = index * batch + jnp.arange(batch)
             counted = places < looks.associations
             loss, gradient = looks.at(parameters, order[jnp.where(counted, places, 0)], counted)
             return self.move(parameters, loss, gradient, state)[0]
 
-        blocks = (looks.associations + self.batch - 1) // self.batch
+        blocks = (looks.associations + batch - 1) // batch
         return jax.lax.fori_loop(0, blocks, block, parameters), state + 1
 
     def passes_per_move(self) -> int:
@@ -63,7 +63,7 @@ class InBlocks(Iterative):
         if not self.batch:
             return super().solve(problems, memories, request)
         for problem in problems:
-            _check_parts(problem, self.batch)
+            _check_parts(problem, self.batch, type(self).batch)
         cost, told = self.passes_per_move(), request.progress
         if told:
             progress = lambda measured, loss, accuracy: told(cost * (measured - 1) + 1, loss, accuracy)  # noqa: E731
@@ -83,10 +83,10 @@ def _order(rounds: Int[Array, ""], looks: Looks) -> Int[Array, "rows"]:
     return jnp.lexsort((words, ~inside)).astype(jnp.int32)
 
 
-def _check_parts(problem: Problem, batch: int) -> None:
-    """Refuse what cannot be taken in blocks, before anything is compiled."""
+def _check_parts(problem: Problem, batch: int, default: int) -> None:
+    """Refuse what cannot be taken in blocks, before anything is compiled. The default is for problems of any size."""
     count = int(problem.associations)
-    if batch > count:
+    if count < batch != default:
         raise refuse("batch", batch, f"at most {count}, the number of associations")
     if problem.shares is not None:
         raise refuse("batch", batch, "0 for a problem with shares: in blocks all associations weigh the same")

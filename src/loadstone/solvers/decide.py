@@ -61,7 +61,8 @@ class ProofLimits:
 
     steps: most Newton steps.
     budget: memory for the Hessian; None: half of the free memory of the device.
-    seconds: most time, looked at between passes and between Newton steps; None: no limit.
+    seconds: most time, looked at between passes and between Newton steps; compiling a search is not cut short. None: no
+        limit.
     """
 
     steps: int = 200

@@ -15,7 +15,7 @@ from loadstone.solvers.blocks import InBlocks
 class Minibatch(InBlocks):
     """Plain steps against the gradient of one minibatch after the other.
 
-    batch: how many associations a minibatch has.
+    batch: how many associations a minibatch has; the default takes all of them if there are fewer.
     learning_rate: the same at every step.
     """
 

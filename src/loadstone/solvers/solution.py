@@ -45,7 +45,8 @@ class Solution:
         that also passes over parts of the problem counts these passes too.
     loss: the mean loss at each memory that was measured.
     accuracy: the share of associations stored in each memory that was measured.
-    seconds: time taken, with that of earlier parts if there is a checkpoint; for a batch, its time divided by its size.
+    seconds: time taken, compilation included, with that of earlier parts if there is a checkpoint; for a batch, its
+        time divided by its size.
     problem: what was stored, in words, and whether its numbers were rounded.
     """
 

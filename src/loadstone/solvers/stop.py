@@ -29,7 +29,8 @@ class Limits:
     """Limits of a search; None: those of the solver itself.
 
     passes: most passes over the outputs.
-    seconds: most time; the clock is checked about once a second.
+    seconds: most time; the clock is checked about once a second. It runs while the search is compiled, but neither that
+        nor the first pass is cut short.
     """
 
     passes: int | None = None
