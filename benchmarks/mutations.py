@@ -1,9 +1,10 @@
 """Small changes of a package, each of which its tests should notice: made by `mutate.py`, one at a time.
 
 Operators, bounds, constants, and/or, not, min/max, True/False, slices and dropped statements. Messages, docstrings,
-annotations, decorators, `__all__` and logging are not changed, and neither are the sizes and places of what a figure
-shows: numbers given as `fontsize`, `lw`, `pad` and the like (COSMETIC), which no test can call wrong. Kernels that only
-a GPU can run (NEED_A_GPU) are left out: `make test` has none.
+annotations, decorators, `__all__` and logging are not changed. Neither is what no test can call wrong: sizes and places
+of what a figure shows (numbers given as `fontsize`, `lw`, `pad` and the like, COSMETIC), one more or less of a large
+amount that a private constant holds (MANY), and `assert`, which holds anyway. Kernels that only a GPU can run
+(NEED_A_GPU) are left out: `make test` has none.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ OPERATORS = {
     "LShift": "<<,>>", "RShift": ">>,<<", "BitAnd": "&,|", "BitOr": "|,&", "Not": "not,", "USub": "-,", "Invert": "~,",
 }  # fmt: skip
 EXTREMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
-LOGGING = {"debug", "info", "warning", "error", "log", "warn", "say", "print"}
-COSMETIC = set("alpha bottom capsize figsize fontsize frameon lw ms ncols pad rect rotation y zorder".split())
+LOGGING = {"debug", "info", "warning", "error", "log", "warn", "say", "print", "tight_layout"}
+COSMETIC = set("alpha bottom capsize figsize fontsize frameon lw ms ncols pad rect repr rotation y zorder".split())
 NEED_A_GPU = {f"problems/passes/{name}_hopper.py" for name in ("shared", "halves", "weights")}
-DROPPED = (ast.Expr, ast.AugAssign, ast.Raise, ast.Assert, ast.Delete, ast.Continue, ast.Break)
+DROPPED = (ast.Expr, ast.AugAssign, ast.Raise, ast.Delete, ast.Continue, ast.Break)
+#: One more or less of an amount as large, in a private constant, is no mistake: steps, samples, seconds, rows.
+MANY = 100
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,13 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Assign([ast.Name("__all__")]) | ast.If(ast.Name("TYPE_CHECKING")):
             return
         case ast.keyword(str(name)) if name in COSMETIC:
+            return
+        case ast.Assign([target], value) if ast.unparse(target).lstrip("(").startswith("_"):
+            yield node
+            parts = value.elts if isinstance(value, ast.Tuple) else [value]
+            for part in parts:
+                if not (isinstance(part, ast.Constant) and isinstance(part.value, int | float) and part.value >= MANY):
+                    yield from _nodes(part)
             return
     yield node
     if not isinstance(node, ast.Raise):  # a `raise` can be dropped, but its message is not changed

@@ -35,7 +35,7 @@ def test_what_is_changed():
 def test_what_is_left_alone():
     for words in ['"""Add 1 + 1."""', '__all__ = ["a"][:1]', "def f(a: A[1] = None) -> B[2]: return a",
                   "import a", "@cached(2)\ndef f(): return a", "log.info(1 + 1)", "if TYPE_CHECKING:\n a < b",
-                  'x = f"{1 + 1}"']:  # fmt: skip
+                  'x = f"{1 + 1}"', "assert a", "figure.tight_layout()", "x = field(repr=False)"]:  # fmt: skip
         assert changed(words) == set(), words
     assert changed('raise Error("1" + 1)') == {"pass"}
 
@@ -45,6 +45,14 @@ def test_looks_are_left_alone_but_not_what_is_drawn():
     assert changed("x = f(1, lw=2)") == {"x = f(2, lw=2)", "x = f(0, lw=2)"}
     assert changed("x = f(xlim=1, **{'lw': a})") == {"x = f(xlim=2, **{'lw': a})", "x = f(xlim=0, **{'lw': a})"}
     assert changed("lw = 1") == {"lw = 2", "lw = 0"}  # only where it is given to a call
+
+
+def test_large_amounts_that_are_private_are_not_changed_by_one():
+    assert changed("_STEPS = 100") == set() and changed("_ROWS, _COLUMNS = 512, 3e4") == {"pass"}
+    assert changed("_STEPS = 99") == {"_STEPS = 100", "_STEPS = 98"}
+    assert len(changed("STEPS = 100")) == len(changed("x = f(100)")) == len(changed("_STEPS = -100")) - 1 == 2
+    assert len(changed("_MOST = 10**7")) == 5
+    assert changed("_A, _B = 100, 2") == {"_A, _B = 100, 3", "_A, _B = 100, 1", "pass"}
 
 
 SUMS = """
