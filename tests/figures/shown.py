@@ -8,7 +8,6 @@ compares it with what a person has looked at.
 
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -31,7 +30,7 @@ def shown(figure):
 
 def _panel(panel):
     axes = [
-        [one.get_label_text(), scale, [float(limit) for limit in limits], _ticks(one)]
+        [one.get_label_text(), scale, _numbers(limits), _ticks(one)]
         for one, scale, limits in (
             (panel.xaxis, panel.get_xscale(), panel.get_xlim()), (panel.yaxis, panel.get_yscale(), panel.get_ylim())
         )
@@ -93,13 +92,25 @@ def differences(now, then, where=""):
         yield f"{where}: {now!r}, but {then!r} was kept"
 
 
+def _written(value, indent=""):
+    """As JSON, with what fits into a line in one line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) < 150 or not isinstance(value, list | dict):
+        return line
+    named = isinstance(value, dict)
+    parts = [f"{json.dumps(name)}: {_written(part, indent + ' ')}" for name, part in value.items()] if named else [
+        _written(part, indent + " ") for part in value
+    ]  # fmt: skip
+    first, last = "{}" if named else "[]"
+    return f"{first}\n" + ",\n".join(f"{indent} {part}" for part in parts) + f"\n{indent}{last}"
+
+
 def compare_with_kept(name, figure):
     """Fail if a figure does not show what it did, or keep what it shows if that was asked for."""
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     now = json.loads(json.dumps(shown(figure)))
     if REWRITE in os.environ:
-        text = json.dumps(kept | {name: now}, indent=0, sort_keys=True, ensure_ascii=False)
-        KEPT.write_text(re.sub(r"(?<=[\[\d,])\n(?=[\d\].-])", "", text) + "\n")  # numbers side by side
+        KEPT.write_text(_written(dict(sorted((kept | {name: now}).items()))) + "\n")
     else:
         found = list(differences(now, kept.get(name), name))
         advice = "if that is meant, run `python -m tests.figures.shown` and read the diff of shown.json"
