@@ -95,7 +95,7 @@ class Tree:
             "PYTHONPATH": os.pathsep.join([f"{self.root}/src", str(HERE), os.environ.get("PYTHONPATH", "")]),
             "PYTHONDONTWRITEBYTECODE": "1",  # Python would reuse the bytecode of a mutation of the same size and second
             "XDG_CACHE_HOME": str(self.root.parent / "cache"),
-            "JAX_COMPILATION_CACHE_DIR": str(self.root.parent / "programs"),
+            "JAX_COMPILATION_CACHE_DIR": os.environ.get("JAX_COMPILATION_CACHE_DIR", f"{self.root.parent}/programs"),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "OPENBLAS_NUM_THREADS": "1",
             "XLA_FLAGS": _compiler_flags(self.root),
