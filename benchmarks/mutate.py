@@ -163,24 +163,21 @@ class Tests:
             if not ran["passed"]:
                 print(f"{test} is left out, because it fails without a mutation.", file=sys.stderr)
 
-    def passing(self) -> Iterator[tuple[str, dict]]:
-        yield from ((test, ran) for file in self.known.values() for test, ran in file.items() if ran["passed"])
-
     def of_lines(self, module: str, lines: range) -> tuple[list[str], float]:
-        """Quick tests that run some lines, or anything of the module if they run at import alone, and their seconds."""
-        touching = [(test, ran) for test, ran in self.passing() if module in ran["lines"]]
-        exactly = [(test, ran) for test, ran in touching if not set(lines).isdisjoint(ran["lines"][module])]
-        chosen, total = {}, 0.0
-        for test, ran in sorted(exactly or touching, key=lambda one: one[1]["seconds"]):
-            if total + ran["seconds"] > FIRST_SECONDS:
-                break
-            total += ran["seconds"]
-            chosen[test] = ran["seconds"]
-        # Tests of a file stay together, because they share what is made once for the file.
-        files = Counter()
-        for test, seconds in chosen.items():
-            files[test.split("::")[0]] += seconds
-        return sorted(chosen, key=lambda test: (files[file := test.split("::")[0]], file)), total
+        """Tests that run some lines of a module, and their seconds: quick files first, not all if there are many.
+
+        A file counts as a whole, because its tests share what is made once for it.
+        """
+        chosen, total = [], 0.0
+        whole = {file: sum(ran["seconds"] for ran in tests.values()) for file, tests in self.known.items()}
+        for file in sorted(whole, key=whole.get):
+            for test, ran in self.known[file].items():
+                if ran["passed"] and not set(lines).isdisjoint(ran["lines"].get(module, ())):
+                    total += ran["seconds"]
+                    if total > FIRST_SECONDS and chosen:
+                        return chosen, total
+                    chosen.append(test)
+        return chosen, total
 
     def of_module(self, files: list[str]) -> tuple[list[str], float]:
         """The tests of some files that pass without a change, as arguments of pytest, and their seconds."""

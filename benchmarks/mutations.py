@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 
 #: Each operator, by its name in the syntax tree: how it is written, and what is written instead.
 OPERATORS = {
@@ -142,8 +143,14 @@ def diff(mutation: Mutation, source: bytes) -> str:
 
 
 def statement(mutation: Mutation, source: bytes) -> range:
-    """The lines of the smallest statement that a mutation changes."""
-    line = source[: mutation.start].count(b"\n") + 1
-    held = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
-    spans = [range(node.lineno, node.end_lineno + 1) for node in held if node.lineno <= line <= node.end_lineno]
-    return min(spans, key=len)
+    """The lines of the smallest statement that a mutation changes; all lines if it is run when the module is imported,
+    because what it does shows elsewhere."""
+    line, tree = source[: mutation.start].count(b"\n") + 1, ast.parse(source)
+
+    def spans(kinds: type | UnionType) -> list[range]:
+        held = [node for node in ast.walk(tree) if isinstance(node, kinds) and node.lineno <= line <= node.end_lineno]
+        return [range(node.lineno, node.end_lineno + 1) for node in held]
+
+    if not spans(ast.FunctionDef | ast.Lambda):
+        return range(1, source.count(b"\n") + 2)
+    return min(spans(ast.stmt), key=len)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import loadstone
+from loadstone.cli.predict import MODEL_WIDTHS
 from loadstone.theory.prediction import least_dimension, predict
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
@@ -76,6 +77,7 @@ def test_a_family_has_the_name_that_other_commands_give_it(command):
 
 
 def test_a_model_is_named_only_if_it_has_this_width(command):
+    assert set(MODEL_WIDTHS) == {768, 1600, 4096, 5120, 8192, 12_288, 16_384}
     assert json.loads(command("predict", "--d", 4095, "--json").stdout)["intuition"] is None
     assert "For scale" not in command("predict", "--d", 4095).stdout
     assert "Llama 2 7B" in json.loads(command("predict", "--d", 4096, "--kappa", 0.5, "--json").stdout)["intuition"]
