@@ -212,6 +212,7 @@ def test_every_histogram_has_its_least_and_its_greatest_value():
         with pytest.raises(DamagedError):
             check_values(changed(TRAINED, ["result", "scores", *path.split()], "inf"))
     check_values(changed(TRAINED, ["result", "scores", "target_mean"], -3.0))
+    check_values(changed(EDITED, ("result", "missed"), [1, 4]))  # all of them
     # An attempt at two associations in one pass is the least that there is, and so is a verdict on one association.
     check_values(changed(REACHED, ("result", "attempts"), [[2, False, "stopped", 1]]))
     check_values(changed(CAPACITY, ("result", "verdicts"), [[1, "storable"]]))
