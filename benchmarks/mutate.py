@@ -163,11 +163,8 @@ class Tests:
             if not ran["passed"]:
                 print(f"{test} is left out, because it fails without a mutation.", file=sys.stderr)
 
-    def of_lines(self, module: str, lines: range, own: list[str]) -> tuple[list[str], float]:
-        """Tests that run some lines of a module, and their seconds: its own files first, then quick ones, not too many.
-
-        A file counts as a whole, because its tests share what is made once for it.
-        """
+    def of_lines(self, module: str, lines: range, own: list[str]) -> list[str]:
+        """Tests that run some lines of a module: its own files first, then quick ones, and not too many."""
         chosen, total = [], 0.0
         whole = {file: sum(ran["seconds"] for ran in tests.values()) for file, tests in self.known.items()}
         for file in sorted(whole, key=lambda file: (file not in own, whole[file])):
@@ -175,15 +172,19 @@ class Tests:
                 if ran["passed"] and not set(lines).isdisjoint(ran["lines"].get(module, ())):
                     total += ran["seconds"]
                     if total > FIRST_SECONDS and chosen:
-                        return chosen, total
+                        return chosen
                     chosen.append(test)
-        return chosen, total
+        return chosen
 
-    def of_files(self, files: list[str], but: list[str]) -> tuple[list[str], float]:
-        """The tests of some files that pass without a change, but for some of them, and their seconds."""
-        ran = {test: one for file in files for test, one in self.known.get(file, {}).items() if one["passed"]}
-        chosen = [test for test in ran if test not in but]
-        return chosen, sum(ran[test]["seconds"] for test in chosen)
+    def of_files(self, files: list[str]) -> list[str]:
+        """The tests of some files that pass without a change."""
+        return [test for file in files for test, ran in self.known.get(file, {}).items() if ran["passed"]]
+
+    def take(self, chosen: list[str]) -> float:
+        """At most so many seconds: any test may be the first of its file, which makes what they share."""
+        files = {test.partition("::")[0] for test in chosen}
+        first = sum(max(ran["seconds"] for ran in self.known[file].values()) for file in files)
+        return first + sum(self.known[test.partition("::")[0]][test]["seconds"] for test in chosen)
 
 
 def verdicts(
@@ -213,9 +214,9 @@ def verdicts(
         lines = statement(mutation, (root / "src" / package / mutation.path).read_bytes())
         own = belong[mutation.path]
         with a_tree() as tree, tree.changed(mutation):
-            first, takes = tests.of_lines(str(mutation.path), lines, own)
-            for some, takes in ((first, takes), tests.of_files(own, but=first)):
-                if some and (how := tree.fails(some, seconds + 3 * takes, "-x")):
+            first = tests.of_lines(str(mutation.path), lines, own)
+            for some in (first, [test for test in tests.of_files(own) if test not in first]):
+                if some and (how := tree.fails(some, seconds + 3 * tests.take(some), "-x")):
                     return how
         return ""
 
