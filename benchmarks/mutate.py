@@ -40,6 +40,7 @@ HERE = Path(__file__).parent
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "out", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
 #: Tests that exercise a module, or a folder of modules, without importing it.
 FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compiling.py": ["problems", "solvers"],
+                 "sweeps": ["sweeps/test_catalogue.py"],
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["experiments/test_one_machine.py"],
                  "experiments/run.py": ["cli/test_commands.py"], "figures": ["figures/test_gallery.py"],
