@@ -8,6 +8,7 @@ compares it with what a person has looked at.
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -105,10 +106,16 @@ def _written(value, indent=""):
     return f"{first}\n" + ",\n".join(f"{indent} {part}" for part in parts) + f"\n{indent}{last}"
 
 
-def compare_with_kept(name, figure):
-    """Fail if a figure does not show what it did, or keep what it shows if that was asked for."""
+def _sentence(text):
+    """Words, and the numbers between them."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [[float(part)] if place % 2 else part for place, part in enumerate(parts)]
+
+
+def compare_with_kept(name, figure, remarks):
+    """Fail if a figure and what is said about it are not what they were, or keep them if that was asked for."""
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    now = json.loads(json.dumps(shown(figure)))
+    now = json.loads(json.dumps([*shown(figure), [_sentence(text) for text in remarks]]))
     if REWRITE in os.environ:
         KEPT.write_text(_written(dict(sorted((kept | {name: now}).items()))) + "\n")
     else:
