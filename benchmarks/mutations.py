@@ -104,6 +104,10 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
             return
         case ast.keyword(str(name)) if name in COSMETIC:
             return
+        case ast.Dict(keys, values) if any(isinstance(key, ast.Constant) and key.value in COSMETIC for key in keys):
+            rest = [one for key, one in zip(keys, values) if getattr(key, "value", None) not in COSMETIC]
+            yield from itertools.chain.from_iterable(map(_nodes, rest))
+            return
         case ast.Assign([target], value) if ast.unparse(target).lstrip("(").startswith("_"):
             yield node
             parts = value.elts if isinstance(value, ast.Tuple) else [value]

@@ -44,6 +44,7 @@ def test_looks_are_left_alone_but_not_what_is_drawn():
     assert changed("x = f(fontsize=9, lw=0.5 * a, rect=(0, 1), alpha=-1)") == set()
     assert changed("x = f(1, lw=2)") == {"x = f(2, lw=2)", "x = f(0, lw=2)"}
     assert changed("x = f(xlim=1, **{'lw': a})") == {"x = f(xlim=2, **{'lw': a})", "x = f(xlim=0, **{'lw': a})"}
+    assert changed("x = f(arrow={'lw': 2, 'at': 1})") == {f"x = f(arrow={{'lw': 2, 'at': {n}}})" for n in (0, 2)}
     assert changed("lw = 1") == {"lw = 2", "lw = 0"}  # only where it is given to a call
 
 
