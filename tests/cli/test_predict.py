@@ -45,6 +45,9 @@ def test_figures_that_are_known(command):
     record = json.loads(command("predict", "--d", 20, "--p", 85, "--json").stdout)
     assert record["probability_storable"] == pytest.approx(0.71, abs=0.005)
     assert record["alpha_c"] == 0.5 and record["filled_in"] is None
+    assert record["bound"] is False and record["family"] == "full" and record["delta"] == 400
+    half = json.loads(command("predict", "--d", 20, "--kappa", 0.5, "--json").stdout)
+    assert half["bound"] is True and half["family"] == "rank:10" and half["facts"] == half["answers"] == half["p"]
     assert predict(p=100).D == pytest.approx(4.793319, abs=1e-6)
     assert predict(p=100).var_k == pytest.approx(5.13661, abs=1e-5)
     assert predict(d=40).p == 261 and predict(d=40).filled_in == "p"
