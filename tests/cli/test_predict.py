@@ -11,6 +11,8 @@ import pytest
 import loadstone
 from loadstone.cli.predict import MODEL_WIDTHS
 from loadstone.theory.prediction import least_dimension, predict
+from tests.cli.said import KEPT, said
+from tests.figures.shown import differences
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 KEYS = {"d", "p", "kappa", "alpha", "alpha_c", "alpha_c_finite", "p_c", "p_c_asymptotic", "p_hebbian", "D", "var_k",
@@ -51,6 +53,11 @@ def test_figures_that_are_known(command):
     assert predict(p=100).D == pytest.approx(4.793319, abs=1e-6)
     assert predict(p=100).var_k == pytest.approx(5.13661, abs=1e-5)
     assert predict(d=40).p == 261 and predict(d=40).filled_in == "p"
+
+
+def test_it_says_what_it_said():
+    found = list(differences(json.loads(json.dumps(said())), json.loads(KEPT.read_text())))
+    assert not found, "\n".join([*found[:9], "if that is meant, run `python -m tests.cli.said` and read the diff"])
 
 
 def test_people_get_a_table_and_a_comparison(command):

@@ -83,7 +83,10 @@ def _numbers(values):
 
 def differences(now, then, where=""):
     """Where a figure is not what was kept, in words."""
-    if isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
+    if isinstance(now, dict) and isinstance(then, dict) and now.keys() == then.keys():
+        for name in now:
+            yield from differences(now[name], then[name], f"{where}/{name}")
+    elif isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
         numbers = [abs(one) for one in now + then if isinstance(one, float)]
         for place, (one, other) in enumerate(zip(now, then)):
             if isinstance(one, float) and isinstance(other, float):
@@ -95,20 +98,20 @@ def differences(now, then, where=""):
         yield f"{where}: {now!r}, but {then!r} was kept"
 
 
-def _written(value, indent=""):
+def written(value, indent=""):
     """As JSON, with what fits into a line in one line."""
     line = json.dumps(value, ensure_ascii=False)
     if len(line) < 150 or not isinstance(value, list | dict):
         return line
     named = isinstance(value, dict)
-    parts = [f"{json.dumps(name)}: {_written(part, indent + ' ')}" for name, part in value.items()] if named else [
-        _written(part, indent + " ") for part in value
+    parts = [f"{json.dumps(name)}: {written(part, indent + ' ')}" for name, part in value.items()] if named else [
+        written(part, indent + " ") for part in value
     ]  # fmt: skip
     first, last = "{}" if named else "[]"
     return f"{first}\n" + ",\n".join(f"{indent} {part}" for part in parts) + f"\n{indent}{last}"
 
 
-def _sentence(text):
+def sentence(text):
     """Words, and the numbers between them."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)
     return [[float(part)] if place % 2 else part for place, part in enumerate(parts)]
@@ -117,9 +120,9 @@ def _sentence(text):
 def compare_with_kept(name, figure, remarks):
     """Fail if a figure and what is said about it are not what they were, or keep them if that was asked for."""
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    now = json.loads(json.dumps([*shown(figure), [_sentence(text) for text in remarks]]))
+    now = json.loads(json.dumps([*shown(figure), [sentence(text) for text in remarks]]))
     if REWRITE in os.environ:
-        KEPT.write_text(_written(dict(sorted((kept | {name: now}).items()))) + "\n")
+        KEPT.write_text(written(dict(sorted((kept | {name: now}).items()))) + "\n")
     else:
         found = list(differences(now, kept.get(name), name))
         advice = "if that is meant, run `python -m tests.figures.shown` and read the diff of shown.json"
