@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from loadstone.cli.app import main
-from tests.figures.shown import sentence, written
+from tests.figures.shown import flat, sentence, written
 
 _FRAMES = str.maketrans(dict.fromkeys("┌┬┐├┼┤└┴┘─│", " "))
 KEPT = Path(__file__).with_name("said.json")
@@ -24,7 +24,7 @@ ASKED = [
 
 
 def said() -> dict[str, list]:
-    return {asked: [sentence(_printed(asked)), _flat(json.loads(_printed(f"{asked} --json")))] for asked in ASKED}
+    return {asked: [sentence(_printed(asked)), flat(json.loads(_printed(f"{asked} --json")))] for asked in ASKED}
 
 
 def _printed(asked: str) -> str:
@@ -36,15 +36,6 @@ def _printed(asked: str) -> str:
     finally:
         sys.argv = before
     return " ".join(printed.getvalue().translate(_FRAMES).split())
-
-
-def _flat(value: object) -> object:
-    """Lists of names and values, each number by itself: it is compared with its own size."""
-    if isinstance(value, dict):
-        return [[name, _flat(one)] for name, one in value.items()]
-    if isinstance(value, list):
-        return [_flat(one) for one in value]
-    return [float(f"{value:.6g}")] if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ KEPT = Path(__file__).with_name("shown.json")
 REWRITE = "LOADSTONE_REWRITE_SHOWN"
 #: Numbers may differ by so much of the largest beside them: runs are repeated on the reader's machine.
 TOLERANCE = 2e-3
+#: Of a comparison: these follow from its other numbers, and rounding may change them much.
+DERIVED = ("deviations", "chance", "within", "in_words", "verdict")
 #: Differences between the losses of two precisions are themselves rounding: so much tells nothing.
 NOISE = 1e-5
 
@@ -117,10 +119,20 @@ def sentence(text):
     return [[float(part)] if place % 2 else part for place, part in enumerate(parts)]
 
 
-def compare_with_kept(name, figure, remarks):
+def flat(value):
+    """Lists of names and values, each number by itself: it is compared with its own size."""
+    if isinstance(value, dict):
+        return [[name, flat(one)] for name, one in value.items()]
+    if isinstance(value, list | tuple):
+        return [flat(one) for one in value]
+    return [float(f"{value:.6g}")] if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def compare_with_kept(name, figure, remarks, comparisons):
     """Fail if a figure and what is said about it are not what they were, or keep them if that was asked for."""
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    now = json.loads(json.dumps([*shown(figure), [sentence(text) for text in remarks]]))
+    judged = [flat({name: value for name, value in one.as_row().items() if name not in DERIVED}) for one in comparisons]
+    now = json.loads(json.dumps([*shown(figure), [sentence(text) for text in remarks], judged]))
     if REWRITE in os.environ:
         KEPT.write_text(written(dict(sorted((kept | {name: now}).items()))) + "\n")
     else:

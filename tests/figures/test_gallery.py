@@ -203,7 +203,8 @@ def test_each_shows_what_it_did_and_is_written_in_four_formats(name, rows, tmp_p
     monkeypatch.setattr(module, "save", lambda figure, *rest: drawn.append(figure) or style.save(figure, *rest))
     contents = written(name, rows, tmp_path)
     assert contents[2].startswith(b"\x89PNG") and len(contents[2]) > 10_000
-    compare_with_kept(name, *drawn, figure_of(name).remarks(rows[name]))
+    shown = figure_of(name)
+    compare_with_kept(name, *drawn, shown.remarks(rows[name]), shown.compare(rows[name]))
 
 
 # All figures are drawn and saved by the same few functions.
