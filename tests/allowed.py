@@ -1,4 +1,5 @@
-"""What every public function allows as its arguments, in the words in which it refuses others, and its defaults.
+"""What every public function allows as its arguments, in the words in which it refuses others, and its defaults; and
+the defaults of commands.
 
     python -m tests.allowed      # after a deliberate change: rewrite allowed.json, and read its diff
 
@@ -7,14 +8,17 @@ Users rely on both, and a bound or a default that has changed breaks no formula.
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import EnumType
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import typer
 
 import loadstone
 from loadstone.books import budget, editing, gathered, screening, storing
+from loadstone.cli import app
 from loadstone.cli.size import associations_from
 from loadstone.experiments.spec import Spec
 from loadstone.frequencies import check_answers
@@ -119,7 +123,17 @@ def allowed() -> dict[str, dict[str, str]]:
     public = [getattr(loadstone, name) for names in loadstone._HOMES.values() for name in names]
     calls = CALLS | {one: () for one in public if callable(one) and one not in CALLS and not isinstance(one, EnumType)}
     found = {f"{call.__module__}.{call.__qualname__}": _arguments(call, given) for call, given in calls.items()}
+    found |= {f"loadstone {name}": _arguments(command, ()) for name, command in _commands()}
     return {name: said for name, said in sorted(found.items()) if said}
+
+
+def _commands() -> Iterator[tuple[str, Callable]]:
+    for name, home in app.COMMANDS.items():
+        command = getattr(import_module(f"loadstone.cli.{home}"), name)
+        if isinstance(command, typer.Typer):
+            yield from ((f"{name} {one.callback.__name__}", one.callback) for one in command.registered_commands)
+        else:
+            yield name, command
 
 
 def _arguments(call: Callable, given: tuple) -> dict[str, str]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from loadstone.cli import output
+from loadstone.cli import output, run
 
 
 @pytest.fixture
@@ -94,3 +94,35 @@ def test_tables_have_six_digits_and_keep_their_brackets(capfd):
 def test_json_has_null_where_a_number_is_not_finite(capfd):
     output.print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": -float("inf")}, "e": "nan"})
     assert json.loads(capfd.readouterr().out) == {"a": None, "b": [None, 1.5], "c": {"d": None}, "e": "nan"}
+
+
+def test_a_sweep_ends_with_a_report(capfd):
+    def said(**changes):
+        known = dict.fromkeys(("quarantined", "lost_workers", "diverged", "missing"), 0) | {"stopped": "", "failed": {}}
+        known |= {"total": 9, "before": 4, "done": 5, "seconds": 61.0, "complete": True}
+        run._report(SimpleNamespace(**known | changes), json=False)
+        return capfd.readouterr().err.splitlines()
+
+    last = "9 runs: 4 were recorded before, 5 done in 00:01:01; complete."
+    assert said() == [last]
+    assert said(quarantined=2)[0] == "2 damaged records were set aside and their runs repeated."
+    assert said(lost_workers=1)[0] == "1 workers were lost; their runs were given to others."
+    assert said(stopped="no room")[0] == "stopped: no room" and said(diverged=3)[0].startswith("3 runs diverged")
+    assert said(complete=False, missing=2)[-1].endswith("done in 00:01:01; 2 missing, start again to run them.")
+    for count, more in ((10, []), (11, ["failed: 1 more."]), (12, ["failed: 2 more."])):
+        failed = {str(number): f"why {number}" for number in range(count)}
+        assert said(failed=failed) == [*(f"failed: why {number}" for number in range(10)), *more, last]
+
+
+@pytest.mark.parametrize("options, sentence", [
+    (["--resource", "gpu"], "need --scheduler-file or --address"),
+    (["--address", "tcp://a:1", "--workers", 2], "workers is 2, but a scheduler elsewhere has its own"),
+    (["--scheduler-file", "s.json", "--workers", 1], "workers is 1, but a scheduler elsewhere has its own"),
+    (["--engine", "process", "--address", "tcp://a:1"], "engine is 'process', which has one worker and no scheduler"),
+    (["--engine", "process", "--workers", 2], "engine is 'process', which has one worker and no scheduler"),
+    (["--workers", 0], "workers is 0, but must be a whole number of at least 1 and at most 1024"),
+    (["--workers", 1025], "workers is 1025, but must be a whole number of at least 1 and at most 1024"),
+])  # fmt: skip
+def test_engines_that_do_not_go_together_are_refused(command, tmp_path, options, sentence):
+    done = command("run", "accuracy", "--store", tmp_path / "s", *options)
+    assert done.returncode == 2 and sentence in done.stderr and not (tmp_path / "s").exists()

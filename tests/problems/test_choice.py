@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import jax.numpy as jnp
 import pytest
 
-from loadstone.problems.passes import choice, devices, shared_cpu
+from loadstone.problems.passes import choice, decoupled_float16_triton, decoupled_triton, devices, shared_cpu
 from loadstone.problems.passes.choice import Case
 
 MOST, MANY = 2**42, 10**8
@@ -98,3 +98,11 @@ def test_what_a_gpu_can_run(monkeypatch, capability, triton, hopper):
 
 def test_without_a_gpu_programs_are_compiled_for_an_h200():
     assert devices.processors() == 132 and not devices.has_triton_kernels() and not devices.is_hopper()
+
+
+@pytest.mark.parametrize("kernel", [decoupled_triton, decoupled_float16_triton])
+def test_kernels_refuse_shapes_that_do_not_fit(kernel):
+    """They would read beyond the end of an array."""
+    for queries, outputs in (((4, 3), (4, 5, 6)), ((4, 3), (5, 3, 6)), ((4,), (4, 3, 6)), ((4, 3), (4, 3))):
+        with pytest.raises(ValueError, match="shape is"):
+            kernel.stored_recall(jnp.int32(4), jnp.int32(0), jnp.ones(queries), jnp.ones(outputs, jnp.float16))
