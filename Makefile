@@ -45,8 +45,10 @@ soak: $(VENV)/test docs dist
 	  --sizes 8:400 12:400 20:300 30:150
 
 # Small mistakes are made in copies of the package, and those that no test notices are listed (about an hour).
+# coverage.py, which tells the tests that run a line, is kept apart: nothing else needs it.
 mutate: $(VENV)/test
-	$(RUN)/python benchmarks/mutate.py
+	$(RUN)/pip install --quiet --disable-pip-version-check --upgrade --target out/tools 'coverage>=7.6'
+	PYTHONPATH=$(CURDIR)/out/tools $(RUN)/python benchmarks/mutate.py
 
 # The package is installed in place, so a change of its sources needs no new installation; with Dask, to use all cores,
 # and matplotlib, to draw.

@@ -2,13 +2,15 @@
 
     python benchmarks/mutate.py [--sample 200] [--seed 0] [--only theory --only records/pack.py] [--out FILE.json]
 
-A seeded random sample of small changes (operators, bounds, constants, and/or, not, min/max, True/False, slices, dropped
-statements) is made one at a time in a copy of the tree, and the tests that belong to the changed module are run there:
-those in the same room that are named after it, and those that import it or one of its public names. A failing test, a
-crash or a time-out means that the change was noticed. Changes that survive are listed with their diff. Messages,
-docstrings, annotations, decorators, `__all__` and logging are not changed, and neither are the sizes and places of what
-a figure shows: numbers given as `fontsize`, `lw`, `pad` and the like (COSMETIC), which no test can call wrong. Kernels
-that only a GPU can run (NEED_A_GPU) are left out: `make test` has none.
+A seeded random sample of small changes (`mutations.py`) is made one at a time in a copy of the tree, and tests are run
+there: first those that run the changed line, the quickest first, then the files that belong to the module: those in the
+same room that are named after it, and those that import it or one of its public names. A failing test, a crash or a
+time-out means that the change was noticed. Changes that survive are listed with their diff.
+
+Which tests run a line, and how long they take, is measured without any change (`covering.py`) and kept in `--covering`;
+a test file is measured again if it or the package has changed. That needs coverage.py: without it every change meets
+all files of its module, which takes several times as long. The report is written again after each change, so a run
+that is stopped has told what it found.
 """
 
 from __future__ import annotations
@@ -16,129 +18,39 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import difflib
 import functools
-import itertools
+import importlib.util
 import json
-import math
 import os
 import queue
-import random
-import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-#: Each operator, by its name in the syntax tree: how it is written, and what is written instead.
-OPERATORS = {
-    "Lt": "<,<=,>=", "LtE": "<=,<,>", "Gt": ">,>=,<=", "GtE": ">=,>,<", "Eq": "==,!=", "NotEq": "!=,==",
-    "Is": "is,is not", "IsNot": "is not,is", "In": "in,not in", "NotIn": "not in,in", "And": "and,or", "Or": "or,and",
-    "Add": "+,-", "Sub": "-,+", "Mult": "*,/", "Div": "/,*", "FloorDiv": "//,/", "Mod": "%,*", "Pow": "**,*",
-    "LShift": "<<,>>", "RShift": ">>,<<", "BitAnd": "&,|", "BitOr": "|,&", "Not": "not,", "USub": "-,", "Invert": "~,",
-}  # fmt: skip
-EXTREMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
-LOGGING = {"debug", "info", "warning", "error", "log", "warn", "say", "print"}
-COSMETIC = set("alpha bottom capsize figsize fontsize frameon lw ms ncols pad rect rotation y zorder".split())
-NEED_A_GPU = {f"problems/passes/{name}_hopper.py" for name in ("shared", "halves", "weights")}
-DROPPED = (ast.Expr, ast.AugAssign, ast.Raise, ast.Assert, ast.Delete, ast.Continue, ast.Break)
-NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "out", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
+from mutations import Mutation, choose, diff, statement
+
+HERE = Path(__file__).parent
+NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "out", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
 #: Tests that exercise a module, or a folder of modules, without importing it.
 FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compiling.py": ["problems", "solvers"],
+                 "sweeps": ["sweeps/test_catalogue.py"],
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["experiments/test_one_machine.py"],
                  "experiments/run.py": ["cli/test_commands.py"], "figures": ["figures/test_gallery.py"],
                  "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
 #: A mutation may fill the memory instead of failing.
 MOST_MEMORY = 12 * 2**30
-#: A test file that takes longer without any mutation, or that fails, is left out.
-MOST_SECONDS = 600
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """The bytes from `start` to `end` of a module are replaced by `new`."""
-
-    path: Path
-    start: int
-    end: int
-    new: str
-
-    def apply(self, source: bytes) -> bytes:
-        lines = source[self.start : self.end].count(b"\n")  # kept, so that line numbers stay
-        return source[: self.start] + self.new.encode() + b"\n" * lines + source[self.end :]
-
-
-def mutations(path: Path, source: bytes) -> list[Mutation]:
-    """Every mutation of a module that this script knows."""
-    begins = [0, *(match.end() for match in re.finditer(b"\n", source))]
-    # A comment could contain something that looks like an operator.
-    bare = re.sub(rb"#[^\n]*", lambda match: b" " * len(match[0]), source)
-
-    def start(node: ast.AST) -> int:
-        return begins[node.lineno - 1] + node.col_offset
-
-    def end(node: ast.AST) -> int:
-        return begins[node.end_lineno - 1] + node.end_col_offset
-
-    def operator(kind: ast.AST, first: int, last: int) -> Iterator[tuple[int, int, str]]:
-        written, *others = OPERATORS.get(type(kind).__name__, "no such operator").split(",")
-        if found := re.search(re.escape(written).replace(r"\ ", r"\s+").encode(), bare[first:last]):
-            yield from ((first + found.start(), first + found.end(), other) for other in others)
-
-    def edits(node: ast.AST) -> Iterator[tuple[int, int, str]]:
-        match node:
-            case ast.Compare(left, kinds, rest):
-                for kind, one, other in zip(kinds, [left, *rest], rest):
-                    yield from operator(kind, end(one), start(other))
-            case ast.BoolOp(kind, values):
-                for one, other in zip(values, values[1:]):
-                    yield from operator(kind, end(one), start(other))
-            case ast.BinOp(left, kind, right) | ast.AugAssign(left, kind, right):
-                yield from operator(kind, end(left), start(right))
-            case ast.UnaryOp(kind, operand):
-                yield from operator(kind, start(node), start(operand))
-            case ast.Constant(bool(value)):
-                yield start(node), end(node), str(not value)
-            case ast.Constant(int(value) | float(value)):
-                yield from ((start(node), end(node), repr(value + step)) for step in (1, -1))
-            case ast.Slice(lower, upper):
-                yield from ((start(bound), end(bound), "") for bound in (lower, upper) if bound)
-            case ast.Call(ast.Name(name) | ast.Attribute(_, name) as function) if name in EXTREMES:
-                yield end(function) - len(name), end(function), EXTREMES[name]
-        if isinstance(node, DROPPED) or isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
-            yield start(node), end(node), "pass"
-
-    found = {edit for node in _nodes(ast.parse(source)) for edit in edits(node)}
-    return [Mutation(path, *edit) for edit in sorted(found)]
-
-
-def _nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a program that affect what it does."""
-    match node:
-        case ast.Expr(ast.Constant()) | ast.JoinedStr() | ast.Import() | ast.ImportFrom():
-            return
-        case ast.Expr(ast.Call(ast.Name(name) | ast.Attribute(_, name))) if name in LOGGING:
-            return
-        case ast.Assign([ast.Name("__all__")]) | ast.If(ast.Name("TYPE_CHECKING")):
-            return
-        case ast.keyword(str(name)) if name in COSMETIC:
-            return
-    yield node
-    if not isinstance(node, ast.Raise):  # a `raise` can be dropped, but its message is not changed
-        for name, value in ast.iter_fields(node):
-            if name not in ("annotation", "returns", "decorator_list"):
-                for child in value if isinstance(value, list) else [value]:
-                    if isinstance(child, ast.AST):
-                        yield from _nodes(child)
+#: A test file that takes longer without any mutation is left out.
+MOST_SECONDS = 900
+#: For so long, tests that run the changed line are tried before the files of its module.
+FIRST_SECONDS = 60
 
 
 def tests_of(module: str, root: Path, package: str) -> list[str]:
@@ -172,87 +84,148 @@ def _imported(file: Path, package: str) -> set[str]:
     return found
 
 
-def run_tests(tree: Path, files: list[str], seconds: float) -> bool:
-    """Whether all tests in some files of a tree pass in time."""
-    environment = os.environ | {
-        "PYTHONPATH": str(tree / "src"),
-        "PYTHONDONTWRITEBYTECODE": "1",  # Python would reuse the bytecode of a mutation of the same size and second
-        "XDG_CACHE_HOME": str(tree.parent / "cache"),
-        "JAX_COMPILATION_CACHE_DIR": str(tree.parent / "programs"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    }
-    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
-    command += ["-m", "not soak"]  # what `make test` leaves out must not count
-    quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-    process = subprocess.Popen([*command, *files], cwd=tree, env=environment, start_new_session=True, **quiet)
-    try:
-        if hasattr(resource, "prlimit"):
-            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-        return process.wait(seconds) == 0
-    except subprocess.TimeoutExpired:
-        return False
-    finally:  # end the tests with all processes that they started
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+class Tree:
+    """A copy of the checkout, in which one thing at a time is changed and tested."""
 
+    def __init__(self, root: Path, place: Path, package: str):
+        self.root, self.package = Path(shutil.copytree(root, place, ignore=NOT_COPIED)), package
 
-def choose(home: Path, only: list[str], sample: int, seed: int) -> list[Mutation]:
-    """A random sample of the mutations of a package that are valid programs and differ from it."""
-    asked = {one.strip("/") for one in only} or {"."}  # the parent of all
-    paths = [path.relative_to(home) for path in sorted(home.rglob("*.py"))]
-    paths = [path for path in paths if asked & {str(path), *map(str, path.parents)} and str(path) not in NEED_A_GPU]
-    candidates = [found for path in paths for found in mutations(path, (home / path).read_bytes())]
-    random.Random(seed).shuffle(candidates)
-    return list(itertools.islice((one for one in candidates if _differs(one, (home / one.path).read_bytes())), sample))
+    def fails(self, tests: list[str], seconds: float, *options: str, **settings: str) -> str:
+        """How some tests fail: '' if they pass, the first that fails, or that they take too long."""
+        environment = os.environ | settings | {
+            "PYTHONPATH": os.pathsep.join([f"{self.root}/src", str(HERE), os.environ.get("PYTHONPATH", "")]),
+            "PYTHONDONTWRITEBYTECODE": "1",  # Python would reuse the bytecode of a mutation of the same size and second
+            "XDG_CACHE_HOME": str(self.root.parent / "cache"),
+            "JAX_COMPILATION_CACHE_DIR": os.environ.get("JAX_COMPILATION_CACHE_DIR", f"{self.root.parent}/programs"),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "OPENBLAS_NUM_THREADS": "1",
+            "XLA_FLAGS": _compiler_flags(self.root),
+        }  # fmt: skip
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+        command += ["-m", "not soak", "-q", "--tb=no", "-rfE", *options]  # what `make test` leaves out must not count
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(
+                [*command, *tests], cwd=self.root, env=environment, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            try:
+                if hasattr(resource, "prlimit"):
+                    resource.prlimit(process.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
+                if process.wait(seconds) == 0:
+                    return ""
+            except subprocess.TimeoutExpired:
+                return f"more than {seconds:.0f} s"
+            finally:  # end the tests with all processes that they started
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            said.seek(0)
+            return next((line.strip() for line in said if line.startswith(("FAILED", "ERROR"))), "crash")
 
-
-def _differs(mutation: Mutation, source: bytes) -> bool:
-    try:
-        return ast.dump(ast.parse(mutation.apply(source))) != ast.dump(ast.parse(source))
-    except SyntaxError:
-        return False
-
-
-def survivors(root: Path, package: str, chosen: list[Mutation], jobs: int, seconds: float) -> list[Mutation]:
-    """Those of the mutations that no test notices."""
-    belong = {path: tests_of(str(path), root, package) for path in {mutation.path for mutation in chosen}}
-    trees: queue.SimpleQueue[Path] = queue.SimpleQueue()
-
-    def takes(file: str) -> float:
-        """How long a test file takes while nothing is changed."""
-        tree, began = trees.get(), time.monotonic()
-        passed = run_tests(tree, [file], MOST_SECONDS)
-        trees.put(tree)
-        if not passed:
-            print(f"{file} is left out, because it fails without a mutation.", file=sys.stderr)
-        return time.monotonic() - began if passed else math.inf
-
-    def noticed(mutation: Mutation) -> bool:
-        files = sorted((file for file in belong[mutation.path] if times[file] < math.inf), key=times.get)
-        tree = trees.get()
-        path = tree / "src" / package / mutation.path
+    @contextlib.contextmanager
+    def changed(self, mutation: Mutation) -> Iterator[None]:
+        path = self.root / "src" / self.package / mutation.path
         source = path.read_bytes()
         path.write_bytes(mutation.apply(source))
-        seen = bool(files) and not run_tests(tree, files, seconds + 4 * sum(map(times.get, files)))
-        path.write_bytes(source)
+        try:
+            yield
+        finally:
+            path.write_bytes(source)
+
+
+@functools.cache
+def _compiler_flags(root: Path) -> str:
+    """Tests are compiled as quickly as in `make test`."""
+    script = root / "tests" / "compiler.py"
+    return subprocess.check_output([sys.executable, script], text=True).strip() if script.exists() else ""
+
+
+class Tests:
+    """The tests of a package: what each runs, and how long it takes."""
+
+    def __init__(self, root: Path, package: str, covering: Path):
+        self.root, self.package, self.covering = root, package, covering
+        self.newest = max(path.stat().st_mtime for path in (root / "src").rglob("*.py"))
+        self.known: dict[str, dict] = {}
+
+    def measure(self, file: str, tree: Tree) -> None:
+        """Run a test file without any change, unless that has been done since it or the package was changed."""
+        kept = self.covering / (file.replace("/", "--") + ".json")
+        since = max(self.newest, (self.root / file).stat().st_mtime)
+        if not kept.exists() or kept.stat().st_mtime < since:
+            kept.unlink(missing_ok=True)
+            settings = {"COVERED_PACKAGE": f"{tree.root}/src/{self.package}", "COVERING": str(kept.resolve())}
+            tree.fails([file], MOST_SECONDS, "-p", "covering", **settings)
+        if not kept.exists():
+            print(f"{file} is left out, because it crashes or hangs without a mutation.", file=sys.stderr)
+            return
+        self.known[file] = json.loads(kept.read_text())
+        for test, ran in self.known[file].items():
+            if not ran["passed"]:
+                print(f"{test} is left out, because it fails without a mutation.", file=sys.stderr)
+
+    def of_lines(self, module: str, lines: range, own: list[str]) -> list[str]:
+        """Tests that run some lines of a module: its own files first, then quick ones, and not too many."""
+        chosen, total = [], 0.0
+        whole = {file: sum(ran["seconds"] for ran in tests.values()) for file, tests in self.known.items()}
+        for file in sorted(whole, key=lambda file: (file not in own, whole[file])):
+            for test, ran in self.known[file].items():
+                if ran["passed"] and not set(lines).isdisjoint(ran["lines"].get(module, ())):
+                    total += ran["seconds"]
+                    if total > FIRST_SECONDS and chosen:
+                        return chosen
+                    chosen.append(test)
+        return chosen
+
+    def of_files(self, files: list[str]) -> list[str]:
+        """The tests of some files that pass without a change."""
+        return [test for file in files for test, ran in self.known.get(file, {}).items() if ran["passed"]]
+
+    def take(self, chosen: list[str]) -> float:
+        """At most so many seconds: any test may be the first of its file, which makes what they share."""
+        files = {test.partition("::")[0] for test in chosen}
+        first = sum(max(ran["seconds"] for ran in self.known[file].values()) for file in files)
+        return first + sum(self.known[test.partition("::")[0]][test]["seconds"] for test in chosen)
+
+
+def verdicts(
+    root: Path, package: str, chosen: list[Mutation], jobs: int, seconds: float, covering: Path
+) -> Iterator[str]:
+    """How each mutation is noticed; '' if no test notices it."""
+    belong = {path: tests_of(str(path), root, package) for path in {mutation.path for mutation in chosen}}
+    files = sorted({file for found in belong.values() for file in found})
+    if importlib.util.find_spec("coverage"):
+        files = sorted(str(file.relative_to(root)) for file in (root / "tests").rglob("test_*.py"))
+    else:
+        print("Without coverage.py each change meets all tests of its module, which takes long.", file=sys.stderr)
+    covering.mkdir(parents=True, exist_ok=True)
+    tests, trees = Tests(root, package, covering), queue.SimpleQueue()
+
+    @contextlib.contextmanager
+    def a_tree() -> Iterator[Tree]:
+        tree = trees.get()
+        yield tree
         trees.put(tree)
-        print(".", end="", file=sys.stderr, flush=True)
-        if not seen:  # shown at once, since the whole run takes long
-            print(f"\n{diff(mutation, source)}", flush=True)
-        return seen
+
+    def measure(file: str) -> None:
+        with a_tree() as tree:
+            tests.measure(file, tree)
+
+    def noticed(mutation: Mutation) -> str:
+        lines = statement(mutation, (root / "src" / package / mutation.path).read_bytes())
+        own = belong[mutation.path]
+        with a_tree() as tree, tree.changed(mutation):
+            first = tests.of_lines(str(mutation.path), lines, own)
+            for some in (first, [test for test in tests.of_files(own) if test not in first]):
+                if some and (how := tree.fails(some, seconds + 3 * tests.take(some), "-x")):
+                    return how
+        return ""
 
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder, ThreadPoolExecutor(jobs) as pool:
         for number in range(jobs):
-            trees.put(Path(shutil.copytree(root, Path(folder) / str(number), ignore=NOT_COPIED)))
-        files = sorted({file for found in belong.values() for file in found})
-        times = dict(zip(files, pool.map(takes, files)))
-        return [mutation for mutation, seen in zip(chosen, pool.map(noticed, chosen)) if not seen]
-
-
-def diff(mutation: Mutation, source: bytes) -> str:
-    before, after = (text.decode().splitlines() for text in (source, mutation.apply(source)))
-    return "\n".join(difflib.unified_diff(before, after, str(mutation.path), str(mutation.path), n=1, lineterm=""))
+            trees.put(Tree(root, Path(folder) / str(number), package))
+        list(pool.map(measure, files))
+        yield from pool.map(noticed, chosen)
 
 
 def main() -> None:
@@ -260,28 +233,28 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=200, help="how many mutations")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
     parser.add_argument("--only", action="append", default=[], help="a module or folder inside the package")
-    parser.add_argument("--out", default="out/mutations.json", help="where the report is written")
+    parser.add_argument("--out", type=Path, default=Path("out/mutations.json"), help="where the report is written")
+    parser.add_argument("--covering", type=Path, default=Path("out/covering"), help="where it is kept what tests run")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=30, help="a mutation that adds more to its tests' time hangs")
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[1], help="the checkout")
+    parser.add_argument("--root", type=Path, default=HERE.parent, help="the checkout")
     parser.add_argument("--package", default="loadstone")
     asked = parser.parse_args()
     home = asked.root / "src" / asked.package
     chosen = choose(home, asked.only, asked.sample, asked.seed)
-    survived = survivors(asked.root, asked.package, chosen, asked.jobs, asked.seconds)
-    made, left = (Counter(str(mutation.path) for mutation in some) for some in (chosen, survived))
-    diffs = [diff(one, (home / one.path).read_bytes()) for one in survived]
-    rows = [(path, made[path] - left[path], left[path]) for path in sorted(made)]
-    rows.append(("all", len(chosen) - len(survived), len(survived)))
-    print(
-        f"\n{'module':<44} noticed survived",
-        *(f"{path:<44} {seen:>7} {unseen:>8}" for path, seen, unseen in rows),
-        sep="\n",
-    )
-    Path(asked.out).parent.mkdir(parents=True, exist_ok=True)
-    modules = {path: {"noticed": seen, "survived": unseen} for path, seen, unseen in rows}
-    report = {"seed": asked.seed, "sample": len(chosen), "modules": modules, "survivors": diffs}
-    Path(asked.out).write_text(json.dumps(report, indent=1) + "\n")
+    made, left, survivors = Counter(), Counter(), []
+    asked.out.parent.mkdir(parents=True, exist_ok=True)
+    found = verdicts(asked.root, asked.package, chosen, asked.jobs, asked.seconds, asked.covering)
+    for number, (mutation, how) in enumerate(zip(chosen, found), 1):
+        made[str(mutation.path)] += 1
+        if not how:
+            left[str(mutation.path)] += 1
+            survivors.append(diff(mutation, (home / mutation.path).read_bytes()))
+        print(f"{number:4} {mutation.path}: {how or 'SURVIVED'}", *survivors[-1:] * (not how), sep="\n", flush=True)
+        modules = {path: {"noticed": made[path] - left[path], "survived": left[path]} for path in sorted(made)}
+        report = {"seed": asked.seed, "sample": len(chosen), "tried": number, "survived": len(survivors)}
+        asked.out.write_text(json.dumps(report | {"modules": modules, "survivors": survivors}, indent=1) + "\n")
+    print(f"\nOf {len(chosen)} changes the tests noticed {len(chosen) - len(survivors)}.")
 
 
 if __name__ == "__main__":

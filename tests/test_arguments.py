@@ -1,5 +1,6 @@
 """Which values are taken, which are refused, and in what words."""
 
+import json
 import math
 from fractions import Fraction
 
@@ -8,6 +9,7 @@ import pytest
 
 from loadstone.arguments import choice, file_name, positive, rank_fraction, refuse, whole
 from loadstone.cli.size import MOST_ASSOCIATIONS, MOST_DIMENSION, associations_from
+from tests.allowed import KEPT, allowed
 
 
 def test_whole_numbers_keep_their_bounds():
@@ -63,3 +65,9 @@ def test_sizes_through_the_load():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=sentence):
             associations_from(p, load, d)
+
+
+def test_every_public_function_refuses_what_it_did_and_has_the_defaults_that_it_had():
+    now, kept = allowed(), json.loads(KEPT.read_text())
+    changed = {name for name in now.keys() | kept.keys() if now.get(name) != kept.get(name)}
+    assert not changed, "if that is meant, run `python -m tests.allowed` and read the diff of allowed.json"

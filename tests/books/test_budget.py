@@ -1,11 +1,13 @@
 """How full a book is: every number of facts is decided again by linear programs, and the control by hand."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from loadstone.books import nested
 from loadstone.books.book import Book
 from loadstone.books.budget import budget_of
 from loadstone.books.gathered import gather
@@ -14,6 +16,7 @@ from loadstone.books.shuffled import WIDTH, Control, distinct_rows
 from loadstone.books.span import dimensions
 from loadstone.books.storing import remember
 from loadstone.problems.arrays import Arrays
+from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import ProofLimits
 
 
@@ -92,6 +95,31 @@ def test_undecided_numbers_are_left_between_two_proved_ones():
     found = largest_fitting(instance, 60, exact, soon(), limits=ProofLimits(steps=3))
     assert found.fits <= exact <= found.most and 0 < found.fits and found.fails is not None and not found.is_exact
     assert len(asked) == len(set(asked)) == found.verdicts
+
+
+@pytest.mark.parametrize("hard", [0, 1, 3, 8])
+def test_a_search_asks_nothing_twice_and_ends_beside_what_is_hard_to_decide(hard, monkeypatch):
+    """Verdicts are given by hand: undecided within `hard` of the largest number that fits."""
+    for count, guess in ((1, 1), (2, 9), (7, 1), (60, 1), (60, 10), (60, 100)):
+        for fits in range(count + 1):
+            asked, known = [], [0, count + 1]
+
+            def decide(k, *_, asked=asked, known=known, fits=fits, **__):
+                assert known[0] < k < known[1] and k not in asked
+                asked.append(k)
+                if k <= fits - hard:
+                    known[0] = k
+                elif k > fits + hard:
+                    known[1] = k
+                outcomes = {known[0]: Outcome.STORABLE, known[1]: Outcome.NOT_STORABLE}
+                return SimpleNamespace(verdict=outcomes.get(k, Outcome.UNDECIDED), last=None)
+
+            monkeypatch.setattr(nested, "decide", decide)
+            found = largest_fitting(lambda k: k, count, guess, soon())
+            assert (found.fits, found.fails or count + 1, found.verdicts) == (*known, len(asked)) and len(asked) <= 16
+            near = 0 if hard == 0 else 4
+            assert fits - hard - found.fits <= near and known[1] - min(fits + hard, count) - 1 <= near
+            assert found.is_exact or hard
 
 
 @pytest.mark.parametrize("answers", [5, 14])

@@ -169,6 +169,8 @@ BAD_VECTORS = {
     "twice": ("v.txt", b"a 1 2\na 1 3\n", "the word 'a' (line 2 of v.txt) is there twice"),
     "no numbers": ("v.txt", b"a 1 2\nb\n", "line 2 of v.txt has no numbers"),
     "short binary": ("v.bin", b"2 3\na " + bytes(12), "v.bin is damaged: it is too short for 2 vectors of 3"),
+    "binary that ends": ("v.bin", b"1 1\na 12", "v.bin is damaged: it ends within entry 1"),
+    "binary without a word": ("v.bin", b"1 1\nabcdef", "v.bin is damaged: entry 1 has no word"),
     "no binary": ("v.bin", b"hello", "begins with two whole numbers"),
     "no archive": ("v.npz", b"PK", "it is a damaged archive"),
     "no array": ("v.npy", b"x", "an .npy with one vector a row"),
@@ -183,6 +185,37 @@ def test_what_is_wrong_with_vectors_is_said_with_its_word(name, tmp_path):
     with pytest.raises(ValueError) as error:
         read_vectors(tmp_path / file, {"a", "b"})
     assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_word_may_have_blanks_and_an_empty_line_is_none(tmp_path):
+    (tmp_path / "v.txt").write_bytes(b"a 5 6\nat name@domain.com 1 2\n\n. . . 3 4\nat 7 8\n")
+    found = read_vectors(tmp_path / "v.txt", {"at name@domain.com", ". . .", "a", "at"})
+    assert {word: vector.tolist() for word, vector in found.items()} == {
+        "at name@domain.com": [1, 2], ". . .": [3, 4], "a": [5, 6], "at": [7, 8],
+    }  # fmt: skip
+
+
+def test_tables_that_are_none_are_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", words=np.array(["a"]), numbers=VECTORS[:1])
+    np.savez(tmp_path / "square.npz", words=np.array([["a"]]), vectors=VECTORS[:1])
+    np.savez(tmp_path / "bytes.npz", words=np.array([1]), vectors=VECTORS[:1])
+    for name in ("other", "square", "bytes"):
+        with pytest.raises(ValueError, match="an .npz with 'words'"):
+            read_vectors(tmp_path / f"{name}.npz", {"a"})
+    save_file({"one": VECTORS, "two": VECTORS}, tmp_path / "v.safetensors")
+    (tmp_path / "v.txt").write_text("a\n")
+    with pytest.raises(ValueError, match="one table of vectors, or one called 'vectors' .one, two."):
+        read_vectors(tmp_path / "v.safetensors", {"a"})
+    np.save(tmp_path / "w.npy", VECTORS[:1])
+    (tmp_path / "w.txt").write_bytes("é\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="w.txt is not UTF-8 text"):
+        read_vectors(tmp_path / "w.npy", {"a"})
+    with pytest.raises(ValueError, match="vectors is 'int', but must be a file, a mapping from words to vectors"):
+        read_vectors(3, {"a"})
+    for vector, sentence in (([[1.0]], "must be a list of real numbers"), ([1, [2]], "is not a list of numbers"),
+                             ([], "must be a list of real numbers"), (["x"], "must be a list of real numbers")):
+        with pytest.raises(ValueError, match=sentence):
+            read_vectors({"a": vector}, {"a"})
 
 
 def test_numbers_without_words_and_words_without_numbers(tmp_path):

@@ -1,19 +1,23 @@
 """Books: everything is stored that can be, what cannot is named with its reason, and a book survives its file."""
 
 import json
+import re
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from loadstone.books import storing
 from loadstone.books.book import open_book
 from loadstone.books.gathered import gather
 from loadstone.books.pairs import pairs_of
 from loadstone.books.screening import obstructions, screen
 from loadstone.books.storing import store
 from loadstone.problems.arrays import Arrays
+from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers.decide import decide
+from loadstone.solvers.most import store_most
 
 
 def made(n, d, answers=None, seed=0):
@@ -94,6 +98,56 @@ def test_time_is_kept_and_facts_that_are_all_impossible_are_proved_to_be():
     assert obstructions(gather(pairs, vectors), range(60), seconds=0) == []
     found = store(gather([("s0", "a0"), ("s1", "a1")], vectors | {"a1": vectors["a0"]}))
     assert found.proved and sorted(found.impossible) == [0, 1] and not found.book.stored.any()
+
+
+@pytest.fixture
+def any_size_is_large(monkeypatch):
+    """Few facts take the way of many, on which searches come before verdicts."""
+    for name in ("_SMALL", "_FEW_DIMENSIONS", "_LONG"):
+        monkeypatch.setattr(storing, name, 0)
+    return []  # what is told
+
+
+@pytest.mark.parametrize("family", ["full", "symmetric"])
+def test_many_facts_are_stored_by_a_search_and_proved(any_size_is_large, family):
+    pairs, vectors = made(8, 6)
+    found = store(gather(pairs, vectors), family=family, tell=any_size_is_large.append)
+    assert found.proved and found.book.stored.all() and not found.impossible
+    arrays = Arrays(found.book.inputs, found.book.outputs, found.book.targets)
+    assert Conditioned(arrays).witness(found.book.weights) is not None
+    assert family == "full" or (found.book.weights == found.book.weights.T).all()
+    (forecast,) = any_size_is_large
+    assert re.fullmatch("storing 8 facts: about .* s if all can be stored, at most 60 s", forecast)
+
+
+def test_of_too_many_facts_as_many_as_possible_are_stored_by_a_search(any_size_is_large):
+    pairs, vectors = made(15, 4)
+    gathered = gather(pairs, vectors)
+    found = store(gathered, seconds=20, tell=any_size_is_large.append)
+    rows = np.flatnonzero(found.book.stored)
+    usual = store(gathered).book.stored.sum()  # of facts that are few, verdicts say how many fit
+    assert found.proved and abs(len(rows) - usual) <= 2 and {*rows, *found.impossible} == set(range(15))
+    for row in found.impossible:
+        part = [*rows, row]
+        arrays = Arrays(found.book.inputs[part], found.book.outputs, found.book.targets[part])
+        assert decide(arrays).verdict == "not storable"
+    assert any("of 15 facts are stored" in words for words in any_size_is_large)
+
+
+def test_where_a_pass_takes_long_there_is_no_search_for_all(any_size_is_large, monkeypatch):
+    monkeypatch.setattr(storing, "seconds_a_pass", lambda problem: 0.06)
+    monkeypatch.setattr(storing, "seconds_of_rivals", lambda weights, gathered: 0.5)
+    searched = []
+    stores = storing._Storing._stores
+    monkeypatch.setattr(storing._Storing, "_stores", lambda *given: searched.append(len(given)) or stores(*given))
+    monkeypatch.setattr(storing, "store_most", lambda problem, memory, seconds, report, each: (
+        searched.append((seconds, each)) or store_most(problem, memory, seconds, report, each)))  # fmt: skip
+    pairs, vectors = made(8, 6)
+    found = store(gather(pairs, vectors), seconds=3, tell=any_size_is_large.append)
+    assert "a pass over them takes 0.06 s, so 3 s are too few to look" in any_size_is_large[0]
+    # All the time is for as many as possible, but for what it takes to see which they are.
+    left, each = searched[0]
+    assert 1.5 < left < 3 - 1.3 * 0.5 and each == 0.06 and found.book.stored.sum() >= 6
 
 
 def test_when_time_is_up_a_book_comes_back_all_the_same():

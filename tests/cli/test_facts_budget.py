@@ -1,12 +1,17 @@
 """loadstone facts budget and report: from files to numbers and to a page, and one sentence for whatever is wrong."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from loadstone.books.beside import Beside
 from loadstone.books.book import open_book
+from loadstone.books.nested import Fitting
+from loadstone.books.shuffled import Control
 from loadstone.books.storing import remember
+from loadstone.cli import facts_budget
 
 WORDS = [f"{kind}{number}" for kind in ("land", "city") for number in range(24)]
 VECTORS = np.random.default_rng(0).standard_normal((len(WORDS), 6)).round(4)
@@ -91,3 +96,47 @@ def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, files):
     done = command("facts", *arguments, cwd=files)
     assert done.returncode == 2 and sentence in done.stderr.splitlines()[-1], done.stderr
     assert sorted(files.iterdir()) == before and "Traceback" not in done.stderr
+
+
+def test_rows_and_words_of_the_control():
+    def said(*shuffles, stored=20, facts=20):
+        control = Control(20, shuffles)
+        words = facts_budget._control_words(SimpleNamespace(shuffled=control, stored=stored, facts=facts))
+        return list(facts_budget._control_rows(control).values()), " ".join(words)
+
+    rows, words = said(Fitting(20, 10, 11), Fitting(20, 14, 15))
+    assert rows == ["12", "1.67"] and "20 stored facts, their answers dealt out at random, 2 times." in words
+    assert "Every fact is stored, so more of this kind may fit" in words and "Not all of the control" not in words
+    assert "Not every fact is stored" in said(Fitting(20, 10, 11), stored=19)[1]
+    rows, words = said(Fitting(20, 20, None))
+    assert rows == ["at least 20", "at most 1"] and "All of them fit even so" in words and ", 1 time." in words
+    rows, words = said(Fitting(20, 5, 11))
+    assert rows == ["5 to 10", "2 to 4"] and "Not all of the control was decided" in words
+    assert facts_budget._control_rows(None) == {} and facts_budget._control_words(SimpleNamespace(shuffled=None)) == []
+
+
+def test_rows_and_words_of_further_facts():
+    def said(fitting, **changes):
+        nothing = {"first_out": None, "conflict": (), "conflict_minimal": False, "known": 0, "new_answers": 0}
+        found = Beside(fitting, **nothing | {"proved": True} | changes)
+        return facts_budget._more_rows(found)["further facts that fit"], " ".join(facts_budget._more_words(found))
+
+    assert said(Fitting(9, 5, 6)) == ("5 of 9 (proved)", "") and said(Fitting(9, 9, None)) == ("9 of 9 (proved)", "")
+    fits, words = said(Fitting(9, 5, 8), known=1, first_out="a -> b", proved=False)
+    assert fits == "5 to 7 of 9" and "1 of the further facts is stored already." in words
+    assert "does not fit beside all before it: a -> b." in words and "more --seconds give closer bounds" in words
+    assert "may be that nothing fits beside them" in words
+    assert said(Fitting(9, 5, 6), proved=False)[0] == "5 of 9"
+    assert "each of them needed for that: a -> b; c -> d." in said(
+        Fitting(9, 5, 6), conflict=("a -> b", "c -> d"), conflict_minimal=True)[1]
+    assert "cannot stand together: a -> b." in said(Fitting(9, 5, 6), conflict=("a -> b",))[1]
+    assert "2 of the further facts are stored already" in said(Fitting(9, 5, 6), known=2)[1]
+    assert facts_budget._more_rows(None) == {} and facts_budget._more_words(None) == []
+
+
+@pytest.mark.parametrize("low, high, words", [
+    (5, 5, "5"), (1.234, 1.2341, "1.23"), (1.23, 1.24, "1.23 to 1.24"), (99.94, 100, "99.9 to 100"),
+    (100.4, 100.2, "100"), (1234.4, 1235, "1234 to 1235"),
+])  # fmt: skip
+def test_two_numbers_that_look_the_same_are_one(low, high, words):
+    assert facts_budget.between(low, high) == words

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 import loadstone
+from loadstone.cli.predict import MODEL_WIDTHS
 from loadstone.theory.prediction import least_dimension, predict
+from tests.cli.said import KEPT, said
+from tests.figures.shown import differences
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 KEYS = {"d", "p", "kappa", "alpha", "alpha_c", "alpha_c_finite", "p_c", "p_c_asymptotic", "p_hebbian", "D", "var_k",
@@ -44,9 +47,17 @@ def test_figures_that_are_known(command):
     record = json.loads(command("predict", "--d", 20, "--p", 85, "--json").stdout)
     assert record["probability_storable"] == pytest.approx(0.71, abs=0.005)
     assert record["alpha_c"] == 0.5 and record["filled_in"] is None
+    assert record["bound"] is False and record["family"] == "full" and record["delta"] == 400
+    half = json.loads(command("predict", "--d", 20, "--kappa", 0.5, "--json").stdout)
+    assert half["bound"] is True and half["family"] == "rank:10" and half["facts"] == half["answers"] == half["p"]
     assert predict(p=100).D == pytest.approx(4.793319, abs=1e-6)
     assert predict(p=100).var_k == pytest.approx(5.13661, abs=1e-5)
     assert predict(d=40).p == 261 and predict(d=40).filled_in == "p"
+
+
+def test_it_says_what_it_said():
+    found = list(differences(json.loads(json.dumps(said())), json.loads(KEPT.read_text())))
+    assert not found, "\n".join([*found[:9], "if that is meant, run `python -m tests.cli.said` and read the diff"])
 
 
 def test_people_get_a_table_and_a_comparison(command):
@@ -76,6 +87,7 @@ def test_a_family_has_the_name_that_other_commands_give_it(command):
 
 
 def test_a_model_is_named_only_if_it_has_this_width(command):
+    assert set(MODEL_WIDTHS) == {768, 1600, 4096, 5120, 8192, 12_288, 16_384}
     assert json.loads(command("predict", "--d", 4095, "--json").stdout)["intuition"] is None
     assert "For scale" not in command("predict", "--d", 4095).stdout
     assert "Llama 2 7B" in json.loads(command("predict", "--d", 4096, "--kappa", 0.5, "--json").stdout)["intuition"]

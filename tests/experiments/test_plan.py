@@ -93,3 +93,42 @@ def test_every_run_of_the_catalogue_has_a_cost(platform):
     kinds = {(spec.solver, spec.family, spec.parameters): spec for spec in named_sweep("all")}
     costs = expected_costs(list(kinds.values()), platform)
     assert len(costs) == len(kinds) and all(0 < one < float("inf") for one in costs.values())
+
+
+def test_rough_seconds_of_each_kind_of_run():
+    """By hand, from what was measured of them: a pass of d = 20, p = 54 takes 5e-5 + 6e-11 * 54^2 * 20 s on a core."""
+
+    def seconds(solver, d, where="cpu", problem="original", p=54, **parameters):
+        return cost(Spec(problem, d, p, solver=solver, parameters=parameters), where)
+
+    assert [seconds("capacity", d) for d in (20, 40)] == pytest.approx([0.35, 0.05 + 0.3 * 32])
+    assert [seconds("margin", d) for d in (30, 60)] == pytest.approx([1.7, 12.2])
+    assert [seconds("bits", 24, way=way) for way in ("largest margin", "centre")] == pytest.approx([2.25, 225])
+    one = 0.02 + 2 * (5e-5 + 6e-11 * 54**2 * 20)  # a step, and what is measured in the end
+    assert seconds("reach", 20, passes=300) == pytest.approx(300 * one)
+    assert seconds("approach", 20, passes=300) == pytest.approx(0.35 + 300 * one)
+    steps = {"steps": 9, "warmup": 0}
+    for where, step, number, other in (("cpu", 5e-5, 6e-11, 2.5e-10), ("gpu", 1e-4, 1.2e-14, 1.3e-12)):
+        assert seconds("paper", 20, where, **steps) == pytest.approx(0.02 + 10 * (step + number * 54**2 * 20))
+        for problem in ("decoupled", "groups:2"):
+            found = seconds("paper", 20, where, problem, **steps)
+            assert found == pytest.approx(0.02 + 10 * (step + other * 54**2 * 20))
+    assert seconds("hebbian", 20) == pytest.approx(one)
+    few = cost(Spec("original", 20, 54, parameters=steps, answers=6), "cpu")
+    assert few == pytest.approx(0.02 + 10 * (5e-5 + 6e-11 * 54 * 6 * 20))
+    edits = [seconds("edits", 30, edits=10, method=method) for method in ("batch", "refit")]
+    assert edits == pytest.approx([1.7 + 0.04, 1.7 + 0.04 + 0.1 * 1.5**4])
+
+
+def test_rough_seconds_of_sampling():
+    """Paths, times reflections of each, times what one takes for all chains."""
+
+    def seconds(problem, p, volume=False):
+        found = Spec(problem, 10, p, solver="space", parameters={"chains": 4, "steps": 100, "volume": volume})
+        return cost(found, "cpu") - 0.5
+
+    fits = 0.88 * 10**1.55
+    assert seconds("original", 8) == pytest.approx(100 * 8 * 2 ** (32 / fits) * (1e-5 + 1.5e-9 * 4 * 64))
+    assert seconds("decoupled", 8) == pytest.approx(100 * 8 * 2 ** (32 / fits) * (4.5e-5 + 9e-11 * 4 * 64 * 10))
+    assert seconds("original", 64) == pytest.approx(100 * 64 * 16 * (1e-5 + 1.5e-9 * 4 * 64**2))  # more than fit
+    assert seconds("original", 8, volume=True) == pytest.approx(seconds("original", 8) * (1 + 0.07 * 8 * 4))

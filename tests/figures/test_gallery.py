@@ -23,6 +23,7 @@ from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from tests.evidence.shipped import shipped_records
+from tests.figures.shown import compare_with_kept
 
 SHORT = {"steps": 60}
 #: At d = 10: few enough to be stored in 60 steps, and the first size above capacity, which is 30.6.
@@ -208,9 +209,13 @@ assert "matplotlib" in sys.modules and "jax" not in sys.modules
 
 
 @pytest.mark.parametrize("name", GALLERY)
-def test_each_is_written_in_four_formats(name, rows, tmp_path):
+def test_each_shows_what_it_did_and_is_written_in_four_formats(name, rows, tmp_path, monkeypatch):
+    drawn, module = [], sys.modules[figure_of(name).draw.__module__]
+    monkeypatch.setattr(module, "save", lambda figure, *rest: drawn.append(figure) or style.save(figure, *rest))
     contents = written(name, rows, tmp_path)
     assert contents[2].startswith(b"\x89PNG") and len(contents[2]) > 10_000
+    shown = figure_of(name)
+    compare_with_kept(name, *drawn, shown.remarks(rows[name]), shown.compare(rows[name]))
 
 
 # All figures are drawn and saved by the same few functions.

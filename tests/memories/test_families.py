@@ -74,6 +74,14 @@ def test_gradients_are_those_of_finite_differences(name):
         np.testing.assert_allclose(subspace_of(memory, D).projected(found), found, atol=1e-6 * np.abs(found).max())
 
 
+@pytest.mark.parametrize("name", ["full", "low rank", *NAMES, *CONES, "relu:width=3", "gelu:width=3", "rounded:bits=3"])
+def test_inputs_of_another_dimension_are_refused(name):
+    memory = start(name)
+    assert memory.queries(jnp.ones((2, D))).shape == (2, D)
+    with pytest.raises(ValueError, match=r"^inputs.shape is \(2, 5\), but must be \(n, 6\), because the memory"):
+        memory.queries(jnp.ones((2, D - 1)))
+
+
 @pytest.mark.parametrize("name", ["masked:0.5", "given", "nonnegative", "psd"])
 def test_what_is_stored_stays_in_the_family(name):
     problem, memory = original(Stream(0, D), 4), start(name)

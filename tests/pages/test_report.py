@@ -78,6 +78,14 @@ def test_it_opens_with_statements_then_the_paper_then_everything(page):
     assert 'data-verdict="not in this report"' in claims
 
 
+def test_every_column_of_a_table_has_a_heading(page):
+    tables = re.findall(r"<thead>(.*?)</thead><tbody>(.*?)</tbody>", page, re.DOTALL)
+    assert tables
+    for head, body in tables:
+        rows = re.findall(r"<tr.*?</tr>", body, re.DOTALL)
+        assert {row.count("<td") for row in rows} <= {head.count("<th")}
+
+
 @pytest.fixture
 def opened(page, open_page, tmp_path):
     (tmp_path / "report.html").write_text(page)

@@ -5,6 +5,9 @@ import numpy as np
 import pytest
 
 from loadstone.problems.budget import Budget
+from loadstone.problems.decoupled import decoupled_bytes
+from loadstone.problems.facts import block_rows
+from loadstone.problems.original import original_bytes
 
 
 @pytest.mark.parametrize("text, count", [
@@ -59,3 +62,17 @@ def test_half_of_what_an_accelerator_has_free(monkeypatch):
     assert Budget().bytes == 400
     monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
     assert Budget().bytes > 10**6  # the machine's own memory, whatever the device says
+
+
+def test_what_a_problem_takes_by_hand():
+    """float32: six arrays of p d and blocks of scores; decoupled, scores and outputs of four rows at a time."""
+    assert original_bytes(100, 10, block=7) == 4 * (6 * 100 * 10 + 3 * 7 * 100)
+    assert original_bytes(100, 10, block=7, answers=30) == 4 * (5 * 100 * 10 + 30 * 10 + 3 * 7 * 30)
+    assert decoupled_bytes(100, 10) == 4 * 100 * 10 * (6 + 16)
+    assert decoupled_bytes(100, 10, "float16") == decoupled_bytes(100, 10) + 2 * 100 * 100 * 10
+
+
+def test_rows_of_a_block_have_three_million_scores_on_a_cpu():
+    assert [block_rows(10**5, m) for m in (10_000, 20_000, 10**6)] == [300, 150, 128]
+    assert [block_rows(n, 10_000) for n in (1, 299, 301)] == [1, 299, 300]
+    assert original_bytes(10_000, 10) == original_bytes(10_000, 10, block=300)

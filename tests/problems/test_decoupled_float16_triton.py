@@ -42,6 +42,8 @@ def test_a_query_is_the_sum_of_three_float16_numbers(size):
     scale, rows = (np.asarray(part, np.float64) for part in kernel.in_float16(jnp.asarray(queries)))
     assert (np.frexp(scale)[0] == 0.5).all() and not rows[:, 3:].any()
     largest = np.abs(queries).max(axis=1, keepdims=True)
+    units = (largest[:, 0] / scale)[largest[:, 0] >= 2.0**-90]
+    assert ((units >= 2**14) & (units < 2**15)).all() and (scale >= 2.0**-104).all()
     error = np.abs(scale[:, None] * rows.sum(axis=1) - queries)
     assert (error <= 2.0**-28 * largest).all()
     # Down to 2^-4 of the largest, all 24 bits are there.

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.problems.arrays import Arrays
+from loadstone.proofs import rounding
 from loadstone.proofs.rounding import (
     NO_WITNESS,
     NOTHING_EXCLUDED,
@@ -379,3 +380,12 @@ def test_an_input_without_multipliers_does_not_weaken_the_others(size):
     multipliers = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
     with np.errstate(all="ignore"):
         assert certifies(margin_bound(arrays, multipliers), arrays)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_quotient_is_never_below_the_true_one(seed):
+    random = np.random.default_rng(seed)
+    sums, exponents = random.random(30), random.integers(-40, 40, 30)
+    norm = float(random.random())
+    exact = Fraction(norm) / sum(Fraction(one) * Fraction(2) ** int(-power) for one, power in zip(sums, exponents))
+    assert exact <= Fraction(rounding._divided(norm, sums, exponents)) <= exact * (1 + Fraction(1, 10**13))

@@ -11,7 +11,7 @@ from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.proofs.rounding import least_margin
-from loadstone.proofs.streamed import streamed_bound
+from loadstone.proofs.streamed import _UNITS, streamed_bound
 from loadstone.solvers.decide import decide
 
 
@@ -79,3 +79,9 @@ def test_what_cannot_be_proved_is_refused(witness):
         streamed_bound(small(), witness[:5, :5])
     with pytest.raises(ValueError, match="must be finite numbers"):
         streamed_bound(small(), np.full((6, 6), np.nan))
+
+
+def test_units_of_rounding_are_those_of_the_machine():
+    for dtype, (unit, smallest) in _UNITS.items():
+        about = np.finfo(dtype)
+        assert unit == about.eps / 2 and smallest == about.tiny

@@ -135,6 +135,92 @@ def test_what_no_run_can_have_is_damage(record, path, values):
             check_values(changed(record, path.split(), value))
 
 
+#: The least and the greatest value of each field, for p = 9 and d = 6; whole numbers, shares or other numbers.
+NO_END = float("inf")
+WHOLE = {
+    "violations": (0, 9), "steps": (0, 2**63), "p_c": (1, 2**63), "storable": (1, 2**63), "not_storable": (2, 2**63),
+    "stored": (1, 2**63), "not_stored": (2, 2**63), "limit": (1, 2**63), "rank": (1, 6), "dimension": (1, 36),
+}  # fmt: skip
+WHOLE_LISTS = {"edits": (1, 2**63), "lost": (0, 9), "missed": (0, 2**63), "undecided": (0, 2**63)}
+NUMBERS = {
+    "accuracy": (0, 1), "loss": (0, NO_END), "margin": (-NO_END, NO_END), "upper_bound": (0, NO_END), "gap": (0, 1),
+    "first": (0, 1), "listed": (0, 1), "first_by_all_rivals": (0, 1), "listed_by_all_rivals": (0, 1),
+    "r_hat": (0, NO_END), "effective_samples": (0, NO_END), "autocorrelation_time": (0, NO_END), "overlap": (-1, 1),
+    "overlap_error": (0, NO_END), "log_volume": (-NO_END, 1), "log_volume_error": (0, NO_END), "centre_length": (0, 1),
+}  # fmt: skip
+NUMBER_LISTS = {
+    "noises": (0, NO_END), "recalled": (0, 1), "recalled_error": (0, NO_END), "recalled_predicted": (0, 1),
+    "loss_trace": (0, NO_END), "accuracy_trace": (0, 1), "singular_values": (0, NO_END), "distances": (0, 1),
+}  # fmt: skip
+MEMORY = {"singular_values": (0, NO_END), "margin": (-NO_END, NO_END), "recalled": (0, 1), "recalled_rounded": (0, 1)}
+SPEC = {"d": (1, 2**31), "p": (1, 2**63), "seed": (0, 2**64 - 1), "answers": (2, 2**31)}
+
+
+def test_every_field_has_its_least_and_its_greatest_value():
+    size = {"p": 9, "d": 6}
+
+    def edges(check, least, greatest, step):
+        """Both ends pass, and what lies beyond them does not."""
+        inside = [end for end in (least, greatest) if abs(end) < NO_END] + [min(max(least, 5), greatest)]
+        beyond = [(end + sign * step) for end, sign in ((least, -1), (greatest, 1)) if abs(end) < NO_END]
+        for value in inside:
+            check(value)
+        for value in [*beyond, True, "nan", None]:
+            with pytest.raises(DamagedError):
+                check(value)
+
+    def result(name, in_list=False):
+        return lambda value: check_parts(size, {name: [value] if in_list else value}, {})
+
+    for step, single, lists in ((1, WHOLE, WHOLE_LISTS), (1e-5, NUMBERS, NUMBER_LISTS)):
+        for name, ends in single.items():
+            if name != "p_c":  # where None says that it is not known
+                edges(result(name), *ends, step)
+        for name, ends in lists.items():
+            edges(result(name, in_list=True), *ends, step)
+    edges(lambda value: check_parts(size, {"p_c": 0 if value is None else value}, {}), *WHOLE["p_c"], 1)
+    for name, ends in SPEC.items():
+        edges(lambda value, name=name: check_parts({name: value}, {}, {}), *ends, 1)
+    for name, ends in MEMORY.items():
+        for kind in ("typical", "centre", "largest margin"):
+            def check(value, name=name, kind=kind):
+                check_parts(size, {"memories": {kind: {name: value if name == "margin" else [value]}}}, {})
+            edges(check, *ends, 1e-5)  # fmt: skip
+    edges(lambda value: check_parts(size, {"memories": {"typical": {"bits": [value]}}}, {}), 1, 2**63, 1)
+    edges(lambda value: check_parts({}, {}, {"seconds": value}), 0, NO_END, 1e-5)
+    edges(lambda value: check_parts({"frequencies": [value]}, {}, {}), 0, NO_END, 1e-5)
+    check_parts({"kappa": 1}, {}, {})
+    for name in ("singular_values", "typical_singular_values"):
+        for count in (6, 7):
+            values = [1.0] * count if name == "singular_values" else [[1.0] * count]
+            if count == 6:
+                check_parts(size, {name: values}, {})
+            else:
+                with pytest.raises(DamagedError):
+                    check_parts(size, {name: values}, {})
+    edges(lambda value: check_parts(size, {"typical_singular_values": [[value]]}, {}), 0, NO_END, 1e-5)
+
+
+def test_every_histogram_has_its_least_and_its_greatest_value():
+    for path, least in (("target", 0), ("rival", 0), ("own", 0), ("others", 0), ("first others", 0)):
+        for value in (least - 1, least + 0.5):
+            with pytest.raises(DamagedError):
+                check_values(changed(TRAINED, ["result", "scores", *path.split()], [value, 1, 1]))
+        check_values(changed(TRAINED, ["result", "scores", *path.split()], [least, 1, 1]))
+    for path in ("unit", "target_deviation", "own_target deviation"):
+        check_values(changed(TRAINED, ["result", "scores", *path.split()], 0))
+        with pytest.raises(DamagedError):
+            check_values(changed(TRAINED, ["result", "scores", *path.split()], -0.5))
+    for path in ("low", "high", "target_mean", "own_target mean", "first target", "first rival"):
+        with pytest.raises(DamagedError):
+            check_values(changed(TRAINED, ["result", "scores", *path.split()], "inf"))
+    check_values(changed(TRAINED, ["result", "scores", "target_mean"], -3.0))
+    check_values(changed(EDITED, ("result", "missed"), [1, 4]))  # all of them
+    # An attempt at two associations in one pass is the least that there is, and so is a verdict on one association.
+    check_values(changed(REACHED, ("result", "attempts"), [[2, False, "stopped", 1]]))
+    check_values(changed(CAPACITY, ("result", "verdicts"), [[1, "storable"]]))
+
+
 def test_an_edited_record_with_a_good_checksum_is_set_aside_and_its_run_is_missing(tmp_path):
     store = Store(tmp_path)
     store.put(changed(TRAINED, ("result", "accuracy"), 2.0))  # which makes the checksum anew

@@ -8,7 +8,7 @@ import pytest
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
-from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes
+from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes, matrices_bytes, scores_bytes
 from loadstone.solvers.newton import _softmax
 
 
@@ -82,9 +82,22 @@ def test_the_ridge_is_raised_until_there_is_a_factor():
     np.testing.assert_allclose(hessian.dense(target), target, atol=1e-6)
 
 
+def test_every_product_is_counted_once():
+    hessian = Hessian(np.eye(2), np.array([np.eye(2)] * 2), np)
+    assert hessian.products == 0
+    hessian.product(np.eye(2))
+    assert hessian.products == 1
+    # The preconditioner is exact here, so one product solves; a dense solve is refined three times.
+    assert hessian.conjugate_gradients(np.eye(2), 1e-9, 5)[1] and hessian.products == 2
+    hessian.dense(np.eye(2))
+    assert hessian.products == 5
+
+
 def test_room_for_a_dense_solve():
     assert dense_bytes(10, 4, np) == 8 * (256 + 64 + 3 * 10 * 16)
     assert dense_bytes(10, 4, jnp) == 8 * (2 * 256 + 3 * 10 * 16)
+    assert scores_bytes(10, 7) == 8 * 8 * 10 * 7
+    assert matrices_bytes(10, 7, 4) == 8 * (3 * 10 * 16 + 7 * 8) + scores_bytes(10, 7)
 
 
 def test_a_singular_system_with_a_solution_is_solved():

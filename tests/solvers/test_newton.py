@@ -210,6 +210,14 @@ def test_arrays_on_an_accelerator_take_the_same_way():
         assert found.outcome == decide(arrays).verdict
 
 
+def test_conjugate_gradients_may_cost_half_a_dense_solve():
+    """Which takes n d^4 / 2 + d^6 / 3 operations, and a product 6 n d^2; 50 products are always allowed."""
+    for d, n, most in ((4, 20, 50), (40, 20, 3622)):
+        arrays = Arrays(np.eye(n, d), np.eye(n, d), np.arange(n))
+        search = newton.NewtonSearch(Conditioned(arrays), np, np.zeros((d, d)))
+        assert search.work == n * d**4 / 2 + d**6 / 3 and search.most_products == most
+
+
 def test_all_products_are_counted():
     # Even a verdict from the very first step has solved one system.
     verdict = decide(Prefixes("original", Stream(0, 20)).of(5))

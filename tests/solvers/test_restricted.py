@@ -17,7 +17,7 @@ from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.solvers import decide as deciding
 from loadstone.solvers import restricted
 from loadstone.solvers.decide import ProofLimits, decide
-from loadstone.solvers.hessian import Hessian
+from loadstone.solvers.hessian import Hessian, dense_bytes
 from loadstone.solvers.restricted import RestrictedHessian
 from tests.solvers.linear_program import largest_margin
 
@@ -134,3 +134,12 @@ def test_a_memory_says_which_family_is_meant():
     ):
         with pytest.raises(ValueError, match=sentence):
             decide(arrays, family=family)
+
+
+def test_work_and_room_of_a_dense_solve_by_hand():
+    """In a small family the sum over associations is less work than the matrix of d^2 by d^2."""
+    n, d = 10, 4
+    assert restricted.restricted_work(n, d, 5) == 10 * 25 * 4 + 125 / 3
+    assert restricted.restricted_bytes(n, d, 5, np) == 8 * (3 * 10 * (20 + 16) + 5 * 16 + 3 * 25)
+    assert restricted.restricted_work(n, d, 6) == 10 * 256 / 2 + 2 * 256 + 72
+    assert restricted.restricted_bytes(n, d, 6, np) == dense_bytes(n, d, np) + 8 * (2 * 6 * 16 + 3 * 36)

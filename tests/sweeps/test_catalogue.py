@@ -1,5 +1,6 @@
 """Sweeps by name: complete, at both scales, with the sizes that the paper states."""
 
+import json
 import zipfile
 from collections import Counter
 from functools import cache
@@ -18,6 +19,7 @@ from loadstone.solvers.solution import Status
 from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
+from tests.sweeps import runs
 
 #: The nine figures of the paper that show computations.
 PAPER = ["equivalence", "accuracy", "spectra", "scores", "single", "loss", "finite-size", "initial-spectra", "hebbian"]
@@ -33,6 +35,11 @@ def test_all_is_the_union_and_names_each_run_once(scale):
     assert len(set(whole)) == len(whole) == len({spec.key for spec in whole})
     for name in CATALOGUE:
         assert named_sweep(name, scale) and set(named_sweep(name, scale)) <= set(whole)
+
+
+def test_no_run_is_added_lost_or_changed_by_mistake():
+    kept = json.loads(runs.KEPT.read_text())
+    assert runs.runs() == kept, "if that is meant, run `python -m tests.sweeps.runs`"
 
 
 @pytest.mark.parametrize("scale", SCALES)

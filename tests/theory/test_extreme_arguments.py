@@ -1,8 +1,13 @@
-"""Whatever number, word or list a formula is given: a result without NaN, or one sentence that names the argument."""
+"""Whatever number, word or list a formula is given: a result without NaN, or one sentence that names the argument.
 
+    python -m tests.theory.test_extreme_arguments      # after a deliberate change: rewrite which of them are taken
+"""
+
+import json
 import math
 from dataclasses import astuple, is_dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +33,10 @@ RANDOM = np.random.default_rng(0)
 EXTREME = [
     0, -1, -0.0, math.nan, math.inf, -math.inf, 1e308, 1e-320, 1e100, 1e-100, 10**400, 10**5000, 10**15, 2, 1, 0.5,
     "", "5", "x" * 500, "٣", True, None, 1j, [], [1, [2]], [2, 3], Fraction(1, 3), np.float32(0.5), np.int8(3),
+    1.0, 1.5,
 ]  # fmt: skip
+#: For each argument of a formula the places of those that it takes.
+TAKEN = Path(__file__).with_name("taken.json")
 
 #: Every public formula, with arguments that it takes.
 FORMULAS = {
@@ -109,19 +117,31 @@ def without_nan(found):
     return not isinstance(found, float | np.ndarray) or not np.isnan(found).any()
 
 
-@pytest.mark.parametrize("formula", FORMULAS, ids=lambda one: f"{one.__module__}.{one.__qualname__}")
-def test_a_number_or_a_sentence(formula):
-    arguments = FORMULAS[formula]
-    assert without_nan(formula(*arguments))
+def name_of(formula):
+    return f"{formula.__module__}.{formula.__qualname__}"
+
+
+def taken(formula):
+    """The places of the extremes that each argument takes."""
+    arguments, found = FORMULAS[formula], []
     for index in range(len(arguments)):
-        for extreme in EXTREME:
+        found.append([])
+        for place, extreme in enumerate(EXTREME):
             if formula is minimiser and index < 2 and extreme in (2, 1, 10**15):
                 continue  # above capacity, where it takes seconds: tests/theory/test_minimiser.py
             given = [*arguments[:index], extreme, *arguments[index + 1 :]]
             try:
                 assert without_nan(formula(*given)), given
+                found[-1].append(place)
             except ValueError as error:
                 assert " is " in str(error) and "but must be" in str(error) and len(str(error)) < 500, given
+    return found
+
+
+@pytest.mark.parametrize("formula", FORMULAS, ids=name_of)
+def test_a_number_or_a_sentence(formula):
+    assert without_nan(formula(*FORMULAS[formula]))
+    assert taken(formula) == json.loads(TAKEN.read_text())[name_of(formula)], "see the first lines of this file"
 
 
 @pytest.mark.parametrize("arguments", [
@@ -138,3 +158,8 @@ def test_a_prediction_or_a_sentence(arguments, name):
             numbers = [value for value in vars(found).values() if not isinstance(value, str | None)]
             assert all(map(math.isfinite, numbers)), extreme
             assert 0 <= found.hebbian_accuracy <= 1 and 0 <= found.hebbian_probability_all_stored <= 1
+
+
+if __name__ == "__main__":
+    lines = [f"{json.dumps(name_of(formula))}: {json.dumps(taken(formula))}" for formula in FORMULAS]
+    TAKEN.write_text("{\n" + ",\n".join(lines) + "\n}\n")

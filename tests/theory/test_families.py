@@ -67,6 +67,7 @@ def test_a_mask_whose_columns_are_all_shorter_or_longer_than_the_directions_is_a
     assert statistical_dimension("masked:0.5", 400, 3).faces == FaceLaw(1200)
     assert statistical_dimension("masked:0.5", 400, 200).faces is None
     assert statistical_dimension("masked:1", 10, 4).delta == 40
+    assert statistical_dimension("masked:1", 10, 4).faces == FaceLaw(40)  # one mask is as good as any other
 
 
 def test_the_law_of_columns_of_a_large_mask_is_as_good_as_exact():

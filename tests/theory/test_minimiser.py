@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtr
 
 import loadstone.theory.minimiser as module
 from loadstone.theory.capacity import capacity_associations
@@ -160,6 +160,38 @@ def test_order_statistics_and_nodes_have_the_moments_of_normal_rivals():
         sums = np.concatenate([(counts * eta**power)[:, 1:].sum(axis=1) for eta, counts in drawn])
         # Rivals below the best are replaced by their mean, so the scatter is at most that of independent numbers.
         near(sums.mean(), known, spread * math.sqrt((p - 1) / len(sums)), 1e-6 * p)
+
+
+class Means:
+    """A generator of random numbers that gives their means."""
+
+    def random(self, count):
+        return np.full(count, 0.5)
+
+    def standard_exponential(self, shape):
+        return np.ones(shape)
+
+
+def test_the_best_rivals_are_those_of_all_but_the_target():
+    """The j-th best of n uniform numbers lies 1/n + 1/(n-1) + ... of exponential scale below the top."""
+    p, top = 300, module._TOP
+    eta, counts = module._draw(p, Means())
+    scales = np.cumsum(1 / np.arange(p - 1, p - 1 - top, -1))
+    np.testing.assert_allclose(ndtr(-eta[:, 1 : 1 + top]), np.tile(1 - np.exp(-scales), (len(eta), 1)), rtol=1e-9)
+    np.testing.assert_allclose(ndtr(eta[:, 0]), (np.arange(len(eta)) + 0.5) / len(eta), rtol=1e-9)
+    np.testing.assert_allclose(counts.sum(axis=1), p)
+    assert (counts[:, : 1 + top] == 1).all() and eta.min() > -8 and (eta[:, 1 + top :] < eta[:, [top]]).all()
+
+
+def test_residuals_of_groups_are_about_their_mean_and_free_of_the_controls():
+    sample = module._Sample(20, 20, 36.0, 8, 0)
+    residuals = sample.group_residuals(sample.rows(np.array([0.5, 0.5])))
+    np.testing.assert_allclose(residuals.mean(axis=1), 0, atol=1e-12)
+    # A control variate itself leaves nothing, and what has nothing to do with them is left whole.
+    np.testing.assert_allclose(sample.group_residuals(sample.controls), 0, atol=1e-8)
+    noise = np.random.default_rng(0).standard_normal((1, sample.controls.shape[1]))
+    whole = noise.reshape(8, -1).mean(axis=1) - noise.mean()
+    assert 0.7 < np.linalg.norm(sample.group_residuals(noise)) / np.linalg.norm(whole) < 1.1
 
 
 @pytest.mark.soak

@@ -58,7 +58,6 @@ def effective_samples(trace: Float[np.ndarray, "chains times"]) -> float:
         return 1.0
     correlation = 1 - (within - _autocovariances(halves).mean(axis=0) * times / (times - 1)) / total
     pairs = correlation[: times // 2 * 2].reshape(-1, 2).sum(axis=1)
-    pairs[0] = correlation[0] + correlation[1]
     negative = np.flatnonzero(pairs < 0)
     kept = np.minimum.accumulate(pairs[: negative[0] if len(negative) else len(pairs)])
     time = max(2 * kept.sum() - 1, 1 / np.log10(chains * times))

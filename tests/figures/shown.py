@@ -1,0 +1,146 @@
+"""What a figure shows, in a form that can be kept and compared: texts, axes, and for each artist its style and data.
+
+    python -m tests.figures.shown      # after a deliberate change of a figure: rewrite shown.json, and read its diff
+
+A figure has hundreds of numbers, colours and words, and no formula says what they should be. So the test that draws it
+compares it with what a person has looked at.
+"""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.ticker import FixedFormatter
+
+KEPT = Path(__file__).with_name("shown.json")
+REWRITE = "LOADSTONE_REWRITE_SHOWN"
+#: Numbers may differ by so much of the largest beside them: runs are repeated on the reader's machine.
+TOLERANCE = 2e-3
+#: Of a comparison: these follow from its other numbers, and rounding may change them much.
+DERIVED = ("deviations", "chance", "within", "in_words", "verdict")
+#: Differences between the losses of two precisions are themselves rounding: so much tells nothing.
+NOISE = 1e-5
+
+
+def shown(figure):
+    """A figure as nested lists of texts and numbers."""
+    texts = [figure.get_suptitle(), *(_legend(one) for one in figure.legends)]
+    return [texts, *(_panel(panel) for panel in figure.axes)]
+
+
+def _panel(panel):
+    axes = [
+        [one.get_label_text(), scale, _numbers(limits), _ticks(one)]
+        for one, scale, limits in (
+            (panel.xaxis, panel.get_xscale(), panel.get_xlim()), (panel.yaxis, panel.get_yscale(), panel.get_ylim())
+        )
+    ]  # fmt: skip
+    words = [[text.get_text(), _numbers(text.get_position())] for text in panel.texts]
+    lines = [[*_style(one), _data(one.get_xdata()), _data(one.get_ydata())] for one in panel.lines]
+    areas = [
+        [str(one.get_label()), len(paths), *(_data(part) for part in np.concatenate(paths).T)]
+        for one in panel.collections
+        if (paths := [path.vertices for path in one.get_paths()])
+    ]
+    boxes = [one.get_patch_transform().transform_path(one.get_path()).get_extents().bounds for one in panel.patches]
+    bars = [_data(side) for side in zip(*boxes)]  # left, lower, width and height
+    legend = [_legend(panel.get_legend())] if panel.get_legend() else []
+    return [panel.get_title(), axes, words, lines, areas, bars, legend]
+
+
+def _style(line):
+    marker, face = line.get_marker(), line.get_markerfacecolor()
+    look = (to_hex(line.get_color()), line.get_linestyle(), marker, face if face == "none" else to_hex(face))
+    return " ".join([str(line.get_label()), *map(str, look)]), _numbers([line.get_linewidth(), line.get_markersize()])
+
+
+def _legend(legend):
+    return [text.get_text() for text in legend.get_texts()] + [str(legend._ncols)]
+
+
+def _ticks(axis):
+    """Ticks that a figure chose itself."""
+    formatter = axis.get_major_formatter()
+    return list(formatter.seq) + _numbers(axis.get_majorticklocs()) if isinstance(formatter, FixedFormatter) else []
+
+
+def _data(values):
+    """How many there are, and their first, mean and last, beside the largest."""
+    values = np.asarray(values, float)
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return [f"{len(values)} values"]
+    return [f"{len(values)} values", _numbers([values[0], finite.mean(), values[-1], np.abs(finite).max()])]
+
+
+def _numbers(values):
+    """Numbers that are compared with each other's size."""
+    return [float(f"{value:.5g}") if np.isfinite(value) else str(value) for value in np.asarray(values, float).ravel()]
+
+
+def differences(now, then, where=""):
+    """Where a figure is not what was kept, in words."""
+    if isinstance(now, dict) and isinstance(then, dict) and now.keys() == then.keys():
+        for name in now:
+            yield from differences(now[name], then[name], f"{where}/{name}")
+    elif isinstance(now, list) and isinstance(then, list) and len(now) == len(then):
+        numbers = [abs(one) for one in now + then if isinstance(one, float)]
+        for place, (one, other) in enumerate(zip(now, then)):
+            if isinstance(one, float) and isinstance(other, float):
+                if abs(one - other) > TOLERANCE * max(numbers) + NOISE:
+                    yield f"{where}: {one:g}, but {other:g} was kept"
+            else:
+                yield from differences(one, other, f"{where}/{place}")
+    elif now != then:
+        yield f"{where}: {now!r}, but {then!r} was kept"
+
+
+def written(value, indent=""):
+    """As JSON, with what fits into a line in one line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) < 150 or not isinstance(value, list | dict):
+        return line
+    named = isinstance(value, dict)
+    parts = [f"{json.dumps(name)}: {written(part, indent + ' ')}" for name, part in value.items()] if named else [
+        written(part, indent + " ") for part in value
+    ]  # fmt: skip
+    first, last = "{}" if named else "[]"
+    return f"{first}\n" + ",\n".join(f"{indent} {part}" for part in parts) + f"\n{indent}{last}"
+
+
+def sentence(text):
+    """Words, and the numbers between them."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [[float(part)] if place % 2 else part for place, part in enumerate(parts)]
+
+
+def flat(value):
+    """Lists of names and values, each number by itself: it is compared with its own size."""
+    if isinstance(value, dict):
+        return [[name, flat(one)] for name, one in value.items()]
+    if isinstance(value, list | tuple):
+        return [flat(one) for one in value]
+    return [float(f"{value:.6g}")] if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def compare_with_kept(name, figure, remarks, comparisons):
+    """Fail if a figure and what is said about it are not what they were, or keep them if that was asked for."""
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    judged = [flat({name: value for name, value in one.as_row().items() if name not in DERIVED}) for one in comparisons]
+    now = json.loads(json.dumps([*shown(figure), [sentence(text) for text in remarks], judged]))
+    if REWRITE in os.environ:
+        KEPT.write_text(written(dict(sorted((kept | {name: now}).items()))) + "\n")
+    else:
+        found = list(differences(now, kept.get(name), name))
+        advice = "if that is meant, run `python -m tests.figures.shown` and read the diff of shown.json"
+        assert not found, "\n".join([*found[:9], advice])
+
+
+if __name__ == "__main__":
+    os.environ[REWRITE] = "yes"
+    sys.exit(pytest.main(["-q", "-n", "0", "tests/figures/test_gallery.py", "-k", "four_formats"]))
