@@ -45,6 +45,8 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compilin
                  "cli/status.py": ["experiments/test_one_machine.py"],
                  "experiments/run.py": ["cli/test_commands.py"], "figures": ["figures/test_gallery.py"],
                  "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
+#: Asks every public function, of whatever module, what it allows.
+FOR_ALL = "test_arguments.py"
 #: A mutation may fill the memory instead of failing.
 MOST_MEMORY = 12 * 2**30
 #: A test file that takes longer without any mutation is left out.
@@ -67,6 +69,7 @@ def tests_of(module: str, root: Path, package: str) -> list[str]:
             found |= set((tests / name).rglob("test_*.py")) or {tests / name}
     for folder in path.parents:  # all tests of the room, if there is nothing better
         found = found or set((tests / folder).rglob("test_*.py"))
+    found.add(tests / FOR_ALL)
     return sorted(str(file.relative_to(root)) for file in found if file.exists())
 
 
