@@ -1,5 +1,7 @@
 """Verdicts that start from L-BFGS: the same as by Newton's method alone, within limits, and honest beyond them."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -13,6 +15,7 @@ from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.solvers import decide as deciding
 from loadstone.solvers.decide import ProofLimits, decide
+from loadstone.solvers.lbfgs import LBFGS
 
 
 @pytest.fixture
@@ -74,7 +77,54 @@ def test_memory_is_checked_before(monkeypatch):
     monkeypatch.setattr(deciding, "scores_bytes", lambda n, m: 10**18)
     verdict = decide(arrays)
     assert verdict.verdict == "undecided" and verdict.newton_steps == 0 == verdict.cg_products
-    assert verdict.reason == "no W was found, and a certificate needs 9.31e+08 GiB of memory, more than is free."
+    needs = "a certificate needs 9.31e+08 GiB of memory, more than half of what is free."
+    assert verdict.reason == f"no W was found, and {needs}"
+
+
+@pytest.mark.parametrize("problem, p", [("original", 50), ("decoupled", 40)], ids=["plain", "compiled"])
+def test_memory_is_checked_before_the_first_search_too(problem, p, monkeypatch, always_lbfgs):
+    """It is enough, or it is not, by a byte."""
+    arrays = Prefixes(problem, Stream(3, 16)).of(p)
+    needed = LBFGS().most_bytes(arrays.inputs.size + arrays.outputs.size, 16, problem == "decoupled")
+    monkeypatch.setattr(deciding, "Budget", lambda: loadstone.Budget(needed - 1))
+    verdict = decide(arrays)
+    assert verdict.verdict == "undecided" and verdict.passes == 0 == verdict.newton_steps
+    gib = f"{needed / 2**30:.3g}"
+    assert verdict.reason == f"a search for W needs {gib} GiB of memory, more than half of what is free."
+    monkeypatch.setattr(deciding, "Budget", lambda: loadstone.Budget(needed))
+    found = decide(arrays)
+    assert found.verdict == "storable" and found.passes > 0
+
+
+#: A fresh process that searches in the last precision, and prints by how many bytes its largest size grew.
+GROWTH = """
+import resource, sys
+import numpy as np
+from loadstone.problems.arrays import Arrays
+from loadstone.proofs.conditioned import Conditioned
+from loadstone.solvers import decide
+from loadstone.solvers.lbfgs import LBFGS
+
+d, n, m, LBFGS.precisions = *map(int, sys.argv[1:]), lambda self: ("float64",)
+drawn = np.random.default_rng(0).standard_normal
+arrays = Arrays(drawn((n, d), np.float32), drawn((m, d), np.float32), np.arange(n) % m)
+decision = decide._Decision(Conditioned(arrays), decide.DEFAULT_LIMITS, None)
+decide._MOST_PASSES = 2 if n * m * d > 10**11 else 60  # a long pass shows all, a short one is repeated
+size = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = size()
+decision._lbfgs()
+print(size() - before)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("d, n, m", [(1500, 1500, 1500), (300, 20000, 20000), (1000, 1950, 2), (100, 400_000, 2)])
+def test_no_search_takes_more_memory_than_is_asked_for(d, n, m):
+    """A compiled program takes some 200 MiB by itself, whatever the size, and a busy allocator a few MiB."""
+    arguments = [sys.executable, "-c", GROWTH, *map(str, (d, n, m))]
+    grew = int(subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=True).stdout)
+    needed = LBFGS().most_bytes((n + m) * d, d, m > 2)
+    assert needed / 3 < grew < needed + 2**28
 
 
 @pytest.mark.parametrize("p", [50, 62])

@@ -145,6 +145,8 @@ class _Decision:
         arrays = self.instance.arrays
         if len(self.last) < _WORTH_SEARCHING if _is_plain(arrays) else not is_compiled(arrays):
             return None
+        vectors = arrays.inputs.size + arrays.outputs.size
+        _check_memory("a search for W", LBFGS().most_bytes(vectors, len(self.last), not _is_plain(arrays)))
         solution = self._in_time(self._lbfgs)
         self.passes = solution.passes
         self.last = self.instance.inside(np.asarray(solution.memory.weights, np.float64))
@@ -189,9 +191,7 @@ class _Decision:
 
     def _by_newton(self) -> Proof:
         n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
-        if not Budget().allows(scores_bytes(n, m)):
-            gib = scores_bytes(n, m) / 2**30
-            raise Undecided(f"no W was found, and a certificate needs {gib:.3g} GiB of memory, more than is free")
+        _check_memory("no W was found, and a certificate", scores_bytes(n, m))
         if jax.default_backend() == "cpu":
             with one_thread():
                 return self._newton(np)
@@ -210,6 +210,12 @@ class _Decision:
         seconds = time.perf_counter() - self.began
         family = self.instance.subspace
         return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes, family=family)
+
+
+def _check_memory(what: str, needed: int) -> None:
+    """Give up before anything is allocated that does not fit."""
+    if not Budget().allows(needed):
+        raise Undecided(f"{what} needs {needed / 2**30:.3g} GiB of memory, more than half of what is free")
 
 
 def arrays_of(instance: Problem | Arrays) -> Arrays:

@@ -94,6 +94,16 @@ class LBFGS(Iterative):
             return self._search(problems, memories, request)
         return in_better_coordinates(self._search, problems, memories, request)
 
+    def most_bytes(self, vectors: int, d: int, compiled: bool) -> int:
+        """About the most memory that the search for a full W takes, beside vectors of so many numbers that it is given.
+
+        Whitening has these up to six times in float64: shifted, scaled, as a triangle is made of them, mapped, and in
+        the problem itself. A pair has 2 d^2 numbers. NumPy has each pair once in float32, and once more in float64 if
+        it takes these digits; a compiled pass has all of them four times in float64: as they were, as they would be
+        after this pass or after another, and as they are chosen. (Measured: 5.6 vectors, 4.0 times the pairs.)
+        """
+        return 48 * vectors + (32 if compiled else 12) * self.pairs * 2 * d * d
+
     def _search(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         """Without compilation, if there is one problem for which it would take too long."""
         if len(problems) == 1 and plain.can_be_plain(problem := problems[0], memories[0], request):
