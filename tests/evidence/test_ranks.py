@@ -58,18 +58,21 @@ def test_each_help_is_a_point_of_its_own_and_only_everything_is_compared():
 @pytest.fixture(scope="module")
 def shipped():
     """The shipped records of the sweep, with the proofs of the same streams."""
-    keys = {spec.key for spec in named_sweep("rank", "paper")}
+    left = {spec.key for spec in named_sweep("rank", "paper")}
     rows = []
-    for name in ("rank", "processor"):
+    for name in ("rank", "processor", "law"):  # some records are in two packs
         with zipfile.ZipFile(ROOT / "results" / "paper" / f"{name}.zip") as packed:
-            chosen = [name for name in packed.namelist() if Path(name).stem in keys]
+            chosen = [name for name in packed.namelist() if Path(name).stem in left]
             records = [from_bytes(packed.read(name)) for name in chosen]
         rows += [row_of(record.spec, record.result) for record in records]
+        left -= {Path(name).stem for name in chosen}
+    assert not left
     return stored_by_rank(rows)
 
 
 def test_no_shipped_rank_stores_more_than_is_proved_and_full_rank_stores_what_is_proved(shipped):
-    best = [point for point in shipped if point["help"] == EVERYTHING]
+    # At d = 100 no capacity is proved.
+    best = [point for point in shipped if point["help"] == EVERYTHING and point["d"] < 100]
     differences = {(point["problem"], point["d"], point["rank"]): point["differences"] for point in best}
     assert len(differences) == 30 and all(len(found) >= 5 and max(found) <= 0 for found in differences.values())
     assert set(differences["original", 20, 20]) == set(differences["decoupled", 20, 20]) == {0}
@@ -85,7 +88,7 @@ def test_no_shipped_help_stores_less_than_one_start_on_any_stream(shipped):
         if tried not in (ONE_START, EVERYTHING)
         for seed in found
     ]
-    assert len(compared) >= 4 * 4 * (10 + 2) and all(more >= one for more, one in compared)
+    assert len(compared) == 4 * 4 * (10 + 5) and all(more >= one for more, one in compared)
 
 
 def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):
