@@ -228,7 +228,7 @@ def test_an_interrupt_stops_cleanly(tmp_path):
     process.send_signal(signal.SIGINT)
     began = time.perf_counter()
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and out == "" and "interrupted" in err and "Traceback" not in err
+    assert process.returncode == 130 and out == "" and "interrupted" in err and "Traceback" not in err, err
     assert time.perf_counter() - began < 30
 
 

@@ -18,19 +18,24 @@ _AGAIN_SECONDS = 0.01
 def ends_like_an_interrupt() -> Iterator[None]:
     """Treat SIGTERM and SIGHUP like Ctrl-C: workers are ended, temporary files removed.
 
-    A signal that is ignored stays ignored, as `nohup` needs it.
+    A signal that is ignored stays ignored, as `nohup` needs it. Compiled code that an interrupt goes through may make
+    another error of it, which then counts as the interrupt.
     """
     polite = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
     numbers = [*polite, signal.SIGALRM]
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
         numbers.append(signal.SIGINT)
 
+    raised = False
+
     def interrupt(_: int, frame: FrameType | None) -> None:
+        nonlocal raised
         if not _can_be_raised_in(frame):
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)  # sends SIGALRM
             return
         for number in polite:  # often both are sent: the second must not interrupt the clean-up
             signal.signal(number, signal.SIG_IGN)
+        raised = True
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
@@ -39,6 +44,10 @@ def ends_like_an_interrupt() -> Iterator[None]:
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
+    except (RuntimeError, SystemError) as error:
+        if raised:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
