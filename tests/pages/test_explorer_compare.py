@@ -29,7 +29,8 @@ def test_two_settings_stand_side_by_side_with_the_numbers_of_the_theory(page, ex
     assert differing(page) == []
     page.fill("#d-field", "1024")
     page.select_option("#family", "symmetric")
-    page.wait_for_function("() => document.querySelectorAll('#compared .differs').length > 3")
+    # The page draws after each change: the last one must be there.
+    page.wait_for_function("() => element('compared').innerText.includes('symmetric')")
     found = table(page)
     for column, (d, family) in enumerate([(100, "blocks:8"), (1024, "symmetric")]):
         full, facts = predict(d=d, p=500), predict_facts(d, 500, 200, family, margin=0.1)
