@@ -1,6 +1,5 @@
 """L-BFGS against SciPy's, against proved capacities, and to each of its ends."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.stream import Stream
-from loadstone.solvers import lbfgs, loop
+from loadstone.solvers import loop
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
@@ -165,28 +164,8 @@ def test_a_batch_whose_members_need_different_digits():
     assert solve(hard, solver=solver).status == Status.MINIMUM
 
 
-def test_the_inverse_hessian_of_a_quadratic():
-    """After as many exact pairs as dimensions, the two loops multiply with the inverse Hessian itself."""
-    random = np.random.default_rng(0)
-    with jax.enable_x64(True):
-        root = random.standard_normal((5, 5))
-        hessian = root @ root.T + np.eye(5)
-        pairs = LBFGS(pairs=5).start([jnp.zeros(5, jnp.float64)]).pairs
-        # Conjugate moves: with these the recursion is exact.
-        _, moves = np.linalg.eigh(hessian)
-        for move in moves.T:
-            pairs = lbfgs._with_pair(pairs, jnp.asarray(move), jnp.asarray(hessian @ move), jnp.asarray(True))
-        vector = random.standard_normal(5)
-        found = lbfgs._times_inverse_hessian(pairs, jnp.asarray(vector))
-        np.testing.assert_allclose(found, np.linalg.solve(hessian, vector), rtol=1e-10)
-        # A pair along which the gradient falls is left out, and so is one that is not known.
-        worse = lbfgs._with_pair(pairs, pairs.moves[0], -pairs.changes[0], jnp.asarray(True))
-        unknown = lbfgs._with_pair(pairs, pairs.moves[0], pairs.changes[0], jnp.asarray(False))
-        for same in (worse, unknown):
-            assert all(np.array_equal(a, b) for a, b in zip(same, pairs))
-
-
-BAD = [{"pairs": 0}, {"pairs": 1.5}, {"tolerance": 0}, {"tolerance": float("nan")}, {"whiten": "no"}]
+BAD = [{"pairs": 0}, {"pairs": 1.5}, {"tolerance": 0}, {"tolerance": float("nan")}, {"whiten": "no"}, {"margin": -1e-3},
+       {"margin": float("nan")}]
 
 
 @pytest.mark.parametrize("bad", BAD)

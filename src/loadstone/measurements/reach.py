@@ -30,7 +30,8 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits, met
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
-_ROOM = 1.15
+#: Large ones, whose capacity is known better and whose padding takes more time, to the smaller factor.
+_ROOM, _LARGE, _LITTLE_ROOM = 1.15, 5000, 1.05
 _ONE_START = Effort()
 #: How a search ends that has met its stop rule.
 _ENDED = (Status.STORED, Status.STOPPED)
@@ -178,7 +179,7 @@ class PaddedPrefixes:
         return padded(longer, p)
 
     def _made(self, p: int) -> Facts | Stored | Regenerated | Separate:
-        longest = int(_ROOM * p) + 1
+        longest = int((_LITTLE_ROOM if p > _LARGE else _ROOM) * p) + 1
         if is_grouped(self.kind):
             return self._grouped(longest)
         if self.kind == ORIGINAL:

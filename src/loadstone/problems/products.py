@@ -14,8 +14,12 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Float16, Int
 
-#: Precisions of products. Sums are in float32 (float64 for float64 operands) in every case.
-PRECISIONS = ("float64", "float32", "tf32", "float16", "bfloat16")
+#: Precisions of products; 'split' has every number as the sum of two in float16. Sums are in float32 (float64 for
+#: float64 operands) in every case.
+PRECISIONS = ("float64", "float32", "tf32", "split", "float16", "bfloat16")
+
+#: Those in which operands are made of float16 numbers.
+_OF_FLOAT16 = ("float16", "split")
 
 #: How many rows `crossed` sums at a time.
 _CROSSED_ROWS = 2048
@@ -73,37 +77,37 @@ mapped.defvjp(_mapped_forward, _mapped_backward)
 
 
 def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
-    """a b in full precision, or with operands of 11 bits if the pass has them."""
+    """a b in full precision, or with operands of 11 or 22 bits if the pass has them."""
     if precision in ("float64", "float32"):
         return exact(a, b)
-    if precision == "float16":
-        return _half_product(a, b, (((1,), (0,)), ((), ())))
+    if precision in _OF_FLOAT16:
+        return _half_product(a, b, (((1,), (0,)), ((), ())), precision)
     return jnp.matmul(a, b, precision=lax.Precision.DEFAULT)
 
 
 def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> Float[Array, "b c"]:
     """a^T b. The sum runs over many rows and its result is small, so a GPU does it in blocks that keep it busy."""
-    if precision != "float16":
+    if precision not in _OF_FLOAT16:
         # The copy makes XLA transpose once; a product with a transposed operand would be slower.
         return dense(a.T.copy(), b, precision)
     rest = -a.shape[0] % _CROSSED_ROWS if a.shape[0] > _CROSSED_ROWS else 0
     filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
     left, right = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
     if left.shape[0] * a.shape[1] * b.shape[1] > _CROSSED_NUMBERS:
-        return _summed_products(left, right)
-    return _half_product(left, right, (((1,), (1,)), ((0,), (0,)))).sum(axis=0)
+        return _summed_products(left, right, precision)
+    return _half_product(left, right, (((1,), (1,)), ((0,), (0,))), precision).sum(axis=0)
 
 
-def _summed_products(left: Float[Array, "k n b"], right: Float[Array, "k n c"]) -> Float[Array, "b c"]:
+def _summed_products(left: Float[Array, "k n b"], right: Float[Array, "k n c"], precision: str) -> Float[Array, "b c"]:
     """The same one block after another, where the products of all blocks would take too much memory."""
-    (left, one), (right, other) = _scaled(left), _scaled(right)
+    left, right, unit = _operands(left, right, (1, 1), precision)
 
     def add(index: Int[Array, ""], total: Float[Array, "b c"]) -> Float[Array, "b c"]:
         rows = (((0,), (0,)), ((), ()))
         return total + lax.dot_general(left[index], right[index], rows, preferred_element_type=jnp.float32)
 
     nothing = jnp.zeros((left.shape[2], right.shape[2]), jnp.float32)
-    return lax.fori_loop(0, left.shape[0], add, nothing) * (one * other)
+    return lax.fori_loop(0, left.shape[0], add, nothing) * unit
 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:
@@ -122,10 +126,43 @@ def rounded(outputs: Float[Array, "*shape"], precision: str) -> Float[Array, "*s
     return outputs
 
 
-def _half_product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple) -> Float[Array, "..."]:
-    """Operands in float16, each times a power of two: slopes become small all together, and would lose their bits."""
-    (left, one), (right, other) = _scaled(a), _scaled(b)
-    return lax.dot_general(left, right, dimensions, preferred_element_type=jnp.float32) * (one * other)
+def _half_product(
+    a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str
+) -> Float[Array, "..."]:
+    """A product of operands that are made of float16 numbers, summed in float32."""
+    (over,), (other_over,) = dimensions[0]
+    left, right, unit = _operands(a, b, (over, other_over), precision)
+    return lax.dot_general(left, right, dimensions, preferred_element_type=jnp.float32) * unit
+
+
+def _operands(
+    a: Float[Array, "..."], b: Float[Array, "..."], over: tuple[int, int], precision: str
+) -> tuple[Float16[Array, "..."], Float16[Array, "..."], Float[Array, ""]]:
+    """Both operands in float16, each times a power of two, because slopes become small all together and would lose
+    their bits; and the unit of their product. If they are split, the axes that are summed over are three times as long:
+    high high + high low + low high."""
+    if precision == "float16":
+        (left, one), (right, other) = _scaled(a), _scaled(b)
+        return left, right, one * other
+    (high, low, one), (other_high, other_low, other) = split(a), split(b)
+    left = jnp.concatenate([high, high, low], axis=over[0])
+    right = jnp.concatenate([other_high, other_low, other_high], axis=over[1])
+    return left, right, one * other
+
+
+def split(
+    a: Float[Array, "*shape"],
+) -> tuple[Float16[Array, "*shape"], Float16[Array, "*shape"], Float[Array, ""]]:
+    """Numbers rounded to float16 in units of a power of two, what that leaves, rounded as well, and the unit."""
+    exponent = _exponent(jnp.max(jnp.abs(a)))
+    return *halves(a * jnp.exp2(-exponent)), jnp.exp2(exponent)
+
+
+def halves(a: Float[Array, "*shape"]) -> tuple[Float16[Array, "*shape"], Float16[Array, "*shape"]]:
+    """Numbers rounded to float16, and what that leaves, rounded as well."""
+    # Not by a conversion to float16 and back, which a compiler for GPUs takes for nothing.
+    high = lax.reduce_precision(a, exponent_bits=5, mantissa_bits=10)
+    return high.astype(jnp.float16), (a - high).astype(jnp.float16)
 
 
 def _scaled(a: Float[Array, "..."]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
@@ -135,5 +172,10 @@ def _scaled(a: Float[Array, "..."]) -> tuple[Float16[Array, "..."], Float[Array,
 def in_float16(a: Float[Array, "..."], top: Float[Array, ""]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
     """The numbers in float16 in units of a power of two, and that unit, for numbers of size `top` at most, or a little
     more."""
-    exponent = jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9
+    exponent = _exponent(top)
     return (a * jnp.exp2(-exponent)).astype(jnp.float16), jnp.exp2(exponent)
+
+
+def _exponent(top: Float[Array, ""]) -> Float[Array, ""]:
+    """That of the unit in which a number of this size is between 512 and 1024."""
+    return jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9

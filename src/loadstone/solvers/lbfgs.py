@@ -17,29 +17,16 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.memories.full import Full
+from loadstone.memories.projected import Projected
 from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
 from loadstone.solvers import plain
+from loadstone.solvers.pairs import Pairs, no_pairs, times_inverse_hessian, with_pair
 from loadstone.solvers.plain import DECREASE, FLATTER, MOST_IDLE, MOST_TRIALS
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Iterative, Request
+from loadstone.solvers.solver import Iterative, Looks, Request
 from loadstone.solvers.whitening import in_better_coordinates
-
-
-class Pairs(NamedTuple):
-    """What is known of the curvature: the last moves, and how the gradient changed along each.
-
-    moves, changes: the pairs, the oldest of which is overwritten by the next.
-    weights: 1 / (move . change) of each pair; 0 where there is none.
-    scale: what the Hessian's inverse is taken for where no pair speaks.
-    kept: how many pairs were ever kept.
-    """
-
-    moves: Float[Array, "pairs size"]
-    changes: Float[Array, "pairs size"]
-    weights: Float[Array, "pairs"]
-    scale: Float[Array, ""]
-    kept: Int[Array, ""]
 
 
 class State(NamedTuple):
@@ -77,17 +64,23 @@ class LBFGS(Iterative):
     pairs: how many moves a direction is made of.
     tolerance: the minimum is reached when the length of the gradient times that of W is below this share of the loss.
     whiten: whether to search in coordinates in which inputs and outputs have unit covariance (solvers/whitening.py).
+    margin: the search also ends, as if at the minimum, when the gradient tells that no memory has every margin above
+        this share of its length |W|, in the coordinates of the search. Only for memories that are linear in what is
+        trained: a full W, or one of a linear family. 0: never.
     """
 
     pairs: int = 20
     tolerance: float = 1e-5
     whiten: bool = True
+    margin: float = 0.0
 
     def __post_init__(self) -> None:
         set_as(self, "pairs", whole("pairs", self.pairs, 1, 1000))
         set_as(self, "tolerance", positive("tolerance", self.tolerance))
         if not isinstance(self.whiten, bool):
             raise refuse("whiten", self.whiten, "True or False")
+        if self.margin != 0:
+            set_as(self, "margin", positive("margin", self.margin))
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         if not self.whiten:
@@ -106,19 +99,20 @@ class LBFGS(Iterative):
 
     def _search(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
         """Without compilation, if there is one problem for which it would take too long."""
-        if len(problems) == 1 and plain.can_be_plain(problem := problems[0], memories[0], request):
+        if self.margin > 0:
+            for memory in memories:
+                _check_linear(memory)
+        elif len(problems) == 1 and plain.can_be_plain(problem := problems[0], memories[0], request):
             assert isinstance(problem, Facts)
             return [plain.search(problem, memories[0], request, self.pairs, self.tolerance)]
         return super().solve(problems, memories, request)
 
     def start(self, parameters: PyTree) -> State:
         point, _ = ravel_pytree(parameters)
-        none = jnp.zeros((self.pairs, point.size), point.dtype)
         zero, one = jnp.zeros((), point.dtype), jnp.ones((), point.dtype)
-        pairs = Pairs(none, none, jnp.zeros(self.pairs, point.dtype), zero, jnp.int32(0))
         still = jnp.zeros_like(point)
         line = (point, jnp.inf * one, still, still, zero, zero, zero, jnp.inf * one)
-        return State(pairs, *line, jnp.int32(0), jnp.inf * one, jnp.int32(0), jnp.asarray(False))
+        return State(no_pairs(self.pairs, point), *line, jnp.int32(0), jnp.inf * one, jnp.int32(0), jnp.asarray(False))
 
     def resume(self, parameters: PyTree, state: State) -> State:
         fresh = self.start(parameters)
@@ -144,16 +138,28 @@ class LBFGS(Iterative):
         state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), onward, again)
         return unravel(state.start + state.step * state.direction), state
 
+    def onward(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State, looks: Looks
+    ) -> tuple[PyTree, State]:
+        moved, state = self.move(parameters, loss, gradient, state)
+        if self.margin == 0:
+            return moved, state
+        # In the direction W' all scores together change the loss by the mean, over facts and rivals, of weight times
+        # minus the margin that W' has. So no W' of length one has all margins above the length of the gradient over
+        # the mean weight of rivals.
+        length = jnp.linalg.norm(ravel_pytree(gradient)[0])
+        return moved, state._replace(flat=state.flat | (length <= self.margin * looks.wrong))
+
     def _onward(
         self, point: Float[Array, "size"], loss: Float[Array, ""], gradient: Float[Array, "size"], state: State
     ) -> State:
         """A new line search from a point that was accepted."""
-        pairs = _with_pair(state.pairs, point - state.start, gradient - state.gradient, ~jnp.isinf(state.loss))
+        pairs = with_pair(state.pairs, point - state.start, gradient - state.gradient, ~jnp.isinf(state.loss))
         length = jnp.linalg.norm(gradient)
         # Before anything is known of the curvature, a first step of length one.
         unit = jnp.where(length > 0, 1 / length, 0)
         scale = jnp.where(pairs.kept > 0, pairs.scale, unit)
-        direction = -_times_inverse_hessian(pairs._replace(scale=scale), gradient)
+        direction = -times_inverse_hessian(pairs._replace(scale=scale), gradient)
         zero, one = jnp.zeros_like(loss), jnp.ones_like(loss)
         flat = (length == 0) | ((pairs.kept > 0) & (length * jnp.linalg.norm(point) <= self.tolerance * loss))
         line = (direction, gradient @ direction, one, zero, jnp.inf * one, jnp.int32(0))
@@ -163,7 +169,7 @@ class LBFGS(Iterative):
 
     def precisions(self) -> tuple[str, ...]:
         on_cpu = jax.default_backend() == "cpu"
-        return ("float32", "float64") if on_cpu else ("float16", "tf32", "float32", "float64")
+        return ("float32", "float64") if on_cpu else ("float16", "split", "float32", "float64")
 
     def minimum(self, state: State) -> Bool[Array, ""]:
         return state.flat
@@ -172,40 +178,12 @@ class LBFGS(Iterative):
         return (state.trials >= MOST_TRIALS) | (state.idle >= MOST_IDLE)
 
 
+def _check_linear(memory: Any) -> None:
+    if not isinstance(memory, (Full, Projected)):
+        name = type(memory).__name__
+        raise refuse("margin", "given", f"left out for {name}: only a full W or one of a linear family has such a bound")
+
+
 def _noise(state: State) -> Float[Array, ""]:
     """How much the loss may change by rounding alone; not a number before anything was measured."""
     return 8 * jnp.finfo(state.loss.dtype).eps * jnp.abs(state.loss)
-
-
-def _with_pair(
-    pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "size"], known: Bool[Array, ""]
-) -> Pairs:
-    """The pairs with one more, if it says that the loss curves upwards, as it does everywhere but for rounding."""
-    product, square = move @ change, change @ change
-    curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square * (move @ move)))
-    index = pairs.kept % pairs.weights.shape[0]
-    put = lambda array, row: array.at[index].set(jnp.where(curves, row, array[index]))  # noqa: E731
-    return Pairs(
-        put(pairs.moves, move),
-        put(pairs.changes, change),
-        put(pairs.weights, 1 / product),
-        jnp.where(curves, product / square, pairs.scale),
-        pairs.kept + curves,
-    )
-
-
-def _times_inverse_hessian(pairs: Pairs, gradient: Float[Array, "size"]) -> Float[Array, "size"]:
-    """The two loops over the pairs, from the newest to the oldest and back (Nocedal and Wright, algorithm 7.4)."""
-    size = pairs.weights.shape[0]
-    oldest_first = (pairs.kept + jnp.arange(size)) % size
-
-    def back(vector: Array, index: Array) -> tuple[Array, Array]:
-        share = pairs.weights[index] * (pairs.moves[index] @ vector)
-        return vector - share * pairs.changes[index], share
-
-    def forth(vector: Array, index_and_share: tuple[Array, Array]) -> tuple[Array, None]:
-        index, share = index_and_share
-        return vector + (share - pairs.weights[index] * (pairs.changes[index] @ vector)) * pairs.moves[index], None
-
-    vector, shares = jax.lax.scan(back, gradient, oldest_first, reverse=True)
-    return jax.lax.scan(forth, pairs.scale * vector, (oldest_first, shares))[0]

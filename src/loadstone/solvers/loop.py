@@ -289,7 +289,7 @@ def _pass(problem: Problem, plan: Plan, state: Search, allowed: Bool[Array, ""] 
         (loss, _), gradient = _measured(part, rebuilt, plan.precision, parameters)
         return loss, gradient
 
-    looks = Looks(at, n, problem.inputs.shape[-2])
+    looks = Looks(_mean(-jnp.expm1(-recall.loss), problem), at, n, problem.inputs.shape[-2])
     moved, solver = plan.solver.onward(parameters, loss, gradient, state.solver, looks)
     going_on = (status == _RUNNING) & allowed
     parameters, solver = jax.tree.map(
@@ -310,6 +310,13 @@ def _measured(problem: Problem, rebuilt: Any, precision: str, parameters: list[A
     """The mean loss with the recall that it comes from, and the gradient."""
     loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), precision)  # noqa: E731
     return jax.value_and_grad(loss_of, has_aux=True)(parameters)
+
+
+def _mean(numbers: Float[Array, "n"], problem: Problem) -> Float[Array, ""]:
+    """The mean over the associations, with their shares."""
+    if problem.shares is None:
+        return numbers.sum() / problem.associations
+    return (problem.shares * numbers).sum() / problem.shares.sum()
 
 
 def _split(memory: Any) -> tuple[list[Array], Any]:

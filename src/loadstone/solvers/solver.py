@@ -47,13 +47,15 @@ def automatic_precision() -> str:
 
 
 class Looks(NamedTuple):
-    """How a solver looks at some of the associations alone.
+    """What a solver can see besides loss and gradient, and how it looks at some of the associations alone.
 
+    wrong: mean softmax weight of the outputs that are not the target, with the shares of the associations.
     at: from parameters, rows and which of these rows count, to the mean loss of those associations and its gradient.
     associations: how many associations there are.
     rows: how many there are with padding.
     """
 
+    wrong: Float[Array, ""]
     at: Callable[[PyTree, Int[Array, "b"], Bool[Array, "b"]], tuple[Float[Array, ""], PyTree]]
     associations: Int[Array, ""] | int
     rows: int

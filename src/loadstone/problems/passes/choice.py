@@ -87,6 +87,7 @@ WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
     ("shared", "shared_hopper_halves", _fits_hopper_halves),
     ("shared", "shared_hopper_wide", _fits_hopper_wide),
     ("shared", "shared_cpu", _fits_cpu),
+    ("shared", "shared_split", lambda case: case.precision == "split" and case.dtype == jnp.float32),
     ("shared", "shared_xla", _always),
     ("stored", "decoupled_float16_triton", _fits_float16),
     ("stored", "decoupled_triton", _fits_triton),
