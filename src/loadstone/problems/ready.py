@@ -16,7 +16,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.passes.choice import Case, found
-from loadstone.problems.passes.hopper_step import Filled, FilledRecall, filled_up, slopes, step
+from loadstone.problems.passes.filling import FilledRecall
+from loadstone.problems.passes.hopper_step import Filled, filled_up, slopes, step
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.wrapper import SameOutputs
