@@ -8,8 +8,6 @@ import hashlib
 import json
 import pickle
 import stat
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -27,7 +25,6 @@ from loadstone.records.store import Store
 from loadstone.sweeps.grid import read_grid
 
 PACKAGE = Path(loadstone.__file__).parent
-LOADSTONE = Path(sys.executable).with_name("loadstone")
 
 #: Modules that run what they read, or that unpack archives wherever these say.
 MODULES = {
@@ -117,10 +114,6 @@ def payload(tmp_path):
     return Payload(tmp_path / "marker")
 
 
-def run(*arguments, **options):
-    return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
-
-
 def unharmed(folder, before):
     """Nothing new lies in the folder, least of all the marker."""
     assert sorted(folder.rglob("*")) == before
@@ -175,13 +168,13 @@ def test_arrays_that_hold_objects_are_refused_unread(make, payload, tmp_path):
     unharmed(tmp_path, [path])
 
 
-@pytest.mark.parametrize("command, code", [
+@pytest.mark.parametrize("words, code", [
     (("certify", "--instance", "evil.npz", "--out", "proof.npz"), 2), (("check", "evil.npz"), 1),
     (("run", "evil.npz", "--store", "new"), 2),
 ])  # fmt: skip
-def test_commands_refuse_files_that_hold_objects(command, code, payload, tmp_path):
+def test_commands_refuse_files_that_hold_objects(words, code, payload, tmp_path, command):
     objects(tmp_path / "evil.npz", payload)
-    done = run(*command, cwd=tmp_path)
+    done = command(*words, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert (done.stdout + done.stderr).count("\n") == 1 and "Traceback" not in done.stderr
     unharmed(tmp_path, [tmp_path / "evil.npz"])
@@ -239,9 +232,9 @@ def test_bytes_that_are_no_grid(tmp_path_factory, junk):
         read_grid(path)
 
 
-def test_the_command_that_runs_grids_refuses_a_hostile_one(tmp_path):
+def test_the_command_that_runs_grids_refuses_a_hostile_one(tmp_path, command):
     (tmp_path / "grid.toml").write_text(f"[[grid]]\n{GRIDS[0]}\n")
-    done = run("run", "grid.toml", "--store", "store", cwd=tmp_path)
+    done = command("run", "grid.toml", "--store", "store", cwd=tmp_path)
     assert done.returncode == 2 and "problem is" in done.stderr and done.stderr.count("\n") == 1
     unharmed(tmp_path, [tmp_path / "grid.toml"])
 
@@ -284,12 +277,12 @@ def test_a_hostile_packed_store_is_refused_and_leaves_nothing(name, tmp_path):
     unharmed(tmp_path, before)
 
 
-def test_the_command_that_unpacks_refuses_a_way_up(tmp_path):
+def test_the_command_that_unpacks_refuses_a_way_up(tmp_path, command):
     place = tmp_path / "a" / "b"
     place.mkdir(parents=True)
     packed(place / "evil.zip", [(NAME, RECORD), ("../../evil", RECORD)])
     before = sorted(tmp_path.rglob("*"))
-    done = run("unpack", "evil.zip", "--store", "store", cwd=place)
+    done = command("unpack", "evil.zip", "--store", "store", cwd=place)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "evil.zip cannot be unpacked: '../../evil' in it cannot be read: it is not named after its" in done.stderr
     unharmed(tmp_path, before)

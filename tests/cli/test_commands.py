@@ -225,11 +225,11 @@ def test_an_interrupt_is_heard_within_seconds_and_leaves_no_file(tmp_path):
     assert err.splitlines()[-1] == "loadstone: interrupted; nothing half-written was left behind."
 
 
-def test_help_names_every_command():
-    shown = process("--help")
+def test_help_names_every_command(command):
+    shown = command("--help")
     assert shown.returncode == 0
-    for command in ("train", "instance", "reproduce"):
-        assert command in shown.stdout
+    for name in ("train", "instance", "reproduce"):
+        assert name in shown.stdout
 
 
 def test_the_version_and_the_package_without_a_command(command):

@@ -1,4 +1,4 @@
-"""The shipped records of a sweep, as rows."""
+"""The shipped records of a sweep, as rows, and the tables that the docs make of them."""
 
 import zipfile
 from pathlib import Path
@@ -24,3 +24,10 @@ def shipped_records(keys: set[str], *packs: str) -> dict[str, Record]:
             chosen = [name for name in packed.namelist() if Path(name).stem in keys]
             found |= {Path(name).stem: from_bytes(packed.read(name)) for name in chosen}
     return found
+
+
+def docs_table(heading: str) -> list[list[str]]:
+    """The table of docs/space.md whose first line begins so: the cells of each line below its headings."""
+    text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
+    lines = text[text.index(heading) :].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]

@@ -3,24 +3,13 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import lengths, space
+from loadstone.evidence import space
 from loadstone.evidence.comparison import Judgement, with_error
 from loadstone.evidence.lengths import at_infinity, compare_lengths, excess_in_words, free_entropies
 from loadstone.evidence.space import compare_space
 from loadstone.evidence.together import together
 from loadstone.sweeps.grid import share_of_capacity
-from tests.evidence.shipped import RESULTS, shipped_rows
-
-
-@pytest.fixture
-def few_samples(monkeypatch):
-    monkeypatch.setattr(space, "_SAMPLES", 20)
-    monkeypatch.setattr(lengths, "_SAMPLES", 50)
-    for cached in (space.predicted, lengths.lowered):
-        cached.cache_clear()
-    yield
-    for cached in (space.predicted, lengths.lowered):
-        cached.cache_clear()
+from tests.evidence.shipped import RESULTS, docs_table, shipped_rows
 
 
 def rows(law, excess, sizes=(8, 12, 16), streams=12):
@@ -76,17 +65,16 @@ def test_streams_without_a_volume_leave_nothing_to_compare(few_samples):
 def test_the_tables_in_the_docs_are_those_of_the_shipped_records():
     shipped = shipped_rows("lengths", "space", "solutions")
     text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
-    table = text[text.index("| problem, share, d |") :].split("\n\n")[0].splitlines()[2:]
+    table = docs_table("| problem, share, d |")
     points = {(one["problem"], one["share"], one["d"], one["law"]): one for one in free_entropies(shipped)}
     assert len(table) == len({key[:3] for key in points})
-    for line in table:
-        size, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+    for size, *cells in table:
         problem, share, d = size.split(", ")
         gaussian = points[problem, float(share), int(d), "gaussian"]
         sphere = points.get((problem, float(share), int(d), "sphere"))
         expected = [f"{gaussian['excess']:.1f}({gaussian['excess_error']:.1f})", f"{gaussian['lengths']:.1f}"]
         expected.append(f"{sphere['excess']:.1f}({sphere['excess_error']:.1f})" if sphere else "-")
-        assert cells == expected, line
+        assert cells == expected, size
     found = compare_lengths(shipped)
     for one in found:
         if one.what.startswith("excess"):

@@ -3,25 +3,11 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import margins, robustness, space
+from loadstone.evidence import margins, robustness
 from loadstone.evidence.robustness import compare_robustness, robustness_points
 from loadstone.evidence.typical import MEMORIES
 from loadstone.theory.solution_scores import recalled_with_noise, rounding_noise
-from tests.evidence.shipped import RESULTS, shipped_rows
-
-CACHED = (space.predicted, robustness.predicted_queries, robustness.predicted_recall, margins.predicted_margin)
-
-
-@pytest.fixture
-def few_samples(monkeypatch):
-    monkeypatch.setattr(space, "_SAMPLES", 20)
-    monkeypatch.setattr(robustness, "_SAMPLES", 50)
-    monkeypatch.setattr(margins, "_SAMPLES", 30)
-    for cached in CACHED:
-        cached.cache_clear()
-    yield
-    for cached in CACHED:
-        cached.cache_clear()
+from tests.evidence.shipped import docs_table, shipped_rows
 
 
 def rows(d=8, p=11, problem="decoupled", shares=((1.0, 0.5), (0.9, 0.3), (0.8, 0.4))):
@@ -66,12 +52,6 @@ def test_without_a_largest_margin_nothing_is_predicted_of_it(few_samples):
     assert not any("largest margin" in one.what for one in compare_robustness(rows(d=3, p=6)))
 
 
-def docs_table():
-    text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
-    lines = text[text.index("| d = 16, half full |") :].split("\n\n")[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
 def shipped_shares(kind):
     """Mean and standard error of each memory at d = 16, half full, decoupled."""
     size = ("decoupled", 16, 31)
@@ -84,7 +64,7 @@ def shipped_shares(kind):
 def test_the_table_in_the_docs_is_that_of_the_shipped_records():
     columns = [("recalled_rounded", 2), ("recalled_rounded", 3), ("recalled", 1), ("recalled", 3), ("recalled", 5)]
     shares = {kind: shipped_shares(kind) for kind in ("recalled_rounded", "recalled")}
-    table = docs_table()
+    table = docs_table("| d = 16, half full |")
     assert [line[0] for line in table] == list(MEMORIES.values())
     for (name, _), (_, *cells) in zip(MEMORIES.items(), table):
         for (kind, place), cell in zip(columns, cells, strict=True):
@@ -93,10 +73,8 @@ def test_the_table_in_the_docs_is_that_of_the_shipped_records():
 
 
 @pytest.mark.soak
-def test_the_predictions_in_the_docs():
-    for cached in CACHED:
-        cached.cache_clear()
-    for (name, _), (_, *cells) in zip(MEMORIES.items(), docs_table()):
+def test_the_predictions_in_the_docs(fresh_predictions):
+    for (name, _), (_, *cells) in zip(MEMORIES.items(), docs_table("| d = 16, half full |")):
         variances = [rounding_noise(2), rounding_noise(1), 0.2**2, 0.4**2, 0.8**2]
         for variance, cell in zip(variances, cells):
             predicted = robustness.predicted_recall(16, 31, 256.0, name, variance).value

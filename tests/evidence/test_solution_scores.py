@@ -3,25 +3,10 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import margins, robustness, space
 from loadstone.evidence.comparison import with_error
 from loadstone.evidence.solution_scores import compare_solution_scores, law_of_scores, score_points
 from loadstone.evidence.together import together
-from tests.evidence.shipped import RESULTS, shipped_rows
-
-CACHED = (space.predicted, robustness.predicted_queries, margins.predicted_margin)
-
-
-@pytest.fixture
-def few_samples(monkeypatch):
-    monkeypatch.setattr(space, "_SAMPLES", 20)
-    monkeypatch.setattr(robustness, "_SAMPLES", 60)
-    monkeypatch.setattr(margins, "_SAMPLES", 30)
-    for cached in CACHED:
-        cached.cache_clear()
-    yield
-    for cached in CACHED:
-        cached.cache_clear()
+from tests.evidence.shipped import RESULTS, docs_table, shipped_rows
 
 
 def rows(targets, problem="decoupled", d=8, p=11):
@@ -51,15 +36,9 @@ def test_means_over_streams_beside_the_law(few_samples):
     assert compare_solution_scores(rows([1.4])) == [] and score_points([{"solver": "space"}]) == []
 
 
-def docs_table():
-    text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
-    lines = text[text.index("| d, share, p |") :].split("\n\n")[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
 def test_the_table_in_the_docs_is_that_of_the_shipped_records():
     shipped = [row for row in shipped_rows("solution-scores", "solutions") if row["problem"] == "decoupled"]
-    table = docs_table()
+    table = docs_table("| d, share, p |")
     assert len(table) == len({(row["d"], row["p"]) for row in shipped})
     for size, *cells in table:
         d, _, p = size.split(", ")
@@ -71,10 +50,8 @@ def test_the_table_in_the_docs_is_that_of_the_shipped_records():
 
 
 @pytest.mark.soak
-def test_the_predictions_in_the_docs():
-    for cached in CACHED:
-        cached.cache_clear()
-    for size, *cells in docs_table():
+def test_the_predictions_in_the_docs(fresh_predictions):
+    for size, *cells in docs_table("| d, share, p |"):
         d, _, p = size.split(", ")
         law = law_of_scores("decoupled", int(d), int(p))
         for name, cell in zip(("target", "rival", "margin"), cells):

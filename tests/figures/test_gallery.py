@@ -208,28 +208,40 @@ assert "matplotlib" in sys.modules and "jax" not in sys.modules
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.parametrize("name", GALLERY)
-def test_each_shows_what_it_did_and_is_written_in_four_formats(name, rows, tmp_path, monkeypatch):
-    drawn, module = [], sys.modules[figure_of(name).draw.__module__]
-    monkeypatch.setattr(module, "save", lambda figure, *rest: drawn.append(figure) or style.save(figure, *rest))
-    contents = written(name, rows, tmp_path)
+@pytest.fixture(scope="module", params=GALLERY)
+def finished(request, rows, tmp_path_factory):
+    """The name of a figure, the figure as it was drawn, and the contents of its files: once for all tests of it."""
+    name, drawn = request.param, []
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        module = sys.modules[figure_of(name).draw.__module__]
+        monkeypatch.setattr(module, "save", lambda figure, *rest: drawn.append(figure) or style.save(figure, *rest))
+        contents = written(name, rows, tmp_path_factory.mktemp(name))
+    return name, *drawn, contents
+
+
+def test_each_is_written_in_four_formats(finished):
+    _, _, contents = finished
     assert contents[2].startswith(b"\x89PNG") and len(contents[2]) > 10_000
+
+
+def test_each_shows_what_it_did(finished, rows):
+    name, figure, _ = finished
     shown = figure_of(name)
-    compare_with_kept(name, *drawn, shown.remarks(rows[name]), shown.compare(rows[name]))
+    compare_with_kept(name, figure, shown.remarks(rows[name]), shown.compare(rows[name]))
 
 
 # All figures are drawn and saved by the same few functions.
 @pytest.mark.parametrize(
-    "name",
+    "finished",
     [
         name if name in ("accuracy", "spectra", "rank") else pytest.param(name, marks=pytest.mark.soak)
         for name in GALLERY
     ],
+    indirect=True,
 )
-def test_the_same_rows_give_the_same_bytes(name, rows, tmp_path):
-    for turn in ("first", "second"):
-        (tmp_path / turn).mkdir()
-    assert written(name, rows, tmp_path / "first") == written(name, rows, tmp_path / "second")
+def test_the_same_rows_give_the_same_bytes(finished, rows, tmp_path):
+    name, _, contents = finished
+    assert written(name, rows, tmp_path) == contents
 
 
 def written(name, rows, folder):

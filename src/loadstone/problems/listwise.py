@@ -28,6 +28,7 @@ from loadstone.problems.padded import Padded
 from loadstone.problems.passes.shared_xla import over_blocks
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.recall import Recall, Slope, target_and_rival, without_padding
+from loadstone.problems.wrapper import SameOutputs
 
 #: How many scores are held at a time.
 _SCORES = 4_000_000
@@ -37,7 +38,7 @@ _HALVINGS = 40
 
 @partial(jax.tree_util.register_dataclass, data_fields=["plain"], meta_fields=["rivals"])
 @dataclass(frozen=True)
-class Listwise(Problem):
+class Listwise(SameOutputs):
     """The associations of another problem, each stored if its target beats the mean of its best rivals.
 
     In its recall, `rival` is that mean, so margins and stop rules mean the list.
@@ -50,32 +51,12 @@ class Listwise(Problem):
     rivals: int
 
     @property
-    def inputs(self) -> Float[Array, "n d"]:
-        return self.plain.inputs
-
-    @property
-    def target_outputs(self) -> Float[Array, "n d"]:
-        return self.plain.target_outputs
-
-    @property
-    def targets(self) -> Int[Array, "n"]:
-        return self.plain.targets
-
-    @property
-    def shares(self) -> Float[Array, "n"] | None:
-        return self.plain.shares
+    def _wrapped(self) -> Problem:
+        return self.plain
 
     @property
     def description(self) -> str:
         return f"{self.plain.description}; against the mean of the {self.rivals} best rivals"
-
-    @property
-    def competitors(self) -> int:
-        return self.plain.competitors
-
-    @property
-    def associations(self) -> Int[Array, ""] | int:
-        return self.plain.associations
 
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
         return self.slopes(queries, precision)[0]
@@ -104,9 +85,6 @@ class Listwise(Problem):
         (rival_output,) = back(weights.astype(scores.dtype))
         own = lax.dynamic_slice_in_dim(self.target_outputs, start, rows)
         return Recall(target, mean, jnp.logaddexp(level, target), own + wrong * (rival_output - own))
-
-    def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
-        return self.plain.scores(queries, rows)
 
     def arrays(self) -> Arrays:
         raise ValueError("A proof is about every rival, not about the mean of the best: give the plain problem.")

@@ -22,11 +22,12 @@ from loadstone.problems.facts import Facts, Given
 from loadstone.problems.problem import Problem
 from loadstone.problems.ready import ready
 from loadstone.problems.recall import Recall, Slope, without_padding
+from loadstone.problems.wrapper import Wrapper
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["longer", "count"], meta_fields=[])
 @dataclass(frozen=True)
-class Padded(Problem):
+class Padded(Wrapper):
     """The first `count` associations of a longer problem, with their first `count` outputs.
 
     longer: the problem with padding; its inputs and targets from `count` on are zero.
@@ -37,24 +38,8 @@ class Padded(Problem):
     count: Int[Array, ""]
 
     @property
-    def inputs(self) -> Float[Array, "rows d"]:
-        return self.longer.inputs
-
-    @property
-    def target_outputs(self) -> Float[Array, "rows d"]:
-        return self.longer.target_outputs
-
-    @property
-    def targets(self) -> Int[Array, "rows"]:
-        return self.longer.targets
-
-    @property
-    def shares(self) -> Float[Array, "rows"] | None:
-        return self.longer.shares
-
-    @property
-    def description(self) -> str:
-        return self.longer.description
+    def _wrapped(self) -> Facts | Regenerated | Stored:
+        return self.longer
 
     @property
     def associations(self) -> Int[Array, ""]:

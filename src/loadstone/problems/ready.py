@@ -16,9 +16,11 @@ from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.passes.choice import Case, found
-from loadstone.problems.passes.hopper_step import Filled, FilledRecall, filled_up, slopes, step
+from loadstone.problems.passes.filling import FilledRecall
+from loadstone.problems.passes.hopper_step import Filled, filled_up, slopes, step
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.recall import Recall, Slope, without_padding
+from loadstone.problems.wrapper import SameOutputs
 
 if TYPE_CHECKING:
     from loadstone.problems.facts import Facts
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     meta_fields=["is_padded", "kernel"],
 )
 @dataclass(frozen=True)
-class Ready(Problem):
+class Ready(SameOutputs):
     """Facts with shared outputs, ready for passes in float16 on a Hopper GPU.
 
     problem: the problem itself.
@@ -46,32 +48,8 @@ class Ready(Problem):
     kernel: FilledRecall
 
     @property
-    def inputs(self) -> Float[Array, "n d"]:
-        return self.problem.inputs
-
-    @property
-    def target_outputs(self) -> Float[Array, "n d"]:
-        return self.problem.target_outputs
-
-    @property
-    def targets(self) -> Int[Array, "n"]:
-        return self.problem.targets
-
-    @property
-    def description(self) -> str:
-        return self.problem.description
-
-    @property
-    def shares(self) -> Float[Array, "n"] | None:
-        return self.problem.shares
-
-    @property
-    def associations(self) -> Int[Array, ""] | int:
-        return self.problem.associations
-
-    @property
-    def competitors(self) -> int:
-        return self.problem.competitors
+    def _wrapped(self) -> Facts | Padded:
+        return self.problem
 
     def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
         return self.problem.recall(queries, precision)
@@ -90,9 +68,6 @@ class Ready(Problem):
             return self._without_padding(recall, recall.pull)[0], gradient
 
         return of
-
-    def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
-        return self.problem.scores(queries, rows)
 
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:
         return self.problem.part(rows, counted)

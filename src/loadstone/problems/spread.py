@@ -25,9 +25,10 @@ from loadstone.problems.decoupled import Regenerated, Stored
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.loss import is_real, queries_of
 from loadstone.problems.passes.shared_ring import ring_pass
-from loadstone.problems.problem import MemoryStep, Problem
+from loadstone.problems.problem import MemoryStep
 from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.separate import Separate
+from loadstone.problems.wrapper import Wrapper
 
 #: The axis of the mesh. Arrays are cut along their rows, or are the same on every device.
 AXIS = "devices"
@@ -46,7 +47,7 @@ Pieces = Facts | Regenerated | Stored | Separate
     meta_fields=["mesh", "count", "outputs", "ring"],
 )
 @dataclass(frozen=True)
-class Spread(Problem):
+class Spread(Wrapper):
     """A problem whose rows are spread over the devices of a mesh.
 
     pieces: the problem, with as many rows of padding at its end as are needed for devices to have equally many.
@@ -63,20 +64,8 @@ class Spread(Problem):
     ring: bool = False
 
     @property
-    def inputs(self) -> Float[Array, "rows d"]:
-        return self.pieces.inputs
-
-    @property
-    def target_outputs(self) -> Float[Array, "rows d"]:
-        return self.pieces.target_outputs
-
-    @property
-    def targets(self) -> Int[Array, "rows"]:
-        return self.pieces.targets
-
-    @property
-    def shares(self) -> Float[Array, "rows"] | None:
-        return self.pieces.shares
+    def _wrapped(self) -> Pieces:
+        return self.pieces
 
     @property
     def description(self) -> str:

@@ -8,7 +8,6 @@ that is saved counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -16,19 +15,14 @@ from jax import lax
 from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.problems.passes.devices import processors
-from loadstone.problems.passes.filling import WIDTH, counted, filled
+from loadstone.problems.passes.filling import ROWS, WIDTH, FilledRecall, counted, cut, filled
 from loadstone.problems.products import in_float16
 from loadstone.problems.recall import Recall, Slope
 
-#: Queries and outputs are filled up to multiples of this, which all kernels take.
-_ROWS = 128
 #: The sum over the facts is done in parts, which keep the chip busy; a part has at least so many facts.
 _LEAST_PART = 512
 #: Shares that are given to the wrong outputs are known to about this.
 _ROUNDING = 2.0**-20
-
-#: From queries, outputs, targets, and how many queries and outputs count, to the recall, all of them filled up.
-FilledRecall = Callable[[Array, Array, Array, Array], Recall]
 
 
 class Filled(NamedTuple):
@@ -54,8 +48,8 @@ def filled_up(
     """What all steps need, done once; only the first `count` inputs and outputs count, if it is given."""
     n, d = inputs.shape
     half, unit = in_float16(inputs, jnp.max(jnp.abs(inputs)))
-    rows = filled(half, _ROWS * _parts(n, d))
-    columns = filled(outputs, _ROWS)
+    rows = filled(half, ROWS * _parts(n, d))
+    columns = filled(outputs, ROWS)
     indices = jnp.pad(targets.astype(jnp.int32), (0, len(rows) - n))
     largest = jnp.max(jnp.abs(columns)).astype(jnp.float32)
     return Filled(rows, unit, columns, indices, largest, counted(n, len(outputs), count))
@@ -92,11 +86,6 @@ def slopes(
     rows = jnp.pad(filled(queries, 1), ((0, len(facts.inputs) - n), (0, 0)))
     recall = cut(recall_of(rows, facts.outputs, facts.targets, facts.counts), n, d)
     return recall, recall.pull - facts.outputs[facts.targets[:n], :d].astype(jnp.float32)
-
-
-def cut(found: Recall, n: int, d: int) -> Recall:
-    """The recall without what was filled up."""
-    return Recall(found.target[:n], found.rival[:n], found.logsumexp[:n], found.pull[:n, :d])
 
 
 def _parts(n: int, d: int) -> int:

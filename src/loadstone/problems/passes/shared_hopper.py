@@ -27,16 +27,13 @@ from jax.experimental.pallas import mosaic_gpu as plgpu
 from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.arguments import refuse
-from loadstone.problems.passes.devices import MOST_SCORES, MOST_WHOLE, processors
-from loadstone.problems.passes.filling import WIDTH, counted, filled
-from loadstone.problems.passes.shapes import check_shared
+from loadstone.problems.passes.devices import MOST_WHOLE, processors
+from loadstone.problems.passes.filling import ROWS, WIDTH, filled_pass
 from loadstone.problems.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
 #: Queries of a block.
 _SIZE = 2 * _QUERIES
-#: Queries and outputs are padded to multiples of this.
-_ROWS = _SIZE
 #: JAX 0.10 needs an index with a reference, later versions warn about one.
 _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
@@ -51,15 +48,7 @@ def shared_pass(
     count: Int[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
     """Every query against the same outputs, in float16; only the first `count` of both if given."""
-    check_shared(queries, outputs, targets)
-    (n, d), m = queries.shape, outputs.shape[0]
-    if d > MOST_WHOLE or n * m > MOST_SCORES:
-        allowed = f"at most {MOST_WHOLE} components, and at most {MOST_SCORES} scores in all"
-        raise refuse("queries.shape", queries.shape, allowed)
-    queries, outputs, targets = filled(queries, _ROWS), filled(outputs, _ROWS), targets.astype(jnp.int32)
-    found = filled_recall(queries, outputs, jnp.pad(targets, (0, len(queries) - n)), counted(n, m, count))
-    recall = Recall(found.target[:n], found.rival[:n], found.logsumexp[:n], found.pull[:n, :d])
-    return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)
+    return filled_pass(queries, outputs, targets, count, MOST_WHOLE, filled_recall)
 
 
 def filled_recall(
@@ -93,7 +82,7 @@ def batch_recall(
 ) -> Recall:
     """The kernel itself: n and m are multiples of 128, width of 64."""
     batch, n, width = queries.shape
-    whole = n % _ROWS == outputs.shape[1] % _ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
+    whole = n % ROWS == outputs.shape[1] % ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
     if not whole or outputs.shape[::2] != (batch, width) or targets.shape != (batch, n) or counts.shape != (batch, 2):
         raise refuse("shapes", (queries.shape, outputs.shape, targets.shape, counts.shape), "those of padded arrays")
     # In a batch each problem has too few blocks to be shared among workers.

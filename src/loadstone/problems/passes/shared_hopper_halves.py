@@ -14,12 +14,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Float16, Int, Int32
 
-from loadstone.arguments import refuse
 from loadstone.problems.passes import halves_hopper
-from loadstone.problems.passes.devices import MOST_SCORES, MOST_SHARED
-from loadstone.problems.passes.filling import counted, filled
+from loadstone.problems.passes.devices import MOST_SHARED
+from loadstone.problems.passes.filling import filled_pass
 from loadstone.problems.passes.guessed_levels import LARGEST, are_good, guessed_levels
-from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.recall import Recall, Slope
 
 
@@ -32,16 +30,7 @@ def shared_pass(
     count: Int[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
     """Every query against the same outputs, in float16; only the first `count` of both if given."""
-    check_shared(queries, outputs, targets)
-    (n, d), m = queries.shape, outputs.shape[0]
-    if d > MOST_SHARED or n * m > MOST_SCORES:
-        allowed = f"at most {MOST_SHARED} components, and at most {MOST_SCORES} scores in all"
-        raise refuse("queries.shape", queries.shape, allowed)
-    targets, counts = targets.astype(jnp.int32), counted(n, m, count)
-    queries, outputs = filled(queries, halves_hopper.ROWS), filled(outputs, halves_hopper.ROWS)
-    found = filled_recall(queries, outputs, jnp.pad(targets, (0, len(queries) - n)), counts)
-    recall = Recall(found.target[:n], found.rival[:n], found.logsumexp[:n], found.pull[:n, :d])
-    return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)
+    return filled_pass(queries, outputs, targets, count, MOST_SHARED, filled_recall)
 
 
 def filled_recall(

@@ -19,7 +19,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Float16, Int, Int32
 
 from loadstone.problems.passes import weights_hopper
-from loadstone.problems.passes.filling import filled
+from loadstone.problems.passes.filling import cut, filled
 from loadstone.problems.passes.guessed_levels import LARGEST, are_good, guessed_levels
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.passes.weights_hopper import ROWS, SLICE, TILE
@@ -66,7 +66,7 @@ def _blocks(queries, outputs, targets, asked, competing, block):
     empty = jnp.zeros(length, jnp.float32)
     whole = Recall(empty, empty, empty, jnp.zeros((length, width), jnp.float32))
     whole = lax.fori_loop(0, lax.div(asked + (rows - 1), rows), fill, whole)
-    recall = Recall(whole.target[:n], whole.rival[:n], whole.logsumexp[:n], whole.pull[:n, :d])
+    recall = cut(whole, n, d)
     return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)
 
 

@@ -1,0 +1,65 @@
+"""A problem that wraps another one: what it leaves as it was is written here, once, and it has what it changes."""
+
+from __future__ import annotations
+
+import abc
+
+from jaxtyping import Array, Float, Int
+
+from loadstone.problems.problem import Problem
+
+
+class Wrapper(Problem):
+    """A problem with the rows of another one.
+
+    Some of these rows may be padding. So whatever depends on how many of them count, or on which outputs compete, is
+    not taken over: a wrapper has to say it, or it cannot be made.
+    """
+
+    @property
+    @abc.abstractmethod
+    def _wrapped(self) -> Problem:
+        """The other problem."""
+
+    @property
+    def inputs(self) -> Float[Array, "n d"]:
+        return self._wrapped.inputs
+
+    @property
+    def target_outputs(self) -> Float[Array, "n d"]:
+        return self._wrapped.target_outputs
+
+    @property
+    def targets(self) -> Int[Array, "n"]:
+        return self._wrapped.targets
+
+    @property
+    def shares(self) -> Float[Array, "n"] | None:
+        return self._wrapped.shares
+
+    @property
+    def description(self) -> str:
+        return self._wrapped.description
+
+    # Problem has both of these, but of a wrapper it would count the padding, and keep outputs that are rounded.
+    @property
+    @abc.abstractmethod
+    def associations(self) -> Int[Array, ""] | int: ...
+
+    @abc.abstractmethod
+    def in_float32(self) -> Problem: ...
+
+
+class SameOutputs(Wrapper):
+    """A problem with the associations of another one, each against the same outputs."""
+
+    @property
+    def associations(self) -> Int[Array, ""] | int:
+        return self._wrapped.associations
+
+    @property
+    def competitors(self) -> int:
+        return self._wrapped.competitors
+
+    def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
+        return self._wrapped.scores(queries, rows)

@@ -1,0 +1,26 @@
+"""Predictions that are sampled, and kept from one comparison to the next."""
+
+import pytest
+
+from loadstone.evidence import lengths, margins, robustness, space
+
+
+@pytest.fixture
+def fresh_predictions():
+    """Nothing that was sampled before is used, and nothing is kept for later tests."""
+
+    def forget():
+        for kept in (space.predicted, margins.predicted_margin, robustness.predicted_queries,
+                     robustness.predicted_recall, lengths.lowered):  # fmt: skip
+            kept.cache_clear()
+
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def few_samples(fresh_predictions, monkeypatch):
+    """A few samples take the same way as many."""
+    for room, samples in ((space, 20), (robustness, 60), (margins, 30), (lengths, 50)):
+        monkeypatch.setattr(room, "_SAMPLES", samples)
