@@ -38,6 +38,7 @@ def file_of(**changes):
     ({"d": 513, "queries": 10**4, "competitors": 10**4}, "shared_hopper_wide"),
     ({"d": 513, "queries": 10**4, "competitors": 10**4 - 1}, "shared_xla"),
     ({"dtype": jnp.float64}, "shared_xla"), ({"precision": "float32"}, "shared_xla"),
+    ({"precision": "split"}, "shared_split"), ({"precision": "split", "dtype": jnp.float64}, "shared_xla"),
 ])  # fmt: skip
 def test_shared_outputs_on_a_hopper(device, changes, file):
     device("Hopper")

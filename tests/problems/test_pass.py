@@ -143,12 +143,12 @@ def test_ties_count_as_violations(way):
     assert recall.margin.tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("precision", ["float16", "bfloat16", "tf32"])
+@pytest.mark.parametrize("precision", ["float16", "bfloat16", "tf32", "split"])
 def test_lower_precision_stays_near_and_keeps_float32_sums(precision):
     problem = original(Stream(3, 30), 60)
     queries = random_queries(60, 30, 0.3)
     exact, rounded = problem.recall(queries), problem.recall(queries, precision)
-    bits = {"float16": 11, "bfloat16": 8, "tf32": 11}[precision]
+    bits = {"float16": 11, "bfloat16": 8, "tf32": 11, "split": 21}[precision]
     # Two roundings of relative size 2^-bits on each of 30 products of deviation 0.3, accumulated at random.
     tolerance = 8 * 2.0**-bits * 0.3 * 30**0.5
     for ours, theirs in zip(rounded, exact):
@@ -168,14 +168,15 @@ def test_no_array_of_p_by_p_is_ever_held():
         assert scratch < 4 * p * p / 2
 
 
-@pytest.mark.parametrize("precision", ["float32", "float16", "tf32"])
+@pytest.mark.parametrize("precision", ["float32", "float16", "tf32", "split"])
 @pytest.mark.parametrize("n", [5, 2048, 5000])
 def test_products_around_a_pass_against_float64(n, precision):
     random = np.random.default_rng(n)
     a, b, c = (random.standard_normal(shape) for shape in ((n, 7), (n, 4), (7, 3)))
     along, over = (jnp.asarray(part, jnp.float32) for part in (a, b))
-    # Each operand rounds to half a unit of its 11th bit at most; the errors of a sum add as random ones do.
-    tolerance = 2e-6 if precision == "float32" else 2.0**-11
+    # Each operand rounds to half a unit of its 11th bit at most; the errors of a sum add as random ones do. Split, it
+    # keeps as many bits again, and the sum in float32 counts for more.
+    tolerance = 2e-6 if precision in ("float32", "split") else 2.0**-11
     for ours, exact in (
         (crossed(along, over, precision), a.T @ b),
         (product_around(along, jnp.asarray(c, jnp.float32), precision), a @ c),
@@ -184,29 +185,31 @@ def test_products_around_a_pass_against_float64(n, precision):
         assert np.linalg.norm(ours - exact) <= tolerance * np.linalg.norm(exact)
 
 
+@pytest.mark.parametrize("precision, bits", [("float16", 11), ("split", 20)])
 @pytest.mark.parametrize("size", [1e-8, 1.0, 1e6])
-def test_products_in_float16_keep_the_bits_of_small_and_large_slopes(size):
+def test_products_of_float16_numbers_keep_the_bits_of_small_and_large_slopes(size, precision, bits):
     random = np.random.default_rng(0)
     slopes, inputs = size * random.standard_normal((300, 5)), random.standard_normal((300, 4))
-    found = crossed(jnp.asarray(slopes, jnp.float32), jnp.asarray(inputs, jnp.float32), "float16")
-    assert np.linalg.norm(found - slopes.T @ inputs) < 2.0**-11 * np.linalg.norm(slopes.T @ inputs)
-    nothing = crossed(jnp.zeros((300, 5)), jnp.asarray(inputs, jnp.float32), "float16")
+    found = crossed(jnp.asarray(slopes, jnp.float32), jnp.asarray(inputs, jnp.float32), precision)
+    assert np.linalg.norm(found - slopes.T @ inputs) < 2.0**-bits * np.linalg.norm(slopes.T @ inputs)
+    nothing = crossed(jnp.zeros((300, 5)), jnp.asarray(inputs, jnp.float32), precision)
     assert not np.asarray(nothing).any()
 
 
-def test_blocks_that_are_summed_one_by_one_give_the_same_product(monkeypatch):
+@pytest.mark.parametrize("precision", ["float16", "split"])
+def test_blocks_that_are_summed_one_by_one_give_the_same_product(precision, monkeypatch):
     """5000 rows are three blocks, of which the last is filled with zeros."""
     random = np.random.default_rng(0)
     a, b = (jnp.asarray(random.standard_normal((5000, size)), jnp.float32) for size in (6, 4))
-    at_once = crossed(a, b, "float16")
+    at_once = crossed(a, b, precision)
     monkeypatch.setattr(products, "_CROSSED_NUMBERS", 0)
-    one_by_one = crossed(a, b, "float16")
+    one_by_one = crossed(a, b, precision)
     # Operands are rounded alike; sums of 5000 products of order one are rounded in another order.
     np.testing.assert_allclose(one_by_one, at_once, atol=5000 * 2.0**-24 * 5)
     assert np.abs(np.asarray(at_once)).max() > 50
 
 
-@pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16", "split"])
 def test_a_perfect_memory_has_no_slope_in_any_precision(precision):
     # Two facts in a memory so large that each target takes all the weight.
     outputs = random_queries(2, 6, 1.0)

@@ -125,10 +125,10 @@ def test_the_search_goes_on_in_float64_where_float32_has_too_few_digits():
     assert long.passes - short.passes < short.passes
 
 
-@pytest.mark.parametrize("first", ["float16", "tf32"])
+@pytest.mark.parametrize("first", ["float16", "split"])
 def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
-    """Passes in float16 round the outputs, so what they see stored need not be. On a CPU tf32 is float32."""
-    monkeypatch.setattr(LBFGS, "precisions", lambda self: (first, "tf32", "float32", "float64"))
+    """Passes in float16 round the outputs, so what they see stored need not be."""
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: (first, "split", "float32", "float64"))
     used = []
     monkeypatch.setattr(loop, "plan_of", lambda *given: used.append(given[2]) or PLAN_OF(*given))
     problem = original(Stream(0, 30), 150)
@@ -138,6 +138,48 @@ def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
     # With no pass left to confirm it, an end is not claimed.
     last = solve(problem, limits=Limits(passes=solution.passes - 1))
     assert last.status == Status.OUT_OF_PASSES and last.accuracy[-1] == 1
+
+
+@pytest.mark.parametrize("family", ["full", "symmetric"])
+def test_a_search_may_end_by_a_bound_on_margins(family):
+    """Above capacity, long before the minimum. The gradient gives the bound, and no W of another search beats it."""
+    problem, margin = original(Stream(0, 12), 60), 0.05
+    start = initial_memory(12, 1.0, 0, family)
+    found = solve(problem, start, LBFGS(margin=margin))
+    to_the_end = solve(problem, start)
+    assert found.status == to_the_end.status == Status.MINIMUM and found.passes < 0.7 * to_the_end.passes
+    weights = np.asarray(found.memory.matrix(), np.float64)
+    _, gradient = float64_loss(problem, weights)
+    if family == "symmetric":
+        gradient = (gradient + gradient.T) / 2
+    scores = np.asarray(problem.inputs, np.float64) @ weights.T @ np.asarray(problem.outputs, np.float64).T
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    wrong = np.mean(1 - np.diag(shares) / shares.sum(axis=1))
+    bound = np.linalg.norm(gradient) / wrong
+    assert 0.2 * margin < bound <= 1.001 * margin
+    for memory in (found.memory, to_the_end.memory, start):
+        smallest = float(problem.recall(memory.queries(problem.inputs)).margin.min())
+        assert smallest <= bound * np.linalg.norm(memory.matrix())
+
+
+def test_no_bound_on_margins_ends_a_search_that_stores_everything():
+    problem = original(Stream(0, 30), 150)
+    assert solve(problem, solver=LBFGS(margin=0.01)).status == Status.STORED
+
+
+def test_shares_count_in_the_bound_on_margins():
+    """Facts without a share are as if they were not there."""
+    few, more = original(Stream(0, 12), 60), original(Stream(0, 12), 70)
+    ignored = facts(more.inputs, few.outputs, np.r_[:60, np.zeros(10, int)], np.r_[np.ones(60), np.zeros(10)])
+    plain = facts(few.inputs, few.outputs)
+    solver = LBFGS(margin=0.05, whiten=False)
+    one, other = (solve(problem, initial_memory(12), solver, limits=Limits(400)) for problem in (plain, ignored))
+    assert one.passes == other.passes and one.status == other.status == Status.MINIMUM
+
+
+def test_only_linear_memories_have_a_bound_on_margins():
+    with pytest.raises(ValueError, match="margin is 'given', but must be left out for LowRank"):
+        solve(original(Stream(0, 12), 30), initial_memory(12, 0.5, 0), LBFGS(margin=0.01))
 
 
 PLAN_OF = loop.plan_of

@@ -180,8 +180,8 @@ class LBFGS(Iterative):
 
 def _check_linear(memory: Any) -> None:
     if not isinstance(memory, (Full, Projected)):
-        name = type(memory).__name__
-        raise refuse("margin", "given", f"left out for {name}: only a full W or one of a linear family has such a bound")
+        allowed = f"left out for {type(memory).__name__}: only a full W or one of a linear family has such a bound"
+        raise refuse("margin", "given", allowed)
 
 
 def _noise(state: State) -> Float[Array, ""]:

@@ -48,8 +48,8 @@ def solve(
         the paper's protocol, 'exact' for every other solver.
     limits: passes and seconds that the search may take.
     precision: of the products. 'auto' is what passes are fastest in: float32 on a CPU, float16 (summed in float32) on
-        an accelerator. L-BFGS goes on to tf32, float32 and float64 where it needs more digits; a memory that it found
-        in float64 has float64 numbers.
+        an accelerator. L-BFGS goes on to 'split' (two float16 numbers for each), float32 and float64 where it needs
+        more digits; a memory that it found in float64 has float64 numbers.
     progress: called now and then with (passes, loss, accuracy).
     checkpoint: a file that the search is written to about once a minute, and when it ends. If the file is there
         already, the search goes on from it, on the same machine bit for bit as if it had not been interrupted. A limit
