@@ -55,7 +55,8 @@ def ours(case: str):
     import jax.numpy as jnp
 
     from loadstone.solvers.gradient import Paper
-    from loadstone.solvers.loop import Plan, advance_batch, advance_one, begun, joined
+    from loadstone.solvers.loop import advance_batch, advance_one, begun, joined
+    from loadstone.solvers.search_state import Plan
 
     problem, d, load, seeds, steps = CASES[case]
     problems, memories = instances(problem, d, load, seeds)

@@ -30,7 +30,8 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.gradient import Paper
-from loadstone.solvers.loop import Plan, advance_one, begun
+from loadstone.solvers.loop import advance_one, begun
+from loadstone.solvers.search_state import Plan
 from loadstone.solvers.solver import automatic_precision
 from loadstone.sweeps.grid import associations
 

@@ -129,7 +129,7 @@ def test_names_with_parameters():
     assert solver_of("paper:steps=100,warmup=0") == Paper(steps=100, warmup=0)
     assert solver_of("sgd", {"learning_rate": 0.5}).learning_rate == 0.5
     assert solver_of("sgd:0.5") == solver_of("sgd", {"learning_rate": 0.5}) != solver_of("adam:0.5")
-    known = {"learning_rate", "steps", "warmup", "pairs", "tolerance", "whiten", "batch", "momentum", "turn"}
+    known = {"learning_rate", "steps", "warmup", "pairs", "tolerance", "whiten", "margin", "batch", "momentum", "turn"}
     assert known | {"density", "rounds"} == set(parameter_names())
     for bad in ("", "sgd:1,2", "paper:rate=1", "hebbian:1", 7):
         with pytest.raises(ValueError, match="but must be"):

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
@@ -24,21 +24,24 @@ from loadstone.hosts import agreed
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
 from loadstone.solvers.checkpoint import Checkpoint, Saved, rebuilt
+from loadstone.solvers.digits import in_digits, in_precision, resumed, unconfirmed_out_of_passes, unsettled
+from loadstone.solvers.search_state import (
+    DIVERGED,
+    MINIMUM,
+    OUT_OF_DIGITS,
+    OUT_OF_PASSES,
+    RUNNING,
+    SCHEDULE_ENDED,
+    STATUS,
+    STOPPED,
+    Plan,
+    Search,
+    trained_part,
+)
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Looks, Progress, Request
 from loadstone.solvers.stop import met
 
-#: Statuses as numbers, for compiled programs.
-_RUNNING, _STOPPED, _SCHEDULE_ENDED, _MINIMUM, _OUT_OF_DIGITS, _OUT_OF_PASSES, _DIVERGED = range(7)
-_STATUS = {
-    _RUNNING: Status.OUT_OF_TIME,  # only the clock ends a search that is still running
-    _STOPPED: Status.STOPPED,
-    _SCHEDULE_ENDED: Status.SCHEDULE_ENDED,
-    _MINIMUM: Status.MINIMUM,
-    _OUT_OF_DIGITS: Status.OUT_OF_DIGITS,
-    _OUT_OF_PASSES: Status.OUT_OF_PASSES,
-    _DIVERGED: Status.DIVERGED,
-}
 #: The loop returns to Python at least this often, and after about this many seconds: Ctrl-C never waits longer.
 _SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
 
@@ -47,39 +50,6 @@ _IN_A_ROW, _SHORT_PASS = 4, 2.5e11
 
 #: Writes a state to the checkpoint, if it is time.
 Keep = Callable[..., None]
-
-
-class Plan(NamedTuple):
-    """What the compiled program depends on besides shapes.
-
-    solver, stop, precision: the solver, the stop rule and the precision of the products.
-    passes: the search ends after this many that measure the memory.
-    planned: whether that is the end of the solver's schedule and not a limit of the user.
-    """
-
-    solver: Iterative
-    stop: str
-    precision: str
-    passes: int
-    planned: bool
-
-
-class Search(NamedTuple):
-    """The state of a search.
-
-    memory: the memory that the next pass will measure.
-    solver: the state of the solver.
-    passes: how many passes are done.
-    status: how the search ended, as a number, or that it is running.
-    loss, accuracy: mean loss and accuracy that each pass measured.
-    """
-
-    memory: Any
-    solver: PyTree
-    passes: Int[Array, ""]
-    status: Int[Array, ""]
-    loss: Float[Array, "passes"]
-    accuracy: Float[Array, "passes"]
 
 
 def search(
@@ -103,21 +73,21 @@ def search(
         ahead = tuple(precisions)
         plan = plan_of(solver, request, precision := precisions.pop(0))
         with jax.enable_x64(True) if precision == "float64" else nullcontext():
-            if (lifted := _in_precision(problems, precision)) is None:
+            if (lifted := in_precision(problems, precision)) is None:
                 break
             if saved is not None:
                 state, saved = _continued(saved, memories[0], plan, request), None
             elif state is None:
                 state = joined([begun(memory, plan) for memory in memories])
             else:
-                state = _resumed(state, going_on, plan)
+                state = resumed(state, going_on, plan)
             keep = partial(_keep, request.checkpoint, ahead, began)
-            state = _advanced(joined(lifted), _in_digits(state, precision), plan, end, request.progress, keep)
+            state = _advanced(joined(lifted), in_digits(state, precision), plan, end, request.progress, keep)
         if precisions:
-            state = _unconfirmed_out_of_passes(state, plan)
-        if not (going_on := _open(state, plan)).any():
+            state = unconfirmed_out_of_passes(state, plan)
+        if not (going_on := unsettled(state, plan)).any():
             break
-        if not (np.asarray(state.status) == _OUT_OF_DIGITS).any() and "float32" in precisions:
+        if not (np.asarray(state.status) == OUT_OF_DIGITS).any() and "float32" in precisions:
             del precisions[: precisions.index("float32")]  # there is only an end to be confirmed
     if state is None:
         raise refuse("precision", "float64", f"another: {type(problems[0]).__name__} has no numbers in float64")
@@ -134,7 +104,7 @@ def _advanced(
     advance = advance_one if state.status.ndim == 0 else advance_batch
     length, compiling = 1, True
     try:
-        while (np.asarray(state.status) == _RUNNING).any():
+        while (np.asarray(state.status) == RUNNING).any():
             entered = time.perf_counter()
             further = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), plan)
             state = jax.block_until_ready(further)
@@ -172,53 +142,14 @@ def _continued(saved: Saved, memory: Any, plan: Plan, request: Request) -> Searc
     if passes > plan.passes:
         raise refuse("passes", request.limits.passes, f"more than the {passes} that are done in {path}")
     short = plan._replace(passes=passes)
-    like = jax.eval_shape(lambda memory: _in_digits(begun(memory, short), plan.precision), memory)
+    like = jax.eval_shape(lambda memory: in_digits(begun(memory, short), plan.precision), memory)
     state: Search = jax.tree.map(jnp.asarray, rebuilt(saved, like, path))
     rest = jnp.full(plan.passes - passes, jnp.nan, state.loss.dtype)
     state = state._replace(loss=jnp.append(state.loss, rest), accuracy=jnp.append(state.accuracy, rest))
-    if int(state.status) == _OUT_OF_PASSES and passes < plan.passes:
+    if int(state.status) == OUT_OF_PASSES and passes < plan.passes:
         # More are allowed now. The last pass left the memory where it was: repeated, it lets the solver move.
-        state = state._replace(status=jnp.int32(_RUNNING), passes=jnp.int32(passes - 1))
+        state = state._replace(status=jnp.int32(RUNNING), passes=jnp.int32(passes - 1))
     return state
-
-
-def _unconfirmed_out_of_passes(state: Search, plan: Plan) -> Search:
-    """An end that was seen in few digits with the last pass that was allowed cannot be confirmed any more."""
-    seen = (state.status == _STOPPED) | (state.status == _MINIMUM)
-    unconfirmed = seen & (state.passes >= plan.passes) & (plan.precision not in ("float32", "float64"))
-    return state._replace(status=jnp.where(unconfirmed, _OUT_OF_PASSES, state.status))
-
-
-def _open(state: Search, plan: Plan) -> Bool[np.ndarray, "..."]:
-    """Which searches have ended in a way that more digits might change. Float32 has enough of them to see the end, if
-    not always to get there."""
-    kinds = (_OUT_OF_DIGITS,) if plan.precision in ("float32", "float64") else (_OUT_OF_DIGITS, _STOPPED, _MINIMUM)
-    ended = np.isin(np.asarray(state.status), kinds)
-    return np.asarray(ended & (np.asarray(state.passes) < plan.passes))
-
-
-def _resumed(state: Search, going_on: Bool[np.ndarray, "..."], plan: Plan) -> Search:
-    """The state of a search, or of a batch, that goes on in another precision."""
-
-    def resume(state: Search) -> Search:
-        return state._replace(solver=plan.solver.resume(_split(state.memory)[0], state.solver))
-
-    status = jnp.where(going_on, _RUNNING, state.status)
-    return (resume(state) if status.ndim == 0 else jax.vmap(resume)(state))._replace(status=status)
-
-
-def _in_precision(problems: Sequence[Problem], precision: str) -> Sequence[Problem] | None:
-    """The problems for passes in a precision, or None if one of them does not have the digits."""
-    if precision != "float64":
-        return problems
-    doubles = [double for problem in problems if (double := problem.in_float64()) is not None]
-    return doubles if len(doubles) == len(problems) else None
-
-
-def _in_digits(state: Search, precision: str) -> Search:
-    if precision != "float64":
-        return state
-    return jax.tree.map(lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, state)
 
 
 def plan_of(solver: Iterative, request: Request, precision: str) -> Plan:
@@ -234,7 +165,7 @@ def begun(memory: Any, plan: Plan) -> Search:
     """A search before its first pass."""
     memory = jax.tree.map(jnp.asarray, memory)
     trace = jnp.full(plan.passes, jnp.nan)
-    return Search(memory, plan.solver.start(_split(memory)[0]), jnp.int32(0), jnp.int32(_RUNNING), trace, trace)
+    return Search(memory, plan.solver.start(trained_part(memory)[0]), jnp.int32(0), jnp.int32(RUNNING), trace, trace)
 
 
 @partial(compiled, static_argnames="plan")
@@ -254,7 +185,7 @@ def _advance(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan)
     length = 1 if ready is problem else passes_in_a_row(problem)
 
     def unfinished(state: Search) -> Array:
-        return (state.status == _RUNNING) & (state.passes < until)
+        return (state.status == RUNNING) & (state.passes < until)
 
     def further(state: Search) -> Search:
         return jax.lax.fori_loop(0, length, lambda _, state: _pass(ready, plan, state, unfinished(state)), state)
@@ -271,17 +202,17 @@ def passes_in_a_row(problem: Problem) -> int:
 
 def _pass(problem: Problem, plan: Plan, state: Search, allowed: Bool[Array, ""] | bool = True) -> Search:
     """Measure the memory; end if a rule is met, else let the solver move it. If it is not allowed, nothing changes."""
-    parameters, rebuilt = _split(state.memory)
+    parameters, rebuilt = trained_part(state.memory)
     (loss, recall), gradient = _measured(problem, rebuilt, plan.precision, parameters)
     n, violations = problem.associations, jnp.sum(~recall.stored)
     last = state.passes + 1 >= plan.passes
-    status = jnp.where(last, _SCHEDULE_ENDED if plan.planned else _OUT_OF_PASSES, _RUNNING)
-    status = jnp.where(plan.solver.out_of_digits(state.solver), _OUT_OF_DIGITS, status)
-    status = jnp.where(plan.solver.minimum(state.solver), _MINIMUM, status)
+    status = jnp.where(last, SCHEDULE_ENDED if plan.planned else OUT_OF_PASSES, RUNNING)
+    status = jnp.where(plan.solver.out_of_digits(state.solver), OUT_OF_DIGITS, status)
+    status = jnp.where(plan.solver.minimum(state.solver), MINIMUM, status)
     # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.
     unsure = jnp.sum(~recall.clearly_stored) if plan.stop == "exact" else violations
-    status = jnp.where(met(plan.stop, unsure, n), _STOPPED, status)
-    status = jnp.where(jnp.isfinite(loss), status, _DIVERGED)
+    status = jnp.where(met(plan.stop, unsure, n), STOPPED, status)
+    status = jnp.where(jnp.isfinite(loss), status, DIVERGED)
 
     def at(parameters: list[Array], rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> tuple[Array, list[Array]]:
         part = problem.part(rows, counted)
@@ -291,7 +222,7 @@ def _pass(problem: Problem, plan: Plan, state: Search, allowed: Bool[Array, ""] 
 
     looks = Looks(_mean(-jnp.expm1(-recall.loss), problem), at, n, problem.inputs.shape[-2])
     moved, solver = plan.solver.onward(parameters, loss, gradient, state.solver, looks)
-    going_on = (status == _RUNNING) & allowed
+    going_on = (status == RUNNING) & allowed
     parameters, solver = jax.tree.map(
         lambda new, old: jnp.where(going_on, new, old), (moved, solver), (parameters, state.solver)
     )
@@ -319,25 +250,9 @@ def _mean(numbers: Float[Array, "n"], problem: Problem) -> Float[Array, ""]:
     return (problem.shares * numbers).sum() / problem.shares.sum()
 
 
-def _split(memory: Any) -> tuple[list[Array], Any]:
-    """The arrays of real numbers of a memory, and a function that rebuilds it; masks, indices and the fields that the
-    memory calls fixed stay as they are."""
-    paths, structure = jax.tree_util.tree_flatten_with_path(memory)
-    fixed = {jax.tree_util.GetAttrKey(name) for name in getattr(memory, "fixed", ())}
-    leaves = [leaf for _, leaf in paths]
-    real = [jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in leaves]
-    trained = [is_real and not fixed.intersection(path[:1]) for is_real, (path, _) in zip(real, paths)]
-
-    def rebuilt(parameters: list[Array]) -> Any:
-        given = iter(parameters)
-        return jax.tree.unflatten(structure, [next(given) if one else leaf for one, leaf in zip(trained, leaves)])
-
-    return [leaf for one, leaf in zip(trained, leaves) if one], rebuilt
-
-
 def _check_trainable(memory: Any) -> None:
     """Refuse a memory with nothing to train, or with numbers of too low precision for small steps."""
-    kinds = {str(array.dtype) for array in _split(memory)[0]}
+    kinds = {str(array.dtype) for array in trained_part(memory)[0]}
     if not kinds or not kinds <= {"float32", "float64"}:
         found = " and ".join(sorted(kinds)) or "whole"
         raise refuse("memory", f"one with {found} numbers", "one with arrays of float32 or float64 numbers to train")
@@ -369,7 +284,7 @@ def _solution(state: Search, stop: str, seconds: float, problem: str) -> Solutio
     loss, accuracy = (np.asarray(trace)[:passes] for trace in (state.loss, state.accuracy))
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
     memory = jax.tree.map(lambda leaf: leaf if leaf.dtype == np.float64 else jnp.asarray(leaf), state.memory)
-    status = _STATUS[int(state.status)]
+    status = STATUS[int(state.status)]
     if status == Status.STOPPED and stop == "exact":
         status = Status.STORED
     return Solution(memory, status, passes, loss, accuracy, seconds, problem)
