@@ -65,7 +65,7 @@ def test_a_start_is_used(always_lbfgs):
 def test_time_is_kept_and_running_out_of_it_is_no_verdict(d, p):
     """Both sizes take longer: the larger in L-BFGS (it is compiled first), the smaller in Newton's method."""
     began = time.perf_counter()
-    verdict = decide(original(Stream(0, d), p), seconds=0.05)
+    verdict = decide(original(Stream(0, d), p), seconds=0.005)
     assert verdict.verdict == "undecided" and "time is up" in verdict.reason
     assert verdict.witness is None and verdict.certificate is None and verdict.last is not None
     assert time.perf_counter() - began < 20  # a compilation, a pass, a step
