@@ -64,8 +64,9 @@ def planned() -> dict[str, object]:
             words = ", ".join(getattr(one, "__name__", str(one)) for one in given)
             found[f"{function.__module__}.{function.__name__}({words})"] = _short(function(*given))
     for spec, where in itertools.product(RUNS, PLATFORMS):
-        program = plan.program(spec, where)
-        found[f"{spec} {dict(spec.parameters)} on {where}"] = [_short(plan.cost(spec, where)), program.p, plan.batch_size(spec, where)]
+        batch = plan.batch_size(spec, where)
+        run = f"{spec} {dict(spec.parameters)} on {where}"
+        found[run] = [_short(plan.cost(spec, where)), plan.program(spec, where).p, batch]
     for where in PLATFORMS:
         costs = plan.expected_costs(RUNS, where)
         found[f"all on {where}"] = [_short(costs[spec.key]) for spec in RUNS]
