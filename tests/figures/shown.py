@@ -157,7 +157,7 @@ def compare_with_kept(name, figure, numbers, remarks, comparisons):
     compare(KEPT, name, [*shown(figure), brief(numbers), [sentence(text) for text in remarks], judged])
 
 
-def compare(file, name, found):
+def compare(file, name, found, kept_by="tests.figures.shown"):
     """Fail if something is not what is kept under its name, or keep it if that was asked for."""
     kept = json.loads(file.read_text()) if file.exists() else {}
     if REWRITE not in os.environ and kept.get("processor") != processor():
@@ -168,7 +168,7 @@ def compare(file, name, found):
         file.write_text(written(dict(sorted(kept.items()))) + "\n")
     else:
         found = list(differences(now, kept.get(name), name))
-        advice = f"if that is meant, run `python -m tests.figures.shown` and read the diff of {file.name}"
+        advice = f"if that is meant, run `python -m {kept_by}` and read the diff of {file.name}"
         assert not found, "\n".join([*found[:9], advice])
 
 
