@@ -16,12 +16,16 @@ import numpy as np
 
 from loadstone.experiments import plan
 from loadstone.experiments.spec import Spec
+from loadstone.memories.families import subspace_of
 from loadstone.problems import batches
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import decoupled_bytes
 from loadstone.problems.facts import block_rows
 from loadstone.problems.original import original_bytes
 from loadstone.problems.spreading import ring_bytes
+from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers.hessian import dense_bytes, matrices_bytes, scores_bytes
+from loadstone.solvers.newton import NewtonSearch
 from loadstone.solvers.restricted import restricted_bytes, restricted_work
 
 KEPT = Path(__file__).with_name("planned.json")
@@ -70,6 +74,11 @@ def planned() -> dict[str, object]:
     for where in PLATFORMS:
         costs = plan.expected_costs(RUNS, where)
         found[f"all on {where}"] = [_short(costs[spec.key]) for spec in RUNS]
+    random = np.random.default_rng(0)
+    for n, d, family in ((50, 40, "full"), (50, 40, "symmetric"), (6, 3, "full")):
+        facts = Arrays(random.standard_normal((n, d)), random.standard_normal((n, d)), np.arange(n))
+        search = NewtonSearch(Conditioned(facts, subspace_of(family, d)), np, np.zeros((d, d)))
+        found[f"Newton's method, {n} facts, d = {d}, {family}"] = [_short(search.work), search.most_products]
     seeds = [Spec("original", d, p, seed) for d, p in SIZES[:3] for seed in range(140)]
     found["jobs"] = {str(workers): _lengths(plan.jobs(seeds, workers)) for workers in (1, 3, 50)}
     return json.loads(json.dumps(found))
