@@ -43,6 +43,7 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compilin
                  "sweeps": ["sweeps/test_catalogue.py"],
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["experiments/test_one_machine.py"],
+                 "solvers/loop.py": ["solvers/test_checkpoint.py"],
                  "experiments/run.py": ["cli/test_commands.py"], "evidence": ["figures/test_from_records.py"],
                  "figures": ["figures/test_gallery.py", "figures/test_from_records.py"],
                  "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
