@@ -4,8 +4,8 @@
 
 A seeded random sample of small changes (`mutations.py`) is made one at a time in a copy of the tree, and tests are run
 there: first those that run the changed line, the quickest first, then the files that belong to the module: those in the
-same room that are named after it, and those that import it or one of its public names. A failing test, a crash or a
-time-out means that the change was noticed. Changes that survive are listed with their diff.
+same room that are named after it, and those that import it or one of its public names, or a helper of tests that does.
+A failing test, a crash or a time-out means that the change was noticed. Those that survive are listed with their diff.
 
 Which tests run a line, and how long they take, is measured without any change (`covering.py`) and kept in `--covering`;
 a test file is measured again if it or the package has changed. That needs coverage.py: without it every change meets
@@ -43,7 +43,9 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compilin
                  "sweeps": ["sweeps/test_catalogue.py"],
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["experiments/test_one_machine.py"],
-                 "experiments/run.py": ["cli/test_commands.py"], "figures": ["figures/test_gallery.py"],
+                 "solvers/loop.py": ["solvers/test_checkpoint.py"],
+                 "experiments/run.py": ["cli/test_commands.py"], "evidence": ["figures/test_from_records.py"],
+                 "figures": ["figures/test_gallery.py", "figures/test_from_records.py"],
                  "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
 #: Asks every public function, of whatever module, what it allows.
 FOR_ALL = "test_arguments.py"
@@ -61,7 +63,7 @@ def tests_of(module: str, root: Path, package: str) -> list[str]:
     dotted = ".".join([package, *path.with_suffix("").parts]).removesuffix(".__init__")
     body = ast.parse((root / "src" / package / module).read_bytes()).body
     names = {dotted} | {f"{package}.{name}" for part in body if (name := getattr(part, "name", "_"))[0] != "_"}
-    found = {file for file in tests.rglob("test_*.py") if names & _imported(file, package)}
+    found = {file for file in tests.rglob("test_*.py") if names & _imported(file, package, root)}
     for folder in path.parents:
         found |= set((tests / folder).glob(f"test_{path.stem}*.py"))
     for part in (path, *path.parents):
@@ -74,12 +76,16 @@ def tests_of(module: str, root: Path, package: str) -> list[str]:
 
 
 @functools.cache
-def _imported(file: Path, package: str) -> set[str]:
-    found = set()
+def _imported(file: Path, package: str, root: Path) -> set[str]:
+    """What a test file imports, by itself and through helpers in `tests`."""
+    found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         match node:
             case ast.ImportFrom(str(module), names):
                 found |= {module} | {f"{module}.{alias.name}" for alias in names}
+                helper = root / f"{module.replace('.', '/')}.py"
+                if module.startswith("tests.") and not helper.name.startswith("test_") and helper.exists():
+                    found |= _imported(helper, package, root)
             case ast.Import(names):
                 found |= {alias.name for alias in names}
             case ast.Attribute(ast.Name(name), attribute) if name == package:

@@ -126,3 +126,15 @@ def test_a_sweep_ends_with_a_report(capfd):
 def test_engines_that_do_not_go_together_are_refused(command, tmp_path, options, sentence):
     done = command("run", "accuracy", "--store", tmp_path / "s", *options)
     assert done.returncode == 2 and sentence in done.stderr and not (tmp_path / "s").exists()
+
+
+def test_names_are_on_the_left_and_numbers_on_the_right(capfd):
+    output.print_pairs("Two numbers", {"one": "1.25", "another one": "3"})
+    output.print_table("Runs", [{"seed": 0, "loss": 0.123456789}, {"seed": 10, "loss": 2.0}])
+    lines = capfd.readouterr().out.splitlines()
+    inside = [[part for part in re.split("[│┃]", line)[1:-1]] for line in lines if re.search("[│┃]", line)]
+    assert inside == [
+        [" one         ", " 1.25 "], [" another one ", "    3 "],
+        [" seed ", "     loss "], ["    0 ", " 0.123457 "], ["   10 ", "        2 "],
+    ]  # fmt: skip
+    assert lines[0].rstrip() == "Two numbers" and "Runs" in [line.rstrip() for line in lines]

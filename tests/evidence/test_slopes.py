@@ -43,3 +43,9 @@ def test_the_slope_of_the_formula_is_found_and_is_not_the_papers():
 
 def test_two_dimensions_make_no_slope():
     assert compare_slopes([row for row in proved("original") if row["d"] > 12]) == []
+
+
+def test_streams_that_are_all_alike_make_no_slope():
+    """Without scatter there is no error, and no weight either."""
+    two = [row for row in proved("original") if row["seed"] < 2]
+    assert compare_slopes([row | {"p_c": row["d"] ** 2 // 3} for row in two]) == []

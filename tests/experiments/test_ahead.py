@@ -1,5 +1,6 @@
 """What a run needs is compiled before it is run: all of it, from shapes alone."""
 
+import errno
 import logging
 import sys
 import threading
@@ -156,3 +157,13 @@ def test_an_error_of_compiling_is_left_for_the_run_itself(tmp_path, monkeypatch,
 def test_a_cpu_compiles_as_it_goes(tmp_path, monkeypatch):
     monkeypatch.setattr(in_process, "compile_ahead", None)
     assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+
+
+def test_a_store_that_cannot_be_written_ends_the_sweep_in_one_sentence(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Store, "put", full)
+    found = run_sweep([Spec("original", 5, 6, solver="hebbian")], Store(tmp_path), InProcess())
+    assert found.missing == 1 and not found.done
+    assert found.stopped == f"the store {tmp_path} cannot be written: [Errno 28] No space left on device."

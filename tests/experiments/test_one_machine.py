@@ -262,7 +262,7 @@ def test_a_run_that_brings_down_its_workers_fails_and_the_others_do_not(tmp_path
 
 
 def test_workers_share_a_gpu_and_leave_its_host_a_core(monkeypatch):
-    monkeypatch.setattr(this_machine.os, "sched_getaffinity", lambda process: range(16))
+    monkeypatch.setattr(this_machine.os, "sched_getaffinity", {0: range(16)}.get)  # of this process
     told = []
     for gpu in (False, True):
         monkeypatch.setattr(this_machine, "gpu_expected", lambda gpu=gpu: gpu)

@@ -1,6 +1,7 @@
-"""What a figure shows, in a form that can be kept and compared: texts, axes, and for each artist its style and data.
+"""What a figure shows, in a form that can be kept and compared: texts, axes, and for each artist its style and data;
+the numbers that are written beside it; and what the runs gave that it shows.
 
-    python -m tests.figures.shown      # after a deliberate change of a figure: rewrite shown.json, and read its diff
+    python -m tests.figures.shown      # after a deliberate change: rewrite shown.json and ran.json, and read the diff
 
 A figure has hundreds of numbers, colours and words, and no formula says what they should be. So the test that draws it
 compares it with what a person has looked at. Its runs are repeated in the test, and another kind of processor rounds
@@ -21,6 +22,7 @@ from matplotlib.colors import to_hex
 from matplotlib.ticker import FixedFormatter
 
 KEPT = Path(__file__).with_name("shown.json")
+RAN = Path(__file__).with_name("ran.json")
 REWRITE = "LOADSTONE_REWRITE_SHOWN"
 #: Numbers may differ by so much of the largest beside them: runs are repeated on the reader's machine.
 TOLERANCE = 2e-3
@@ -139,23 +141,40 @@ def processor():
     return hashlib.sha256("".join([_processor(), *told]).encode()).hexdigest()[:16]
 
 
-def compare_with_kept(name, figure, remarks, comparisons):
-    """Fail if a figure and what is said about it are not what they were, or keep them if that was asked for; skip on
-    another kind of processor."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    if REWRITE not in os.environ and kept.get("processor") != processor():
-        pytest.skip("shown.json was written on another kind of processor, which rounds otherwise")
+def brief(value):
+    """Lists of names and values, as in `flat`, but of many numbers what `_data` tells and where their middle lies."""
+    if isinstance(value, dict):
+        return [[name, brief(one)] for name, one in value.items()]
+    if isinstance(value, list | tuple):
+        if len(value) > 6 and all(isinstance(one, int | float) for one in value):
+            return [*_data(value), _numbers([np.mean(value * np.linspace(0, 1, len(value)))])]
+        return [brief(one) for one in value]
+    return flat(value)
+
+
+def compare_with_kept(name, figure, numbers, remarks, comparisons):
+    """Fail if a figure, its numbers and what is said about it are not what they were."""
     judged = [flat({name: value for name, value in one.as_row().items() if name not in DERIVED}) for one in comparisons]
-    now = json.loads(json.dumps([*shown(figure), [sentence(text) for text in remarks], judged]))
+    compare(KEPT, name, [*shown(figure), brief(numbers), [sentence(text) for text in remarks], judged])
+
+
+def compare(file, name, found, kept_by="tests.figures.shown"):
+    """Fail if something is not what is kept under its name, or keep it if that was asked for; skip on another kind of
+    processor."""
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    if REWRITE not in os.environ and kept.get("processor") != processor():
+        pytest.skip(f"{file.name} was written on another kind of processor, which rounds otherwise")
+    now = json.loads(json.dumps(found))
     if REWRITE in os.environ:
         kept |= {name: now, "processor": processor()}
-        KEPT.write_text(written(dict(sorted(kept.items()))) + "\n")
+        file.write_text(written(dict(sorted(kept.items()))) + "\n")
     else:
         found = list(differences(now, kept.get(name), name))
-        advice = "if that is meant, run `python -m tests.figures.shown` and read the diff of shown.json"
+        advice = f"if that is meant, run `python -m {kept_by}` and read the diff of {file.name}"
         assert not found, "\n".join([*found[:9], advice])
 
 
 if __name__ == "__main__":
     os.environ[REWRITE] = "yes"
-    sys.exit(pytest.main(["-q", "-n", "0", "tests/figures/test_gallery.py", "-k", "shows_what_it_did"]))
+    tests = "shows_what_it_did or what_it_gave"
+    sys.exit(pytest.main(["-q", "-n", "0", "tests/figures/test_gallery.py", "-k", tests]))

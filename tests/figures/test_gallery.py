@@ -23,7 +23,7 @@ from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from tests.evidence.shipped import shipped_records
-from tests.figures.shown import compare_with_kept
+from tests.figures.shown import RAN, brief, compare, compare_with_kept
 
 SHORT = {"steps": 60}
 #: At d = 10: few enough to be stored in 60 steps, and the first size above capacity, which is 30.6.
@@ -99,6 +99,7 @@ LISTED = shipped("topk", lambda spec, said: (spec.problem, spec.d) == ("original
 HALF_FULL = shipped("lengths", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
 EIGHT = shipped("space", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 8)
 SCORED = shipped("solution-scores", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
+SHIPPED = {*APPROACHED, *RANKED, *PRUNED, *LAYERED, *LISTED, *HALF_FULL, *EIGHT, *SCORED}
 PACKS = ("optimisers", "rank", "pruning", "one_law", "layers", "topk", "space", "solutions")
 
 
@@ -225,9 +226,20 @@ def test_each_is_written_in_four_formats(finished):
 
 
 def test_each_shows_what_it_did(finished, rows):
-    name, figure, _ = finished
+    name, figure, contents = finished
     shown = figure_of(name)
-    compare_with_kept(name, figure, shown.remarks(rows[name]), shown.compare(rows[name]))
+    compare_with_kept(name, figure, json.loads(contents[3]), shown.remarks(rows[name]), shown.compare(rows[name]))
+
+
+def test_each_run_gives_what_it_gave(rows):
+    """Small runs of most solvers and all measurements: their losses, traces, spectra, scores, verdicts and counts."""
+    found = {}
+    for name, case in CASES.items():
+        for spec, row in zip(case.specs, rows[name]):
+            if spec not in SHIPPED:
+                gave = {field: row[field] for field in sorted(row.keys() - spec.identity().keys() - {"circumstances"})}
+                found[json.dumps(spec.identity())] = brief(gave)
+    compare(RAN, "runs", found)
 
 
 # All figures are drawn and saved by the same few functions.

@@ -35,6 +35,14 @@ def written(path, book, shuffles=1):
     return path
 
 
+def test_the_law_of_singular_values_is_drawn_from_one_end_to_the_other():
+    """A quarter circle: 2 / pi high at 0, and gone at 2."""
+    page = facts_page("b", {})
+    curve = np.array(json.loads(re.search(r'"quarterCircle": ?(\[\[.*?\]\])', page)[1]))
+    np.testing.assert_allclose(curve[[0, -1]], [[0, 2 / np.pi], [2, 0]], atol=1e-5)
+    np.testing.assert_allclose(curve[:, 1], np.sqrt(4 - curve[:, 0] ** 2) / np.pi, atol=1e-3)
+
+
 @pytest.fixture(scope="module")
 def book():
     return book_of()

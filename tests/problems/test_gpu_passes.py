@@ -217,3 +217,16 @@ def test_the_hopper_pass_sees_all_outputs_or_as_many_as_it_is_told(count, monkey
     expected = reference(queries[:n], np.broadcast_to(outputs[:m], (n, m, d)), targets[:n])
     agree([part[:n] for part in recall], expected, 1e-5)
     np.testing.assert_allclose(slope[:n], expected[3] - outputs[targets[:n]], atol=1e-4)
+
+
+def test_a_stored_pass_sees_all_outputs_or_as_many_as_count(monkeypatch):
+    in_interpreter = decoupled_triton.stored_recall
+    monkeypatch.setattr(decoupled_triton, "stored_recall", lambda *operands: in_interpreter(*operands, True))
+    random = np.random.default_rng(4)
+    queries, outputs = (jnp.asarray(random.standard_normal(shape), jnp.float32) for shape in ((5, 4), (5, 4, 7)))
+    targets = jnp.stack([outputs[row, :, row] for row in range(5)])
+    for count, seen in ((None, 7), (jnp.int32(6), 6)):
+        recall, slope = decoupled_triton.stored_pass(queries, outputs, 0, targets, "float32", count)
+        scores = np.einsum("nd,ndm->nm", queries, outputs)[:, :seen]
+        np.testing.assert_allclose(recall.logsumexp, np.log(np.exp(scores).sum(axis=1)), rtol=1e-5)
+        np.testing.assert_array_equal(slope, recall.pull - targets)

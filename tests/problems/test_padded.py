@@ -130,3 +130,13 @@ def test_only_problems_that_pair_inputs_with_outputs_are_filled_up():
     other = facts(np.eye(4), np.eye(4), [1, 0, 3, 2])
     with pytest.raises(ValueError, match="problem is 'one with other targets', but must be"):
         padded(other, 3)
+
+
+@pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
+def test_shares_are_those_of_the_associations_alone(form):
+    shares = np.linspace(0.5, 1.5, ROWS).astype(np.float32)
+    problem = padded(make(form, p=ROWS).weighted(shares), P)
+    assert not np.asarray(problem.shares)[P:].any()
+    plain = problem.unpadded()
+    np.testing.assert_array_equal(plain.shares, shares[:P])
+    assert plain.inputs.shape == plain.target_outputs.shape == (P, D)

@@ -1,5 +1,6 @@
 """Bounds about subspaces, against exact rational arithmetic."""
 
+import inspect
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ from loadstone.memories.subspaces.circulant import Circulant
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Blocks
 from loadstone.memories.subspaces.symmetric import Skew, Symmetric, Traceless
+from loadstone.proofs.arithmetic import gamma
 from loadstone.proofs.membership import distance_above, is_member, projected_norm_above
 
 D = 4
@@ -78,3 +80,16 @@ def test_exact_members_have_no_distance():
         member[0, 1] = np.nextafter(member[0, 1], 9)
         inside_a_block = name == "blocks"
         assert (distance_above(SUBSPACES[name], member) > 0) != inside_a_block
+
+
+@pytest.mark.parametrize("name", ["symmetric", "traceless", "skew", "blocks", "circulant"])
+def test_a_projection_is_off_by_no_more_than_its_operations_allow(name):
+    """The same in rational numbers is exact. A family that says it rounds nothing must be exact too."""
+    for seed in range(20):
+        matrix = np.random.default_rng(seed).standard_normal((D, D))
+        rounded = SUBSPACES[name].projected(matrix)
+        projected = inspect.unwrap(type(SUBSPACES[name]).projected)  # without the check that numbers are floats
+        exact = projected(SUBSPACES[name], np.vectorize(Fraction, otypes=[object])(matrix))
+        off = [Fraction(one) - other for one, other in zip(rounded.ravel().tolist(), exact.ravel())]
+        most = Fraction(gamma(SUBSPACES[name].operations(D))) * Fraction(float(np.linalg.norm(matrix)))
+        assert sum(one * one for one in off) <= most * most

@@ -13,6 +13,7 @@ from loadstone.records.record import DamagedError, Record, key_of
 from loadstone.records.store import Store
 from loadstone.records.validity import check_parts, check_values
 from loadstone.sweeps.catalogue import CATALOGUE, named_sweep
+from tests.records.accepted import KEPT, accepted
 
 
 def made(spec, result, circumstances):
@@ -317,3 +318,9 @@ def test_a_record_of_any_solver_is_possible(tmp_path):
     assert run_sweep([spec], store, InProcess()).complete
     assert store.get(spec.key).spec["solver"] == {"name": "sgd", "learning_rate": 0.5}
     assert not store.quarantined()
+
+
+def test_every_field_accepts_the_values_that_it_did():
+    now, kept = accepted(), json.loads(KEPT.read_text())
+    changed = sorted(name for name in now.keys() | kept.keys() if now.get(name) != kept.get(name))
+    assert not changed, "if that is meant, run `python -m tests.records.accepted` and read the diff of accepted.json"

@@ -97,3 +97,14 @@ def test_how_long_scores_take_is_judged_by_a_few():
 def test_seconds_must_be_positive(seconds):
     with pytest.raises(ValueError, match="seconds"):
         store_most(drawn(4, 3), Full(jnp.zeros((3, 3))), seconds)
+
+
+def test_the_promising_are_the_best_of_those_that_were_looked_at():
+    problem, memory = drawn(200, 8), Full(jnp.eye(8))
+    everything = most._seen(problem, memory).log_weight
+    rows, seen = most._promising(problem, memory, 0.5, 0.1)
+    looked_at = np.random.default_rng(0).permutation(200)[:100]
+    assert rows.tolist() == sorted(looked_at[np.argsort(-everything[looked_at])][:20])
+    np.testing.assert_allclose(seen.log_weight, everything[rows], rtol=1e-4)
+    # All of them at most, and one at least.
+    assert [len(most._promising(problem, memory, *shares)[0]) for shares in ((3.0, 2.0), (1e-9, 1e-9))] == [200, 1]

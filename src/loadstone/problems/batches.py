@@ -15,7 +15,7 @@ _FEW_ROWS, _MANY_ROWS = 512, 16_384
 _FEWEST_ROWS = 128
 #: Sizes of batches, few because each has to be compiled; and for a whole batch the most products a step (original) or
 #: stored numbers (decoupled).
-_BATCHES, _BATCH_PRODUCTS, _BATCH_NUMBERS = (25, 16, 8, 4, 2, 1), 4.2e10, 5e8
+_BATCHES, _BATCH_PRODUCTS, _BATCH_NUMBERS = (25, 16, 8, 4, 2), 4.2e10, 5e8
 #: From this p d on, one original problem alone keeps an accelerator busy.
 _LARGE = 450_000
 

@@ -1,0 +1,119 @@
+"""How searches go that are not compiled, and what proofs give away for rounding, for a few small instances.
+
+    python -m tests.solvers.searches      # after a deliberate change: rewrite searches.json, and read its diff
+
+A search that takes twice as many steps, or a bound that is looser than it need be, is right all the same, and no other
+test notices it. Numbers of steps depend on the last digits, so they are compared on the kind of processor that the file
+names, as in `tests/figures/shown.py`.
+"""
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+
+from loadstone.memories.families import subspace_of
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.facts import Facts
+from loadstone.proofs.rounding import least_margin, margin_bound, tolerance
+from loadstone.proofs.streamed import streamed_bound
+from loadstone.solvers.conflict import conflict_in
+from loadstone.solvers.decide import decide
+from loadstone.solvers.margin import maximum_margin
+from loadstone.solvers.refitting import refit
+from loadstone.solvers.updates import all_at_once, one_at_a_time
+from tests.figures.shown import REWRITE, brief
+
+KEPT = Path(__file__).with_name("searches.json")
+
+
+def drawn(n: int, m: int, d: int, decoupled: bool = False, seed: int = 0) -> Arrays:
+    random = np.random.default_rng((seed, n, m, d))
+    outputs = random.standard_normal((n, m, d) if decoupled else (m, d))
+    return Arrays(random.standard_normal((n, d)), outputs, random.integers(0, m, n))
+
+
+#: Storable, close to capacity, not storable; shared outputs and separate ones.
+INSTANCES = {
+    "7 facts": drawn(7, 7, 5), "12 of 5 answers": drawn(12, 5, 5), "30 of 5 answers": drawn(30, 5, 5),
+    "9 facts, decoupled": drawn(9, 9, 5, True), "30 facts, decoupled": drawn(30, 8, 5, True),
+}  # fmt: skip
+
+
+def verdicts() -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, instance in INSTANCES.items():
+        for family in ("full", "symmetric"):
+            one = decide(instance, family=family)
+            steps = [one.newton_steps, one.cg_products, one.dense_solves, one.passes]
+            found[f"{name}, {family}"] = brief([str(one.verdict), steps, one.margin, one.share])
+    return found
+
+
+def margins() -> dict[str, object]:
+    found = {}
+    for name, instance in INSTANCES.items():
+        if not name.startswith("30"):
+            one = maximum_margin(instance)
+            found[name] = brief([one.margin, one.passes, np.linalg.svd(one.memory.matrix(), compute_uv=False).tolist()])
+    return found
+
+
+def changes() -> dict[str, object]:
+    """Refits, updates and conflicts of the instance that is not storable."""
+    facts = INSTANCES["30 of 5 answers"]
+    refitted = refit(facts, range(30), np.zeros((5, 5)))
+    conflict = conflict_in(facts)
+    return {
+        "refit": [list(refitted.kept), list(refitted.impossible), list(refitted.undecided)],
+        "conflict": [list(conflict.facts), conflict.minimal],
+        "one at a time": brief(one_at_a_time(refitted.weights, facts, [3, 20, 29], 0.5).ravel().tolist()),
+        "all at once": brief(all_at_once(refitted.weights, facts, [3, 20, 29], 0.5).ravel().tolist()),
+    }
+
+
+def given_away() -> dict[str, list[float]]:
+    """Of a witness: by how much the proved margin lies below the exact one, over the unit of rounding times the largest
+    that a margin can be. Of a certificate: its bound, over what counts as zero."""
+    found = {}
+    for name, instance in INSTANCES.items():
+        for family in ("full", "symmetric"):
+            verdict, subspace = decide(instance, family=family), subspace_of(family, 5)
+            if verdict.witness is not None:
+                exact, largest = _least(instance, verdict.witness)
+                bound = least_margin(instance, verdict.witness, subspace)
+                away = float((exact - Fraction(bound.margin)) * 2**53 / largest)
+            else:
+                away = margin_bound(instance, verdict.certificate, subspace).share / tolerance(instance)
+            found[f"{name}, {family}"] = [away]
+    facts = INSTANCES["7 facts"]
+    single = Facts(*(jnp.asarray(part, jnp.float32) for part in (facts.inputs, facts.outputs)),
+                   jnp.asarray(facts.targets, jnp.int32), 4)  # fmt: skip
+    streamed = streamed_bound(single, decide(facts).witness)
+    found["streamed"] = [(streamed.margin - streamed.bound) * 2**24, streamed.unproved, streamed.in_float64]
+    return found
+
+
+def _least(instance: Arrays, weights: np.ndarray) -> tuple[Fraction, float]:
+    """The least margin over |W|, in exact arithmetic but for the root, and the largest that one can be."""
+    exact = np.vectorize(Fraction, otypes=[object])
+    inputs, outputs, matrix = exact(instance.inputs), exact(instance.outputs), exact(weights)
+    norm = Fraction(float(np.linalg.norm(weights)))
+    least, largest = None, 0.0
+    for row, target in enumerate(instance.targets):
+        own = outputs[row] if instance.decoupled else outputs
+        scores = own @ (matrix @ inputs[row])
+        least = min([one for one in [least] if one is not None]
+                    + [scores[target] - score for place, score in enumerate(scores) if place != target])  # fmt: skip
+        lengths = np.linalg.norm(own.astype(float) - own[target].astype(float), axis=1)
+        largest = max(largest, float(lengths.max() * np.linalg.norm(instance.inputs[row])))
+    return least / norm, largest
+
+
+if __name__ == "__main__":
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "tests/solvers/test_searches.py"]
+    sys.exit(subprocess.call(command, env=os.environ | {REWRITE: "yes"}))

@@ -1,0 +1,11 @@
+"""Searches take the steps that they took, and proofs give away no more than they did."""
+
+import pytest
+
+from tests.figures.shown import compare
+from tests.solvers.searches import KEPT, changes, given_away, margins, verdicts
+
+
+@pytest.mark.parametrize("made", [verdicts, margins, changes, given_away], ids=lambda made: made.__name__)
+def test_it_goes_as_it_went(made):
+    compare(KEPT, made.__name__, made(), "tests.solvers.searches")
