@@ -63,5 +63,16 @@ def test_capacity_with_one_rival_is_that_of_the_largest_score():
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="k is 5, but must be"):
         list_codimension(5, 5)
+    for capacity in (list_capacity, limit_capacity):
+        with pytest.raises(ValueError, match=r"k is 18, but must be below 2 d\^2 = 18: even k \+ 1 associations"):
+            capacity(3, 18)
     with pytest.raises(ValueError, match="share is 0.0, but must be a number in"):
         limit_codimension(0)
+
+
+def test_a_list_of_all_rivals_is_a_half_space():
+    """With k + 1 associations D is 1/2, so 18 of them, with a list of 17, are just what fits into d = 3."""
+    found = list_capacity(3, 17)
+    # The law's samples have an error, and so does the parabola through a few p.
+    assert found.value == pytest.approx(18, abs=4 * found.error + 0.1) and found.error < 0.2
+    assert 17 < limit_capacity(3, 17) < 18.1

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from loadstone.arguments import whole
+from loadstone.arguments import refuse, whole
 from loadstone.theory.checks import fractions
 from loadstone.theory.cone import mean_merged, project
 
@@ -58,7 +58,7 @@ def list_capacity(d: int, k: int, batches: int = 8) -> Mean:
     D_k changes by less than the noise of its samples from one p to the next, so it is interpolated between a few p
     around the value of the limit.
     """
-    d, k = whole("d", d, 2, 10**4), whole("k", k, 1, 10**4)
+    d, k = _checked(d, k)
     guess = limit_capacity(d, k)
     grid = np.unique(np.maximum(np.round(guess * np.array([0.7, 1.0, 1.4, 2.0])), k + 1)).astype(int)
     found = [list_codimension(int(p), k, batches) for p in grid]
@@ -73,9 +73,18 @@ def list_capacity(d: int, k: int, batches: int = 8) -> Mean:
 
 def limit_capacity(d: int, k: int) -> float:
     """The same with the limit of D at the share k / p: a first guess."""
-    most = np.log(2.0 * d * d + 2 * k)
-    return float(np.exp(brentq(lambda log: log + np.log(limit_codimension(k / np.exp(log))) - 2 * np.log(d),
-                               np.log(k + 0.5), max(most, np.log(k + 1.0)))))  # fmt: skip
+    d, k = _checked(d, k)
+    missing = lambda log: log + np.log(limit_codimension(k / np.exp(log))) - 2 * np.log(d)  # noqa: E731
+    least, most = np.log(k + 0.5), max(np.log(2.0 * d * d + 2 * k), np.log(k + 1.0))
+    return float(np.exp(least if missing(least) >= 0 else brentq(missing, least, most)))
+
+
+def _checked(d: int, k: int) -> tuple[int, int]:
+    """With k + 1 outputs the target must beat the mean of all others: D is 1/2 then, and no number above k has room."""
+    d, k = whole("d", d, 2, 10**4), whole("k", k, 1, 10**4)
+    if k >= 2 * d * d:
+        raise refuse("k", k, f"below 2 d^2 = {2 * d * d}: even k + 1 associations do not fit into d = {d}")
+    return d, k
 
 
 def project_on_list(
