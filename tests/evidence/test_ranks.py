@@ -18,7 +18,7 @@ ALL = {"starts": 5, "grown": True}
 def row(stored, seed=0, rank=7, parameters=ALL, d=12, kappa=0.6, not_stored=None):
     named = {"solver": "reach"} | ({"parameters": parameters} if parameters else {})
     return {"problem": "original", "d": d, "kappa": kappa, "rank": rank, "seed": seed, "stored": stored} | named | {
-        "not_stored": not_stored or stored + 1
+        "not_stored": not_stored or stored + 1, "attempts": []
     }  # fmt: skip
 
 

@@ -172,9 +172,12 @@ def test_degrees_of_freedom_are_those_of_a_part_estimated_error():
     assert one.freedom == pytest.approx(2 * total.mean() ** 2 / total.var(), rel=5 * (5 / draws) ** 0.5)
 
 
-def reached(stored, not_stored, problem="original", d=12, kappa=1.0, rank=12, solver="reach"):
+def reached(
+    stored, not_stored, problem="original", d=12, kappa=1.0, rank=12, solver="reach", status="minimum reached"
+):
     row = {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "solver": solver}
-    return row | {"stored": stored, "not_stored": not_stored}
+    attempts = [[stored, True, "stored", 9], [not_stored, False, status, 99], [200, False, "out of passes", 99]]
+    return row | {"stored": stored, "not_stored": not_stored, "attempts": attempts}
 
 
 def test_what_was_stored_lies_in_the_middle_of_its_bracket():
@@ -192,7 +195,16 @@ def test_what_was_stored_lies_in_the_middle_of_its_bracket():
     (three,) = compare_reach([*rows, reached(40, 42)])
     assert three.freedom == pytest.approx(2 * (three.error / (np.std([41, 45, 41], ddof=1) / 3**0.5)) ** 4)
     half = compare_reach([reached(20, 21, kappa=0.5, rank=6)] * 3)
-    assert "upper bound" in half[0].note and half[0].freedom == float("inf")
+    assert half[0].note.endswith("in the limit of large d") and half[0].freedom == float("inf")
+
+
+def test_it_is_told_where_more_passes_might_have_stored_more():
+    """What counts is the smallest p that was not stored: that a larger one ran out of passes says nothing."""
+    rows = [reached(20, 21, kappa=0.5, rank=6, status=status) for status in ("out of passes", "minimum reached") * 2]
+    (point,) = reached_thresholds(rows)
+    assert (point["out_of_passes"], point["seeds"]) == (2, 4)
+    (one,) = compare_reach(rows)
+    assert one.note.endswith("in the limit of large d; passes ran out in 2 of 4 streams")
 
 
 def test_training_is_compared_with_the_limit_and_problems_with_each_other():

@@ -92,7 +92,8 @@ def _last_and_next(rows: list[Row]) -> tuple[int | None, int | None]:
 
 def reached_thresholds(rows: list[Row]) -> list[dict]:
     """For each problem, dimension and rank fraction: the mean p up to which L-BFGS stored everything, its standard
-    error, and the capacity that is predicted for the rank that the memories had."""
+    error, the capacity that is predicted for the rank that the memories had, and of how many streams the next p was not
+    stored because the passes had run out."""
     reached = [row for row in rows if row["solver"] == "reach"]
     points = []
     for (problem, d, kappa, rank), group in grouped(reached, "problem", "d", "kappa", "rank"):
@@ -105,8 +106,14 @@ def reached_thresholds(rows: list[Row]) -> list[dict]:
             {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "seeds": len(sizes), "p": float(sizes.mean())}
             | {"spread": spread, "error": math.hypot(spread, resolution)}
             | {"predicted": float(capacity_associations(d, rank / d))}
+            | {"out_of_passes": sum(_ran_out(row) for row in group)}
         )
     return points
+
+
+def _ran_out(row: Row) -> bool:
+    """Whether the smallest p that was not stored might have been with more passes."""
+    return any(p == row["not_stored"] and status == "out of passes" for p, _, status, _ in row["attempts"])
 
 
 def compare_reach(rows: list[Row]) -> list[Comparison]:
@@ -119,6 +126,8 @@ def compare_reach(rows: list[Row]) -> list[Comparison]:
         note = "the original problem can store a little more at small d" if point["problem"] == "original" else ""
         if point["rank"] < point["d"]:
             note = "below full rank the prediction is an upper bound in the limit of large d"
+            if point["out_of_passes"]:
+                note += f"; passes ran out in {point['out_of_passes']} of {point['seeds']} streams"
         freedom = freedom_of(point["seeds"], point["error"], point["spread"])
         family = f"associations that L-BFGS stores, {point['problem']}, kappa = {point['kappa']:g}"
         streams = f"d = {point['d']}"
