@@ -87,8 +87,8 @@ LAW = Figure(
     Caption(
         "How many associations L-BFGS stores",
         "For each size and rank fraction, the mean over streams of the largest p up to which L-BFGS stores every "
-        "association (bisection to 0.5 %), as a load and relative to the prediction. Bars are standard errors. A search "
-        "has 1000 passes, but 300 at d = 1024 and, decoupled, at d = 300.",
+        "association (bisection to 0.5 %), as a load and relative to the prediction. Bars are standard errors. A "
+        "search has 1000 passes, but 300 at d = 1024 and, decoupled, at d = 300.",
         "p D(p) = 2 alpha_c(kappa) d^2 without a free parameter; for kappa < 1 an upper bound in the limit of large d.",
     ),
 )
