@@ -197,6 +197,14 @@ def test_products_of_float16_numbers_keep_the_bits_of_small_and_large_slopes(siz
 
 
 @pytest.mark.parametrize("precision", ["float16", "split"])
+@pytest.mark.parametrize("size", [1e-37, 3e38])
+def test_the_smallest_and_the_largest_numbers_have_products(size, precision):
+    numbers = jnp.asarray(size * np.array([[0.5], [-0.25], [1.0]]), jnp.float32)
+    found = crossed(numbers, jnp.asarray([[0.5], [1.0], [0.125]]), precision)
+    assert float(found[0, 0]) == pytest.approx(0.125 * size, rel=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["float16", "split"])
 def test_blocks_that_are_summed_one_by_one_give_the_same_product(precision, monkeypatch):
     """5000 rows are three blocks, of which the last is filled with zeros."""
     random = np.random.default_rng(0)

@@ -21,6 +21,9 @@ PRECISIONS = ("float64", "float32", "tf32", "split", "float16", "bfloat16")
 #: Those in which operands are made of float16 numbers.
 _OF_FLOAT16 = ("float16", "split")
 
+#: Of the unit of a product, whose inverse must not overflow.
+_LEAST_EXPONENT = -126
+
 #: How many rows `crossed` sums at a time.
 _CROSSED_ROWS = 2048
 #: Above so many numbers the products of its blocks are summed one by one.
@@ -177,5 +180,5 @@ def in_float16(a: Float[Array, "..."], top: Float[Array, ""]) -> tuple[Float16[A
 
 
 def _exponent(top: Float[Array, ""]) -> Float[Array, ""]:
-    """That of the unit in which a number of this size is between 512 and 1024."""
-    return jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9
+    """That of the unit in which a number of this size is between 512 and 1024, or the smallest that has an inverse."""
+    return jnp.maximum(jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9, _LEAST_EXPONENT)
