@@ -13,7 +13,7 @@ from loadstone.sweeps.catalogue import CATALOGUE, named_sweep
 
 ROOT = Path(__file__).parents[2]
 #: Sweeps of which some runs have no record yet.
-UNFINISHED = {"law", "optimisers"}
+UNFINISHED = {"law"}
 SHIPPED = sorted((ROOT / "results" / "paper").glob("*.zip"), key=lambda file: file.stat().st_size)
 
 
