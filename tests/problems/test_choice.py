@@ -39,6 +39,9 @@ def file_of(**changes):
     ({"d": 513, "queries": 10**4, "competitors": 10**4 - 1}, "shared_xla"),
     ({"dtype": jnp.float64}, "shared_xla"), ({"precision": "float32"}, "shared_xla"),
     ({"precision": "split"}, "shared_split"), ({"precision": "split", "dtype": jnp.float64}, "shared_xla"),
+    ({"precision": "split", "queries": 2000, "competitors": 1000}, "shared_hopper_split"),
+    ({"precision": "split", "queries": 2000, "competitors": 999}, "shared_split"),
+    ({"precision": "split", "queries": 2000, "competitors": 1000, "dtype": jnp.float64}, "shared_xla"),
 ])  # fmt: skip
 def test_shared_outputs_on_a_hopper(device, changes, file):
     device("Hopper")

@@ -20,6 +20,7 @@ from loadstone.problems.passes import (
     shared_cpu,
     shared_hopper,
     shared_hopper_halves,
+    shared_hopper_split,
     shared_hopper_wide,
     shared_xla,
 )
@@ -44,10 +45,11 @@ def test_a_memory_of_another_dimension_is_refused_at_the_door(d, memory_d, kappa
             use(problem, memory)
 
 
-SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, shared_hopper, shared_hopper_halves, shared_hopper_wide)]
+HOPPER = shared_hopper, shared_hopper_halves, shared_hopper_wide, shared_hopper_split
+SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, *HOPPER)]
 
 
-@pytest.mark.parametrize("shared_pass", SHARED, ids=["cpu", "xla", "hopper", "halves", "wide"])
+@pytest.mark.parametrize("shared_pass", SHARED, ids=["cpu", "xla", "hopper", "halves", "wide", "split"])
 @pytest.mark.parametrize("operands, sentence", [
     ((QUERIES[:4], OUTPUTS, TARGETS), r"targets is 'int32\(5,\)', but must be 4 whole numbers"),
     ((jnp.ones((6, 4)), OUTPUTS, TARGETS), "targets is .* must be 6 whole numbers"),

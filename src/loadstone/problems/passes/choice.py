@@ -58,6 +58,11 @@ def _fits_hopper_wide(case: Case) -> bool:
     return _is_for_hopper(case) and large
 
 
+def _fits_hopper_split(case: Case) -> bool:
+    enough = case.queries * case.competitors >= devices.SOME_SCORES
+    return case.precision == "split" and case.dtype == jnp.float32 and enough and devices.has_hopper_kernel()
+
+
 def _is_for_hopper(case: Case) -> bool:
     return case.precision == "float16" and case.dtype == jnp.float32 and devices.has_hopper_kernel()
 
@@ -87,6 +92,7 @@ WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
     ("shared", "shared_hopper_halves", _fits_hopper_halves),
     ("shared", "shared_hopper_wide", _fits_hopper_wide),
     ("shared", "shared_cpu", _fits_cpu),
+    ("shared", "shared_hopper_split", _fits_hopper_split),
     ("shared", "shared_split", lambda case: case.precision == "split" and case.dtype == jnp.float32),
     ("shared", "shared_xla", _always),
     ("stored", "decoupled_float16_triton", _fits_float16),

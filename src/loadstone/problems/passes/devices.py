@@ -11,10 +11,11 @@ import jax
 #: Largest d of the kernels for shared outputs: the pull of 64 queries then fills the registers of one warpgroup, or of
 #: two.
 MOST_WHOLE, MOST_SHARED = 256, 512
-#: With more components there is a pass for at least so many scores.
-MANY_SCORES = 10**8
-#: With more scores it would have more tiles than its workers can number.
+#: With more scores they would have more tiles than their workers can number.
 MOST_SCORES = 2**42
+#: With more components there is a pass for at least so many scores; for split numbers, of any number of components, for
+#: so many.
+MANY_SCORES, SOME_SCORES = 10**8, 2 * 10**6
 #: Numbers of components for which outputs stored in float16 are multiplied in tensor cores (measured at 150 and 256).
 FLOAT16_SIZES = range(128, 257)
 #: Set to 0 to run every pass in XLA.

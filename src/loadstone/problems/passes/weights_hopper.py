@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,16 +34,33 @@ _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
 
 
+class Weighed(NamedTuple):
+    """What the kernel makes of a block of queries.
+
+    weights: exp(score - shift) of every output. Those beyond the range of float16 are infinite or zero.
+    target, rival: the target's score, and the best of the others.
+    total: the sum of the weights of a query, as they are rounded.
+    exact_total: the sum before they are rounded, if it was asked for; otherwise the same.
+    """
+
+    weights: Float16[Array, "rows m"]
+    target: Float[Array, "rows"]
+    rival: Float[Array, "rows"]
+    total: Float[Array, "rows"]
+    exact_total: Float[Array, "rows"]
+
+
 def block_weights(
     queries: Float16[Array, "rows width"],
     outputs: Float16[Array, "m width"],
     targets: Int32[Array, "rows"],
     shifts: Float[Array, "rows"],
     count: Int32[Array, ""],
-) -> tuple[Float16[Array, "rows m"], Float[Array, "rows"], Float[Array, "rows"], Float[Array, "rows"]]:
-    """Weights exp(score - shift) of the first `count` outputs for each query; the target's score, the best of the
-    others, and the sum of the weights. Rows and m are multiples of 256, the width of 64. Weights beyond the range of
-    float16 are infinite or zero."""
+    unit: Float[Array, ""],
+    exact: bool,
+) -> Weighed:
+    """The first `count` outputs for each query, whose scores are products times `unit`. Rows and m are multiples of
+    256, the width of 64."""
     (rows, width), (m, other) = queries.shape, outputs.shape
     whole = rows % ROWS == m % TILE == width % SLICE == 0 and min(rows, m, width) > 0
     if not whole or other != width or not targets.shape == shifts.shape == (rows,):
@@ -53,9 +71,10 @@ def block_weights(
     special = special.at[jnp.arange(rows) // _QUERIES, targets // TILE].set(1)
     special = jnp.maximum(special, (jnp.arange(1, tiles + 1) * TILE > count).astype(jnp.int32)[None])
     row = jax.ShapeDtypeStruct((tiles, rows), jnp.float32)
+    numbers = 4 if exact else 3
     call = plgpu.kernel(
-        functools.partial(_pair_of_blocks, width=width),
-        out_type=(jax.ShapeDtypeStruct((rows, m), jnp.float16), row, row, row),
+        functools.partial(_pair_of_blocks, width=width, numbers=numbers),
+        out_type=(jax.ShapeDtypeStruct((rows, m), jnp.float16), *(row for _ in range(numbers))),
         grid=(min(processors() // _PAIR, rows // ROWS * tiles),),
         grid_names=("worker",),
         cluster=(_PAIR,),
@@ -64,28 +83,30 @@ def block_weights(
         thread_name="wg",
         compiler_params=plgpu.CompilerParams(approx_math=True),
     )
-    weights, target, rival, sums = call(count[None], queries, outputs, targets, shifts * _LOG2E, special)
-    return weights, target.max(axis=0), rival.max(axis=0), sums.sum(axis=0)
+    scale = (unit * _LOG2E)[None]
+    found = call(count[None], scale, queries, outputs, targets, shifts * _LOG2E, special)
+    weights, target, rival, *totals = found
+    total, exact_total = totals[0].sum(axis=0), totals[-1].sum(axis=0)
+    return Weighed(weights, target.max(axis=0) * unit, rival.max(axis=0) * unit, total, exact_total)
 
 
-def _pair_of_blocks(*arrays, width):
+def _pair_of_blocks(*arrays, width, numbers):
     """One worker: two blocks of threads, each with shared memory of its own, of which three warpgroups start."""
     tiled = plgpu.TilingTransform((8, SLICE)), plgpu.SwizzleTransform(2 * SLICE)
     pl.run_scoped(
-        functools.partial(_warpgroup, *arrays, width // SLICE),
+        functools.partial(_warpgroup, arrays, width // SLICE),
         plgpu.SMEM((_SLOTS, 2 * _QUERIES, SLICE), jnp.float16, transforms=tiled),
         plgpu.SMEM((_SLOTS, TILE, SLICE), jnp.float16, transforms=tiled),
         plgpu.SMEM((2, _QUERIES, TILE), jnp.float16, transforms=tiled),
-        plgpu.SMEM((2, 3, _QUERIES), jnp.float32),
+        plgpu.SMEM((2, numbers, _QUERIES), jnp.float32),
         plgpu.Barrier(num_arrivals=2, num_barriers=_SLOTS),
         plgpu.ClusterBarrier(collective_axes=("pair",), num_arrivals=2, num_barriers=_SLOTS),
         collective_axes="wg",
     )
 
 
-def _warpgroup(*everything):
-    (count_ref, query_ref, output_ref, target_ref, shift_ref, special_ref, *results, slices) = everything[:11]
-    queries, outputs, staged, numbers, filled, consumed = everything[11:]
+def _warpgroup(arrays, slices, queries, outputs, staged, numbers, filled, consumed):
+    count_ref, scale_ref, query_ref, output_ref, target_ref, shift_ref, special_ref, *results = arrays
     worker, member, group = (lax.axis_index(name) for name in ("worker", "pair", "wg"))
     workers, pairs = lax.axis_size("worker"), query_ref.shape[0] // ROWS
     tiles = output_ref.shape[0] // TILE
@@ -109,7 +130,7 @@ def _warpgroup(*everything):
             own = plgpu.load(target_ref.at[mine], layout=row, optimized=False, **_WHOLE)
             special = special_ref[lax.div(first, _QUERIES) + group, tile]
             scores = _scores(queries, outputs, filled, consumed, group, slices, index * slices)
-            found = scores, shift, own - tile * TILE, count_ref[0] - tile * TILE
+            found = scores, scale_ref[0], shift, own - tile * TILE, count_ref[0] - tile * TILE
             send = functools.partial(_send, results, staged.at[group], numbers.at[group], mine, tile, *found)
             pl.when(special > 0)(lambda: send(special=True))
             pl.when(special == 0)(lambda: send(special=False))
@@ -158,7 +179,7 @@ def _scores(queries, outputs, filled, consumed, group, slices, before):
     return pl.run_scoped(summed, plgpu.ACC((_QUERIES, TILE), jnp.float32))
 
 
-def _send(results, staged, numbers, mine, tile, scores, shift, own, count, special):
+def _send(results, staged, numbers, mine, tile, scores, scale, shift, own, count, special):
     """Make the weights of a tile and send them to memory, with what is known of their queries."""
     weight_ref, *number_refs = results
     shape, row = scores.shape, plgpu.Layout.WGMMA.reduce(1)
@@ -171,13 +192,16 @@ def _send(results, staged, numbers, mine, tile, scores, shift, own, count, speci
     else:
         target = plgpu.layout_cast(jnp.full((_QUERIES,), -jnp.inf, jnp.float32), row)
         rival = scores.max(axis=1)
-    weights = jnp.exp2(scores * _LOG2E - lax.broadcast_in_dim(shift, shape, [0])).astype(jnp.float16)
-    total = weights.astype(jnp.float32).sum(axis=1)
+    exact = jnp.exp2(scores * scale - lax.broadcast_in_dim(shift, shape, [0]))
+    weights = exact.astype(jnp.float16)
+    found = [target, rival, weights.astype(jnp.float32).sum(axis=1)]
+    if len(number_refs) == 4:
+        found.append(exact.sum(axis=1))
     plgpu.wait_smem_to_gmem(0, wait_read_only=True)
     staged[...] = weights
-    for index, values in enumerate((target, rival, total)):
+    for index, values in enumerate(found):
         numbers[index] = values
     plgpu.commit_smem()
     plgpu.copy_smem_to_gmem(staged, weight_ref.at[mine, pl.ds(tile * TILE, TILE)])
-    for index in range(3):
-        plgpu.copy_smem_to_gmem(numbers.at[index], number_refs[index].at[tile, mine])
+    for index, number_ref in enumerate(number_refs):
+        plgpu.copy_smem_to_gmem(numbers.at[index], number_ref.at[tile, mine])

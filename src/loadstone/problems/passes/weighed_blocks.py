@@ -1,0 +1,113 @@
+"""Shared outputs and one block of queries after another, on a Hopper GPU: two large products, with the softmax between
+them done where the scores are made.
+
+The pull of a query with many components does not fit into registers beside its scores, so it is a product of its own:
+weights times outputs. The weights exp(score - level), in float16, come from the kernel in weights_hopper.py, so two
+bytes for each score go to memory and back.
+
+The level of a query must be known before its scores are: it is guessed (guessed_levels.py). Queries of a block for
+which the guess is not good are done once more with the levels that are known then: they alone if they are few, which
+is the rule, otherwise the whole block.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Float16, Int, Int32
+
+from loadstone.problems.passes import weights_hopper
+from loadstone.problems.passes.guessed_levels import LARGEST, are_bad
+from loadstone.problems.passes.weights_hopper import ROWS, Weighed
+from loadstone.problems.recall import Recall
+
+#: Queries of a block: with fewer bytes than this they stay in the cache while all outputs pass.
+_CACHED_BYTES = 25 * 10**6
+#: Of a block, this part is few.
+_FEW = 16
+
+
+class Products(NamedTuple):
+    """What the two products of a pass take, filled up with zeros.
+
+    queries, outputs: their products are the scores.
+    unit: of the scores.
+    pulled: the outputs that are summed with weights.
+    """
+
+    queries: Float16[Array, "rows width"]
+    outputs: Float16[Array, "m width"]
+    unit: Float[Array, ""]
+    pulled: Float16[Array, "m columns"]
+
+
+def recall_of_blocks(
+    products: Products,
+    targets: Int32[Array, "rows"],
+    levels: Float[Array, "rows"],
+    asked: Int32[Array, ""],
+    count: Int32[Array, ""],
+    block: int,
+    exact: bool,
+) -> Recall:
+    """The first `asked` queries against the first `count` outputs, `block` queries at a time, of which the rows are a
+    multiple; other rows are arbitrary. If `exact`, the log-sum-exp is that of the weights before they are rounded."""
+    length, columns = len(products.queries), products.pulled.shape[1]
+
+    def fill(index: Int[Array, ""], whole: Recall) -> Recall:
+        first = index * block
+        parts = (lax.dynamic_slice_in_dim(part, first, block) for part in (products.queries, targets, levels))
+        counted = first + jnp.arange(block) < asked
+        found = _block_recall(products, *parts, counted, count, exact)
+        return Recall(*(lax.dynamic_update_slice_in_dim(w, p, first, 0) for w, p in zip(whole, found)))
+
+    empty = jnp.zeros(length, jnp.float32)
+    whole = Recall(empty, empty, empty, jnp.zeros((length, columns), jnp.float32))
+    return lax.fori_loop(0, lax.div(asked + (block - 1), block), fill, whole)
+
+
+def _block_recall(
+    products: Products,
+    queries: Float16[Array, "block width"],
+    targets: Int32[Array, "block"],
+    levels: Float[Array, "block"],
+    counted: Bool[Array, "block"],
+    count: Int32[Array, ""],
+    exact: bool,
+) -> Recall:
+    def weighed(rows: Int[Array, "rows"] | slice, levels: Float[Array, "rows"]) -> Weighed:
+        some = queries[rows], products.outputs, targets[rows], levels - LARGEST
+        return weights_hopper.block_weights(*some, count, products.unit, exact)
+
+    def summed(found: Weighed, levels: Float[Array, "rows"]) -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
+        pull = jnp.matmul(found.weights, products.pulled, preferred_element_type=jnp.float32)
+        return levels - LARGEST + jnp.log(found.exact_total), pull / found.total[:, None]
+
+    every = slice(None)
+    first = weighed(every, levels)
+    top = jnp.maximum(first.target, first.rival)
+    bad = are_bad(levels, top, counted)
+    few = _up(len(queries) // _FEW, ROWS)
+
+    def with_few_again() -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
+        rows = jnp.nonzero(bad, size=few, fill_value=len(bad))[0]
+        again = summed(weighed(rows, top[rows]), top[rows])
+        return tuple(old.at[rows].set(new, mode="drop") for old, new in zip(summed(first, levels), again))
+
+    ways = lambda: summed(first, levels), with_few_again, lambda: summed(weighed(every, top), top)
+    number = bad.sum()
+    logsumexp, pull = lax.switch((number > 0).astype(jnp.int32) + (number > few), ways)
+    return Recall(first.target, first.rival, logsumexp, pull)
+
+
+def block_rows(n: int, width: int, block: int) -> int:
+    """Queries of a block: as many as stay in the cache, and whose weights take no more memory than the scores of
+    `block` queries and what is made of them would in XLA; blocks of equal size."""
+    most = max(1, min(_CACHED_BYTES // (2 * width), 6 * block) // ROWS) * ROWS
+    return _up(-(-n // -(-n // most)), ROWS)
+
+
+def _up(size: int, step: int) -> int:
+    return -(-size // step) * step
