@@ -94,8 +94,8 @@ class StandIn:
         self.asked = []
 
     def runs(self):
-        """How many queries each run was asked for, problem by problem: the first run, that for few queries, and that for
-        all. The last two may take place in any order."""
+        """How many queries each run was asked for, problem by problem: the first run, that for few queries, and that
+        for all. The last two may take place in any order."""
         first, *others = self.asked
         return [first, *sorted(others, key=len, reverse=True)]
 
@@ -143,7 +143,9 @@ class TestRecall(RecallOfAPass):
         assert kernel.runs() == [[256], [1] + [0] * 7, [0]]
 
 
-@pytest.mark.parametrize("far, asked", [(0, [[0] * 8, [0]]), (128, [[128] * 4 + [0] * 4, [0]]), (129, [[0] * 8, [1900]])])
+@pytest.mark.parametrize(
+    "far, asked", [(0, [[0] * 8, [0]]), (128, [[128] * 4 + [0] * 4, [0]]), (129, [[0] * 8, [1900]])]
+)
 def test_few_bad_guesses_are_done_again_alone(kernel, far, asked):
     """Queries that point at the target of another are far above their guess. The 400 outputs are in the first four of
     eight parts."""

@@ -47,7 +47,7 @@ def test_scores_have_22_bits_and_weights_11(kernel, unit):
     for found, exact in ((recall.target, target), (recall.rival, rival), (recall.logsumexp, logsumexp)):
         assert 0 < np.abs(found - exact).max() < 2.0**-20 * largest
     assert 1e-5 < np.abs(recall.pull - pull).max() / np.abs(outputs).max() < 2.0**-11
-    # The rounding of weights and outputs leaves the derivative of a fact, small as it is, right to a part in a thousand.
+    # Weights and outputs are rounded, and the derivative of a fact, small as it is, is right to a part in a thousand.
     exact_slope = pull - outputs
     lengths = np.linalg.norm(exact_slope, axis=1)
     off = np.linalg.norm(slope - exact_slope, axis=1)
@@ -62,4 +62,4 @@ def test_problems_of_a_batch_are_done_one_by_one(kernel):
     for index in range(3):
         alone = passed(queries[index], outputs[index], targets[index])
         for one, other in zip(jax.tree.leaves(together), jax.tree.leaves(alone)):
-            np.testing.assert_allclose(one[index], other, atol=1e-3)  # another order of sums may round a weight otherwise
+            np.testing.assert_allclose(one[index], other, atol=1e-3)  # in another order, a weight may round otherwise

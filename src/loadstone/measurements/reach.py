@@ -32,8 +32,8 @@ from loadstone.solvers.stop import Limits, met
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 #: Large ones, whose capacity is known better and whose padding takes more time, to the smaller factor.
 _ROOM, _LARGE, _LITTLE_ROOM = 1.15, 5000, 1.05
-#: Large ones have a multiple of so many rows. Decoupled outputs are then read in whole lines of memory, which takes half
-#: as long on a GPU.
+#: Large ones have a multiple of so many rows: a GPU then reads decoupled outputs in whole lines of its memory. (H200,
+#: d = 300: 20 instead of 45 ms a pass.)
 _ROWS = 128
 _ONE_START = Effort()
 #: How a search ends that has met its stop rule.

@@ -85,10 +85,9 @@ def _in_chunks(
     inside = jnp.clip(counts[1] - begin, 0, size)
     is_there = inside > 0
     asked = jnp.where(is_there, counts[0], 0)
-    found = _run(False)(
-        jnp.stack([asked, inside], axis=1), jnp.broadcast_to(queries, (chunks, *queries.shape)),
-        outputs.reshape(chunks, size, -1), targets[None] - begin[:, None], jnp.broadcast_to(shifts, (chunks, len(shifts))),
-    )  # fmt: skip
+    queries, shifts = (jnp.broadcast_to(part, (chunks, *part.shape)) for part in (queries, shifts))
+    theirs = outputs.reshape(chunks, size, -1), targets[None] - begin[:, None]
+    found = _run(False)(jnp.stack([asked, inside], axis=1), queries, *theirs, shifts)
     target, rival = (jnp.where(is_there[:, None], part, -jnp.inf).max(axis=0) for part in found[:2])
     total = jnp.where(is_there[:, None], found[2], 0.0).sum(axis=0)
     return target, rival, total, jnp.where(is_there[:, None, None], found[3], 0.0).sum(axis=0)
