@@ -118,6 +118,7 @@ class Accelerator:
     def __init__(self, monkeypatch):
         monkeypatch.setattr(in_process.jax, "default_backend", lambda: "gpu")
         monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
+        monkeypatch.setattr(in_process, "_LANES", 1)
         monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadstone.experiments.spec import Spec
+from loadstone.experiments.spec import OF_STREAMS, Spec
 from loadstone.problems import batches
-from loadstone.problems.kinds import DECOUPLED, is_grouped
+from loadstone.problems.kinds import DECOUPLED, ORIGINAL, is_grouped
 
 #: Seconds of a run, of a step, and of a step for each of p^2 d numbers: the decoupled problem reads them from memory,
 #: the original one computes them from the cache. Measured on one processor core, and on an H200.
@@ -20,6 +20,8 @@ _NUMBER = {
 }  # fmt: skip
 #: Seconds to compile a program.
 _COMPILATION = 1.0
+#: A run with more numbers (those that are stored, or those of its queries) has an accelerator to itself.
+_MANY_NUMBERS = 2e9
 #: A job has at most this many runs, and takes about this many seconds on a CPU.
 _JOB_RUNS, _JOB_SECONDS = 128, 20.0
 
@@ -95,6 +97,13 @@ def batch_sizes(specs: Sequence[Spec], platform: str) -> tuple[int, int]:
     size = batch_size(specs[0], platform)
     # Of several batches the last is filled up. A single batch is compiled as it is: others may have the same size.
     return size, size if len(specs) > size else 1
+
+
+def has_the_device_alone(spec: Spec) -> bool:
+    """Whether this run is so large, or takes so long, that nothing should run beside it: two such problems might not
+    fit, and Ctrl-C waits for the others to end."""
+    numbers = spec.p * spec.d * (1 if spec.problem == ORIGINAL else spec.answers or spec.p)
+    return spec.solver in OF_STREAMS or spec.d > 512 or spec.hold == "regenerated" or numbers > _MANY_NUMBERS
 
 
 def program(spec: Spec, platform: str) -> Spec:

@@ -1,25 +1,36 @@
-"""The engine for one worker: runs are done one after another in this process. It needs no other package, and it is the
-engine for a GPU."""
+"""The engine for one worker: runs are done in this process. It needs no other package, and it is the engine for a GPU.
+
+A GPU has nothing to do while the host makes a problem, reads a result or compiles. So there several programs run at a
+time, each in a thread, and while one waits for the host another computes. Large problems have the GPU to themselves.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Event, Lock
 
 import jax
 from threadpoolctl import threadpool_limits
 
 from loadstone.experiments.ahead import compile_ahead
 from loadstone.experiments.engines.job import Runner
-from loadstone.experiments.plan import by_program
+from loadstone.experiments.plan import by_program, has_the_device_alone
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import Progress, SweepError
 from loadstone.records.store import Store
 
+#: So many programs run at a time on a GPU, and so many are compiled ahead at a time: a program takes several seconds to
+#: compile, and the paper's runs have a hundred of them.
+_LANES, _COMPILERS = 3, 4
+
 _log = logging.getLogger("loadstone")
+
+#: The specs of a program, and what compiles it ahead.
+Program = tuple[list[Spec], Future | None]
 
 
 @dataclass
@@ -37,18 +48,58 @@ class InProcess:
         programs = by_program(specs, platform)
         # With a GPU, several records are finished at a time on the CPU, each by one thread.
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
-        compiler = ThreadPoolExecutor(1)
+        compiler = ThreadPoolExecutor(_COMPILERS)
         # On a CPU nothing is compiled ahead: its cores are busy with the runs.
         later = programs[1:] if platform != "cpu" else []
         ahead = [None, *(compiler.submit(compile_ahead, alike, platform, self.budget) for alike in later)]
+        ahead += [None] * (len(programs) - len(ahead))
+        alone, together = _divided(list(zip(programs, ahead)), self.budget is not None or platform == "cpu")
         try:
-            with threads, Runner(store, self.budget, progress.tell) as runner:
-                for number, alike in enumerate(programs):
-                    progress.at("this process", alike)
-                    if ahead[number:] and (early := ahead[number]) and (error := early.exception()):
-                        _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
-                    runner.run(alike)
+            with threads:
+                self._run(alone, store, progress, 1)
+                self._run(together, store, progress, _LANES)
         except OSError as error:
             raise SweepError(f"the store {store.folder} cannot be written: {error}.") from error
         finally:
             compiler.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, programs: list[Program], store: Store, progress: Progress, lanes: int) -> None:
+        """Run programs in as many threads as there are lanes, one of which is this one: Ctrl-C is heard there. Once a
+        lane fails, the others end after their present batch."""
+        queue, one_at_a_time, over = iter(programs), Lock(), Event()
+
+        def next_one() -> Program | None:
+            with one_at_a_time:
+                return next(queue, None)
+
+        def tell(spec: Spec, status: str | None, why: str) -> None:
+            with one_at_a_time:
+                progress.tell(spec, status, why)
+
+        def lane(name: str) -> None:
+            try:
+                with Runner(store, self.budget, tell, over.is_set) as runner:
+                    for alike, early in iter(next_one, None):
+                        progress.at(name, alike)
+                        if early and (error := early.exception()):
+                            _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
+                        runner.run(alike)
+                        if over.is_set():
+                            return
+            except BaseException:
+                over.set()
+                raise
+
+        with ThreadPoolExecutor(max(1, lanes - 1)) as pool:
+            others = [pool.submit(lane, f"thread {number}") for number in range(2, min(lanes, len(programs)) + 1)]
+            lane("this process" if not others else "thread 1")
+            for other in others:
+                other.result()
+
+
+def _divided(programs: list[Program], each_alone: bool) -> tuple[list[Program], list[Program]]:
+    """Those that have the device to themselves, and those that run beside each other."""
+    alone, together = list[Program](), list[Program]()
+    for one in programs:
+        (alone if each_alone or has_the_device_alone(one[0][0]) else together).append(one)
+    return alone, together

@@ -42,10 +42,13 @@ class Runner:
     """Runs specs. While the next batch computes, threads finish the records and write them to the disk.
 
     If a run fails, that is reported. If writing fails, the error is raised: no later record could be written either.
+    Before each batch `is_over` is asked whether to stop.
     """
 
-    def __init__(self, store: Store, budget: int | None, tell: Tell) -> None:
-        self._store, self._limit, self._tell = store, Budget(budget) if budget else None, tell
+    def __init__(
+        self, store: Store, budget: int | None, tell: Tell, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._store, self._limit, self._tell, self._is_over = store, Budget(budget) if budget else None, tell, is_over
         self._platform = jax.default_backend()
         # While a CPU computes, it has at most one core to spare.
         self._writers = 1 if self._platform == "cpu" else 4
@@ -65,6 +68,8 @@ class Runner:
         # A budget is for one problem at a time.
         size, together = (1, 1) if self._limit else batch_sizes(specs, self._platform)
         for first in range(0, len(specs), size):
+            if self._is_over():
+                return
             missing = []
             for spec in specs[first : first + size]:
                 if record := recorded(spec, self._store):

@@ -13,8 +13,8 @@ from loadstone.problems.passes.devices import MOST_SCORES
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.recall import Recall, Slope
 
-#: Queries and outputs come in multiples of this, and outputs in so many parts of such a size.
-ROWS, CHUNKS = 128, 8
+#: Queries and outputs come in multiples of this.
+ROWS = 128
 #: Components come in multiples of this.
 WIDTH = 64
 
@@ -53,7 +53,7 @@ def filled_pass(
     if d > most or n * m > MOST_SCORES:
         allowed = f"at most {most} components, and at most {MOST_SCORES} scores in all"
         raise refuse("queries.shape", queries.shape, allowed)
-    queries, outputs, targets = filled(queries, ROWS), filled(outputs, CHUNKS * ROWS), targets.astype(jnp.int32)
+    queries, outputs, targets = filled(queries, ROWS), filled(outputs, ROWS), targets.astype(jnp.int32)
     found = recall_of(queries, outputs, jnp.pad(targets, (0, len(queries) - n)), counted(n, m, count))
     recall = cut(found, n, d)
     return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)

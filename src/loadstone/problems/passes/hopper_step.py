@@ -15,7 +15,7 @@ from jax import lax
 from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.problems.passes.devices import processors
-from loadstone.problems.passes.filling import CHUNKS, ROWS, WIDTH, FilledRecall, counted, cut, filled
+from loadstone.problems.passes.filling import ROWS, WIDTH, FilledRecall, counted, cut, filled
 from loadstone.problems.products import in_float16
 from loadstone.problems.recall import Recall, Slope
 
@@ -49,7 +49,7 @@ def filled_up(
     n, d = inputs.shape
     half, unit = in_float16(inputs, jnp.max(jnp.abs(inputs)))
     rows = filled(half, ROWS * _parts(n, d))
-    columns = filled(outputs, CHUNKS * ROWS)
+    columns = filled(outputs, ROWS)
     indices = jnp.pad(targets.astype(jnp.int32), (0, len(rows) - n))
     largest = jnp.max(jnp.abs(columns)).astype(jnp.float32)
     return Filled(rows, unit, columns, indices, largest, counted(n, len(outputs), count))

@@ -48,8 +48,8 @@ def _one(queries, outputs, targets, counts, block):
     theirs = filled(jnp.concatenate([their_high, their_low, their_high], axis=1), TILE, SLICE)
     pulled = filled(their_high, TILE, SLICE)
     indices = jnp.pad(targets, (0, len(sides) - n))
-    levels = guessed_levels(filled(high, rows, SLICE), pulled, indices, *counts) * (unit * their_unit)
     products = Products(sides, theirs, unit * their_unit, pulled)
-    found = cut(recall_of_blocks(products, indices, levels, *counts, rows, exact=True), n, d)
+    levels = guessed_levels(filled(high, rows, SLICE), pulled, indices, counts[0], counts[1]) * products.unit
+    found = cut(recall_of_blocks(products, indices, levels, counts, rows, exact=True), n, d)
     recall = Recall(found.target, found.rival, found.logsumexp, found.pull * their_unit)
     return recall, recall.pull - their_high[targets].astype(jnp.float32) * their_unit

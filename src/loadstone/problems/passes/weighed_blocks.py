@@ -47,25 +47,25 @@ def recall_of_blocks(
     products: Products,
     targets: Int32[Array, "rows"],
     levels: Float[Array, "rows"],
-    asked: Int32[Array, ""],
-    count: Int32[Array, ""],
+    counts: Int32[Array, "2"],
     block: int,
     exact: bool,
 ) -> Recall:
-    """The first `asked` queries against the first `count` outputs, `block` queries at a time, of which the rows are a
-    multiple; other rows are arbitrary. If `exact`, the log-sum-exp is that of the weights before they are rounded."""
+    """The first counts[0] queries against the first counts[1] outputs, `block` queries at a time, of which the rows are
+    a multiple; other rows are arbitrary. If `exact`, the log-sum-exp is that of the weights before they are rounded."""
     length, columns = len(products.queries), products.pulled.shape[1]
 
     def fill(index: Int[Array, ""], whole: Recall) -> Recall:
         first = index * block
-        parts = (lax.dynamic_slice_in_dim(part, first, block) for part in (products.queries, targets, levels))
-        counted = first + jnp.arange(block) < asked
-        found = _block_recall(products, *parts, counted, count, exact)
+        parts = products.queries, targets, levels
+        some, theirs, guess = (lax.dynamic_slice_in_dim(part, first, block) for part in parts)
+        counted = first + jnp.arange(block) < counts[0]
+        found = _block_recall(products, some, theirs, guess, counted, counts[1], exact)
         return Recall(*(lax.dynamic_update_slice_in_dim(w, p, first, 0) for w, p in zip(whole, found)))
 
     empty = jnp.zeros(length, jnp.float32)
     whole = Recall(empty, empty, empty, jnp.zeros((length, columns), jnp.float32))
-    return lax.fori_loop(0, lax.div(asked + (block - 1), block), fill, whole)
+    return lax.fori_loop(0, lax.div(counts[0] + (block - 1), block), fill, whole)
 
 
 def _block_recall(
@@ -93,8 +93,8 @@ def _block_recall(
 
     def with_few_again() -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
         rows = jnp.nonzero(bad, size=few, fill_value=len(bad))[0]
-        again = summed(weighed(rows, top[rows]), top[rows])
-        return tuple(old.at[rows].set(new, mode="drop") for old, new in zip(summed(first, levels), again))
+        (logsumexp, pull), again = summed(first, levels), summed(weighed(rows, top[rows]), top[rows])
+        return logsumexp.at[rows].set(again[0], mode="drop"), pull.at[rows].set(again[1], mode="drop")
 
     ways = lambda: summed(first, levels), with_few_again, lambda: summed(weighed(every, top), top)
     number = bad.sum()

@@ -1,0 +1,101 @@
+"""Beside an accelerator several programs run at a time in threads; large ones have it to themselves."""
+
+import threading
+
+import pytest
+
+from loadstone.experiments import plan
+from loadstone.experiments.engines import in_process, job
+from loadstone.experiments.engines.in_process import InProcess
+from loadstone.experiments.spec import Spec
+from loadstone.experiments.sweep import run_sweep
+from loadstone.records.store import Store
+
+SHORT = {"steps": 8, "warmup": 2}
+SPECS = [Spec("original", 6, p, parameters=SHORT) for p in (22, 20, 18, 16, 14)]
+
+
+@pytest.fixture
+def accelerator(monkeypatch):
+    """Take this CPU for an accelerator; what is compiled ahead is left out."""
+    monkeypatch.setattr(in_process.jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
+    monkeypatch.setattr(in_process, "compile_ahead", lambda *given: None)
+    monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
+
+
+def beginning(monkeypatch, before):
+    """Let every run begin with a call of `before`."""
+    begin = job.begin
+
+    def begin_after(specs, *more):
+        before(specs[0])
+        return begin(specs, *more)
+
+    monkeypatch.setattr(job, "begin", begin_after)
+
+
+def test_three_programs_run_at_a_time(tmp_path, monkeypatch, accelerator):
+    """The first three wait for each other, which none could do alone."""
+    meeting = threading.Barrier(3)
+    beginning(monkeypatch, lambda spec: spec.p >= 18 and meeting.wait(30))
+    current = {}
+    assert run_sweep(SPECS, Store(tmp_path), InProcess(), lambda progress: current.update(progress.current)).complete
+    assert current.keys() == {"thread 1", "thread 2", "thread 3"}
+
+
+@pytest.mark.parametrize("budget, alone", [(2**30, False), (None, True)])
+def test_large_programs_and_those_with_a_budget_run_one_after_another(
+    tmp_path, monkeypatch, accelerator, budget, alone
+):
+    monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: alone)
+    threads = set()
+    beginning(monkeypatch, lambda spec: threads.add(threading.current_thread()))
+    current = {}
+    engine = InProcess(budget)
+    assert run_sweep(SPECS, Store(tmp_path), engine, lambda progress: current.update(progress.current)).complete
+    assert threads == {threading.current_thread()} and current.keys() == {"this process"}
+
+
+def test_a_disk_that_is_full_ends_all_threads(tmp_path, monkeypatch, accelerator):
+    begun, started = [], threading.Barrier(3)
+    beginning(monkeypatch, lambda spec: begun.append(spec.p) or (spec.p >= 18 and started.wait(30)))
+
+    def full(store, record):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Store, "put", full)
+    found = run_sweep(SPECS, Store(tmp_path), InProcess())
+    assert found.stopped == f"the store {tmp_path} cannot be written: No space left on device."
+    assert found.missing == len(SPECS) and not found.done
+
+
+def test_ctrl_c_ends_the_other_threads_after_their_batch(tmp_path, monkeypatch, accelerator):
+    """The thread of the command hears it; what the others have begun is still recorded."""
+    here, meeting = threading.current_thread(), threading.Barrier(3)
+
+    def interrupted(spec):
+        if spec.p >= 18:
+            meeting.wait(30)
+        if threading.current_thread() is here:
+            raise KeyboardInterrupt
+
+    # The others have more to do, and do not begin it.
+    many = [Spec("original", 6, p, seed, parameters=SHORT) for p in (22, 20, 18) for seed in range(40)]
+    begun = []
+    beginning(monkeypatch, lambda spec: begun.append(spec) or (spec.seed == 0 and interrupted(spec)))
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(many, Store(tmp_path), InProcess())
+    assert 3 <= len(begun) < len(many)
+    assert len(Store(tmp_path).keys()) == len(begun) - 1
+
+
+@pytest.mark.parametrize("spec, alone", [
+    (Spec("original", 500, 24_715), False), (Spec("original", 512, 24_715), False), (Spec("original", 513, 24), True),
+    (Spec("decoupled", 150, 2831), False), (Spec("decoupled", 150, 3651), False), (Spec("decoupled", 150, 3652), True),
+    (Spec("decoupled", 150, 3652, answers=3000), False), (Spec("decoupled", 20, 30, hold="regenerated"), True),
+    (Spec("original", 20, 30, solver="reach"), True), (Spec("original", 20, 30, solver="hebbian"), False),
+])  # fmt: skip
+def test_which_runs_have_the_device_to_themselves(spec, alone):
+    """Two thousand million numbers at most beside others: 3651^2 x 150 are fewer, 3652^2 x 150 are more."""
+    assert plan.has_the_device_alone(spec) == alone
