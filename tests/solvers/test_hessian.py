@@ -147,3 +147,25 @@ def test_the_first_ridge_is_tiny_beside_the_mean_of_the_diagonal(exact, monkeypa
     units = np.eye(25).reshape(25, 5, 5)
     diagonal = [(unit * hessian.product(unit)).sum() for unit in units]
     assert ridges == [pytest.approx(1e-14 * np.mean(diagonal), rel=1e-9, abs=0)]
+
+
+def test_without_curvature_conjugate_gradients_give_up():
+    """No direction, or none that curves upwards: what was found so far is returned, and that it is not a solution."""
+    flat, falling = (Hessian(np.eye(2), np.array([size * np.eye(2)] * 2), np) for size in (0.0, -1.0))
+    for hessian in (flat, falling):
+        found, reached = hessian.conjugate_gradients(np.eye(2), 1e-9, 5)
+        assert not reached and not found.any()
+    found, reached = falling.conjugate_gradients(np.zeros((2, 2)), 1e-9, 5)
+    assert reached and not found.any()
+
+
+def test_conjugate_gradients_take_no_more_products_than_they_may(exact):
+    _, gradient, hessian = at(np.random.default_rng(1).standard_normal((5, 5)) / 5, exact)
+    looked = []
+    _, reached = hessian.conjugate_gradients(gradient, 1e-12, 3, lambda: looked.append(hessian.products))
+    assert not reached and hessian.products == 3 and looked == [0, 1, 2]
+    needed = Hessian(hessian.inputs, hessian.covariances, np)
+    assert needed.conjugate_gradients(gradient, 1e-6, 500)[1]
+    # As many as are needed are enough, and one fewer is not.
+    assert hessian.conjugate_gradients(gradient, 1e-6, needed.products)[1]
+    assert not hessian.conjugate_gradients(gradient, 1e-6, needed.products - 1)[1]
