@@ -114,3 +114,12 @@ def test_bad_input_gets_one_sentence():
     with pytest.raises(ValueError, match="'gelu:3', but must be linear for an exact verdict"):
         subspace_of("gelu:3", 4)
     assert not is_linear("gelu:3")
+
+
+def test_what_a_memory_that_is_not_linear_does_not_have():
+    memory = initial_memory(4, family="gelu:3")
+    with pytest.raises(NotImplementedError, match="TwoLayers is not a linear map, or does not say its matrix"):
+        memory.matrix()
+    with pytest.raises(NotImplementedError, match="TwoLayers does not say how it starts: give a memory"):
+        TwoLayers.initial(4, 0)
+    assert memory.dense_weights is None and memory.carried(np.eye(4), np.eye(4)) is None and memory.fixed == ()
