@@ -226,3 +226,47 @@ def test_a_step_that_raises_the_loss_beyond_rounding_is_shortened(loss, accepted
     assert bool((after.start == trial).all()) == accepted
     if not accepted:
         np.testing.assert_allclose(further, [-0.5, 0.0])
+
+
+def begun():
+    """A search after its first pass, which goes from zero along [-1, 0]; the trial, and its state."""
+    solver, point = LBFGS(), jnp.zeros(2)
+    return solver, *solver.move(point, jnp.float32(1.0), jnp.asarray([1.0, 0.0]), solver.start(point))
+
+
+@pytest.mark.parametrize("seen, tried", [
+    # Too high: half of the step, again and again.
+    ([(2.0, 0.0)] * 4, [1, 0.5, 0.25, 0.125, 0.0625]),
+    # Still falling steeply: twice the step, until one is too long; then the middle of the two ends.
+    ([(0.5, 1.0), (0.2, 0.95), (9.0, 0.0), (0.1, 0.95), (9.0, 0.0)], [1, 2, 4, 3, 3.5, 3.25]),
+    # Rising steeply, though not above the start: too long as well.
+    ([(1.0, -1.0), (2.0, 0.0)], [1, 0.5, 0.25]),
+])  # fmt: skip
+def test_steps_along_a_direction(seen, tried):
+    """Losses and falls, of which the first was 1, that the trials see; and the steps that are tried."""
+    solver, trial, state = begun()
+    steps = [-float(trial[0])]
+    for number, (loss, fall) in enumerate(seen, 1):
+        trial, state = solver.move(trial, jnp.float32(loss), jnp.asarray([fall, 0.0]), state)
+        assert int(state.trials) == number and not solver.out_of_digits(state)
+        steps.append(-float(trial[0]))
+    assert steps == tried and float(trial[1]) == 0
+
+
+def test_so_many_steps_or_directions_without_gain_say_that_digits_have_run_out():
+    solver, trial, state = begun()
+    for number in range(1, 16):
+        trial, state = solver.move(trial, jnp.float32(2.0), jnp.asarray([0.0, 1.0]), state)
+        assert bool(solver.out_of_digits(state)) == (number == 15)
+    # Each direction ends where the loss is what it was, and the gradient, across the direction, is no shorter.
+    solver, trial, state = begun()
+
+    def across(length):
+        return length * jnp.stack([-state.direction[1], state.direction[0]]) / jnp.hypot(*state.direction)
+
+    for number in range(1, 11):
+        trial, state = solver.move(trial, jnp.float32(1.0), across(1.01), state)
+        assert int(state.idle) == number and bool(solver.out_of_digits(state)) == (number == 10)
+    # A shorter gradient, or a lower loss, is a gain.
+    for loss, length in ((1.0, 0.9), (0.9, 1.01)):
+        assert int(solver.move(trial, jnp.float32(loss), across(length), state)[1].idle) == 0
