@@ -72,7 +72,8 @@ def test_limits_end_a_search():
     assert solve(HARD, solver="paper", limits=Limits(passes=600)).status == Status.SCHEDULE_ENDED
     cut = solve(HARD, solver="paper", limits=Limits(passes=100))
     assert cut.status == Status.OUT_OF_PASSES and cut.steps == 99
-    for bad in ({"passes": 0}, {"seconds": 0.0}, {"seconds": float("nan")}, {"passes": 1.5}):
+    assert Limits(10**9).passes == 10**9 and Limits().passes is None is Limits().seconds
+    for bad in ({"passes": 0}, {"seconds": 0.0}, {"seconds": float("nan")}, {"passes": 1.5}, {"passes": 10**9 + 1}):
         with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
             Limits(**bad)
 
