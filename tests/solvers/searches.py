@@ -93,11 +93,13 @@ def stored() -> dict[str, object]:
     few, many = facts_of(skewed(14, 14)), facts_of(skewed(40, 9))
     zero, symmetric = Full(jnp.zeros((6, 6))), Projected.made(jnp.zeros((6, 6)), Symmetric())
     large = Full(jnp.asarray(50 * np.random.default_rng(0).standard_normal((6, 6)), jnp.float32))
-    precise = {"solver": LBFGS(tolerance=1e-12)}
+    precise, raw = {"solver": LBFGS(tolerance=1e-12)}, {"solver": LBFGS(whiten=False)}
+    small = facts_of(Arrays(few.inputs / 100, few.outputs, few.targets))
     cases = {
         "few": (few, zero, {}), "many": (many, zero, {}), "from large scores": (few, large, {}),
         "symmetric": (facts_of(skewed(9, 9)), symmetric, {}), "too many, symmetric": (many, symmetric, {}),
         "shares": (many.weighted(np.linspace(0.1, 1, 40)), zero, {}), "none": (few, zero, {"stop": "none"}),
+        "short steps": (small, zero, raw),
         "99%": (few, zero, {"stop": "99%"}), "few pairs": (few, zero, {"solver": LBFGS(pairs=3, whiten=False)}),
         "float32": (many, zero, precise | {"precision": "float32"}), "float64 at last": (many, zero, precise),
     }  # fmt: skip

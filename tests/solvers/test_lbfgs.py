@@ -270,3 +270,12 @@ def test_so_many_steps_or_directions_without_gain_say_that_digits_have_run_out()
     # A shorter gradient, or a lower loss, is a gain.
     for loss, length in ((1.0, 0.9), (0.9, 1.01)):
         assert int(solver.move(trial, jnp.float32(loss), across(length), state)[1].idle) == 0
+
+
+def test_where_the_gradient_is_zero_nothing_moves():
+    solver, point = LBFGS(), jnp.asarray([3.0, 4.0])
+    trial, state = solver.move(point, jnp.float32(1.0), jnp.zeros(2), solver.start(point))
+    assert bool(solver.minimum(state)) and (trial == point).all()
+    # One within the tolerance is not trusted before anything is known of the curvature.
+    for length, flat in ((1e-9, False), (0.0, True)):
+        assert bool(solver.minimum(solver.move(point, jnp.float32(1.0), jnp.asarray([length, 0]), state)[1])) == flat

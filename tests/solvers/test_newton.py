@@ -202,13 +202,17 @@ def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_thresho
         assert verdict.verdict == expected and verdict.dense_solves == 0
 
 
-def test_arrays_on_an_accelerator_take_the_same_way():
+def test_arrays_on_an_accelerator_take_the_same_way(monkeypatch):
     """The code that an accelerator runs, on this machine: jax.numpy in the place of NumPy."""
     for p in (10, 24):
         arrays = Prefixes("decoupled" if p == 10 else "original", Stream(7, 6)).of(p)
         with jax.enable_x64(True):
             found = newton.NewtonSearch(Conditioned(arrays), jnp, np.zeros((6, 6))).run()
         assert found.outcome == decide(arrays).verdict
+    here = decide(arrays)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    there = decide(arrays)  # switches on float64
+    assert (there.verdict, there.newton_steps) == (here.verdict, here.newton_steps)
 
 
 def test_conjugate_gradients_may_cost_half_a_dense_solve():
