@@ -35,6 +35,9 @@ CASES = {
     "decoupled with answers": lambda: (
         decoupled(STREAM, P, answers=ANSWERS), spread_decoupled(STREAM, P, 4, answers=ANSWERS)
     ),
+    "stored, cut": lambda: _both(decoupled(STREAM, P, hold="stored").weighted(SHARES), 4),
+    "regenerated, cut": lambda: _both(decoupled(STREAM, P, hold="regenerated"), 4),
+    "decoupled with answers, cut": lambda: _both(decoupled(STREAM, P, answers=ANSWERS), 4),
 }  # fmt: skip
 
 
@@ -89,6 +92,7 @@ def passed(whole, parts):
     return {
         "same bits": all(bits) and bool((parts.target_outputs[:P] == whole.target_outputs).all()),
         "padding": [float(np.abs(parts.inputs[P:]).sum()), int(found.stored[P:].sum())],
+        "shares": None if parts.shares is None else np.asarray(parts.shares).tolist(),
         "apart": [float(np.abs(one[:P] - other).max()) for one, other in zip(found, expected)],
         "counts": [int(parts.associations), parts.competitors, parts.inputs.addressable_shards[0].data.shape[0]],
         "description": parts.description,

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loadstone.problems import stream as streams
 from loadstone.problems.counters import stream_key
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.embeddings import vectors
@@ -104,6 +105,21 @@ def test_instance_files_hold_the_stream_and_are_equal_bytes(tmp_path, kind, shap
             assert same_bits(file["outputs"], stream.outputs(8))
         else:
             assert same_bits(file["outputs"].transpose(0, 2, 1), stream.decoupled_outputs(0, 8, 8))
+
+
+def test_many_sizes_share_one_program():
+    """Each takes a second to compile: a few vectors more than needed are made."""
+    made = Stream(0, 3)
+    for make, program in (
+        (made.inputs, streams._shared_rows),
+        (lambda p: made.decoupled_outputs(0, 2, p), streams._decoupled_block),
+        (made.decoupled_targets, streams._decoupled_targets),
+    ):
+        make(2)
+        before = program._cache_size()
+        make(5), make(128)
+        assert program._cache_size() == before
+    assert made.inputs(129).shape == (129, 3)
 
 
 @pytest.mark.parametrize("fields", [(-1, 3, "gaussian"), (0, 0, "gaussian"), (0, 3, "cauchy"), (0, 2.5, "sphere")])
