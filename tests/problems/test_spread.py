@@ -99,6 +99,14 @@ def test_a_budget_is_enough_to_the_byte():
             call()
 
 
+@pytest.mark.parametrize("make", [spread_original, spread_decoupled])
+def test_two_associations_are_the_fewest(make):
+    with pytest.raises(ValueError, match="p is 1, but must be a whole number of at least 2"):
+        make(STREAM, 1, 1)
+    found = make(STREAM, 2, 1)
+    assert (found.associations, found.competitors) == (2, 2) and found.description.endswith(", over 1 device")
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [name for name in CASES if name not in FEW])
 def test_the_same_of_other_cases(other_cases, name):
