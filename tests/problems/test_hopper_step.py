@@ -148,3 +148,25 @@ def test_other_problems_and_precisions_stay_as_they_are(monkeypatch):
 def test_parts_keep_the_chip_busy_and_are_not_small(n, d):
     parts = hopper_step._parts(n, d)
     assert parts == 1 or n // parts >= 512 and parts * (-(-d // 64)) ** 2 <= 132
+
+
+@pytest.mark.parametrize(
+    "n, m, d, parts", [(100, 130, 70, 1), (1100, 20, 64, 2), (1100, 20, 700, 1), (17_500, 5, 100, 33)]
+)
+def test_what_all_steps_need(n, m, d, parts):
+    """Rows for as many parts as keep 132 processors busy, of 512 facts at least; inputs in units of a power of two."""
+    random = np.random.default_rng(0)
+    inputs, outputs = 7 * random.standard_normal((n, d)), random.standard_normal((m, d))
+    targets = random.integers(0, m, n)
+    found = hopper_step.filled_up(
+        *(jnp.asarray(part, jnp.float32) for part in (inputs, outputs)), jnp.asarray(targets), None
+    )
+    rows, width = -(-n // (128 * parts)) * 128 * parts, -(-d // 64) * 64
+    assert hopper_step._parts(n, d) == parts
+    assert found.inputs.shape == (rows, width) and found.outputs.shape == (-(-m // 128) * 128, width)
+    assert float(found.largest) == np.abs(np.float16(np.float32(outputs))).max()
+    assert 512 <= np.abs(np.asarray(found.inputs, float)).max() <= 1024
+    back = np.asarray(found.inputs, float)[:n, :d] * float(found.unit)
+    np.testing.assert_allclose(back, inputs, rtol=2.0**-10, atol=1e-6)
+    assert found.targets.tolist() == [*targets, *[0] * (rows - n)] and found.counts.tolist() == [n, m]
+    assert not found.inputs[n:].any() and not found.outputs[m:].any()

@@ -103,6 +103,10 @@ def test_a_budget_is_enough_to_the_byte():
 def test_two_associations_are_the_fewest(make):
     with pytest.raises(ValueError, match="p is 1, but must be a whole number of at least 2"):
         make(STREAM, 1, 1)
+    with pytest.raises(ValueError, match="answers is 1, but must be"):
+        make(STREAM, P, 1, answers=1)
+    with pytest.raises(ValueError, match="frequencies is 'often', but must be"):
+        make(STREAM, P, 1, answers=5, frequencies="often")
     found = make(STREAM, 2, 1)
     assert (found.associations, found.competitors) == (2, 2) and found.description.endswith(", over 1 device")
 
