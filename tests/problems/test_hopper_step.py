@@ -86,6 +86,21 @@ def test_a_perfect_memory_has_a_gradient_of_exactly_zero():
     assert (np.asarray(measured(perfect.ready("float16"), memory, "float16")[2]) == 0).all()
 
 
+def test_slopes_are_in_units_of_the_largest_that_they_can_be(monkeypatch):
+    """The share that wrong outputs have, times the largest distance of two components; but not less than rounding."""
+    tops, convert = [], hopper_step.in_float16
+    monkeypatch.setattr(hopper_step, "in_float16", lambda a, top: tops.append(float(top)) or convert(a, top))
+    problem, eye = original(Stream(3, 20), 60), 16 * jnp.eye(20)
+    step, largest = problem.ready("float16").linear_step("float16"), float(jnp.abs(problem.outputs).max())
+    for size in (0.1, 10.0):
+        recall, _ = step(size * initial_memory(20).weights)
+        wrong = float((1 - jnp.exp(recall.target - recall.logsumexp)).max())
+        assert tops[-1] == pytest.approx(2 * largest * wrong, rel=2e-3)
+    perfect = type(problem)(eye, eye, jnp.arange(20, dtype=jnp.int32), 8)
+    perfect.ready("float16").linear_step("float16")(eye)
+    assert tops[-1] == 2 * 16 * 2.0**-20
+
+
 def test_slopes_of_any_memory_use_the_filled_arrays():
     problem = padded(original(Stream(1, 40), 150), 131)
     queries = jnp.asarray(np.random.default_rng(0).standard_normal((150, 40)), jnp.float32)
