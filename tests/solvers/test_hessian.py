@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes
+from loadstone.problems import exact as exact_pass
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
 from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes, matrices_bytes, scores_bytes
@@ -169,3 +171,16 @@ def test_conjugate_gradients_take_no_more_products_than_they_may(exact):
     # As many as are needed are enough, and one fewer is not.
     assert hessian.conjugate_gradients(gradient, 1e-6, needed.products)[1]
     assert not hessian.conjugate_gradients(gradient, 1e-6, needed.products - 1)[1]
+
+
+def test_moments_of_separate_outputs_are_summed_a_few_facts_at_a_time(monkeypatch):
+    random = np.random.default_rng(3)
+    arrays = Arrays(random.standard_normal((7, 3)), random.standard_normal((7, 4, 3)), random.integers(0, 4, 7))
+    weights = random.random((7, 4))
+    expected = np.einsum("nm,nmi,nmj->nij", weights, arrays.outputs, arrays.outputs)
+    for numbers in (1, 24, 35, 84, 10**6):  # one fact has 12
+        monkeypatch.setattr(exact_pass, "_NUMBERS_AT_A_TIME", numbers)
+        exact = ExactPass(arrays)
+        assert exact._rows == max(1, numbers // 12)
+        np.testing.assert_allclose(exact._second_moments(weights), expected, rtol=1e-12)
+        np.testing.assert_allclose(exact.summed_squares(weights), expected.sum(axis=0), rtol=1e-12)
