@@ -279,3 +279,8 @@ def test_where_the_gradient_is_zero_nothing_moves():
     # One within the tolerance is not trusted before anything is known of the curvature.
     for length, flat in ((1e-9, False), (0.0, True)):
         assert bool(solver.minimum(solver.move(point, jnp.float32(1.0), jnp.asarray([length, 0]), state)[1])) == flat
+    # After the first move it is: its length times that of W, which is 1, may be 1e-5 of the loss.
+    solver, trial, state = begun()
+    for length, flat in ((4e-6, True), (6e-6, False)):
+        _, after = solver.move(trial, jnp.float32(0.5), jnp.asarray([length, 0.0]), state)
+        assert int(after.pairs.kept) == 1 and bool(solver.minimum(after)) == flat
