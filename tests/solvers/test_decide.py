@@ -128,6 +128,13 @@ def test_no_search_takes_more_memory_than_is_asked_for(d, n, m):
     assert needed / 3 < grew < needed + 2**28
 
 
+def test_what_a_search_needs_by_hand():
+    """Six times the vectors in float64, and of 20 pairs of moves and changes four copies, or one and a half."""
+    assert LBFGS().most_bytes(1000, 10, True) == 6 * 8 * 1000 + 4 * 8 * 20 * 2 * 100
+    assert LBFGS().most_bytes(1000, 10, False) == 6 * 8 * 1000 + (4 + 8) * 20 * 2 * 100
+    assert LBFGS(pairs=3).most_bytes(0, 10, True) == 4 * 8 * 3 * 2 * 100
+
+
 @pytest.mark.parametrize("p", [50, 62])
 def test_without_memory_for_the_matrices_products_are_streamed(p):
     arrays = Prefixes("original", Stream(3, 16)).of(p)
