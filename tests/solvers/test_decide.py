@@ -168,7 +168,7 @@ def test_separate_outputs_are_a_problem():
 def test_where_a_search_is_compiled_before_newtons_method():
     """From d = 60 and ten million products a pass on, unless it needs no compilation."""
     assert deciding.is_worth_compiling(100, 1667, 60) and not deciding.is_worth_compiling(100, 1666, 60)
-    assert not deciding.is_worth_compiling(10**4, 10**4, 59)
+    assert not deciding.is_worth_compiling(10**4, 10**4, 59) and deciding.is_worth_compiling(1000, 100, 100)
     # With shared outputs a search of so few facts is done in NumPy.
     shared, separate_ones = np.ones((1667, 60), np.float32), np.ones((10, 16_667, 60), np.float32)
     assert not deciding.is_compiled(Arrays(shared[:100], shared, np.arange(100)))
