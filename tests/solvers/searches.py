@@ -71,6 +71,7 @@ def close() -> dict[str, object]:
         "from a start": (near, {"start": 100 * np.ones((10, 10)) + 50 * np.eye(10)}),
         "not storable": (drawn(36, 36, 10, seed=2), {}),
         "traceless": (drawn(20, 20, 10, seed=2), {"family": "traceless"}),
+        "symmetric, d = 30": (drawn(50, 50, 30), {"family": "symmetric"}),
         "d = 29": (drawn(90, 90, 29), {}), "d = 30": (drawn(90, 90, 30), {}), "few answers": (drawn(130, 10, 30), {}),
     }  # fmt: skip
     found = {}

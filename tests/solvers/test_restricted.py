@@ -141,6 +141,7 @@ def test_work_and_room_of_a_dense_solve_by_hand():
     n, d = 10, 4
     assert restricted.restricted_work(n, d, 5) == 10 * 25 * 4 + 125 / 3
     assert restricted.restricted_bytes(n, d, 5, np) == 8 * (3 * 10 * (20 + 16) + 5 * 16 + 3 * 25)
+    assert restricted.restricted_work(n, 2, 2) == 10 * 16 / 2 + 2 * 16 + 8 / 3  # as much either way
     assert restricted.restricted_work(n, d, 6) == 10 * 256 / 2 + 2 * 256 + 72
     assert restricted.restricted_bytes(n, d, 6, np) == dense_bytes(n, d, np) + 8 * (2 * 6 * 16 + 3 * 36)
 
