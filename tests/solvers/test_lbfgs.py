@@ -19,6 +19,7 @@ from loadstone.solvers import loop
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.solver import Looks
 from loadstone.solvers.stop import Limits
 
 
@@ -284,3 +285,14 @@ def test_where_the_gradient_is_zero_nothing_moves():
     for length, flat in ((4e-6, True), (6e-6, False)):
         _, after = solver.move(trial, jnp.float32(0.5), jnp.asarray([length, 0.0]), state)
         assert int(after.pairs.kept) == 1 and bool(solver.minimum(after)) == flat
+
+
+@pytest.mark.parametrize("length, ends", [(0.0499, True), (0.0501, False), (0.15, False)])
+def test_the_bound_on_margins_is_the_gradient_over_the_weight_of_wrong_outputs(length, ends):
+    """No margin above 0.1 is possible once the gradient is shorter than 0.1 times their mean weight, here 1/2."""
+    solver, point, looks = LBFGS(margin=0.1), jnp.zeros(2), Looks(jnp.float32(0.5), None, 9, 9)
+    given = point, jnp.float32(1.0), jnp.asarray([0.0, length]), solver.start(point)
+    moved, state = solver.onward(*given, looks)
+    assert bool(solver.minimum(state)) == ends
+    np.testing.assert_array_equal(moved, solver.move(*given)[0])
+    assert not LBFGS().minimum(LBFGS().onward(*given, looks)[1])
