@@ -278,3 +278,52 @@ def test_everything_is_there_for_json():
     assert found["law"].keys() >= {"capacity", "load", "answers", "delta", "probability", "caveats", "is_bound"}
     assert found["shuffled"].keys() >= {"fits", "most", "shuffles", "structure_least", "structure_most", "more_may_fit"}
     assert found["more"].keys() >= {"count", "fits", "fails", "exact", "proved", "first_out", "known", "new_answers"}
+
+
+def asked(monkeypatch, fits, count, guess, hard=0, **arguments):
+    """What a search asks, and how many seconds each verdict may take: verdicts are given by hand."""
+    found = []
+
+    def decide(k, limits, start, seconds, family):
+        found.append((k, start, seconds, limits, family))
+        known = Outcome.STORABLE if k <= fits - hard else Outcome.NOT_STORABLE if k > fits + hard else None
+        return SimpleNamespace(verdict=known or Outcome.UNDECIDED, last=f"of {k}")
+
+    monkeypatch.setattr(nested, "decide", decide)
+    largest_fitting(lambda k: k, count, guess, soon(30), **arguments)
+    return found
+
+
+@pytest.mark.parametrize("fits, count, guess, hard, order", [
+    (50, 1000, 10, 0, [10, 12, 18, 38, 152, 95, 66, 52, 45, 48, 50, 51]),
+    (50, 1000, 400, 0, [400, 333, 231, 111, 27, 69, 48, 58, 53, 50, 51]),
+    (7, 9, 9.9, 0, [9, 7, 8]),
+    (9, 9, 2, 0, [2, 3, 5, 9]),
+    (0, 9, 9, 0, [9, 7, 4, 1]),
+    (50, 1000, 50, 5, [50, 25, 100, 75, 37, 62, 43, 56, 46, 53, 44, 45, 54, 55]),
+    (0, 60, 30, 5, [30, 25, 17, 8, 2, 1, 5, 6]),
+    (3, 60, 3, 8, [3, 1, 32, 17, 10, 13, 11, 12]),
+    (58, 60, 60, 3, [60, 30, 45, 52, 56, 54, 55]),
+])  # fmt: skip
+def test_in_which_order_numbers_are_asked(fits, count, guess, hard, order, monkeypatch):
+    """From a guess by a factor of 1.2, of 1.44, of 2.07, and then of 4; between two ends the middle. Beside what is not
+    decided, first both ends, and then what is farther from it."""
+    assert [k for k, *_ in asked(monkeypatch, fits, count, guess, hard)] == order
+
+
+def test_a_verdict_has_a_third_of_the_time_and_begins_with_the_last_that_was_decided(monkeypatch):
+    limits = ProofLimits(steps=7)
+    found = asked(monkeypatch, 20, 60, 10, hard=3, start="first", family="symmetric", limits=limits)
+    decided = [k for k, *_ in found if not 17 < k <= 23]
+    starts = ["first"] + [f"of {[one for one in decided if one in [k for k, *_ in found[:i]]][-1]}"
+                          for i in range(1, len(found))]  # fmt: skip
+    assert [start for _, start, *_ in found] == starts and len(decided) < len(found)
+    assert all(seconds == pytest.approx(10, rel=0.05) for _, _, seconds, *_ in found)
+    assert {(one[3], one[4]) for one in found} == {(limits, "symmetric")}
+
+
+def test_a_search_ends_below_what_is_known_not_to_fit_and_once_it_is_close_enough(monkeypatch):
+    assert [k for k, *_ in asked(monkeypatch, 20, 60, 1000, fails=21)] == [20]
+    assert asked(monkeypatch, 0, 60, 5, fails=1) == []
+    assert [k for k, *_ in asked(monkeypatch, 20, 60, 20, width=0.2)] == [20, 24]  # at most 3 more fit: 0.15 of 20
+    assert [k for k, *_ in asked(monkeypatch, 20, 60, 20, width=0.14)] == [20, 24, 22]

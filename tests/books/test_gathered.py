@@ -212,8 +212,12 @@ def test_tables_that_are_none_are_refused(tmp_path):
         read_vectors(tmp_path / "w.npy", {"a"})
     with pytest.raises(ValueError, match="vectors is 'int', but must be a file, a mapping from words to vectors"):
         read_vectors(3, {"a"})
-    for vector, sentence in (([[1.0]], "must be a list of real numbers"), ([1, [2]], "is not a list of numbers"),
-                             ([], "must be a list of real numbers"), (["x"], "must be a list of real numbers")):
+    for vector, sentence in (
+        ([[1.0]], "must be a list of real numbers"),
+        ([1, [2]], "is not a list of numbers"),
+        ([], "must be a list of real numbers"),
+        (["x"], "must be a list of real numbers"),
+    ):
         with pytest.raises(ValueError, match=sentence):
             read_vectors({"a": vector}, {"a"})
 
