@@ -289,7 +289,7 @@ def test_a_search_has_its_share_of_the_time_too(calls, any_size_is_large, monkey
 
 
 @pytest.mark.parametrize("pass_seconds, words", [
-    (0.66, "about 40 s if all can be stored, at most 40 s"), (0.67, "a pass over them takes 0.67 s, so 40 s are too few"),
+    (0.66, "about 40 s if all can be stored, at most 40 s"), (0.67, "takes 0.67 s, so 40 s are too few to look"),
 ])  # fmt: skip
 def test_a_search_for_all_takes_sixty_passes(pass_seconds, words, monkeypatch):
     monkeypatch.setattr(storing, "_LONG", 0)
