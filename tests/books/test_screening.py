@@ -55,6 +55,8 @@ def test_a_hidden_answer_is_looked_for_among_doubtful_facts_alone():
     outside = facts(found.inputs, [*corners[:3], [2.1, 2.0]], found.targets)
     assert obstructions(outside, range(4)) == []
     assert obstructions(found, [3], seconds=-1) == []
+    (one,) = obstructions(facts(found.inputs[:1], [*corners, [9.0, 9.0]], [3]), [0])
+    assert len(one.multipliers) <= 3 and min(one.multipliers.values()) > 0  # one corner of four is not needed
 
 
 def test_a_conic_input_and_the_first_that_is_found_of_several():

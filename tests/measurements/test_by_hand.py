@@ -153,6 +153,17 @@ def test_after_which_edits_facts_are_counted():
     ]  # fmt: skip
 
 
+def test_edits_begin_with_a_margin_that_is_found_to_a_hundredth(monkeypatch):
+    asked = []
+
+    def refuse(arrays, tolerance):
+        asked.append((len(arrays.targets), tolerance))
+        raise NoMarginError(Outcome.UNDECIDED, "too few steps")
+
+    monkeypatch.setattr(edits, "maximum_margin", refuse)
+    assert edits.edited(Stream(3, 6), 7, Edits()) == ("undecided", []) and asked == [(7, 0.01)]
+
+
 def test_rows_of_edits_are_refitted_once_and_kept_rows_come_first(monkeypatch):
     asked = []
 
