@@ -37,7 +37,8 @@ def test_a_seed_gives_the_samples_that_it_gave(sampled):
 
 
 @pytest.mark.parametrize("steps, stride, blocks, forgotten", [
-    (2, 1, 3, 1), (24, 1, 3, 1), (25, 1, 4, 1), (320, 1, 40, 10), (1023, 1, 128, 32), (1024, 2, 64, 16), (5000, 9, 70, 18),
+    (2, 1, 3, 1), (24, 1, 3, 1), (25, 1, 4, 1), (320, 1, 40, 10), (1023, 1, 128, 32), (1024, 2, 64, 16),
+    (5000, 9, 70, 18),
 ])  # fmt: skip
 def test_steps_are_rounded_up_to_blocks_of_which_a_quarter_is_forgotten(steps, stride, blocks, forgotten, monkeypatch):
     strides, watched_by = [], []
