@@ -64,8 +64,8 @@ def test_an_edit_for_programs():
     found = facts_edit._described(edited(taken=(Change("a", "x", "add"),), lost=lost, gained=("g",), missing=("m",)))
     assert found == {
         "method": "batch", "edits": 1, "taken": ["add a -> x"], "missed": [], "lost": [["s", "x", "y", -0.5]],
-        "kept": 3, "gained": ["g"], "impossible": [], "proved": True, "obstructions": [], "facts": 1, "answers": 2, "d": 2,
-        "stored": 1, "averaged": [], "out_of_vocabulary": ["m"], "left_out": [], "seconds": 1.234,
+        "kept": 3, "gained": ["g"], "impossible": [], "proved": True, "obstructions": [], "facts": 1, "answers": 2,
+        "d": 2, "stored": 1, "averaged": [], "out_of_vocabulary": ["m"], "left_out": [], "seconds": 1.234,
     }  # fmt: skip
 
 
@@ -143,8 +143,8 @@ def test_samples_for_programs(sampling, command):
     assert found == {
         "problem": "decoupled", "d": 3, "p": 2, "seed": 3, "answers": 2, "family": "full", "dimension": 9,
         "mixed": True, "r_hat": 1.01, "effective_samples": 50.0, "autocorrelation_time": 4.0, "overlap": 0.3,
-        "overlap_error": 0.01, "free_entropy": -0.5, "free_entropy_error": 0.1, "log_volume": -4.5, "chains": 5, "steps": 320,
-        "passes": 1000, "method": "reflections", "seconds": 1.0,
+        "overlap_error": 0.01, "free_entropy": -0.5, "free_entropy_error": 0.1, "log_volume": -4.5, "chains": 5,
+        "steps": 320, "passes": 1000, "method": "reflections", "seconds": 1.0,
     }  # fmt: skip
 
 
