@@ -11,11 +11,13 @@ import pytest
 from loadstone.books.book import Book, Failure
 from loadstone.books.changes import Change
 from loadstone.books.editing import Edited
+from loadstone.books.storing import Stored
 from loadstone.cli import (
     app,
     devices,
     facts_budget,
     facts_edit,
+    facts_store,
     interrupts,
     predict,
     reproduce,
@@ -67,6 +69,24 @@ def test_an_edit_for_programs():
         "kept": 3, "gained": ["g"], "impossible": [], "proved": True, "obstructions": [], "facts": 1, "answers": 2,
         "d": 2, "stored": 1, "averaged": [], "out_of_vocabulary": ["m"], "left_out": [], "seconds": 1.234,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "count, conflict, more", [(20, 12, ("", "")), (22, 14, ("  and 2 more (--json has them all)", " and 2 more"))]
+)
+def test_of_many_failures_twenty_are_named_and_of_a_conflict_twelve(count, conflict, more, monkeypatch, capfd):
+    gathered = SimpleNamespace(name=lambda row: f"f{row}")
+    failures = [Failure(f"s{number}", "x", "y", -0.12345) for number in range(count)]
+    stored = Stored(BOOK, False, (), (), SimpleNamespace(facts=tuple(range(conflict)), minimal=False), failures, 1.234)
+    monkeypatch.setattr(facts_store, "gathered_from", lambda *given: gathered)
+    monkeypatch.setattr("loadstone.books.storing.store", lambda *given: stored)
+    facts_store.store("f.csv", "v.txt")
+    said = capfd.readouterr()
+    lines = said.out.splitlines()
+    assert lines[0] == "stored 1 of 1, in 1.23 s." and lines[1] == "  s0 -> x loses to y by 0.123"
+    assert lines[21:] == [line for line in more[:1] if line]
+    named = "; ".join(f"f{row}" for row in range(12))
+    assert said.err == f"These facts cannot stand together: {named}{more[1]}.\n"
 
 
 def test_names_in_a_row():

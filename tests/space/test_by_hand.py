@@ -52,7 +52,7 @@ def test_steps_are_rounded_up_to_blocks_of_which_a_quarter_is_forgotten(length, 
 
     monkeypatch.setattr(chains, "_block", block)
     told = []
-    found = run_chains(PROBLEM, jnp.asarray(TWO), length, 5, method="slices", progress=lambda *parts: told.append(parts))
+    found = run_chains(PROBLEM, jnp.asarray(TWO), length, 5, method="slices", progress=lambda *one: told.append(one))
     assert strides == [stride] * blocks and told == [(number, blocks) for number in range(1, blocks + 1)]
     assert found.steps == 8 * stride * blocks and found.passes == 3 * blocks
     assert found.means.shape == (2, blocks - forgotten, 3, 3) and found.means[0, 0, 0, 0] == forgotten + 1
