@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import typer
 
 from loadstone.books.book import Book, Failure
 from loadstone.books.changes import Change
 from loadstone.books.editing import Edited
+from loadstone.books.nested import Fitting
 from loadstone.books.storing import Stored
 from loadstone.cli import (
     app,
@@ -19,6 +21,7 @@ from loadstone.cli import (
     facts_edit,
     facts_store,
     interrupts,
+    own_facts,
     predict,
     reproduce,
     size,
@@ -32,9 +35,12 @@ from loadstone.experiments.sweep import Outcome
 from loadstone.space.diagnostics import Mixing
 from loadstone.space.overlap import Estimate
 from loadstone.space.sample import Sampled
+from loadstone.sweeps.catalogue import named_sweep
+from loadstone.theory.cone import mean_merged
 from loadstone.theory.given_facts import Law
 from loadstone.theory.prediction import predict as predict_size
 
+SPECS = [Spec("original", 4, p, solver="hebbian") for p in (6, 7, 8)]
 BOOK = Book(np.eye(2), ("a",), ("x", "y"), np.array([0]), np.eye(2)[:1], np.eye(2), np.array([True]))
 
 
@@ -252,6 +258,69 @@ def test_reproduce_ends_where_runs_are_missing(changes, reason, monkeypatch):
         reproduce._run([], None, 1)
     monkeypatch.setattr("loadstone.experiments.sweep.run_sweep", lambda *given: outcome(missing=0))
     assert reproduce._run([], None, 1) is None
+
+
+def test_without_a_number_of_seeds_all_are_drawn(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(reproduce, "_shipped", lambda scale: asked.append(scale) or [])
+    monkeypatch.setattr(reproduce, "_rows", lambda specs, records: asked.append(specs) or {})
+    monkeypatch.setattr(reproduce, "_section", lambda figure, sweep, rows, folder: asked.append(sweep))
+    monkeypatch.setattr(reproduce, "_report", lambda sections, folder, scale: asked.append(sections))
+    every = named_sweep("hebbian")
+    for seeds, specs in ((None, every), (1, [spec for spec in every if spec.seed == 0])):
+        reproduce.reproduce(["hebbian", "hebbian"], str(tmp_path / "new"), seeds=seeds, from_shipped=True)
+        assert asked == ["quick", specs, specs, []]
+        del asked[:]
+
+
+def test_a_section_holds_the_first_of_the_files_that_are_drawn(tmp_path, capfd):
+    drawn = [tmp_path / "a.svg", tmp_path / "a.pdf"]
+    for file in drawn:
+        file.write_text(file.suffix)
+    figure = SimpleNamespace(
+        name="a", draw=lambda rows, path: drawn, compare=lambda rows: [], remarks=lambda rows: ["so"]
+    )
+    row = {"status": "stored", "circumstances": {"seconds": 2.0, "device": "cpu"}}
+    found = reproduce._section(figure, SPECS, {SPECS[0]: row, SPECS[1]: row | {"status": "diverged"}}, tmp_path)
+    assert (found.figure, found.svg, found.runs, found.wanted) == (figure, b".svg", 1, 3)
+    assert found.remarks == ["so"] and found.times == {"cpu": 2.0}
+    assert capfd.readouterr().err.splitlines() == [
+        "a: 1 of 3 runs diverged and are left out.", "a: 1 of 3 runs are not among the shipped records.",
+        f"Written: {drawn[0]}, {drawn[1]}",
+    ]  # fmt: skip
+    assert reproduce._section(figure, SPECS, {}, tmp_path) is None
+    assert "a is not drawn: there are no records of its runs." in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("family, dimensions", [("full", 16), ("symmetric", 10)])
+def test_a_search_among_facts_in_words_begins_with_what_the_law_expects(family, dimensions, monkeypatch, capfd):
+    asked = []
+    monkeypatch.setattr(own_facts, "gathered_from", lambda *given: Six())
+    monkeypatch.setattr(
+        "loadstone.books.first_facts.first_that_fit", lambda found, *given: asked.append(given) or fitting
+    )
+    fitting = Fitting(6, 6, None, 2)
+    own_facts.own_capacity("f.csv", "v.txt", None, "a,b", "mean", 7.0, family, 9, "1kB", True)
+    ((guess, seconds, searched, limits),) = asked
+    assert guess == pytest.approx(dimensions / float(mean_merged(3))) and (seconds, searched) == (7.0, family)
+    assert (limits.steps, limits.budget.bytes) == (9, 1000)
+    found = json.loads(capfd.readouterr().out)
+    assert (found["p_c"], found["storable"], found["not_storable"], found["first_out"]) == (6, 6, None, None)
+    assert 0 <= found["seconds"] < 60 and found["out_of_vocabulary"] == ["m"] and found["verdicts"] == 2
+    fitting = Fitting(6, 4, 6, 2)
+    with pytest.raises(typer.Exit) as end:
+        own_facts.own_capacity("f.csv", "v.txt", None, "a,b", "mean", 7.0, family, 9, None, True)
+    found = json.loads(capfd.readouterr().out)
+    assert end.value.exit_code == 3 and (found["p_c"], found["storable"], found["not_storable"]) == (None, 4, 6)
+
+
+class Six:
+    """Six facts."""
+
+    inputs, answers, missing, name = np.zeros((6, 4)), ("x", "y", "z"), (("m", ()),), str
+
+    def __len__(self):
+        return 6
 
 
 def test_times_are_summed_by_device():
