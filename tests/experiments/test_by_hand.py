@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from distributed import KilledWorker
 
+from loadstone.experiments import result
 from loadstone.experiments import run as running
 from loadstone.experiments import sweep as sweeps
 from loadstone.experiments.ahead import calls
@@ -21,8 +22,10 @@ from loadstone.experiments.plan import jobs
 from loadstone.experiments.run import problem_of, run_all
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import Progress, SweepError, run_sweep
+from loadstone.measurements.reach import Attempt, Reach
 from loadstone.records.record import Record
 from loadstone.records.store import Store
+from loadstone.solvers.solution import Status
 
 SPECS = [Spec("original", 6, p, solver="hebbian") for p in (14, 12, 10, 8)]
 
@@ -66,12 +69,12 @@ def swept(tmp_path):
 
 
 def test_reports_of_a_job_are_told(swept):
-    swept.store.put(record_of(SPECS[1]))
-    reports = [(SPECS[0].key, None, "too large"), (SPECS[1].key, "diverged", "")]
+    swept.store.put(record_of(SPECS[0]))
+    reports = [(SPECS[0].key, "diverged", ""), (SPECS[1].key, None, "too large")]
     ended = Future(result=reports)
     swept._settle(SPECS[:2], ended)
     assert ended.released and swept.progress.done == swept.progress.diverged == 1 and not swept.jobs
-    assert list(swept.progress.failed.values()) == [f"{SPECS[0]}: too large"]
+    assert list(swept.progress.failed.values()) == [f"{SPECS[1]}: too large"]
 
 
 @pytest.mark.parametrize("ended, why", [
@@ -371,3 +374,34 @@ def test_a_batch_is_compiled_at_its_own_size(monkeypatch):
 def test_words_of_an_error_are_cut():
     assert job.sentence(ValueError("two\n  lines")) == "ValueError: two lines"
     assert len(job.sentence(ValueError("x" * 900))) == 500
+
+
+def test_places_in_a_list_are_measured_where_one_was_asked_for(monkeypatch):
+    memory, asked = object(), []
+    attempts = (Attempt(9, True, Status.STORED, 5), Attempt(10, False, Status.OUT_OF_PASSES, 7, "start 2"))
+    monkeypatch.setattr(
+        result, "places", lambda problem, memory, most: asked.append((problem, memory, most)) or {"x": 1}
+    )
+    monkeypatch.setattr(result, "PaddedPrefixes", lambda *given: SimpleNamespace(of=lambda p: (given[2], p)))
+    for rivals, kept, seen in ((1, memory, []), (2, None, []), (2, memory, [((9, 9), memory, 2)])):
+        monkeypatch.setattr(
+            result, "largest_stored", lambda *given, kept=kept, **named: Reach(9, 10, attempts, 1.5, kept)
+        )
+        spec = Spec("original", 6, 12, kappa=0.5, solver="reach", parameters={"rivals": rivals})
+        record = result._reach(spec)
+        assert (
+            asked == seen and record.result.get("x") == (1 if seen else None) and record.circumstances["seconds"] == 1.5
+        )
+        assert (record.result["stored"], record.result["not_stored"], record.result["rank"]) == (9, 10, 3)
+        assert record.result["attempts"] == [[9, True, "stored", 5], [10, False, "out of passes", 7]]
+        assert record.result["ways"] == ["start 1", "start 2"] and record.result["status"] == "bracketed"
+
+
+def test_chains_have_the_last_31_bits_of_the_seed(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        result, "space_of", lambda arrays, how, seed, family: asked.append((len(arrays.targets), seed)) or {}
+    )
+    for seed in (5, 2**31 - 1, 2**31 + 3, 2**63):
+        assert result._space(Spec("original", 3, 4, seed, solver="space")).circumstances["seconds"] < 60
+    assert asked == [(4, 5), (4, 2**31 - 1), (4, 3), (4, 0)]
