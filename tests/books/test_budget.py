@@ -446,3 +446,14 @@ def test_the_time_for_a_conflict_is_at_least_a_second_and_at_most_what_is_left(m
     found = [beside.facts_beside(book, more, 5.0, end, "full") for end in (9.0, 9.0, 9.0)]
     assert given == [1.0, 4.0, 1.0] and found[0].conflict == () and not found[0].conflict_minimal
     assert found[0].first_out == more.name(3) and found[0].proved
+
+
+def test_what_is_proved_of_further_facts():
+    """If some fit, a W was found that stores them beside all others; if none does, it rests on the book's own W."""
+    pairs, vectors = made(6, 8)
+    book = remember(pairs[:5], vectors)
+    none = book.budget([("s0", "a1")], shuffles=0).more
+    assert none.fitting.fits == 0 and none.proved and set(none.conflict) == {"s0 -> a0", "s0 -> a1"}
+    false = replace(book, weights=np.zeros((8, 8)))
+    assert not false.budget([("s0", "a1")], shuffles=0).more.proved
+    assert false.budget(pairs[5:], vectors, shuffles=0).more.proved

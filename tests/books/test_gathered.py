@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from loadstone.books import vectors as reading
-from loadstone.books.gathered import gather
+from loadstone.books.gathered import gather, look_up
 from loadstone.books.pairs import Pair, pairs_of
 from loadstone.books.spelling import nearest, spellings, words_of
 from loadstone.books.vectors import read_vectors
@@ -341,6 +341,9 @@ def test_a_mean_of_words_is_one_of_all_its_words():
     assert found.inputs[0].tolist() == [9, 9] and found.inputs[1].tolist() == [0.5, 1.5]
     assert found.averaged == ("new-york", "new, york/x")
     np.testing.assert_allclose(found.inputs[2], [2 / 3, 5 / 3])
+    # It has the digits of its first word.
+    for name, digits in (("x new", np.float32), ("new x", np.float64)):
+        assert look_up([name], table, "mean", None).vectors[name].dtype == digits
 
 
 def test_a_header_is_no_word_and_a_word_may_be_a_number(tmp_path):
@@ -408,3 +411,14 @@ def test_spellings_are_tried_from_the_most_faithful_on():
     assert spellings("Cafe\u0301") == ["Cafe\u0301", "Caf\u00e9", "caf\u00e9"] and spellings("a") == ["a"]
     assert words_of("New-York_City") == ["New", "York", "City"] and words_of("-New ") == [] == words_of("")
     assert nearest("x" * 200 + "y", ["x" * 200]) == "x" * 200 and nearest("a", []) is None
+
+
+def test_how_long_a_binary_file_must_be_at_least(tmp_path):
+    path = tmp_path / "v.bin"
+    path.write_bytes(b"2 2\na " + bytes(8) + b"\nb")
+    assert path.stat().st_size == 2 * 2 * 4  # as long as the numbers alone
+    with pytest.raises(ValueError, match="v.bin is damaged: entry 2 has no word"):
+        read_vectors(path, {"b"})
+    path.write_bytes(b"2 2\na " + bytes(8) + b"\n")
+    with pytest.raises(ValueError, match="v.bin is damaged: it is too short for 2 vectors of 2 numbers"):
+        read_vectors(path, {"b"})

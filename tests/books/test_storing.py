@@ -310,3 +310,17 @@ def test_which_facts_are_few(monkeypatch):
     assert few[60]._forecast().startswith("storing 55555556 facts: a pass over them")
     few[60].kept = range(10**10 // 180)
     assert few[60]._forecast() == "storing 55555555 facts"
+
+
+def test_what_was_not_tried_in_time_is_not_proved(monkeypatch):
+    """Ten facts are stored, and the time is up when the others are to be tried again."""
+    now = [0.0]
+    monkeypatch.setattr(storing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def tell(words):
+        now[0] = 50.0 if "trying" in words else 0.0
+
+    found = store(gather(*made(15, 4)), seconds=40, tell=tell)
+    assert found.book.stored.sum() == 10 and len(found.impossible) == 1 and not found.proved
+    assert not found.book.about["proved"] and found.seconds == found.book.about["seconds"] == 50.0
+    assert found.conflict is None  # the one that is impossible has a simple reason

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from distributed import KilledWorker
+from distributed import Status as Status_
 
 from loadstone.experiments import result
 from loadstone.experiments import run as running
@@ -405,3 +406,25 @@ def test_chains_have_the_last_31_bits_of_the_seed(monkeypatch):
     for seed in (5, 2**31 - 1, 2**31 + 3, 2**63):
         assert result._space(Spec("original", 3, 4, seed, solver="space")).circumstances["seconds"] < 60
     assert asked == [(4, 5), (4, 2**31 - 1), (4, 3), (4, 0)]
+
+
+def test_workers_that_fail_to_start_are_replaced_and_counted():
+    asked = []
+    nannies = {name: SimpleNamespace(status=status) for name, status in enumerate(
+        (Status_.running, Status_.closed, Status_.failed))}  # fmt: skip
+    here = ThisMachine(3)
+    here._cluster = SimpleNamespace(workers=dict(nannies), worker_spec={0: {}, 1: {}, 2: {}}, scale=asked.append)
+    here._failed = 0
+    here.look_after(False)
+    assert list(here._cluster.workers) == [0] and asked == [3] and here._failed == 2
+    here.look_after(False)
+    assert asked == [3]  # none is gone
+    here.look_after(True)
+    assert here._failed == 0
+    for anyone, ends in ((True, False), (False, True)):
+        here._cluster.workers = {name: SimpleNamespace(status=Status_.failed) for name in range(3)}
+        if ends:
+            with pytest.raises(SweepError, match="no worker starts on this machine"):
+                here.look_after(anyone)
+        else:
+            here.look_after(anyone)
