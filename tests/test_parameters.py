@@ -37,7 +37,7 @@ def test_a_value_comes_from_its_text(text, expected):
 
 
 @pytest.mark.parametrize("text, sentence", [
-    (3, "law is 3, but must be one of student, plain."), ("gauss", "law is 'gauss', but must be one of student, plain.$"),
+    (3, "law is 3, but must be one of student, plain."), ("gauss", "'gauss', but must be one of student, plain.$"),
     ("studnet:3", r"one of student, plain \(did you mean 'student'\?\)."),
     ("student", "law is 'student', but must be given with nu, which"),
     ("student:1,2,true,w,5", r"must be student with at most 4 parameters \(nu, scale, centred, names\)."),

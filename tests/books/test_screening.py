@@ -33,7 +33,8 @@ def test_one_subject_with_two_answers_and_two_subjects_in_one_direction():
     assert one.is_proved(found, [0, 1]) and not one.is_proved(found, [0, 2, 3])
     verdict = one.verdict(found)
     assert verdict.verdict == Outcome.NOT_STORABLE and verdict.certificate.tolist() == [[0, 2, 0], [1, 0, 0]]
-    assert (verdict.passes, verdict.newton_steps, verdict.cg_products) == (0, 0, 0) and 0 <= verdict.seconds < 5
+    assert (verdict.passes, verdict.newton_steps, verdict.cg_products, verdict.dense_solves) == (0, 0, 0, 0)
+    assert 0 <= verdict.seconds < 5 and verdict.bound is not None and verdict.share is not None
 
 
 def test_each_fact_of_equal_answers_is_named():

@@ -69,11 +69,14 @@ def test_twenty_of_each_kind_are_named_after_an_edit(capfd):
 
 def test_an_edit_for_programs():
     lost = (Failure("s", "x", "y", -0.5),)
-    found = facts_edit._described(edited(taken=(Change("a", "x", "add"),), lost=lost, gained=("g",), missing=("m",)))
+    asked = Change("a", "x", "add"), Change("b", "y", "change")
+    done = edited(taken=asked[:1], missed=asked[1:], lost=lost, gained=("g",), missing=("m",), averaged=("n",))
+    found = facts_edit._described(done)
     assert found == {
-        "method": "batch", "edits": 1, "taken": ["add a -> x"], "missed": [], "lost": [["s", "x", "y", -0.5]],
+        "method": "batch", "edits": 2, "taken": ["add a -> x"], "missed": ["change b -> y"],
+        "lost": [["s", "x", "y", -0.5]],
         "kept": 3, "gained": ["g"], "impossible": [], "proved": True, "obstructions": [], "facts": 1, "answers": 2,
-        "d": 2, "stored": 1, "averaged": [], "out_of_vocabulary": ["m"], "left_out": [], "seconds": 1.234,
+        "d": 2, "stored": 1, "averaged": ["n"], "out_of_vocabulary": ["m"], "left_out": [], "seconds": 1.234,
     }  # fmt: skip
 
 
@@ -466,7 +469,10 @@ def test_an_answer_that_cannot_be_written_is_an_error(error, sentence, monkeypat
 def test_a_stream_that_is_full_is_silenced(tmp_path, monkeypatch):
     with open(tmp_path / "out", "w") as stream:
         monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=Full(OSError(28, "full")).flush, fileno=stream.fileno))
+        before = os.listdir("/proc/self/fd")
         streams.drop_unwritten()
+        streams.open_streams()  # there is nothing to be opened
+        assert os.listdir("/proc/self/fd") == before
         os.write(stream.fileno(), b"lost")
     assert (tmp_path / "out").read_text() == ""
     with pytest.raises(OSError, match="standard output is closed"):
