@@ -2,6 +2,8 @@
 
 import csv
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -422,3 +424,12 @@ def test_how_long_a_binary_file_must_be_at_least(tmp_path):
     path.write_bytes(b"2 2\na " + bytes(8) + b"\n")
     with pytest.raises(ValueError, match="v.bin is damaged: it is too short for 2 vectors of 2 numbers"):
         read_vectors(path, {"b"})
+
+
+def test_a_plan_for_a_table_is_carried_out_and_parquet_needs_its_library(tmp_path, monkeypatch):
+    column = SimpleNamespace(to_list=lambda: ["a", "b"])
+    table = type("Table", (), {"columns": ["subject", "object"], "__getitem__": lambda self, name: column})
+    assert list(pairs_of(SimpleNamespace(collect=table))) == [Pair("a", "a", 1), Pair("b", "b", 2)]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match="facts.parquet is Parquet, which needs pyarrow: pip install pyarrow"):
+        list(pairs_of(tmp_path / "facts.parquet"))

@@ -324,3 +324,19 @@ def test_what_was_not_tried_in_time_is_not_proved(monkeypatch):
     assert found.book.stored.sum() == 10 and len(found.impossible) == 1 and not found.proved
     assert not found.book.about["proved"] and found.seconds == found.book.about["seconds"] == 50.0
     assert found.conflict is None  # the one that is impossible has a simple reason
+
+
+def test_parts_of_the_facts_are_filled_up_to_one_length(calls, any_size_is_large, monkeypatch):
+    """So that searches for any number of them have one program; facts that occur twice ask for nothing new."""
+    searched, solve = [], storing.solve
+    monkeypatch.setattr(storing, "is_plain", lambda n, m, d: (n, m, d) != (15, 15, 4))
+    monkeypatch.setattr(storing, "solve", lambda problem, start, stop, limits: (
+        searched.append(np.asarray(problem.targets).tolist()) or solve(problem, start, stop=stop, limits=limits)))  # fmt: skip
+    found = store(gather(*made(15, 4)), seconds=40)
+    assert {len(targets) for targets in searched} == {15} and min(len(set(targets)) for targets in searched) < 15
+    assert all(
+        targets[: 15 - len(set(targets))] == targets[len(set(targets)) :]
+        for targets in searched
+        if len(set(targets)) > 7
+    )
+    assert found.proved

@@ -32,6 +32,7 @@ from loadstone.cli import (
 from loadstone.cli.facts_options import counted, named_columns, some
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import Outcome
+from loadstone.records.record import Record
 from loadstone.space.diagnostics import Mixing
 from loadstone.space.overlap import Estimate
 from loadstone.space.sample import Sampled
@@ -489,3 +490,23 @@ def test_a_model_of_this_width_is_named_with_what_it_holds():
     assert predict.intuition(SimpleNamespace(d=768, p_c=2 - 1e-10, kappa=1)).endswith("can hold 2 facts.")
     assert predict._interval(SimpleNamespace(kappa=1, d=4097)) is None
     assert predict._as_facts(predict_size(40, kappa=0.01))["family"] == "rank:1"
+
+
+def test_an_interrupted_sweep_says_what_is_recorded(command, monkeypatch, tmp_path):
+    def interrupted(specs, records, engine, watch):
+        records.put(Record(specs[0].key, specs[0].identity(), {"status": "closed form"}, {}))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadstone.experiments.sweep.run_sweep", interrupted)
+    (tmp_path / "grid.toml").write_text('[[grid]]\nproblem = "original"\nd = 4\np = [6, 7, 8]\nsolver = "hebbian"\n')
+    done = command("run", "grid.toml", "--store", "s", "--workers", 1, cwd=tmp_path)
+    assert done.returncode == 130 and done.stderr.splitlines() == [
+        "1 of 3 runs are recorded; start again to run the rest.",
+        "loadstone: interrupted; nothing half-written was left behind.",
+    ]  # fmt: skip
+
+
+def test_of_several_processes_the_first_answers(command, monkeypatch, tmp_path):
+    monkeypatch.setattr("loadstone.hosts.is_first", lambda: False)
+    done = command("train", "--d", 4, "--p", 6, "--solver", "hebbian", "--out", "m.safetensors", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "") and not list(tmp_path.iterdir())
