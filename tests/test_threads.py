@@ -84,7 +84,7 @@ def test_work_is_shared_out_in_order_and_its_products_run_on_one_thread():
 
 
 def test_on_one_processor_nothing_is_shared_out(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
+    monkeypatch.setattr(os, "sched_getaffinity", {0: {0}}.get)  # of this process
     with shared_out() as each:
         assert each is map and threads() == {1}
     monkeypatch.delattr(os, "sched_getaffinity")
