@@ -219,6 +219,10 @@ def test_certificates_that_do_not_fit_are_refused(tmp_path):
     assert Elsewhere(scheduler_file=str(tmp_path / "s.json")).resolved == "tcp://127.0.0.1:9"
     with pytest.raises(ValueError, match="and not both"):
         Elsewhere()
+    # No scheduler writes as much.
+    (tmp_path / "s.json").write_text('{"address": "tcp://127.0.0.1:9"' + " " * 1_000_000 + "}")
+    with pytest.raises(ValueError, match="which no Dask scheduler wrote"):
+        Elsewhere(scheduler_file=str(tmp_path / "s.json"))
 
 
 def test_signals_are_held_back_and_let_go():
