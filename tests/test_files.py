@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.files import check_writable, write_whole
+from loadstone.files import _short, check_writable, write_whole
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 #: A user without rights, to whom root can turn.
@@ -153,3 +153,9 @@ def test_a_signal_while_an_instance_is_written_leaves_nothing(tmp_path, number):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "interrupted" in err and "Traceback" not in err
     assert not list(tmp_path.iterdir())
+
+
+def test_long_names_are_shown_by_both_ends():
+    assert _short(Path("a" * 40 + "b" * 40)) == "a" * 40 + "b" * 40
+    assert _short(Path("a" * 40 + "c" + "b" * 40)) == "a" * 40 + "..." + "b" * 40
+    assert _short(Path("abcdefg"), 6) == "abc...efg"

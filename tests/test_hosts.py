@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from loadstone.hosts import join
+from loadstone.hosts import agreed, is_first, join
 
 
 @pytest.fixture
@@ -42,3 +42,12 @@ def test_without_a_job_auto_is_refused(monkeypatch):
     monkeypatch.setattr(jax.distributed, "initialize", no_job)
     with pytest.raises(ValueError, match=r"must be host:port here: JAX found no job to join \(no job here\)[.]"):
         join("auto")
+
+
+def test_a_process_alone_is_the_first_and_agrees_with_itself(monkeypatch):
+    assert is_first() and agreed(7) == 7
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr("jax.experimental.multihost_utils.broadcast_one_to_all", lambda number: number + 1)
+    assert agreed(7) == 8 and type(agreed(7)) is int
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+    assert not is_first()

@@ -1,5 +1,6 @@
 """Threads of NumPy's products, seen by real threads that come and go in every order."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -80,3 +81,14 @@ def test_work_is_shared_out_in_order_and_its_products_run_on_one_thread():
     with shared_out() as each:
         assert list(each(product, range(1, 40))) == [(float(size), {1}) for size in range(1, 40)]
     assert threads() == {4}
+
+
+def test_on_one_processor_nothing_is_shared_out(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", {0: {0}}.get)  # of this process
+    with shared_out() as each:
+        assert each is map and threads() == {1}
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for count, plain in ((1, True), (None, True), (2, False)):
+        monkeypatch.setattr(os, "cpu_count", lambda count=count: count)
+        with shared_out() as each:
+            assert (each is map) == plain

@@ -2,12 +2,15 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from loadstone.books import draft, editing
 from loadstone.books.book import Book, open_book
 from loadstone.books.changes import Change, changes_of
+from loadstone.books.draft import drafted
 from loadstone.books.editing import METHODS, edit, typical_margin
 from loadstone.books.gathered import gather
 from loadstone.books.storing import remember, store
@@ -270,3 +273,124 @@ def test_updates_are_for_full_memories():
         book.edit({"s1": "a2"}, "batch")
     done = book.edit({"s1": "a2"})
     assert np.allclose(done.book.weights, done.book.weights.T) and not done.lost
+
+
+@pytest.mark.parametrize("row, expected", [
+    (("a", "b"), Change("a", "b", None, "facts")), (("a", "b", " Add "), Change("a", "b", "add", "facts")),
+    (("a", "b", None), Change("a", "b", None, "facts")), (("a", None, "remove"), Change("a", None, "remove", "facts")),
+    (("a", "b", "remove"), Change("a", "b", "remove", "facts")),
+])  # fmt: skip
+def test_a_change_as_it_is_read(row, expected):
+    assert changes_of([row]) == [expected]
+
+
+def test_both_columns_may_say_what_is_done_if_they_agree(tmp_path):
+    header = ("subject", "object", "change", "action")
+    agreed = write(tmp_path, "csv", [("a", "b", "add", "ADD"), ("c", "d", "", "change")], header)
+    assert [change.action for change in changes_of(agreed)] == ["add", "change"]
+    with pytest.raises(ValueError, match="line 2 of changes.csv says 'add' and 'remove', but must say add, change or"):
+        changes_of(write(tmp_path, "csv", [("a", "b", "add", "remove")], header))
+    # A column that is asked for by name is no third one.
+    path = write(tmp_path, "csv", [("a", "b", "add")])
+    assert changes_of(path, ("subject", "change")) == [Change("a", "add", None, "line 2 of changes.csv")]
+    assert str(Change("a", None, "remove")) == "remove a" and str(Change("a", "b", None)) == "a -> b"
+
+
+def two_of_one():
+    """'red thing' has two answers, of which one is stored, and 'blue thing' is in the book as 'Blue Thing' too."""
+    subjects = ("red thing", "red thing", "green thing", "Blue Thing", "blue thing")
+    inputs = np.eye(4)[[0, 0, 1, 2, 2]]
+    stored = np.array([True, False, True, True, False])
+    return Book(np.eye(4), subjects, ("red", "green", "blue"), np.array([0, 1, 1, 2, 1]), inputs, np.eye(4)[:3], stored)
+
+
+def drafts(*changes, **arguments):
+    found = drafted(two_of_one(), changes_of(list(changes)), **arguments)
+    return found, [(line.subject, line.answer, line.row, line.asked) for line in found.lines]
+
+
+def test_what_a_draft_makes_of_each_change():
+    found, lines = drafts(("red thing", "green", "remove"), ("white thing", "blue", "add"), ("green thing", "green"),
+                          vectors=BY_HAND)  # fmt: skip
+    assert lines == [
+        ("red thing", "red", 0, False), ("green thing", "green", 2, False), ("Blue Thing", "blue", 3, False),
+        ("blue thing", "green", 4, False), ("white thing", "blue", None, True),
+    ]  # fmt: skip
+    assert found.rows == (None, 4, 1) and [change.action for change in found.changes] == ["remove", "add", "change"]
+    assert found.asked() == [4] and found.stayed(two_of_one().stored) == [0, 1, 2]
+    assert found.stayed(~two_of_one().stored) == [3] and found.facts.answers == ("red", "green", "blue")
+    assert found.facts.targets.tolist() == [0, 1, 2, 1, 2] and found.facts.inputs[4].tolist() == [0, 0, 0, 1]
+    # One that is not stored is asked for, in its place in the book; of two answers the new one is left.
+    found, lines = drafts(("blue thing", "green", "add"), ("red thing", "blue"))
+    assert lines[-1] == ("blue thing", "green", 4, True) and lines[0] == ("red thing", "blue", None, True)
+    assert (
+        found.rows == (3, 0) and found.asked() == [3, 0] and [one.action for one in found.changes] == ["add", "change"]
+    )
+    # Both facts of one subject, each once.
+    found, lines = drafts(
+        ("red thing", "red", "remove"), ("red thing", "green", "remove"), ("red thing", "red", "remove")
+    )
+    assert len(found.changes) == 2 and lines[0][0] == "green thing" and len(lines) == 3
+    # A name is taken as it is written if the book has it, or if it is to be added.
+    assert [drafts((name, "red"))[0].changes[0].subject for name in ("BLUE THING", "Blue Thing")] == [
+        "blue thing", "Blue Thing",
+    ]  # fmt: skip
+    assert draft._in_small_letters(["Red", "RED", "blue"]) == {"red": "Red", "blue": "blue"}
+    found, lines = drafts(("Red Thing", "blue", "add"), vectors=BY_HAND)
+    assert lines[-1] == ("Red Thing", "blue", None, True) and found.facts.inputs[-1].tolist() == [1, 0, 0, 0]
+
+
+def test_new_answers_come_after_those_that_are_left():
+    found, _ = drafts(("green thing", "white"), ("red thing", "", "remove"), ("blue thing", "", "remove"),
+                      vectors=AXES | BY_HAND)  # fmt: skip
+    assert found.facts.answers == ("blue", "white") and found.facts.outputs.tolist() == np.eye(4)[[2, 3]].tolist()
+    assert found.facts.missing == () and found.facts.averaged == ()
+
+
+def test_the_vectors_of_a_book_are_compared_with_those_that_are_given():
+    pairs, vectors = made(25, 6)
+    book = remember(pairs, vectors, seconds=1e-3)  # what it stores does not matter
+    for name, share, refused in (("s19", 2e-3, True), ("s19", 5e-4, False), ("s20", 1.0, False)):
+        largest = np.abs(vectors[name]).argmax()
+        moved = vectors[name] * (1 + share * (np.arange(6) == largest))
+        given = vectors | {name: moved, "new": np.ones(6)}
+        if refused:
+            with pytest.raises(ValueError, match=f"the vector of '{name}' is not the one that the book has"):
+                drafted(book, changes_of([("new", "a1")]), given)
+        else:
+            assert len(drafted(book, changes_of([("new", "a1")]), given).lines) == 26
+    # A mean of words may be one of other words by now.
+    known = replace(book, about={"averaged": ["s3"]})
+    assert drafted(known, changes_of([("new", "a1")]), vectors | {"s3": np.ones(6), "new": np.ones(6)}).changes
+
+
+def test_of_many_names_without_a_vector_five_are_shown(eight):
+    shown = "'n0', 'n1', 'n2', 'n3', 'n4'"
+    for count, more in ((5, "."), (6, " and 1 more.")):
+        names = [(f"n{number}", "a1") for number in range(count)]
+        with pytest.raises(ValueError, match=f"the book has no vector for {shown}{more}$"):
+            edit(eight, names)
+        with pytest.raises(ValueError, match=f"without one are, for example, {shown}.$"):
+            edit(eight, names, vectors={})
+
+
+def test_a_book_without_any_stored_fact_has_the_deviation_of_scores_as_its_margin():
+    book = by_hand()
+    none = replace(book, stored=np.zeros(3, bool))
+    assert typical_margin(none) == pytest.approx(np.std([1, 0, 0]))
+    assert typical_margin(replace(none, weights=np.zeros((4, 4)))) == 1.0
+    assert typical_margin(replace(book, weights=np.diag([3.0, 1.0, 5.0, 1.0]))) == 3.0
+
+
+def test_nothing_stored_is_proved_and_reasons_have_a_tenth_of_the_time(monkeypatch):
+    asked = []
+    monkeypatch.setattr(editing, "obstructions", lambda facts, rows, seconds: asked.append((rows, seconds)) or [])
+    pairs, vectors = made(9, 6)
+    vectors["s5"] = 3 * vectors["s2"]
+    book = remember(pairs, vectors)
+    done = book.edit({"s0": "a1"}, seconds=20)
+    assert asked == [([5], 2.0)] and done.impossible == ("s5 -> a5",) and done.obstructions == ()
+    assert done.proved and 0 < done.seconds < 20 and done.book.about["edits"][0]["seconds"] == round(done.seconds, 3)
+    facts = Arrays(np.eye(2), np.eye(2), np.arange(2))
+    assert editing._are_proved(facts, np.zeros((2, 2)), np.zeros(2, bool), "full")
+    assert not editing._are_proved(facts, np.zeros((2, 2)), np.array([True, False]), "full")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.books.first_facts import first_facts, first_that_fit
+from loadstone.books.first_facts import first_facts, first_obstacle, first_that_fit
 from loadstone.books.gathered import gather
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import decide
@@ -46,3 +46,22 @@ def test_a_contradiction_is_seen_without_a_search():
 def test_without_time_bounds_are_left_open():
     found = first_that_fit(gathered(0), 5, seconds=1e-9)
     assert (found.fits, found.most, found.is_exact) == (0, 14, False)
+
+
+AXES = np.eye(6)
+
+
+def test_the_first_of_several_obstacles_counts():
+    """Two pairs of subjects exclude each other, and equal answers do so from the fact on that brings the second."""
+    names = dict(zip("abcdef", AXES)) | {"a2": 2 * AXES[0], "c2": AXES[2]}
+    names |= dict(zip("uvwxy", AXES + 1)) | {"w2": AXES[2] + 1}
+    pairs = [("a", "u"), ("b", "v"), ("c", "w"), ("d", "x"), ("c2", "u"), ("e", "w2"), ("a2", "v")]
+    assert first_obstacle(gather(pairs, names)) == (5, (2, 4))
+    assert first_obstacle(gather(pairs[:4] + pairs[5:], names)) == (5, (2,))
+    assert first_obstacle(gather(pairs[:4], names)) == (None, ())
+    # Behind facts that are there already, and with answers that compete in any case.
+    assert first_obstacle(gather(pairs, names), present=3, rivals=3) == (2, (2, 4))
+    assert first_obstacle(gather(pairs[:4] + pairs[5:], names), present=2, rivals=2) == (3, (2,))
+    assert first_obstacle(gather(pairs[:4] + pairs[5:], names), present=2, rivals=5) == (1, (2,))
+    # What stands in the way of the facts that are there is no obstacle for others.
+    assert first_obstacle(gather(pairs[:5], names), present=5, rivals=4) == (None, ())

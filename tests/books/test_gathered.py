@@ -2,6 +2,8 @@
 
 import csv
 import json
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from loadstone.books import vectors as reading
-from loadstone.books.gathered import gather
+from loadstone.books.gathered import gather, look_up
 from loadstone.books.pairs import Pair, pairs_of
-from loadstone.books.spelling import nearest
+from loadstone.books.spelling import nearest, spellings, words_of
 from loadstone.books.vectors import read_vectors
 
 PAIRS = [("France", "Paris"), ("Côte d'Ivoire", 'Yamous"soukro'), ("New Zealand", "Wellington"), ("Chad", "N'Djamena")]
@@ -212,8 +214,12 @@ def test_tables_that_are_none_are_refused(tmp_path):
         read_vectors(tmp_path / "w.npy", {"a"})
     with pytest.raises(ValueError, match="vectors is 'int', but must be a file, a mapping from words to vectors"):
         read_vectors(3, {"a"})
-    for vector, sentence in (([[1.0]], "must be a list of real numbers"), ([1, [2]], "is not a list of numbers"),
-                             ([], "must be a list of real numbers"), (["x"], "must be a list of real numbers")):
+    for vector, sentence in (
+        ([[1.0]], "must be a list of real numbers"),
+        ([1, [2]], "is not a list of numbers"),
+        ([], "must be a list of real numbers"),
+        (["x"], "must be a list of real numbers"),
+    ):
         with pytest.raises(ValueError, match=sentence):
             read_vectors({"a": vector}, {"a"})
 
@@ -257,3 +263,173 @@ def test_whoever_watches_is_told_how_far_a_large_file_is_read(kind, tmp_path, mo
     done, totals = zip(*told)
     assert len(told) == 3 and list(done) == sorted(set(done)) and set(totals) == {path.stat().st_size}
     assert 0 < done[0] and done[-1] <= totals[0]
+
+
+@pytest.mark.parametrize("columns", [("a",), ("a", "a"), ("a", ""), ("a", 3), ("a", "b", "c")])
+def test_columns_are_two_different_names(columns):
+    with pytest.raises(ValueError, match="columns is .* but must be two different names"):
+        list(pairs_of({"x": "y"}, columns))
+
+
+@pytest.mark.parametrize("wrong", ["ab", ["a"], 3, None])
+def test_a_pair_has_a_subject_and_an_answer(wrong):
+    with pytest.raises(ValueError, match=r"facts\[1\] is .* but must be a subject and an answer"):
+        list(pairs_of([("a", "b"), wrong]))
+    assert list(pairs_of([("a", "b", "more"), ["c", "d"]])) == [Pair("a", "b"), Pair("c", "d")]
+
+
+def test_lines_are_counted_as_an_editor_does(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes('\ufeffobject , more,subject\r\n"x\ny",1,a\r\n\r\n , ,\r\nz,2,b,3\r\n'.encode())
+    assert list(pairs_of(path)) == [Pair("a", "x\ny", 3), Pair("b", "z", 6)]
+    lines = tmp_path / "a.jsonl"
+    lines.write_bytes('\ufeff{"subject": 1, "object": 2.5}\n \n{"object": "y", "subject": " x "}'.encode())
+    assert list(pairs_of(lines)) == [Pair("1", "2.5", 1), Pair("x", "y", 3)]
+    for column in ("subject,object,subject", "object,object,subject"):
+        path.write_text(f"{column}\nx,y,z\n")
+        with pytest.raises(ValueError, match="is there twice in a.csv"):
+            list(pairs_of(path))
+    many = [f"c{number}" for number in range(25)]
+    path.write_text(",".join(many))
+    with pytest.raises(ValueError, match=f"which has {', '.join(many[:20])}: name two of them"):
+        list(pairs_of(path))
+
+
+@pytest.mark.parametrize("value, sentence", [
+    (True, "has True as its answer, but must have a text or a number"), (["x"], "has .'x'. as its answer"),
+    (None, "has no answer"), (float("nan"), "has no answer"), ("  ", "has no answer"),
+])  # fmt: skip
+def test_what_is_no_text_is_no_answer(value, sentence):
+    with pytest.raises(ValueError, match=f"^facts {sentence}"):
+        list(pairs_of({"a": value}))
+
+
+def test_a_line_that_cannot_be_read_is_quoted_in_short(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('subject,object\na,b\nc,"d"e\n')
+    with pytest.raises(ValueError, match="of a.csv cannot be read .',' expected after"):
+        list(pairs_of(path))
+    path.write_text("subject,object\na,b\n" + 'x,"' + "y" * 200_000 + '"\n')
+    with pytest.raises(ValueError, match="of a.csv cannot be read .field larger than field limit"):
+        list(pairs_of(path))
+    with pytest.raises(FileNotFoundError):
+        list(pairs_of(tmp_path / "none.parquet"))
+    long = json.dumps({"subject": "x"})[:-1] + " " * 300 + "?"
+    (tmp_path / "b.jsonl").write_text(long)
+    with pytest.raises(ValueError, match=r"\(Expecting ',' delimiter at column 316\)\.$"):
+        list(pairs_of(tmp_path / "b.jsonl"))
+
+
+def test_facts_that_are_left_out_and_repeated_are_counted():
+    pairs = [("France", "Paris"), ("Atlantis", "Paris"), ("France", "Paris"), ("Chad", "Lost City"), ("Chad", "Paris"),
+             ("Chad", "Wellington"), ("Atlantis", "Paris")]  # fmt: skip
+    found = gather(pairs, TABLE)
+    assert found.subjects == ("France", "Chad", "Chad") and found.targets.tolist() == [0, 0, 1] and found.repeated == 2
+    assert found.answers == ("Paris", "Wellington") and len(found) == 3 and found.name(2) == "Chad -> Wellington"
+    assert found.left_out == (Pair("Atlantis", "Paris"), Pair("Chad", "Lost City"))
+    assert found.missing == (("Atlantis", ("Atlantis",)), ("Lost City", ("Lost", "City")))
+    problem = found.problem([2, 0])
+    assert problem.targets.tolist() == [1, 0] and problem.inputs.shape == (2, 7) and problem.outputs.shape == (2, 7)
+    assert gather(pairs[:1], TABLE, least_answers=1).answers == ("Paris",)
+    many = [(f"nowhere {number}", "x") for number in range(9)]
+    shown = "'nowhere 0', 'x', 'nowhere 1', 'nowhere 2', 'nowhere 3'.$"
+    with pytest.raises(ValueError, match=f"none of the 9 facts has vectors .* for example, {shown}"):
+        gather(many, TABLE)
+
+
+def test_a_mean_of_words_is_one_of_all_its_words():
+    table = {"new": [1.0, 0.0], "york": [0.0, 3.0], "New_York": [9.0, 9.0], "x": np.float32([1, 2]), "y": [5.0, 5.0]}
+    found = gather([("New York", "x"), ("new-york", "y"), ("new, york/x", "y")], table)
+    assert found.inputs[0].tolist() == [9, 9] and found.inputs[1].tolist() == [0.5, 1.5]
+    assert found.averaged == ("new-york", "new, york/x")
+    np.testing.assert_allclose(found.inputs[2], [2 / 3, 5 / 3])
+    # It has the digits of its first word.
+    for name, digits in (("x new", np.float32), ("new x", np.float64)):
+        assert look_up([name], table, "mean", None).vectors[name].dtype == digits
+
+
+def test_a_header_is_no_word_and_a_word_may_be_a_number(tmp_path):
+    path = tmp_path / "v.vec"
+    path.write_bytes(b"3 2\n3 1 2\n2 3 4\nx 5 6\n")
+    found = read_vectors(path, {"3", "2", "x"})
+    assert {word: vector.tolist() for word, vector in found.items()} == {"3": [1, 2], "2": [3, 4], "x": [5, 6]}
+    path.write_bytes(b"x\t5\t6\n")
+    assert read_vectors(path, {"x"})["x"].tolist() == [5, 6]
+    path.write_bytes(b"7 5\nx 6\n")  # without a header: vectors of one number, and the first line looks like one
+    with pytest.raises(ValueError, match="line 2 of v.vec has 'x' without a vector of 5 numbers"):
+        read_vectors(path, {"7", "x"})
+    path.write_bytes(b"x 6\n7 5\n")
+    assert read_vectors(path, {"7", "x"})["7"].tolist() == [5]
+
+
+def test_a_binary_file_is_as_long_as_it_says(tmp_path):
+    path = tmp_path / "v.bin"
+    entries = b"".join(word + b" " + np.float32([n, n + 1]).tobytes() for n, word in enumerate((b"a", b"\nb", b"c"), 1))
+    path.write_bytes(b"3 2\n" + entries)
+    assert {word: vector.tolist() for word, vector in read_vectors(path, {"a", "b", "c"}).items()} == {
+        "a": [1, 2], "b": [2, 3], "c": [3, 4],
+    }  # fmt: skip
+    path.write_bytes(b"2 2\n" + entries)  # what follows is not read
+    assert read_vectors(path, {"a", "b", "c"}).keys() == {"a", "b"}
+    path.write_bytes(b"3 2\n" + entries[:-1])
+    with pytest.raises(ValueError, match="v.bin is damaged: it ends within entry 3"):
+        read_vectors(path, {"a"})
+    path.write_bytes(b"1 1\n" + b"x" * 10_000 + b" " + np.float32([1]).tobytes())
+    assert len(read_vectors(path, {"x" * 10_000})) == 1
+    path.write_bytes(b"1 1\n" + b"x" * 10_001 + b" " + np.float32([1]).tobytes())
+    with pytest.raises(ValueError, match="entry 1 has no word"):
+        read_vectors(path, {"x"})
+    path.write_bytes(b"1 3 2\n" + entries)
+    with pytest.raises(ValueError, match="begins with two whole numbers"):
+        read_vectors(path, {"a"})
+
+
+def test_numbers_of_all_kinds_become_vectors():
+    found = read_vectors({"a": [1, 2], "b": np.float16([1, 2]), "c": np.uint8([1, 2])}, "abc")
+    assert {vector.dtype.name for vector in found.values()} == {"float32"}
+    assert read_vectors({"a": [1.0, 2.0]}, {"a"})["a"].dtype == np.float64
+    for wrong in ([True, False], [1j], [1.0, np.inf], [0, 0]):
+        with pytest.raises(ValueError, match="the vector of 'a'"):
+            read_vectors({"a": wrong}, {"a"})
+
+
+def test_a_table_called_vectors_comes_first_and_words_may_lie_elsewhere(tmp_path):
+    save_file({"one": VECTORS, "vectors": 2 * VECTORS}, tmp_path / "v.safetensors")
+    (tmp_path / "list").write_text("\ufeff" + "\n".join(WORDS))
+    found = read_vectors(tmp_path / "v.safetensors", {"france", "Paris"}, tmp_path / "list")
+    assert np.array_equal(found["france"], 2 * VECTORS[0]) and np.array_equal(found["Paris"], 2 * VECTORS[1])
+    np.save(tmp_path / "flat.npy", VECTORS.ravel())
+    with pytest.raises(ValueError, match=r"has vectors of shape \(70,\), but 10 words"):
+        read_vectors(tmp_path / "flat.npy", {"x"}, tmp_path / "list")
+    np.savez(tmp_path / "twice.npz", words=np.array(["a", "b", "a"]), vectors=np.float32([[1], [2], [1]]))
+    assert read_vectors(tmp_path / "twice.npz", {"a"})["a"].tolist() == [1]  # twice the same is no contradiction
+    np.savez(tmp_path / "twice.npz", words=np.array(["a", "b", "a"]), vectors=np.float32([[1], [2], [3]]))
+    with pytest.raises(ValueError, match=r"'a' \(row 2 of twice.npz\) is there twice"):
+        read_vectors(tmp_path / "twice.npz", {"a"})
+
+
+def test_spellings_are_tried_from_the_most_faithful_on():
+    assert spellings("New  York") == ["New  York", "New_York", "new  york", "new_york"]
+    assert spellings("Cafe\u0301") == ["Cafe\u0301", "Caf\u00e9", "caf\u00e9"] and spellings("a") == ["a"]
+    assert words_of("New-York_City") == ["New", "York", "City"] and words_of("-New ") == [] == words_of("")
+    assert nearest("x" * 200 + "y", ["x" * 200]) == "x" * 200 and nearest("a", []) is None
+
+
+def test_how_long_a_binary_file_must_be_at_least(tmp_path):
+    path = tmp_path / "v.bin"
+    path.write_bytes(b"2 2\na " + bytes(8) + b"\nb")
+    assert path.stat().st_size == 2 * 2 * 4  # as long as the numbers alone
+    with pytest.raises(ValueError, match="v.bin is damaged: entry 2 has no word"):
+        read_vectors(path, {"b"})
+    path.write_bytes(b"2 2\na " + bytes(8) + b"\n")
+    with pytest.raises(ValueError, match="v.bin is damaged: it is too short for 2 vectors of 2 numbers"):
+        read_vectors(path, {"b"})
+
+
+def test_a_plan_for_a_table_is_carried_out_and_parquet_needs_its_library(tmp_path, monkeypatch):
+    column = SimpleNamespace(to_list=lambda: ["a", "b"])
+    table = type("Table", (), {"columns": ["subject", "object"], "__getitem__": lambda self, name: column})
+    assert list(pairs_of(SimpleNamespace(collect=table))) == [Pair("a", "a", 1), Pair("b", "b", 2)]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ValueError, match="facts.parquet is Parquet, which needs pyarrow: pip install pyarrow"):
+        list(pairs_of(tmp_path / "facts.parquet"))

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -57,7 +58,9 @@ def test_equal_inputs_hidden_answers_and_equal_answers_are_named():
     vectors["s5"] = 2 * vectors["s2"]
     vectors["a9"] = (vectors["a0"] + vectors["a1"] + 2 * vectors["a2"]) / 4
     vectors["a11"] = vectors["a12"]
-    found = store(gather(pairs, vectors))
+    told = []
+    found = store(gather(pairs, vectors), tell=told.append)
+    assert told[0] == "storing 13 facts"  # without one of two equal inputs, and without equal answers
     kinds = {one.kind: one for one in found.obstructions}
     assert all(one.is_proved(gather(pairs, vectors), range(16)) for one in found.obstructions)
     assert kinds["parallel inputs"].facts == (2, 5)
@@ -217,3 +220,120 @@ def test_one_subject_asked_twice_among_the_capitals_is_named_without_a_search_fo
     # A search for the proof would take Newton steps; sorting has it already.
     assert seen.verdict.verdict == "not storable" and seen.verdict.newton_steps == 0
     assert [found.kind for found in seen.obstructions] == ["parallel inputs"]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """No time passes. The size of each problem that is decided, and the seconds that everything may take."""
+    monkeypatch.setattr(storing, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    heard = {"decide": [], "obstructions": [], "conflict_in": []}
+
+    def listen(name, call, seconds_of):
+        def heard_of(*given, **named):
+            heard[name].append((len(given[0].targets), seconds_of(given, named)))
+            return call(*given, **named)
+
+        monkeypatch.setattr(storing, name, heard_of)
+
+    listen("decide", storing.decide, lambda given, named: named["seconds"])
+    listen("obstructions", storing.obstructions, lambda given, named: given[2] if given[1:] else None)
+    listen("conflict_in", storing.conflict_in, lambda given, named: given[2])
+    return heard
+
+
+def test_facts_are_put_aside_by_halves_and_tried_again_in_halves(calls):
+    told = []
+    found = store(gather(*made(24, 3, 5, seed=2)), seconds=8, tell=told.append)
+    # Few that are violated go at once, of more than eight half.
+    tried = [(10, 9), (10, 4), (10, 2), (12, 2), (12, 1), (12, 1), (12, 5), (12, 2), (12, 1), (13, 1), (13, 3), (13, 1),
+             (13, 2), (13, 1), (13, 1)]  # fmt: skip
+    assert told == ["storing 24 facts", *(f"{kept} facts are stored; trying {more} more" for kept, more in tried)]
+    assert [size for size, _ in calls["decide"][:4]] == [24, 17, 10, 19]
+    assert {seconds for _, seconds in calls["decide"]} == {8.0}
+    assert found.impossible == (5, 20, 15, 10, 0, 3, 7, 6, 16, 1) and found.book.stored.sum() == 14 and found.proved
+
+
+def test_reasons_and_a_conflict_have_their_shares_of_the_time(calls):
+    told = []
+    found = store(gather(*made(15, 4)), seconds=40, tell=told.append)
+    assert calls["obstructions"] == [(15, None), (15, 4.0)] and calls["conflict_in"] == [(11, 10.0)]
+    # The first fact that does not fit has a simple reason, the second has none.
+    assert found.impossible == (5, 1, 8, 13, 4) and found.conflict.facts[-1] == 1 and found.obstructions
+    assert told[-1] == "looking for the facts that leave no room for s1 -> a1"
+    about = found.book.about
+    assert about["impossible"] == [f"s{row} -> a{row}" for row in found.impossible] and about["seconds"] == 0
+    assert about["conflicts"][-1] == [f"s{row} -> a{row}" for row in found.conflict.facts]
+    assert len(about["conflicts"]) == len(found.obstructions) + 1
+
+
+def test_a_search_has_its_share_of_the_time_too(calls, any_size_is_large, monkeypatch):
+    """Of 40 seconds 16 for a search that stores all, then 20 for as many as possible, less if scores take long."""
+    searched, stored = [], []
+    solve, most = storing.solve, storing.store_most
+    monkeypatch.setattr(
+        storing,
+        "solve",
+        lambda problem, start, stop, limits: (
+            searched.append((len(problem.targets), limits.passes, limits.seconds))
+            or solve(problem, start, stop=stop, limits=limits)
+        ),
+    )
+    monkeypatch.setattr(storing, "store_most", lambda problem, memory, seconds, report, each: (
+        stored.append((seconds, each)) or most(problem, memory, 0.1, report, each)))  # fmt: skip
+    monkeypatch.setattr(storing, "seconds_a_pass", lambda problem: 0.5)
+    for score_seconds, share in ((10.0, 20.0), (20.0, 14.0), (40.0, 1e-3)):
+        monkeypatch.setattr(storing, "seconds_of_rivals", lambda weights, gathered, each=score_seconds: each)
+        store(gather(*made(15, 4)), seconds=40, tell=any_size_is_large.append)
+        assert stored.pop() == (share, 0.5) and searched[0] == (15, 1000, 16.0) and not stored
+        assert any_size_is_large[0] == "storing 15 facts: about 30 s if all can be stored, at most 40 s"
+        assert calls["obstructions"] == [(15, None), (15, 4.0)]
+        del searched[:], any_size_is_large[:], calls["obstructions"][:]
+
+
+@pytest.mark.parametrize("pass_seconds, words", [
+    (0.66, "about 40 s if all can be stored, at most 40 s"), (0.67, "takes 0.67 s, so 40 s are too few to look"),
+])  # fmt: skip
+def test_a_search_for_all_takes_sixty_passes(pass_seconds, words, monkeypatch):
+    monkeypatch.setattr(storing, "_LONG", 0)
+    monkeypatch.setattr(storing, "seconds_a_pass", lambda problem: pass_seconds)
+    made_of = storing._Storing(gather(*made(6, 4)), 40.0, "full", print)
+    assert words in made_of._forecast() and made_of._has_time_for_all() == words.startswith("about")
+
+
+def test_which_facts_are_few(monkeypatch):
+    """At fewer than 60 dimensions, or with fewer than ten million products a pass."""
+    few = {d: storing._Storing(gather(*made(3, d)), 1.0, "full", print) for d in (59, 60)}
+    assert few[60]._is_small(range(10**7 // 180)) and not few[60]._is_small(range(10**7 // 180 + 1))
+    assert few[59]._is_small(range(10**7)) and few[59]._forecast() == "storing 0 facts"
+    few[60].kept = range(10**10 // 180 + 1)
+    monkeypatch.setattr(storing, "seconds_a_pass", lambda problem: 0.1)
+    assert few[60]._forecast().startswith("storing 55555556 facts: a pass over them")
+    few[60].kept = range(10**10 // 180)
+    assert few[60]._forecast() == "storing 55555555 facts"
+
+
+def test_what_was_not_tried_in_time_is_not_proved(monkeypatch):
+    """Ten facts are stored, and the time is up when the others are to be tried again."""
+    now = [0.0]
+    monkeypatch.setattr(storing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+    def tell(words):
+        now[0] = 50.0 if "trying" in words else 0.0
+
+    found = store(gather(*made(15, 4)), seconds=40, tell=tell)
+    assert found.book.stored.sum() == 10 and len(found.impossible) == 1 and not found.proved
+    assert not found.book.about["proved"] and found.seconds == found.book.about["seconds"] == 50.0
+    assert found.conflict is None  # the one that is impossible has a simple reason
+
+
+def test_parts_of_the_facts_are_filled_up_to_one_length(calls, any_size_is_large, monkeypatch):
+    """So that searches for any number of them have one program; facts that occur twice ask for nothing new."""
+    searched, solve = [], storing.solve
+    monkeypatch.setattr(storing, "is_plain", lambda n, m, d: (n, m, d) != (15, 15, 4))
+    monkeypatch.setattr(storing, "solve", lambda problem, *given, **named: (
+        searched.append(np.asarray(problem.targets).tolist()) or solve(problem, *given, **named)))  # fmt: skip
+    found = store(gather(*made(15, 4)), seconds=40)
+    assert {len(targets) for targets in searched} == {15} and min(len(set(targets)) for targets in searched) < 15
+    for targets in searched:
+        np.testing.assert_array_equal(targets, np.resize(targets[: len(set(targets))], 15))
+    assert found.proved

@@ -109,6 +109,7 @@ def test_people_get_a_table_and_plain_progress_lines(command):
     shown = command("train", "--d", 10, "--p", 12)
     assert shown.returncode == 0 and "accuracy" in shown.stdout and "stored" in shown.stdout
     assert "original, d = 10, p = 12:" in shown.stderr and "\x1b" not in shown.stdout + shown.stderr
+    assert "/2000 loss" in shown.stderr
 
 
 def test_diverged_is_a_status_and_json_stays_valid(command):

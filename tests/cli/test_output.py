@@ -138,3 +138,17 @@ def test_names_are_on_the_left_and_numbers_on_the_right(capfd):
         [" seed ", "     loss "], ["    0 ", " 0.123457 "], ["   10 ", "        2 "],
     ]  # fmt: skip
     assert lines[0].rstrip() == "Two numbers" and "Runs" in [line.rstrip() for line in lines]
+
+
+@pytest.mark.parametrize("bar, given", [
+    (lambda: output.progress_of("a", 9), (3, "so")), (lambda: output.sweep_bar("a"), (so_far(),)),
+    (lambda: output.reading_bar("a"), (3, 9)),
+])  # fmt: skip
+def test_a_bar_leaves_nothing_behind(bar, given, monkeypatch):
+    """It is erased in the end: the cursor goes up to where it began."""
+    shown = io.StringIO()
+    monkeypatch.setattr(output, "_SHOW_SECONDS", -1.0)
+    monkeypatch.setattr(output, "Console", lambda **_: Console(file=shown, force_terminal=True, width=99))
+    with bar() as show:
+        show(*given)
+    assert shown.getvalue().endswith("\x1b[1A\x1b[2K")

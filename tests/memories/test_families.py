@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 import loadstone
 from loadstone.experiments.result import perform
 from loadstone.experiments.spec import Spec
-from loadstone.memories.families import FAMILIES, initial_memory, subspace_of
+from loadstone.memories.families import FAMILIES, initial_memory, is_linear, subspace_of
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Masked
@@ -82,6 +82,36 @@ def test_inputs_of_another_dimension_are_refused(name):
         memory.queries(jnp.ones((2, D - 1)))
 
 
+#: The rank of a memory of seed 1, and entries 1 and 2 of each of its arrays of real numbers, times 1000.
+STARTS = {
+    "full": (6, [-243.7282, 92.7836]),
+    "low rank": (3, [-243.7282, 92.7836], [38.5004, 136.8787]),
+    "symmetric": (6, [-119.2549, 54.1752]),
+    "traceless": (6, [-119.2549, 54.1752]),
+    "skew": (6, [-124.4733, 38.6084]),
+    "masked:0.5": (6, [0.0, 92.7836]),
+    "blocks:2": (6, [-243.7282, 92.7836]),
+    "diagonal": (6, [0.0, 0.0]),
+    "circulant": (6, [44.1314, 73.3774]),
+    "nonnegative": (6, [333.622, 436.6573]),
+    "psd": (6, [-30.466, 11.5979]),
+    "relu:3": (3, [12.7824, 38.1309], [38.5004, 136.8787]),
+    "gelu:9": (6, [12.7824, 38.1309], [38.5004, 136.8787]),
+    "attention:9": (6, [12.7824, 38.1309], [1079.1589, 3836.679]),
+    "rounded:2": (6, [-243.7282, 92.7836]),
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_starts_are_those_of_their_seed(name):
+    """For good, on every device."""
+    memory = initial_memory(D, 0.5, 1) if name == "low rank" else start(name)
+    rank, *numbers = STARTS[name]
+    arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(memory) if leaf.dtype == jnp.float32]
+    np.testing.assert_allclose([1000 * array.ravel()[1:3] for array in arrays], numbers, rtol=1e-5)
+    assert memory.rank == rank
+
+
 @pytest.mark.parametrize("name", ["masked:0.5", "given", "nonnegative", "psd"])
 def test_what_is_stored_stays_in_the_family(name):
     problem, memory = original(Stream(0, D), 4), start(name)
@@ -110,6 +140,8 @@ def test_into_a_file_and_back(name, tmp_path):
 @pytest.mark.parametrize("changes, sentence", [
     ({"weights": None}, "a file whose weights make a d x d memory"),
     ({"weights": np.zeros((2, 3), np.float32)}, r"they have the shape \(2, 3\)"),
+    ({"weights": np.zeros((6, 6, 6), np.float32)}, r"they have the shape \(6, 6, 6\)"),
+    ({"weights": np.zeros((0, 0), np.float32)}, r"they have the shape \(0, 0\)"),
     ({"mask": None}, "one of the family that it names .*'masked', but must be given with mask"),
     ({"mask": np.zeros((D, D), bool)}, "one of the family that it names .*empty in row 0"),
     ({"mask": np.ones((D - 1, D - 1), bool)}, r"one of the family that it names .*must be \(6, 6\)"),
@@ -180,10 +212,26 @@ def test_arrays_from_files(tmp_path):
     (lambda: subspace_of("nonnegative", 6), "family is 'nonnegative', but must be linear for an exact verdict"),
     (lambda: subspace_of(initial_memory(6, 0.5), 6), "family is 'LowRank', but must be linear for an exact verdict"),
     (lambda: subspace_of("masked:0.5", 6), "a density needs a seed"),
+    (lambda: initial_memory(6, 0.5, family="nonnegative"), "kappa is 0.5, but must be 1 for the family 'nonnegative'"),
+    (lambda: initial_memory(0), "d is 0, but must be a whole number of at least 1"),
+    (lambda: initial_memory(6, 0.0), r"kappa is 0.0, but must be a number in \(0, 1\]"),
+    (lambda: initial_memory(6, family="symmetric:2"), "symmetric"),
+    (lambda: initial_memory(6, family="blocks:mask.npy"), "count"),
 ])  # fmt: skip
 def test_what_is_refused(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
+
+
+def test_a_family_of_a_memory_or_by_name_is_the_same():
+    assert subspace_of("full", 6) is None is subspace_of(initial_memory(6), 6)
+    assert subspace_of("symmetric", 6) == subspace_of(start("symmetric"), 6)
+    drawn = subspace_of("masked:0.5", 6, 1)
+    np.testing.assert_array_equal(drawn.mask, subspace_of(start("masked:0.5"), 6).mask)
+    assert isinstance(drawn.mask, np.ndarray)
+    linear = {name for name in FAMILIES if is_linear(name)}
+    assert linear == set(FAMILIES) - {"low rank", "nonnegative", "psd", "relu", "gelu", "attention", "rounded"}
+    assert initial_memory(1).matrix().shape == (1, 1)
 
 
 def test_every_family_is_tried_here():

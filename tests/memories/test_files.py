@@ -82,3 +82,35 @@ def test_arrays_that_make_no_square_memory_are_refused(arrays, tmp_path):
     with pytest.raises(ValueError, match="memory is .* one whose arrays make a d x d memory; it has"):
         save_memory(tmp_path / "never.safetensors", memory)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_arrays_in_another_order_are_saved_as_what_they_hold(tmp_path):
+    weights = np.arange(9.0, dtype=np.float32).reshape(3, 3)
+    for memory in (
+        Full(weights.T),
+        Full(np.arange(81.0).reshape(9, 9)[::3, ::3]),
+        LowRank(weights[:, :2], weights.T[:, :2]),
+    ):
+        save_memory(tmp_path / "memory.safetensors", memory)
+        again = load_memory(tmp_path / "memory.safetensors")
+        np.testing.assert_array_equal(again.matrix(), memory.matrix())
+        assert again.matrix().dtype == memory.matrix().dtype  # float64 stays
+
+
+@pytest.mark.parametrize("inputs, outputs, sentence", [
+    (np.ones(3), np.ones((2, 3)), r"^inputs.shape is \(3,\), but must be two sizes of at least 1"),
+    (np.ones((0, 3)), np.ones((2, 3)), r"^inputs.shape is \(0, 3\), but must be two sizes of at least 1"),
+    (np.ones((2, 3)), np.ones(3), r"^outputs.shape is \(3,\), but must be two sizes of at least 1"),
+    (np.ones((2, 3)), np.ones((0, 3)), r"^outputs.shape is \(0, 3\), but must be two sizes of at least 1"),
+    (np.ones((2, 3)), np.ones((5, 4)), r"^outputs.shape is \(5, 4\), but must be \(m, 3\), to go with"),
+    (np.ones((2, 4)), np.ones((5, 3)), r"^inputs.shape is \(2, 4\), but must be \(n, 3\), because"),
+])  # fmt: skip
+def test_what_cannot_be_recalled_is_refused(inputs, outputs, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        recall_index(Full(jnp.eye(3)), inputs, outputs)
+
+
+def test_a_memory_of_float64_numbers_recalls_in_float64():
+    outputs = np.array([[1.0], [1 + 1e-12], [1 - 1e-12]])
+    assert recall_index(Full(np.eye(1)), np.ones((2, 1)), outputs).tolist() == [1, 1]
+    assert recall_index(Full(jnp.eye(1)), np.ones((1, 1)), outputs).tolist() == [0]  # in float32 all are equal

@@ -78,6 +78,40 @@ def test_a_random_mask_is_that_of_its_seed():
     np.testing.assert_allclose(share, 0.5, atol=4 * np.sqrt(0.25 / 400))
 
 
+def test_the_operations_of_each_projection():
+    """Proofs allow for their rounding errors: more than these would only weaken what they prove."""
+    counts = {"symmetric": 1, "traceless": 10, "skew": 1, "masked": 0, "blocks": 0, "diagonal": 0, "circulant": 7}
+    assert {name: FAMILIES[name][0].operations(D) for name in counts} == counts
+    with pytest.raises(NotImplementedError, match="the projection is itself rounded"):
+        Given(BASIS).operations(D)
+
+
+def test_the_smallest_and_largest_that_are_allowed():
+    for subspace, d in ((Skew(), 2), (Traceless(), 2), (Blocks(1), 6), (Blocks(6), 6), (RandomMask(1.0), 1)):
+        subspace.check(d)
+    RandomMask(11 / 36).check(D)
+    assert Masked([[1]]).dimension(1) == 1
+    assert Given(np.eye(4).reshape(4, 2, 2)).dimension(2) == 4
+    # By how much two matrices of unit length may resemble each other.
+    like, other = np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 0.0]])
+    for apart in (1e-5, 3e-6):
+        assert Given([like, like + apart * other]).dimension(2) == 2
+    with pytest.raises(ValueError, match="2 matrices that are dependent, or nearly so"):
+        Given([like, like + 1e-6 * other])
+
+
+def test_two_bases_are_equal_if_their_numbers_are():
+    """Compiled programs are kept for a basis, and found again by its hash."""
+    one, same, other = Given(BASIS), Given(BASIS.copy()), Given(2 * BASIS)
+    assert one == same and hash(one) == hash(same) and one != other and one != BASIS
+    assert len({one, same, other}) == 2
+    assert not one.contains(np.zeros((D, D)))  # no digits to tell: a proof bounds the distance instead
+    np.testing.assert_array_equal(one.axes(D), one.orthonormal)
+    assert (np.abs(one.scaled_basis).max(axis=(1, 2)) < 1).all() and (np.abs(one.scaled_basis) >= 0.5).any(
+        axis=(1, 2)
+    ).all()
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_into_a_file_and_back(name):
     subspace, _, _ = FAMILIES[name]
@@ -98,12 +132,25 @@ def empty_row():
     (lambda: Masked(empty_row().T), r"mask is 'empty in column 2', but must be a mask with an entry in each row"),
     (lambda: Masked(np.ones((2, 3))), r"mask is 'float64 of shape \(2, 3\)', but must be a square array"),
     (lambda: Masked(np.full((2, 2), 0.5)), r"mask is 'an array with other numbers', but must be"),
+    (lambda: Masked(np.ones(3)), r"mask is 'float64 of shape \(3,\)', but must be a square array"),
+    (lambda: Masked(np.ones((0, 0))), r"mask is 'float64 of shape \(0, 0\)', but must be a square array"),
+    (lambda: Masked(np.ones((2, 2), complex)), r"mask is 'complex128 of shape \(2, 2\)', but must be a square array"),
+    (lambda: Masked([[1], [1, 0]]), "mask is 'a list', but must be a square array"),
     (lambda: Masked(MASK).check(5), r"mask.shape is \(6, 6\), but must be \(5, 5\)"),
     (lambda: Blocks(4).check(D), "count is 4, but must be a divisor of d = 6"),
     (lambda: Blocks(0), "count is 0, but must be a whole number of at least 1"),
+    (lambda: Traceless().check(1), "d is 1, but must be at least 2 for the family 'traceless'"),
     (lambda: Skew().check(1), "d is 1, but must be at least 2 for the family 'skew'"),
     (lambda: RandomMask(0.0), r"density is 0.0, but must be a number in \(0, 1\]"),
     (lambda: RandomMask(0.2).check(D), "density is 0.2, but must be at least 0.3056 at d = 6"),
+    (lambda: RandomMask(10 / 36).drawn(D, 0), "density is 0.277.*, but must be at least 0.3056 at d = 6"),
+    (lambda: Given(np.ones((1, 2, 3))), r"basis is 'float64 of shape \(1, 2, 3\)', but must be"),
+    (lambda: Given(np.ones((0, 2, 2))), r"basis is 'float64 of shape \(0, 2, 2\)', but must be"),
+    (lambda: Given(np.ones((1, 2, 2), complex)), r"basis is 'complex128 of shape \(1, 2, 2\)', but must be"),
+    (lambda: Given([[[1]], [1]]), "basis is 'a list', but must be an array"),
+    (lambda: Given(np.full((1, 1, 1), np.longdouble(1) / 3)), "infinite or too long"),
+    (lambda: Given([np.eye(2), np.zeros((2, 2))]), "basis is 'zero at index 1', but must be"),
+    (lambda: Given(np.eye(4).reshape(4, 2, 2)[[0, 1, 2, 3, 0]]), "basis is '5 matrices that are dependent"),
     (lambda: Given(np.stack([BASIS[0], BASIS[1], BASIS[0] + BASIS[1]])), "basis is '3 matrices that are dependent"),
     (lambda: Given(np.tile(BASIS, (6, 1, 1))), "basis is '42 matrices that are dependent"),
     (lambda: Given(BASIS[0]), r"basis is 'float64 of shape \(6, 6\)', but must be an array \(k, d, d\)"),

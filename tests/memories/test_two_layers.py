@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory, is_linear, subspace_of
 from loadstone.memories.files import load_memory, save_memory
-from loadstone.memories.two_layers import TwoLayers
+from loadstone.memories.two_layers import Relu, TwoLayers
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
@@ -91,9 +91,17 @@ def test_files(tmp_path):
     again = load_memory(tmp_path / "m.safetensors")
     assert isinstance(again, TwoLayers) and again.activation == "gelu"
     jax.tree.map(np.testing.assert_array_equal, again, memory)
-    save_file({"keys": np.zeros((7, 4)), "values": np.zeros((7, 4))}, tmp_path / "bad", metadata={"family": "relu"})
-    with pytest.raises(ValueError, match=r"keys \(h, d\) and values \(d, h\); it has"):
-        load_memory(tmp_path / "bad")
+    for keys, values in (((7, 4), (7, 4)), ((7,), (7,)), ((0, 4), (4, 0)), ((7, 0), (0, 7)), ((2, 3, 2), (2, 3, 2))):
+        save_file({"keys": np.zeros(keys), "values": np.zeros(values)}, tmp_path / "bad", metadata={"family": "relu"})
+        with pytest.raises(ValueError, match=r"keys \(h, d\) and values \(d, h\); it has"):
+            load_memory(tmp_path / "bad")
+
+
+def test_one_hidden_unit_and_a_million_are_allowed():
+    assert initial_memory(4, family="relu:1").rank == 1
+    assert Relu(10**6).width == 10**6
+    with pytest.raises(ValueError, match="width is 1000001, but must be"):
+        Relu(10**6 + 1)
 
 
 def test_bad_input_gets_one_sentence():
@@ -106,3 +114,12 @@ def test_bad_input_gets_one_sentence():
     with pytest.raises(ValueError, match="'gelu:3', but must be linear for an exact verdict"):
         subspace_of("gelu:3", 4)
     assert not is_linear("gelu:3")
+
+
+def test_what_a_memory_that_is_not_linear_does_not_have():
+    memory = initial_memory(4, family="gelu:3")
+    with pytest.raises(NotImplementedError, match="TwoLayers is not a linear map, or does not say its matrix"):
+        memory.matrix()
+    with pytest.raises(NotImplementedError, match="TwoLayers does not say how it starts: give a memory"):
+        TwoLayers.initial(4, 0)
+    assert memory.dense_weights is None and memory.carried(np.eye(4), np.eye(4)) is None and memory.fixed == ()

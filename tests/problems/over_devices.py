@@ -1,7 +1,7 @@
 """Run by test_spread.py in processes of their own, which have several devices; the answer is a JSON object.
 
-    python -m tests.problems.over_devices CASE...                            problems whole and over devices
-    python -m tests.problems.over_devices --join COORDINATOR PROCESS [FILE]  one of two processes; with a file, a search
+python -m tests.problems.over_devices CASE...                            problems whole and over devices
+python -m tests.problems.over_devices --join COORDINATOR PROCESS [FILE]  one of two processes; with a file, a search
 """
 
 import json
@@ -35,6 +35,9 @@ CASES = {
     "decoupled with answers": lambda: (
         decoupled(STREAM, P, answers=ANSWERS), spread_decoupled(STREAM, P, 4, answers=ANSWERS)
     ),
+    "stored, cut": lambda: _both(decoupled(STREAM, P, hold="stored").weighted(SHARES), 4),
+    "regenerated, cut": lambda: _both(decoupled(STREAM, P, hold="regenerated"), 4),
+    "decoupled with answers, cut": lambda: _both(decoupled(STREAM, P, answers=ANSWERS), 4),
 }  # fmt: skip
 
 
@@ -76,6 +79,22 @@ def compared(whole, parts):
         ),
         "largest": max(float(np.abs(one).max()) for one in jax.tree.leaves(gradient)),
         "rows of a device": parts.inputs.addressable_shards[0].data.shape[0],
+        "description": parts.description,
+    }
+
+
+def passed(whole, parts):
+    """How far apart the passes of both are, without a gradient, which takes longest to compile."""
+    queries = start().queries(parts.inputs)
+    found, mine, theirs = parts.recall(queries), whole.arrays(), parts.arrays()
+    expected = whole.recall(queries[:P])
+    bits = (np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in ("inputs", "outputs", "targets"))
+    return {
+        "same bits": all(bits) and bool((parts.target_outputs[:P] == whole.target_outputs).all()),
+        "padding": [float(np.abs(parts.inputs[P:]).sum()), int(found.stored[P:].sum())],
+        "shares": None if parts.shares is None else np.asarray(parts.shares).tolist(),
+        "apart": [float(np.abs(one[:P] - other).max()) for one, other in zip(found, expected)],
+        "counts": [int(parts.associations), parts.competitors, parts.inputs.addressable_shards[0].data.shape[0]],
         "description": parts.description,
     }
 
@@ -123,4 +142,5 @@ if __name__ == "__main__":
         answer = one_of_two(*sys.argv[2:])
     else:
         answer = {"cases": {name: compared(*CASES[name]()) for name in sys.argv[1:]}, "refusals": refusals()}
+        answer["passes"] = {name: passed(*CASES[name]()) for name in CASES if name not in sys.argv}
     print(json.dumps(answer))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.problems import archive
 from loadstone.problems.arrays import Arrays, read_instance
 
 EYE = np.eye(2)
@@ -203,3 +204,13 @@ def test_damaged_members_are_named(tmp_path):
     zipped(path, [("inputs.npy", good), ("inputs", good), ("outputs.npy", good)])
     with pytest.raises(ValueError, match="two of its arrays have the same name"):
         read_instance(path)
+
+
+def test_a_lack_of_memory_is_not_called_damage(tmp_path, monkeypatch):
+    def full(*_):
+        raise MemoryError
+
+    np.savez(tmp_path / "a.npz", inputs=EYE, outputs=EYE)
+    monkeypatch.setattr(archive, "_array", full)
+    with pytest.raises(MemoryError):
+        read_instance(tmp_path / "a.npz")

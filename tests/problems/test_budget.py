@@ -1,13 +1,19 @@
 """Budgets in words, at their bounds, and what they refuse."""
 
+from functools import partial
+
 import jax
 import numpy as np
 import pytest
 
 from loadstone.problems.budget import Budget
-from loadstone.problems.decoupled import decoupled_bytes
+from loadstone.problems.decoupled import decoupled, decoupled_bytes
 from loadstone.problems.facts import block_rows
-from loadstone.problems.original import original_bytes
+from loadstone.problems.grouped import grouped
+from loadstone.problems.original import original, original_bytes
+from loadstone.problems.stream import Stream
+
+STREAM = Stream(0, 3)
 
 
 @pytest.mark.parametrize("text, count", [
@@ -76,3 +82,27 @@ def test_rows_of_a_block_have_three_million_scores_on_a_cpu():
     assert [block_rows(10**5, m) for m in (10_000, 20_000, 10**6)] == [300, 150, 128]
     assert [block_rows(n, 10_000) for n in (1, 299, 301)] == [1, 299, 300]
     assert original_bytes(10_000, 10) == original_bytes(10_000, 10, block=300)
+
+
+@pytest.mark.parametrize("make, needed", [
+    (partial(original, STREAM, 9), 4 * (6 * 27 + 3 * 81)),
+    (partial(original, STREAM, 9, answers=4), 4 * (5 * 27 + 12 + 3 * 36)),
+    (partial(original, STREAM, 9, block=2), 4 * (6 * 27 + 3 * 18)),
+    (partial(decoupled, STREAM, 9, hold="stored"), 4 * 27 * (22 + 9)),
+    (partial(decoupled, STREAM, 9, hold="stored", dtype="float16"), 4 * 27 * 22 + 2 * 27 * 9),
+    (partial(decoupled, STREAM, 9, hold="regenerated"), 4 * 27 * 22),
+    (partial(decoupled, STREAM, 9), 4 * 27 * 22),
+    (partial(decoupled, STREAM, 9, answers=4), 4 * 27 * (6 + 4)),
+    (partial(grouped, STREAM, 9, 2), 4 * 27 * (6 + 9)),
+    (partial(grouped, STREAM, 9, 2, answers=4), 4 * 27 * (6 + 4)),
+])  # fmt: skip
+def test_a_problem_needs_so_many_bytes_and_not_one_fewer(make, needed):
+    assert make(budget=Budget(needed)).inputs.shape == (9, 3)
+    with pytest.raises(ValueError, match=f"budget is {needed - 1} bytes|budget is .* KiB, but .* of this size needs"):
+        make(budget=Budget(needed - 1))
+
+
+def test_outputs_are_stored_if_the_budget_allows_it():
+    stored = 4 * 27 * (22 + 9)
+    for budget, held in ((stored, "stored in float32"), (stored - 1, "regenerated")):
+        assert decoupled(STREAM, 9, Budget(budget)).description == f"decoupled, outputs {held}"

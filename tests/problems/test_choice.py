@@ -83,7 +83,8 @@ def test_outputs_of_each_input(device):
     ("7.5", False, False), ("8.0", True, False), ("8.9", True, False), ("9.0", True, True), ("10.0", True, False),
     ("gfx90a", False, False),
 ])  # fmt: skip
-def test_what_a_gpu_can_run(monkeypatch, capability, triton, hopper):
+def test_what_a_gpu_can_run(monkeypatch, caplog, capability, triton, hopper):
+    caplog.set_level("INFO", "loadstone")
     cached = devices.has_triton_kernels, devices.has_hopper_kernel, devices._capability
     monkeypatch.setattr(devices.jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(devices.jax, "devices", lambda: [SimpleNamespace(compute_capability=capability, core_count=78)])
@@ -95,6 +96,9 @@ def test_what_a_gpu_can_run(monkeypatch, capability, triton, hopper):
             on = switch == "1"
             assert (devices.has_triton_kernels(), devices.has_hopper_kernel()) == (on and triton, on and hopper)
             assert devices.is_hopper() == (on and hopper) and devices.processors() == 78
+            # A GPU that is not the right one is told so.
+            assert ("is made for Hopper GPUs" in caplog.text) == (on and not hopper and capability != "gfx90a")
+            caplog.clear()
     finally:
         for one in cached:
             one.cache_clear()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jax.extend.random import threefry_2x32
 
-from loadstone.problems.counters import PURPOSES, fold, stream_key, threefry
+from loadstone.problems.counters import PURPOSES, fold, host_words, stream_key, threefry
 
 WORD = st.integers(0, 2**32 - 1)
 
@@ -54,3 +54,5 @@ def test_fold_depends_on_both_numbers():
 def test_seed_outside_its_range(seed):
     with pytest.raises(ValueError, match="seed is .* whole number of at least 0"):
         stream_key(seed, "inputs", 3)
+    with pytest.raises(ValueError, match="seed is .* whole number of at least 0"):
+        host_words(seed, "targets", 3, np.arange(2, dtype=np.uint32))

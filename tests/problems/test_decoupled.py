@@ -31,6 +31,17 @@ def test_many_parts_agree_with_one(monkeypatch):
     assert len(one.parts) == 1 and len(many.parts) > 10
     for a, b in zip(recall_of(many), recall_of(one)):
         np.testing.assert_allclose(a, b, atol=2e-6)
+    sizes = lambda p: [part.shape[0] for part in decoupled(stream, p).parts]  # noqa: E731
+    assert sizes(44) == [3] * 14 + [2] and sizes(5) == [1] * 5
+    monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 44 * 44 * 12)
+    assert sizes(44) == [11] * 4  # float32 numbers have four bytes
+    # A kernel does a part in one launch, of at most so many numbers.
+    monkeypatch.setattr("loadstone.problems.decoupled.has_triton_kernels", lambda: True)
+    assert sizes(44) == [44]
+    monkeypatch.setattr("loadstone.problems.decoupled._KERNEL_COMPONENTS", 44 * 12 * 10)
+    assert sizes(44) == [9] * 4 + [8]
+    monkeypatch.setattr("loadstone.problems.decoupled._KERNEL_COMPONENTS", 1)
+    assert sizes(44) == [1] * 44
 
 
 def test_float16_halves_the_memory_and_rounds_the_outputs_once():

@@ -2,6 +2,7 @@
 point where a GPU takes over. That its arithmetic gives the stream's numbers on a GPU too is shown here in float64,
 which holds every product and sum exactly."""
 
+import re
 from functools import cache
 
 import jax
@@ -14,7 +15,7 @@ from loadstone.problems.embeddings import decoupled_vectors
 from loadstone.problems.normals import normal_table, normals, table_cell
 from loadstone.problems.passes import decoupled_made_triton as kernel
 from loadstone.problems.recall import Recall
-from tests.problems.test_gpu_passes import agree, reference
+from tests.problems.test_gpu_passes import agree, launch, reference
 
 
 def words_of_all_sizes(many):
@@ -96,12 +97,16 @@ def test_problems_of_different_sizes_are_one_launch():
         agree(found, reference(queries, outputs.transpose(0, 2, 1), np.arange(count)), 1e-6)
 
 
-@pytest.mark.parametrize("d, tile, warps", [(3, 8, 1), (150, 8, 1), (500, 2, 1), (1280, 1, 1), (4096, 1, 4)])
+@pytest.mark.parametrize(
+    "d, tile, warps", [(3, 8, 1), (150, 8, 1), (500, 2, 1), (1280, 1, 1), (1282, 1, 2), (4096, 1, 4)]
+)
 def test_a_thread_keeps_as_much_as_it_has_registers_for(d, tile, warps):
     assert kernel.tile_and_warps((d + 1) // 2) == (tile, warps)
 
 
-@pytest.mark.parametrize("components, least, expected", [(75, 4, (64, 8, 4)), (1, 4, (4,)), (250, 16, (256,))])
+@pytest.mark.parametrize(
+    "components, least, expected", [(75, 4, (64, 8, 4)), (1, 4, (4,)), (250, 16, (256,)), (4, 4, (4,)), (5, 4, (8,))]
+)
 def test_parts_are_powers_of_two_that_hold_all_components(components, least, expected):
     assert kernel.parts(components, least) == expected
 
@@ -112,6 +117,8 @@ def test_on_a_gpu_product_and_sum_are_one_instruction(d):
     traced = jax.jit(kernel.made_recall).trace(*(jax.ShapeDtypeStruct(*one) for one in shapes))
     text = traced.lower(lowering_platforms=("cuda",)).as_text()
     assert "fma.rn.f32 $0, $1, $2, $3;" in text and "cvt.rz.f32.u32 $0, $1;" in text
+    if d == 150:  # as it was measured to be fastest
+        assert launch(text) == {"grid_x": 64, "grid_y": 8, "num_stages": 1, "num_warps": 1}
 
 
 def test_the_kernel_makes_gaussian_outputs_only(monkeypatch):
@@ -125,6 +132,24 @@ def test_the_kernel_makes_gaussian_outputs_only(monkeypatch):
         kernel.made_pass(queries, key, "sphere", queries, "float32")
 
 
-def test_queries_of_another_type_are_refused():
-    with pytest.raises(ValueError, match=r"queries is 'float16\(4, 3\)', but must be float32"):
-        kernel.made_recall(jnp.int32(4), stream_key(0, "decoupled outputs", 3), jnp.ones((4, 3), jnp.float16))
+def test_the_pass_takes_all_outputs_or_as_many_as_it_is_told(monkeypatch):
+    asked = []
+    found = Recall(*(jnp.ones(shape) for shape in ((4,), (4,), (4,), (4, 3))))
+    monkeypatch.setattr(kernel, "made_recall", lambda count, *_, first: asked.append((int(count), int(first))) or found)
+    given = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3), "gaussian", jnp.ones((4, 3)), "float32"
+    kernel.made_pass(*given)
+    kernel.made_pass(*given, jnp.int32(2))
+    kernel.made_pass(*given, None, jnp.int32(8), 12)
+    kernel.made_pass(*given, jnp.int32(3), competitors=12)
+    assert asked == [(4, 0), (2, 0), (12, 8), (3, 0)]
+
+
+@pytest.mark.parametrize("queries", [
+    jnp.ones((4, 3), jnp.float16), jnp.ones(4), jnp.ones((0, 3)), jnp.ones((4, 0)), jnp.ones((2, 4, 3)),
+])  # fmt: skip
+def test_queries_of_another_type_are_refused(queries):
+    shown = re.escape(f"queries is '{queries.dtype}{queries.shape}', but must be float32 of two sizes of at least 1")
+    with pytest.raises(ValueError, match=shown):
+        kernel.made_recall(jnp.int32(4), stream_key(0, "decoupled outputs", 3), queries)
+    with pytest.raises(ValueError, match="but must be float32 of two sizes"):
+        kernel.made_recall(jnp.int32(4), jnp.zeros(3, jnp.uint32), jnp.ones((4, 3)))

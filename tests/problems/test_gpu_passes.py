@@ -1,6 +1,8 @@
 """The GPU kernels, as far as a CPU can tell: those in Triton run in its interpreter, that for Hopper is compiled to the
 point where a GPU takes over, and what surrounds it runs with a stand-in that keeps its contract."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +27,12 @@ def reference(queries, outputs, targets):
     total = weights.sum(axis=1, keepdims=True)
     pull = np.einsum("nm,nmd->nd", weights / total, np.float64(outputs))
     return target, rivals.max(axis=1), (top + np.log(total))[:, 0], pull
+
+
+def launch(text):
+    """How the one kernel in a program for a GPU is launched."""
+    (call,) = re.findall(r"@__gpu\$xla\.gpu\.triton.*", text)
+    return {name: int(number) for name, number in re.findall(r"(grid_[xy]|num_stages|num_warps) = (\d+)", call)}
 
 
 def agree(found, expected, tolerance):
@@ -53,10 +61,27 @@ def test_stored_outputs(p, d, more, dtype):
 
 
 @pytest.mark.parametrize(
-    "components, row_bytes, tile", [(160, 2064 * 4, 128), (160, 3072 * 4, 64), (320, 2064 * 4, 64), (64, 64, 128)]
+    "components, row_bytes, tile",
+    [(160, 2064 * 4, 128), (160, 3072 * 4, 64), (320, 2064 * 4, 64), (64, 64, 128), (64, 128, 64), (161, 2064 * 4, 64)],
 )
 def test_tiles_are_long_where_rows_begin_within_a_line(components, row_bytes, tile):
     assert decoupled_triton._stored_tile(components, row_bytes) == tile
+
+
+@pytest.mark.parametrize("components, widths", [
+    (1, (1,)), (3, (4,)), (16, (16,)), (17, (32,)), (33, (32, 16)), (48, (32, 16)), (49, (64,)), (150, (128, 32)),
+    (160, (128, 32)), (161, (128, 64)), (192, (128, 64)), (193, (256,)), (500, (512,)), (520, (512, 16)),
+])  # fmt: skip
+def test_parts_waste_little(components, widths):
+    """One power of two, or two of them if they hold the components with less to spare."""
+    assert decoupled_triton._widths(components) == widths
+
+
+def test_stored_outputs_are_read_as_it_was_measured_to_be_fastest():
+    shapes = ((), jnp.int32), ((), jnp.int32), ((8, 50), jnp.float32), ((8, 50, 40), jnp.float32)
+    traced = jax.jit(decoupled_triton.stored_recall).trace(*(jax.ShapeDtypeStruct(*one) for one in shapes))
+    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert launch(text) == {"grid_x": 8, "grid_y": 1, "num_stages": 3, "num_warps": 4}
 
 
 def test_large_scores_do_not_overflow():

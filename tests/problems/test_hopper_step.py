@@ -86,6 +86,21 @@ def test_a_perfect_memory_has_a_gradient_of_exactly_zero():
     assert (np.asarray(measured(perfect.ready("float16"), memory, "float16")[2]) == 0).all()
 
 
+def test_slopes_are_in_units_of_the_largest_that_they_can_be(monkeypatch):
+    """The share that wrong outputs have, times the largest distance of two components; but not less than rounding."""
+    tops, convert = [], hopper_step.in_float16
+    monkeypatch.setattr(hopper_step, "in_float16", lambda a, top: tops.append(float(top)) or convert(a, top))
+    problem, eye = original(Stream(3, 20), 60), 16 * jnp.eye(20)
+    step, largest = problem.ready("float16").linear_step("float16"), float(jnp.abs(problem.outputs).max())
+    for size in (0.1, 10.0):
+        recall, _ = step(size * initial_memory(20).weights)
+        wrong = float((1 - jnp.exp(recall.target - recall.logsumexp)).max())
+        assert tops[-1] == pytest.approx(2 * largest * wrong, rel=2e-3)
+    perfect = type(problem)(eye, eye, jnp.arange(20, dtype=jnp.int32), 8)
+    perfect.ready("float16").linear_step("float16")(eye)
+    assert tops[-1] == 2 * 16 * 2.0**-20
+
+
 def test_slopes_of_any_memory_use_the_filled_arrays():
     problem = padded(original(Stream(1, 40), 150), 131)
     queries = jnp.asarray(np.random.default_rng(0).standard_normal((150, 40)), jnp.float32)
@@ -148,3 +163,25 @@ def test_other_problems_and_precisions_stay_as_they_are(monkeypatch):
 def test_parts_keep_the_chip_busy_and_are_not_small(n, d):
     parts = hopper_step._parts(n, d)
     assert parts == 1 or n // parts >= 512 and parts * (-(-d // 64)) ** 2 <= 132
+
+
+@pytest.mark.parametrize(
+    "n, m, d, parts", [(100, 130, 70, 1), (1100, 20, 64, 2), (1100, 20, 700, 1), (17_500, 5, 100, 33)]
+)
+def test_what_all_steps_need(n, m, d, parts):
+    """Rows for as many parts as keep 132 processors busy, of 512 facts at least; inputs in units of a power of two."""
+    random = np.random.default_rng(0)
+    inputs, outputs = 7 * random.standard_normal((n, d)), random.standard_normal((m, d))
+    targets = random.integers(0, m, n)
+    found = hopper_step.filled_up(
+        *(jnp.asarray(part, jnp.float32) for part in (inputs, outputs)), jnp.asarray(targets), None
+    )
+    rows, width = -(-n // (128 * parts)) * 128 * parts, -(-d // 64) * 64
+    assert hopper_step._parts(n, d) == parts
+    assert found.inputs.shape == (rows, width) and found.outputs.shape == (-(-m // 128) * 128, width)
+    assert float(found.largest) == np.abs(np.float16(np.float32(outputs))).max()
+    assert 512 <= np.abs(np.asarray(found.inputs, float)).max() <= 1024
+    back = np.asarray(found.inputs, float)[:n, :d] * float(found.unit)
+    np.testing.assert_allclose(back, inputs, rtol=2.0**-10, atol=1e-6)
+    assert found.targets.tolist() == [*targets, *[0] * (rows - n)] and found.counts.tolist() == [n, m]
+    assert not found.inputs[n:].any() and not found.outputs[m:].any()

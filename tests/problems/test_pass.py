@@ -15,9 +15,10 @@ from loadstone.problems.facts import facts
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.original import original
 from loadstone.problems.passes import shared_cpu
-from loadstone.problems.passes.shared_xla import shared_recall
+from loadstone.problems.passes.shared_xla import over_blocks, shared_recall
 from loadstone.problems.products import crossed, product
 from loadstone.problems.products import dense as product_around
+from loadstone.problems.recall import Recall
 from loadstone.problems.stream import Stream
 
 
@@ -235,3 +236,20 @@ def test_a_gpu_is_asked_for_the_digits_that_the_precision_has(precision, digits)
     traced = jax.make_jaxpr(lambda a, b: product(a, b, (((1,), (0,)), ((), ())), precision))(ones, ones)
     (found,) = [one.params["precision"] for one in traced.eqns if one.primitive.name == "dot_general"]
     assert set(found) == {getattr(jax.lax.Precision, digits)}
+
+
+def test_every_block_that_has_a_counted_row_is_filled():
+    """Ten rows in blocks of four: the last block is moved back to end with the tenth."""
+
+    def recall_rows(start, rows):
+        numbers = start + jnp.arange(rows, dtype=jnp.float32)
+        return Recall(numbers, numbers, numbers, numbers[:, None])
+
+    over = jax.jit(lambda count: over_blocks(recall_rows, 10, 1, jnp.float32, 4, count))
+    for count in range(11):
+        found = over(jnp.int32(count))
+        filled = min(10, -(-count // 4) * 4)
+        assert found.target.tolist() == [*range(filled), *[0] * (10 - filled)]
+        assert (found.pull[:, 0] == found.target).all()
+    for block in (3, 10, 11):
+        assert over_blocks(recall_rows, 10, 1, jnp.float32, block).rival.tolist() == [*range(10)]

@@ -66,3 +66,15 @@ def test_a_margin_that_rounding_may_have_made_is_not_clear():
     for kind, clear in (("float32", False), ("float64", True)):
         seen = PlainPass(problem, np.dtype(kind)).at(np.eye(2, dtype=kind))
         assert bool(seen.stored[0]) and bool(seen.clearly_stored[0]) is clear
+
+
+@pytest.mark.parametrize("n, m, blocks", [
+    (5000, 100, 4), (1310, 100, 1), (1311, 100, 2), (300, 4000, 3), (256, 4000, 2), (257, 4000, 3), (5, 2, 1),
+])  # fmt: skip
+def test_blocks_have_131072_scores_and_128_rows_at_least(n, m, blocks):
+    """So many scores stay in a cache, and products of fewer rows are slow."""
+    problem = facts(np.ones((n, 1)), np.ones((m, 1)), np.zeros(n, int))
+    found = PlainPass(problem, np.dtype(np.float32)).blocks
+    assert len(found) == blocks and [row for part in found for row in range(n)[part]] == [*range(n)]
+    sizes = [part.stop - part.start for part in found]
+    assert max(sizes) - min(sizes) <= 1

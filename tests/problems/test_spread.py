@@ -8,13 +8,16 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
-from loadstone.problems.spreading import ring_bytes
+from loadstone.problems.budget import Budget
+from loadstone.problems.decoupled import Regenerated, Stored
+from loadstone.problems.spreading import ring_bytes, spread_decoupled, spread_original
 from tests.problems import over_devices
-from tests.problems.over_devices import ANSWERS, CASES, P
+from tests.problems.over_devices import ANSWERS, CASES, STREAM, P
 
 EPS = 2.0**-23
 
@@ -50,6 +53,62 @@ def other_cases():
 @pytest.mark.parametrize("name", FEW)
 def test_a_problem_over_devices_is_the_same(four_devices, name):
     same(four_devices["cases"][name], name)
+
+
+#: How the other cases are described.
+WORDS = {
+    "original": "original, outputs shared, over 4 devices",
+    "ring with answers": "original, outputs shared, 5 answers, outputs passed round, over 4 devices",
+    "stored": "decoupled, outputs stored in float32, over 4 devices",
+    "regenerated": "decoupled, outputs regenerated, over 4 devices",
+    "decoupled with answers": "decoupled, 5 answers each, outputs stored in float32, over 4 devices",
+}
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in FEW])
+def test_passes_of_other_cases_are_the_same(four_devices, name):
+    found, outputs = four_devices["passes"][name], ANSWERS if "answers" in name else P
+    assert found["same bits"] and found["padding"] == [0.0, 3] and found["counts"] == [P, outputs, 4]
+    assert max(found["apart"]) <= 20 * (P + outputs + 2 * 6) * EPS
+    assert found["description"] == WORDS[name.removesuffix(", cut")]
+    assert found["shares"] == ([*range(1, P + 1), 0, 0, 0] if name == "stored, cut" else None)
+
+
+def test_a_budget_is_enough_to_the_byte():
+    """With one device: six arrays of 13 x 6 numbers and scores of one block; separate outputs of four rows at a time,
+    or all of them."""
+    made, separate_ones = partial(spread_original, STREAM, P, 1), partial(spread_decoupled, STREAM, P, 1)
+    assert not made(Budget(4 * (6 * 78 + 3 * 169))).ring
+    in_a_ring = 4 * (9 * 78 + 3 * 169)
+    assert made(Budget(in_a_ring), ring=True).ring
+    working = 4 * 6 * (6 * 13 + 16 * 13)
+    stored = working + 4 * 13 * 78
+    assert isinstance(separate_ones(Budget(stored)).pieces, Stored)
+    for hold in ("auto", "regenerated"):
+        assert isinstance(separate_ones(Budget(stored - 1), hold).pieces, Regenerated)
+    assert isinstance(separate_ones(Budget(working + 2 * 13 * 78), "stored", "float16").pieces, Stored)
+    of_answers = 4 * 6 * (6 * 13 + 16 * 5) + 4 * 5 * 78
+    assert separate_ones(Budget(of_answers), answers=5).competitors == 5
+    for call in (
+        lambda: made(Budget(in_a_ring - 1), ring=True), lambda: made(Budget(4 * (6 * 78 + 3 * 169) - 1), ring=False),
+        lambda: separate_ones(Budget(working - 1)), lambda: separate_ones(Budget(stored - 1), "stored"),
+        lambda: separate_ones(Budget(working + 2 * 13 * 78 - 1), "stored", "float16"),
+        lambda: separate_ones(Budget(of_answers - 1), answers=5),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="budget is .* but each device's part of the .* problem .*over 1 devices"):
+            call()
+
+
+@pytest.mark.parametrize("make", [spread_original, spread_decoupled])
+def test_two_associations_are_the_fewest(make):
+    with pytest.raises(ValueError, match="p is 1, but must be a whole number of at least 2"):
+        make(STREAM, 1, 1)
+    with pytest.raises(ValueError, match="answers is 1, but must be"):
+        make(STREAM, P, 1, answers=1)
+    with pytest.raises(ValueError, match="frequencies is 'often', but must be"):
+        make(STREAM, P, 1, answers=5, frequencies="often")
+    found = make(STREAM, 2, 1)
+    assert (found.associations, found.competitors) == (2, 2) and found.description.endswith(", over 1 device")
 
 
 @pytest.mark.soak

@@ -1,5 +1,6 @@
 """One seed is one infinite nested stream, bit for bit."""
 
+import hashlib
 import json
 
 import jax
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loadstone.problems import stream as streams
 from loadstone.problems.counters import stream_key
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.embeddings import vectors
@@ -69,6 +71,26 @@ def test_known_numbers():
     assert np.asarray(own).tobytes().hex() == "bbdf043e5c3b7abe5124aebfc9daa83f7d33883f68388c3f"
 
 
+#: Of each law, the beginning of the hash of all that two streams give.
+HASHES = {
+    "gaussian": "a1f0ad2028820802",
+    "sphere": "146a0a341f49e4f9",
+    "rademacher": "7aa2d519764f22ee",
+    "power law": "235de9c8e8b9d8e6",
+}
+
+
+@pytest.mark.parametrize("law", HASHES)
+def test_streams_of_every_law_are_the_same_for_good(law):
+    found = hashlib.sha256()
+    for seed in (2**64 - 1, 5 * 2**32 + 3):
+        stream = Stream(seed, 7, law)
+        for part in (stream.inputs(128), stream.outputs(9), stream.decoupled_outputs(3, 10, 5)):
+            found.update(np.ascontiguousarray(part).tobytes())
+    assert found.hexdigest()[:16] == HASHES[law]
+    assert stream.isotropic == (law != "power law")
+
+
 @pytest.mark.parametrize("kind, shape", [("original", (8, 5)), ("decoupled", (8, 8, 5))])
 def test_instance_files_hold_the_stream_and_are_equal_bytes(tmp_path, kind, shape):
     stream = Stream(3, 5)
@@ -83,6 +105,21 @@ def test_instance_files_hold_the_stream_and_are_equal_bytes(tmp_path, kind, shap
             assert same_bits(file["outputs"], stream.outputs(8))
         else:
             assert same_bits(file["outputs"].transpose(0, 2, 1), stream.decoupled_outputs(0, 8, 8))
+
+
+def test_many_sizes_share_one_program():
+    """Each takes a second to compile: a few vectors more than needed are made."""
+    made = Stream(0, 3)
+    for make, program in (
+        (made.inputs, streams._shared_rows),
+        (lambda p: made.decoupled_outputs(0, 2, p), streams._decoupled_block),
+        (made.decoupled_targets, streams._decoupled_targets),
+    ):
+        make(2)
+        before = program._cache_size()
+        make(5), make(128)
+        assert program._cache_size() == before
+    assert made.inputs(129).shape == (129, 3)
 
 
 @pytest.mark.parametrize("fields", [(-1, 3, "gaussian"), (0, 0, "gaussian"), (0, 3, "cauchy"), (0, 2.5, "sphere")])

@@ -17,14 +17,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from loadstone.memories.families import subspace_of
+from loadstone.memories.full import Full
+from loadstone.memories.projected import Projected
+from loadstone.memories.subspaces.symmetric import Symmetric
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.facts import Facts
+from loadstone.problems.budget import Budget
+from loadstone.problems.facts import Facts, facts_of
 from loadstone.proofs.rounding import least_margin, margin_bound, tolerance
 from loadstone.proofs.streamed import streamed_bound
 from loadstone.solvers.conflict import conflict_in
-from loadstone.solvers.decide import decide
+from loadstone.solvers.decide import ProofLimits, decide
+from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.margin import maximum_margin
+from loadstone.solvers.most import store_most
 from loadstone.solvers.refitting import refit
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
 from loadstone.solvers.updates import all_at_once, one_at_a_time
 from tests.figures.shown import REWRITE, brief
 
@@ -51,6 +59,71 @@ def verdicts() -> dict[str, object]:
             one = decide(instance, family=family)
             steps = [one.newton_steps, one.cg_products, one.dense_solves, one.passes]
             found[f"{name}, {family}"] = brief([str(one.verdict), steps, one.margin, one.share])
+    return found
+
+
+def close() -> dict[str, object]:
+    """Verdicts on both sides of the capacity, step by step: with dense solves, without memory for them, from a start,
+    and in the smallest dimension in which L-BFGS comes first."""
+    near, few = drawn(32, 32, 10, seed=2), ProofLimits(budget=Budget(1000))
+    cases = {
+        "storable": (near, {}), "without memory": (near, {"limits": few}),
+        "from a start": (near, {"start": 100 * np.ones((10, 10)) + 50 * np.eye(10)}),
+        "not storable": (drawn(36, 36, 10, seed=2), {}),
+        "traceless": (drawn(20, 20, 10, seed=2), {"family": "traceless"}),
+        "symmetric, d = 30": (drawn(50, 50, 30), {"family": "symmetric"}),
+        "d = 29": (drawn(90, 90, 29), {}), "d = 30": (drawn(90, 90, 30), {}), "few answers": (drawn(130, 10, 30), {}),
+    }  # fmt: skip
+    found = {}
+    for name, (instance, given) in cases.items():
+        told: list[tuple[int, float, float]] = []
+        one = decide(instance, progress=lambda *numbers: told.append(numbers), **given)  # noqa: B023
+        steps = [one.newton_steps, one.cg_products, one.dense_solves, one.passes]
+        found[name] = brief([str(one.verdict), steps, one.margin, one.bound, one.share, *map(list, zip(*told))])
+    return found
+
+
+def skewed(n: int, m: int, seed: int = 1) -> Arrays:
+    """Facts in d = 6 that extend less and less from one direction to the next, with outputs away from zero."""
+    one, falling = drawn(n, m, 6, seed=seed), 1 / np.arange(1, 7)
+    return Arrays(one.inputs * falling, one.outputs * falling + 1, one.targets)
+
+
+def stored() -> dict[str, object]:
+    """L-BFGS in NumPy, pass by pass, to each of its ends."""
+    few, many = facts_of(skewed(14, 14)), facts_of(skewed(40, 9))
+    zero, symmetric = Full(jnp.zeros((6, 6))), Projected.made(jnp.zeros((6, 6)), Symmetric())
+    large = Full(jnp.asarray(50 * np.random.default_rng(0).standard_normal((6, 6)), jnp.float32))
+    precise, raw = {"solver": LBFGS(tolerance=1e-12)}, {"solver": LBFGS(whiten=False)}
+    small = facts_of(Arrays(few.inputs / 100, few.outputs, few.targets))
+    cases = {
+        "few": (few, zero, {}), "many": (many, zero, {}), "from large scores": (few, large, {}),
+        "symmetric": (facts_of(skewed(9, 9)), symmetric, {}), "too many, symmetric": (many, symmetric, {}),
+        "shares": (many.weighted(np.linspace(0.1, 1, 40)), zero, {}), "none": (few, zero, {"stop": "none"}),
+        "short steps": (small, zero, raw),
+        "99%": (few, zero, {"stop": "99%"}), "few pairs": (few, zero, {"solver": LBFGS(pairs=3, whiten=False)}),
+        "float32": (many, zero, precise | {"precision": "float32"}), "float64 at last": (many, zero, precise),
+    }  # fmt: skip
+    found = {}
+    for name, (problem, start, given) in cases.items():
+        one = solve(problem, start, limits=Limits(200), **given)
+        sizes = np.linalg.svd(np.asarray(one.memory.matrix(), np.float64), compute_uv=False).tolist()
+        trace = [one.loss.tolist(), one.accuracy.tolist(), sizes]
+        found[name] = brief([str(one.status), one.passes, one.steps, one.problem, *trace])
+    return found
+
+
+def most() -> dict[str, object]:
+    """As many facts as possible, round by round: of all of them, or of the most promising if time is short."""
+    cases = {"all": (200, 200, 1e4), "few answers": (200, 40, 1e4), "half": (400, 400, 10), "a few": (400, 400, 1)}
+    found: dict[str, object] = {}
+    for name, (n, m, passes) in cases.items():
+        told: list[tuple[int, int]] = []
+        tell = lambda *numbers: told.append(numbers)  # noqa: B023, E731
+        start, seconds = Full(jnp.zeros((6, 6))), 1e6 * passes  # far more than is taken
+        memory = store_most(facts_of(skewed(n, m)), start, seconds, tell, pass_seconds=1e6)
+        sizes = np.linalg.svd(np.asarray(memory.matrix(), np.float64), compute_uv=False)
+        found[name] = [*map(list, zip(*told)), brief((sizes / sizes[0]).tolist())]
     return found
 
 

@@ -14,6 +14,7 @@ from loadstone.solvers import clock as clocks
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.hessian import Hessian
+from tests.solvers.searches import drawn
 
 
 @pytest.mark.parametrize("xp", [np, jnp], ids=["numpy", "jax"])
@@ -36,6 +37,10 @@ def test_short_work_and_work_without_a_limit_is_not_measured():
     for end, operations in ((math.inf, 1e18), (0.0, 10)):
         clock = Clock(end, np)
         assert clock.timed("a product", operations, 1.0, lambda: 7) == 7 and not clock.speeds
+    # Work of a thousand million operations is not short any more.
+    assert Clock(0.0, np).timed("a product", 10**9 - 1, 1.0, lambda: 7) == 7
+    with pytest.raises(OutOfTimeError):
+        Clock(0.0, np).timed("a product", 10**9, 1.0, lambda: 7)
     with pytest.raises(OutOfTimeError):
         Clock(0.0, np).look()
     Clock(math.inf, np).look()
@@ -52,6 +57,21 @@ def test_a_verdict_does_not_begin_a_dense_step_that_would_end_too_late(monkeypat
     verdict = decide(arrays, seconds=2)
     assert verdict.verdict == "undecided" and "time is up" in verdict.reason
     assert verdict.dense_solves == 0 and verdict.seconds < 2 and time.perf_counter() - began < 60
+
+
+@pytest.mark.parametrize("instance, family, expected", [
+    (drawn(36, 36, 10, seed=2), "full", {("covariances", 36 * 36 * 10**2, 0.25),
+                                         ("dense solve", 36 * 10**4 / 2 + 10**6 / 3, 0.4)}),
+    (drawn(20, 20, 10, seed=2), "traceless", {("covariances", 20 * 20 * 10**2, 0.25),
+                                              ("dense solve", 20 * 10**4 / 2 + 2 * 10**4 + 54**3 / 3, 0.4)}),
+    (drawn(90, 80, 30), "full", {("passes", 4 * 90 * 80 * 30, 2.0)}),
+])  # fmt: skip
+def test_how_much_work_a_verdict_expects(instance, family, expected, monkeypatch):
+    """Operations of each kind of work, and the share of the speed of a plain product that it reaches."""
+    asked, timed = set(), Clock.timed
+    monkeypatch.setattr(Clock, "timed", lambda self, *given: asked.add(given[:3]) or timed(self, *given))
+    decide(instance, family=family)
+    assert asked == expected
 
 
 def test_a_verdict_does_not_begin_a_pass_that_would_end_too_late():

@@ -9,6 +9,7 @@ import pytest
 
 import loadstone
 from loadstone.measurements.threshold import Prefixes
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.original import original
 from loadstone.problems.separate import separate
 from loadstone.problems.stream import Stream
@@ -127,6 +128,13 @@ def test_no_search_takes_more_memory_than_is_asked_for(d, n, m):
     assert needed / 3 < grew < needed + 2**28
 
 
+def test_what_a_search_needs_by_hand():
+    """Six times the vectors in float64, and of 20 pairs of moves and changes four copies, or one and a half."""
+    assert LBFGS().most_bytes(1000, 10, True) == 6 * 8 * 1000 + 4 * 8 * 20 * 2 * 100
+    assert LBFGS().most_bytes(1000, 10, False) == 6 * 8 * 1000 + (4 + 8) * 20 * 2 * 100
+    assert LBFGS(pairs=3).most_bytes(0, 10, True) == 4 * 8 * 3 * 2 * 100
+
+
 @pytest.mark.parametrize("p", [50, 62])
 def test_without_memory_for_the_matrices_products_are_streamed(p):
     arrays = Prefixes("original", Stream(3, 16)).of(p)
@@ -155,3 +163,31 @@ def test_separate_outputs_are_a_problem():
         np.testing.assert_array_equal(getattr(back, name), getattr(arrays, name))
     solution = loadstone.train(problem)
     assert solution.status == "stored" and loadstone.measure(problem, solution.memory).violations == 0
+
+
+def test_where_a_search_is_compiled_before_newtons_method():
+    """From d = 60 and ten million products a pass on, unless it needs no compilation."""
+    assert deciding.is_worth_compiling(100, 1667, 60) and not deciding.is_worth_compiling(100, 1666, 60)
+    assert not deciding.is_worth_compiling(10**4, 10**4, 59) and deciding.is_worth_compiling(1000, 100, 100)
+    # With shared outputs a search of so few facts is done in NumPy.
+    shared, separate_ones = np.ones((1667, 60), np.float32), np.ones((10, 16_667, 60), np.float32)
+    assert not deciding.is_compiled(Arrays(shared[:100], shared, np.arange(100)))
+    assert deciding.is_compiled(Arrays(shared[:10], separate_ones, np.arange(10)))
+    assert not deciding.is_compiled(Arrays(shared[:10], separate_ones[:, :-1], np.arange(10)))
+
+
+@pytest.mark.parametrize("decoupled", [False, True])
+def test_a_start_has_moderate_scores(decoupled):
+    """Their root mean square is 3 at most, judged by 64 of the inputs at equal distances."""
+    random, n = np.random.default_rng(0), 190
+    inputs, outputs = random.standard_normal((n, 5)), random.standard_normal((n, 7, 5) if decoupled else (7, 5))
+    arrays, rows = Arrays(inputs, outputs, np.zeros(n, int)), np.arange(0, n, 3)
+    weights = random.standard_normal((5, 5))
+    inputs[np.setdiff1d(np.arange(n), rows)] *= 1e6
+    own = outputs[rows] if decoupled else np.broadcast_to(outputs, (64, 7, 5))
+    size = np.sqrt((np.einsum("nmi,ij,nj->nm", own, weights, inputs[rows]) ** 2).mean())
+    for factor in (100.0, 2.0):
+        np.testing.assert_allclose(deciding._moderate(factor * weights, arrays), weights * 3 / size, rtol=1e-12)
+    small = weights / size
+    np.testing.assert_array_equal(deciding._moderate(small, arrays), small)
+    np.testing.assert_array_equal(deciding._moderate(0 * weights, arrays), 0 * weights)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.threshold import Prefixes
+from loadstone.problems import exact as exact_pass
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
 from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes, matrices_bytes, scores_bytes
@@ -138,12 +140,48 @@ def test_without_the_matrices_products_and_solutions_are_the_same(exact):
         streamed.dense(v)
 
 
-def test_the_first_ridge_is_tiny_beside_the_mean_of_the_diagonal(exact, monkeypatch):
+def test_ridges_are_tiny_beside_the_mean_of_the_diagonal(exact, monkeypatch):
     """Refinement has to remove its effect, and converges the slower the larger it is."""
     ridges = []
-    monkeypatch.setattr(Hessian, "_factorised_with", lambda self, ridge: ridges.append(ridge) or abs)
+    monkeypatch.setattr(Hessian, "_factorised_with", lambda self, ridge: ridges.append(ridge))
     _, _, hessian = at(np.random.default_rng(1).standard_normal((5, 5)) / 5, exact)
-    hessian._factorised()
+    with pytest.raises(np.linalg.LinAlgError, match="singular to working precision"):
+        hessian._factorised()
     units = np.eye(25).reshape(25, 5, 5)
-    diagonal = [(unit * hessian.product(unit)).sum() for unit in units]
-    assert ridges == [pytest.approx(1e-14 * np.mean(diagonal), rel=1e-9, abs=0)]
+    mean = np.mean([(unit * hessian.product(unit)).sum() for unit in units])
+    assert ridges == [pytest.approx(size * mean, rel=1e-9, abs=0) for size in (1e-14, 1e-12, 1e-10)]
+
+
+def test_without_curvature_conjugate_gradients_give_up():
+    """No direction, or none that curves upwards: what was found so far is returned, and that it is not a solution."""
+    flat, falling = (Hessian(np.eye(2), np.array([size * np.eye(2)] * 2), np) for size in (0.0, -1.0))
+    for hessian in (flat, falling):
+        found, reached = hessian.conjugate_gradients(np.eye(2), 1e-9, 5)
+        assert not reached and not found.any()
+    found, reached = falling.conjugate_gradients(np.zeros((2, 2)), 1e-9, 5)
+    assert reached and not found.any()
+
+
+def test_conjugate_gradients_take_no_more_products_than_they_may(exact):
+    _, gradient, hessian = at(np.random.default_rng(1).standard_normal((5, 5)) / 5, exact)
+    looked = []
+    _, reached = hessian.conjugate_gradients(gradient, 1e-12, 3, lambda: looked.append(hessian.products))
+    assert not reached and hessian.products == 3 and looked == [0, 1, 2]
+    needed = Hessian(hessian.inputs, hessian.covariances, np)
+    assert needed.conjugate_gradients(gradient, 1e-6, 500)[1]
+    # As many as are needed are enough, and one fewer is not.
+    assert hessian.conjugate_gradients(gradient, 1e-6, needed.products)[1]
+    assert not hessian.conjugate_gradients(gradient, 1e-6, needed.products - 1)[1]
+
+
+def test_moments_of_separate_outputs_are_summed_a_few_facts_at_a_time(monkeypatch):
+    random = np.random.default_rng(3)
+    arrays = Arrays(random.standard_normal((7, 3)), random.standard_normal((7, 4, 3)), random.integers(0, 4, 7))
+    weights = random.random((7, 4))
+    expected = np.einsum("nm,nmi,nmj->nij", weights, arrays.outputs, arrays.outputs)
+    for numbers in (1, 24, 35, 84, 10**6):  # one fact has 12
+        monkeypatch.setattr(exact_pass, "_NUMBERS_AT_A_TIME", numbers)
+        exact = ExactPass(arrays)
+        assert exact._rows == max(1, numbers // 12)
+        np.testing.assert_allclose(exact._second_moments(weights), expected, rtol=1e-12)
+        np.testing.assert_allclose(exact.summed_squares(weights), expected.sum(axis=0), rtol=1e-12)

@@ -19,6 +19,7 @@ from loadstone.solvers import loop
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.solver import Looks
 from loadstone.solvers.stop import Limits
 
 
@@ -226,3 +227,72 @@ def test_a_step_that_raises_the_loss_beyond_rounding_is_shortened(loss, accepted
     assert bool((after.start == trial).all()) == accepted
     if not accepted:
         np.testing.assert_allclose(further, [-0.5, 0.0])
+
+
+def begun():
+    """A search after its first pass, which goes from zero along [-1, 0]; the trial, and its state."""
+    solver, point = LBFGS(), jnp.zeros(2)
+    return solver, *solver.move(point, jnp.float32(1.0), jnp.asarray([1.0, 0.0]), solver.start(point))
+
+
+@pytest.mark.parametrize("seen, tried", [
+    # Too high: half of the step, again and again.
+    ([(2.0, 0.0)] * 4, [1, 0.5, 0.25, 0.125, 0.0625]),
+    # Still falling steeply: twice the step, until one is too long; then the middle of the two ends.
+    ([(0.5, 1.0), (0.2, 0.95), (9.0, 0.0), (0.1, 0.95), (9.0, 0.0)], [1, 2, 4, 3, 3.5, 3.25]),
+    # Rising steeply, though not above the start: too long as well.
+    ([(1.0, -1.0), (2.0, 0.0)], [1, 0.5, 0.25]),
+])  # fmt: skip
+def test_steps_along_a_direction(seen, tried):
+    """Losses and falls, of which the first was 1, that the trials see; and the steps that are tried."""
+    solver, trial, state = begun()
+    steps = [-float(trial[0])]
+    for number, (loss, fall) in enumerate(seen, 1):
+        trial, state = solver.move(trial, jnp.float32(loss), jnp.asarray([fall, 0.0]), state)
+        assert int(state.trials) == number and not solver.out_of_digits(state)
+        steps.append(-float(trial[0]))
+    assert steps == tried and float(trial[1]) == 0
+
+
+def test_so_many_steps_or_directions_without_gain_say_that_digits_have_run_out():
+    solver, trial, state = begun()
+    for number in range(1, 16):
+        trial, state = solver.move(trial, jnp.float32(2.0), jnp.asarray([0.0, 1.0]), state)
+        assert bool(solver.out_of_digits(state)) == (number == 15)
+    # Each direction ends where the loss is what it was, and the gradient, across the direction, is no shorter.
+    solver, trial, state = begun()
+
+    def across(length):
+        return length * jnp.stack([-state.direction[1], state.direction[0]]) / jnp.hypot(*state.direction)
+
+    for number in range(1, 11):
+        trial, state = solver.move(trial, jnp.float32(1.0), across(1.01), state)
+        assert int(state.idle) == number and bool(solver.out_of_digits(state)) == (number == 10)
+    # A shorter gradient, or a lower loss, is a gain.
+    for loss, length in ((1.0, 0.9), (0.9, 1.01)):
+        assert int(solver.move(trial, jnp.float32(loss), across(length), state)[1].idle) == 0
+
+
+def test_where_the_gradient_is_zero_nothing_moves():
+    solver, point = LBFGS(), jnp.asarray([3.0, 4.0])
+    trial, state = solver.move(point, jnp.float32(1.0), jnp.zeros(2), solver.start(point))
+    assert bool(solver.minimum(state)) and (trial == point).all()
+    # One within the tolerance is not trusted before anything is known of the curvature.
+    for length, flat in ((1e-9, False), (0.0, True)):
+        assert bool(solver.minimum(solver.move(point, jnp.float32(1.0), jnp.asarray([length, 0]), state)[1])) == flat
+    # After the first move it is: its length times that of W, which is 1, may be 1e-5 of the loss.
+    solver, trial, state = begun()
+    for length, flat in ((4e-6, True), (6e-6, False)):
+        _, after = solver.move(trial, jnp.float32(0.5), jnp.asarray([length, 0.0]), state)
+        assert int(after.pairs.kept) == 1 and bool(solver.minimum(after)) == flat
+
+
+@pytest.mark.parametrize("length, ends", [(0.0499, True), (0.0501, False), (0.15, False)])
+def test_the_bound_on_margins_is_the_gradient_over_the_weight_of_wrong_outputs(length, ends):
+    """No margin above 0.1 is possible once the gradient is shorter than 0.1 times their mean weight, here 1/2."""
+    solver, point, looks = LBFGS(margin=0.1), jnp.zeros(2), Looks(jnp.float32(0.5), None, 9, 9)
+    given = point, jnp.float32(1.0), jnp.asarray([0.0, length]), solver.start(point)
+    moved, state = solver.onward(*given, looks)
+    assert bool(solver.minimum(state)) == ends
+    np.testing.assert_array_equal(moved, solver.move(*given)[0])
+    assert not LBFGS().minimum(LBFGS().onward(*given, looks)[1])

@@ -8,6 +8,8 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.proofs.rounding import margin_bound
+from loadstone.solvers import margin
+from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.margin import maximum_margin
 
 
@@ -112,3 +114,10 @@ def test_what_cannot_be_stored_has_no_margin():
         maximum_margin(instance(3, 2, 2, False), tolerance=0)
     with pytest.raises(ValueError, match="instance is 'a list', but must be"):
         maximum_margin([1.0])
+
+
+def test_what_is_undecided_has_no_margin_either(monkeypatch):
+    monkeypatch.setattr(margin, "decide", lambda arrays: decide(arrays, ProofLimits(steps=1)))
+    with pytest.raises(margin.NoMarginError, match="was not proved storable, .*: 1 Newton steps were not") as error:
+        maximum_margin(instance(10, 30, 30, False))
+    assert error.value.outcome == "undecided"

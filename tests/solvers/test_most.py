@@ -108,3 +108,21 @@ def test_the_promising_are_the_best_of_those_that_were_looked_at():
     np.testing.assert_allclose(seen.log_weight, everything[rows], rtol=1e-4)
     # All of them at most, and one at least.
     assert [len(most._promising(problem, memory, *shares)[0]) for shares in ((3.0, 2.0), (1e-9, 1e-9))] == [200, 1]
+
+
+def test_a_compiled_look_at_all_facts_is_the_plain_one_block_by_block(monkeypatch):
+    """With blocks of 16 of 40 facts, the last of which is filled up."""
+    problem = drawn(40, 8)
+    memory = Full(problem.outputs.T @ problem.inputs / 10)
+    plain = most._seen(problem, memory)
+    monkeypatch.setattr(most, "_is_plain", lambda problem: False)
+    monkeypatch.setattr(most, "_ROWS_AT_A_TIME", 16)
+    found = most._seen(problem, memory)
+    assert 0 < plain.stored.sum() < 40
+    np.testing.assert_array_equal(found.stored, plain.stored)
+    np.testing.assert_allclose(found.log_weight, plain.log_weight, rtol=1e-5, atol=1e-5)
+
+
+def test_shares_are_relative_to_the_largest_and_never_vanish():
+    seen = most._Seen(np.ones(4, bool), np.array([-1000.0, -1001.0, -1010.0, -1100.0], np.float32))
+    np.testing.assert_allclose(most._shares(seen), [1, np.exp(-1), np.exp(-10), 1e-8], rtol=1e-5)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import loadstone
 from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.exact import ExactPass
 from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.conditioned import Conditioned
@@ -201,13 +202,17 @@ def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_thresho
         assert verdict.verdict == expected and verdict.dense_solves == 0
 
 
-def test_arrays_on_an_accelerator_take_the_same_way():
+def test_arrays_on_an_accelerator_take_the_same_way(monkeypatch):
     """The code that an accelerator runs, on this machine: jax.numpy in the place of NumPy."""
     for p in (10, 24):
         arrays = Prefixes("decoupled" if p == 10 else "original", Stream(7, 6)).of(p)
         with jax.enable_x64(True):
             found = newton.NewtonSearch(Conditioned(arrays), jnp, np.zeros((6, 6))).run()
         assert found.outcome == decide(arrays).verdict
+    here = decide(arrays)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    there = decide(arrays)  # switches on float64
+    assert (there.verdict, there.newton_steps) == (here.verdict, here.newton_steps)
 
 
 def test_conjugate_gradients_may_cost_half_a_dense_solve():
@@ -295,3 +300,24 @@ def test_polishing_lets_the_residual_fall_by_orders_of_magnitude(monkeypatch):
         return np.linalg.norm(pull.T @ exact.inputs) / weights.sum()
 
     assert len(tried) > 1 and residual(tried[1]) < 1e-6 * residual(tried[0])
+
+
+@pytest.mark.parametrize("rate, least", [(0.2, 5.0), (0.9, 1 / 0.9), (1.0, 1.0), (1.3, 1 / 1.3), (100.0, 0.01)])
+def test_the_length_of_a_step_is_known_to_ten_percent(rate, least):
+    """Two facts pull in opposite directions, the second from a lead of 2: the loss is least where they are even."""
+    exact = ExactPass(arrays_of(np.ones((2, 1)), np.ones((2, 1))))
+    scores, change = np.array([[0.0, 0.0], [0.0, 2.0]]), rate * np.array([[1.0, 0.0], [1.0, 0.0]])
+    found = newton._line_search(scores, change, exact, np)
+    assert 0.89 * least < found <= least * (1 + 1e-12)
+
+
+def test_no_step_is_endless_and_none_goes_uphill(monkeypatch):
+    exact = ExactPass(arrays_of(np.ones((1, 1)), np.ones((2, 1)), [0]))
+    downhill = np.array([[1e-9, 0.0]])
+    assert newton._line_search(np.zeros((1, 2)), downhill, exact, np) == 2.0**20
+    assert np.isnan(newton._line_search(np.zeros((1, 2)), -downhill, exact, np))
+    for length in (np.nan, 0.0):
+        monkeypatch.setattr(newton, "_line_search", lambda *given, length=length: length)
+        found = decide(Prefixes("original", Stream(3, 6)).of(16))
+        assert found.verdict == "undecided" and found.newton_steps == 0
+        assert found.reason == "no step lowers the loss any more, because of rounding errors."

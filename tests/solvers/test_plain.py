@@ -103,3 +103,9 @@ def test_a_family_is_kept_and_progress_is_told():
 def test_few_products_or_few_answers_need_no_compilation():
     assert plain.is_plain(3000, 160, 256) and plain.is_plain(100_000, 50, 300)
     assert not plain.is_plain(5000, 5000, 100) and plain.is_plain(5000, 5000, 100, passes=10)
+    # Eight times ten to the tenth products in 400 passes, or in as many as are allowed if these are fewer.
+    assert plain.is_plain(1000, 1000, 200) and not plain.is_plain(1000, 1000, 201)
+    assert plain.is_plain(1000, 1000, 400, passes=200) and not plain.is_plain(1000, 1000, 400, passes=201)
+    assert not plain.is_plain(1000, 1000, 201, passes=10**6)
+    # Of more, if a product takes less than two thirds of the time because W meets the few answers.
+    assert plain.is_plain(3001, 1000, 1000) and not plain.is_plain(3000, 1000, 1000)

@@ -106,3 +106,34 @@ def test_within_a_linear_family():
     for row in found.impossible:
         before = [one for one in found.kept if one < row]
         assert decide(part(facts, [*before, row]), family="symmetric").verdict == "not storable"
+
+
+@pytest.mark.parametrize(
+    "n, d, seed, steps, count", [(12, 5, 1, 1, 7), (12, 5, 1, 2, 9), (12, 5, 2, 3, 11), (20, 8, 0, 1, 14)]
+)
+def test_where_facts_are_undecided_the_memory_that_stores_most_is_taken(n, d, seed, steps, count, monkeypatch):
+    """It is one of an unfinished search, and stores more than could be kept one after the other."""
+    facts, seen = made(n, d, seed), []
+
+    def unfinished(*given, seconds, **more):
+        seen.append(decide(*given, ProofLimits(steps=steps), **more))
+        return seen[-1]
+
+    monkeypatch.setattr(refitting, "decide", unfinished)
+    found = refit(facts, range(n), np.zeros((d, d)))
+    assert any(one.last is found.weights for one in seen if one.verdict == "undecided")
+    stores = [row for row in range(n) if Conditioned(part(facts, [row])).witness(found.weights) is not None]
+    assert list(found.kept) == stores and len(stores) == count
+    assert not found.impossible and {*found.kept, *found.undecided} == {*range(n)}
+
+
+def test_no_verdict_takes_more_than_half_of_the_time(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        refitting, "decide", lambda *given, seconds, **more: asked.append(seconds) or decide(*given, **more)
+    )
+    facts = made(16, 4)
+    refit(facts, range(16), np.zeros((4, 4)), seconds=1000)
+    assert 400 < min(asked) <= max(asked) < 500
+    refit(facts, range(3), np.zeros((4, 4)))
+    assert asked[-1] is None

@@ -141,5 +141,24 @@ def test_work_and_room_of_a_dense_solve_by_hand():
     n, d = 10, 4
     assert restricted.restricted_work(n, d, 5) == 10 * 25 * 4 + 125 / 3
     assert restricted.restricted_bytes(n, d, 5, np) == 8 * (3 * 10 * (20 + 16) + 5 * 16 + 3 * 25)
+    assert restricted.restricted_work(n, 2, 2) == 10 * 16 / 2 + 2 * 16 + 8 / 3  # as much either way
     assert restricted.restricted_work(n, d, 6) == 10 * 256 / 2 + 2 * 256 + 72
     assert restricted.restricted_bytes(n, d, 6, np) == dense_bytes(n, d, np) + 8 * (2 * 6 * 16 + 3 * 36)
+
+
+def test_ridges_are_tiny_beside_the_mean_of_the_diagonal(monkeypatch):
+    """Each is tried if there is no factor with the one before."""
+    exact, tried = ExactPass(Prefixes("original", Stream(0, D)).of(30)), []
+
+    def failing(matrix, **more):
+        tried.append(np.diag(matrix).copy())
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(restricted.scipy.linalg, "cho_factor", failing)
+    softmax = np.full((30, 30), 1 / 30)
+    whole = Hessian(exact.inputs, exact.spreads(softmax, exact.mean(softmax), exact.mean(softmax)), np)
+    with pytest.raises(np.linalg.LinAlgError, match="singular to working precision"):
+        RestrictedHessian(whole, subspace("symmetric")).dense(np.eye(D))
+    assert len(tried) == 3
+    rises = np.diff(tried, axis=0) / tried[0].mean()
+    np.testing.assert_allclose(rises, np.broadcast_to([[1e-12], [1e-10]], rises.shape), rtol=0.05)

@@ -3,9 +3,11 @@
 import pytest
 
 from tests.figures.shown import compare
-from tests.solvers.searches import KEPT, changes, given_away, margins, verdicts
+from tests.solvers.searches import KEPT, changes, close, given_away, margins, most, stored, verdicts
+
+MADE = [verdicts, close, stored, most, margins, changes, given_away]
 
 
-@pytest.mark.parametrize("made", [verdicts, margins, changes, given_away], ids=lambda made: made.__name__)
+@pytest.mark.parametrize("made", MADE, ids=lambda made: made.__name__)
 def test_it_goes_as_it_went(made):
     compare(KEPT, made.__name__, made(), "tests.solvers.searches")

@@ -1,5 +1,6 @@
 """The entry point to all solvers: names, limits, statuses, defaults."""
 
+import time
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from loadstone.problems.stream import Stream
 from loadstone.solvers.gradient import OPTIMISERS, Paper
 from loadstone.solvers.hebbian import hebbian
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.margin import maximum_margin
 from loadstone.solvers.registry import SOLVERS, parameter_names, solver_of
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
@@ -72,7 +74,8 @@ def test_limits_end_a_search():
     assert solve(HARD, solver="paper", limits=Limits(passes=600)).status == Status.SCHEDULE_ENDED
     cut = solve(HARD, solver="paper", limits=Limits(passes=100))
     assert cut.status == Status.OUT_OF_PASSES and cut.steps == 99
-    for bad in ({"passes": 0}, {"seconds": 0.0}, {"seconds": float("nan")}, {"passes": 1.5}):
+    assert Limits(10**9).passes == 10**9 and Limits().passes is None is Limits().seconds
+    for bad in ({"passes": 0}, {"seconds": 0.0}, {"seconds": float("nan")}, {"passes": 1.5}, {"passes": 10**9 + 1}):
         with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
             Limits(**bad)
 
@@ -163,3 +166,19 @@ def test_stored_is_never_a_matter_of_rounding():
         problem = loadstone.facts(inputs[[mu]], outputs, [0])
         found = solve(problem, memory, LBFGS(whiten=False), "exact", Limits(passes=1), precision="float32")
         assert found.status == Status.OUT_OF_PASSES
+
+
+def test_seconds_are_those_that_it_took():
+    few = loadstone.facts(EASY.inputs, EASY.outputs)
+    start = loadstone.initial_memory(12)
+    for run in (
+        lambda: solve(EASY, start, "sgd", limits=Limits(3)),
+        lambda: solve(few, start),
+        lambda: solve(EASY, start, "hebbian"),
+        lambda: solve(EASY, start, "initial"),
+        lambda: loadstone.decide(few),
+        lambda: maximum_margin(few),
+    ):
+        began = time.perf_counter()
+        found = run()
+        assert 0 <= found.seconds <= time.perf_counter() - began

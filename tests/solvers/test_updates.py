@@ -8,6 +8,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.solvers.updates import (
     SHARE,
     Answers,
+    _shortest,
     all_at_once,
     batch,
     one_at_a_time,
@@ -135,3 +136,20 @@ def test_numbers_of_float32_are_edited_in_float64():
     small = Arrays(facts.inputs.astype("f"), facts.outputs.astype("f"), facts.targets)
     for update in (one_at_a_time, all_at_once):
         assert update(normal(D, D).astype("f"), small, [1], 0.3).dtype == np.float64
+
+
+@pytest.mark.parametrize("angle", [1.0, 1e-2, 1e-4, 2e-5])
+def test_an_answer_between_two_rivals_wins_far_away(angle):
+    """The query has to go 1 / angle times as far as one of them alone would ask for."""
+    found = _shortest(np.array([[1.0, angle], [-1.0, angle]]), np.ones(2))
+    np.testing.assert_allclose(found, [0, 1 / angle], rtol=1e-4, atol=1e-3 / angle)
+
+
+def test_an_answer_that_would_have_to_go_too_far_cannot_win():
+    for angle in (5e-6, 0.0):
+        assert _shortest(np.array([[1.0, angle], [-1.0, angle]]), np.ones(2)) is None
+    assert _shortest(np.zeros((1, 2)), np.ones(1)) is None
+
+
+def test_directions_in_which_no_answers_differ_are_left_out():
+    assert [Answers(normal(m, D)).back.shape for m in (2, 4, 7, 30)] == [(D, 1), (D, 3), (D, D), (D, D)]

@@ -190,5 +190,8 @@ def test_padded_facts_are_whitened_as_they_are_alone():
     np.testing.assert_array_equal(second.start.weights, first.start.weights)
     found = solve(together, solver=LBFGS(), stop="exact")
     assert found.status == Status.STORED and measure(alone, found.memory).violations == 0
+    shares = np.linspace(0.5, 1.5, 32).astype(np.float32)
+    weighted = whitened(padded(original(stream, 32).weighted(shares), 25), memory).problem
+    np.testing.assert_array_equal(weighted.shares, np.where(np.arange(32) < 25, shares, 0))
     isotropic = padded(original(Stream(0, 10), 32), 25)
     assert whitened(isotropic, memory).problem is isotropic

@@ -89,8 +89,8 @@ def test_few_associations_have_the_annealed_volume():
 @pytest.mark.parametrize("m", [2, 3, 8, 25])
 def test_halvings_take_away_all_outputs(m):
     stages = halvings(m)
-    assert stages[0][1] == m and stages[-1] == (0, 1)
-    assert all(one[0] == other[1] for one, other in zip(stages, stages[1:]))
+    assert stages[0] == (m // 2, m) and stages[-1] == (0, 1)
+    assert all(one[0] == other[1] and other[0] == other[1] // 2 for one, other in zip(stages, stages[1:]))
 
 
 def test_a_share_that_nobody_saw_leaves_the_volume_unknown():
@@ -100,6 +100,12 @@ def test_a_share_that_nobody_saw_leaves_the_volume_unknown():
     np.testing.assert_allclose(found.log_shares, np.log([0.5, 0.25]))
     shares[1] = 0
     assert summed(shares, rows, 2) is None
+    # Errors by hand, of two stages of one association: means 0.3 and 0.6, variances of the means 0.02 / 2 and 0.08 / 2.
+    found = summed(np.array([[0.2, 0.4], [0.4, 0.8]]), np.array([1, 1]), 2)
+    relative = 0.01 / 0.3**2 + 0.04 / 0.6**2
+    np.testing.assert_allclose(found.log_shares, [0, np.log(0.3 * 0.6) + relative / 2])
+    np.testing.assert_allclose(found.errors, [0, np.sqrt(relative)])
+    assert found.log == pytest.approx((found.log_shares.sum(), np.sqrt(relative)))
 
 
 def test_logarithms_of_noisy_shares_have_no_bias_and_errors_of_the_right_size():
@@ -118,4 +124,6 @@ def test_logarithms_of_noisy_shares_have_no_bias_and_errors_of_the_right_size():
 def test_the_first_round_tells_how_many_follow():
     pilot = np.array([[0.0, 1.0], [1.0, 0.0]])  # relative deviation 1: 1 / 0.1^2 paths in rounds of four
     assert rounds_needed(pilot, 0.1) == 25 and rounds_needed(np.ones((4, 2)), 0.1) == 1
-    assert rounds_needed(np.zeros((4, 2)), 0.1) == _MOST_ROUNDS
+    assert rounds_needed(np.zeros((4, 2)), 0.1) == _MOST_ROUNDS == rounds_needed(pilot, 1e-4)
+    # Relative deviation 1/3: 11.1 paths in rounds of two, and then of four.
+    assert rounds_needed(np.array([[1.0, 2.0]]), 0.1) == 6 and rounds_needed(np.array([[1.0, 2.0]] * 2), 0.1) == 3

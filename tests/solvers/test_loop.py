@@ -1,0 +1,84 @@
+"""The loop around a search: how many passes it plans, what it tells, and which ends more digits might change."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.problems.facts import Facts
+from loadstone.solvers import loop
+from loadstone.solvers.digits import unconfirmed_out_of_passes, unsettled
+from loadstone.solvers.gradient import Paper
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.minibatch import Minibatch
+from loadstone.solvers.search_state import (
+    DIVERGED,
+    MINIMUM,
+    OUT_OF_DIGITS,
+    OUT_OF_PASSES,
+    RUNNING,
+    SCHEDULE_ENDED,
+    STOPPED,
+    Plan,
+    Search,
+)
+from loadstone.solvers.solver import Request
+from loadstone.solvers.stop import Limits
+
+STATUSES = RUNNING, STOPPED, SCHEDULE_ENDED, MINIMUM, OUT_OF_DIGITS, OUT_OF_PASSES, DIVERGED
+
+
+@pytest.mark.parametrize("solver, allowed, passes, planned", [
+    (LBFGS(), None, 2000, False), (LBFGS(), 7, 7, False), (LBFGS(), 1, 1, False),
+    (Paper(), None, 513, True), (Paper(), 1000, 513, True), (Paper(), 513, 513, True), (Paper(), 512, 512, False),
+    # A round of minibatches and its measurement are two passes.
+    (Minibatch(), None, 1000, False), (Minibatch(), 8, 4, False), (Minibatch(), 9, 5, False),
+    (Minibatch(), 2, 1, False),
+])  # fmt: skip
+def test_a_search_has_its_schedule_or_the_passes_that_are_allowed(solver, allowed, passes, planned):
+    found = loop.plan_of(solver, Request("exact", Limits(allowed)), "float32")
+    assert found == Plan(solver, "exact", "float32", passes, planned)
+
+
+def test_short_passes_are_done_in_a_row():
+    """At 2.5e11 operations a pass of the whole problem is no longer short."""
+    targets = jnp.zeros(25_001, jnp.int32)
+    for n, length in ((25_000, 4), (25_001, 1)):
+        problem = Facts(jnp.zeros((n, 100)), jnp.zeros((2, 100)), targets[:n], 1)
+        assert loop.passes_in_a_row(problem) == length
+
+
+def test_what_is_told_of_a_batch_is_the_furthest_search_and_the_mean_of_all():
+    nothing = jnp.nan
+    loss = jnp.asarray([[5.0, 4.0, 3.0, nothing], [9.0, 7.0, nothing, nothing]])
+    passes, status = jnp.asarray([3, 2]), jnp.asarray([RUNNING, STOPPED])
+    assert loop._report(Search(None, None, passes, status, loss, loss / 10)) == (3, 5.0, pytest.approx(0.5))
+    alone = Search(None, None, jnp.asarray(2), jnp.asarray(RUNNING), loss[0], loss[0] / 10)
+    assert loop._report(alone) == (2, 4.0, pytest.approx(0.4))
+
+
+@pytest.mark.parametrize("precision, changeable", [
+    ("float16", {OUT_OF_DIGITS, STOPPED, MINIMUM}), ("split", {OUT_OF_DIGITS, STOPPED, MINIMUM}),
+    ("float32", {OUT_OF_DIGITS}), ("float64", {OUT_OF_DIGITS}),
+])  # fmt: skip
+def test_which_ends_more_digits_might_change(precision, changeable):
+    plan = Plan(LBFGS(), "exact", precision, 10, False)
+    for passes in (9, 10):
+        state = Search(None, None, jnp.full(len(STATUSES), passes), jnp.asarray(STATUSES), None, None)
+        expected = [status in changeable and passes < 10 for status in STATUSES]
+        assert unsettled(state, plan).tolist() == expected
+        # An end that cannot be confirmed any more, because no pass is left for it, is not claimed.
+        seen = unconfirmed_out_of_passes(state, plan).status.tolist()
+        lost = {STOPPED, MINIMUM} & changeable if passes == 10 else set()
+        assert seen == [OUT_OF_PASSES if status in lost else status for status in STATUSES]
+
+
+def test_trees_are_stacked_and_taken_apart_again():
+    states = [
+        Search(np.full(2, k), None, np.int32(k), np.int32(RUNNING), np.arange(3.0), np.arange(3.0)) for k in (4, 5)
+    ]
+    assert loop.joined(states[:1]) is states[0]
+    together = loop.joined(states)
+    assert together.memory.shape == (2, 2)
+    apart = loop._members(together, 2)
+    assert [int(one.passes) for one in apart] == [4, 5] and apart[1].memory.tolist() == [5, 5]
+    assert loop._members(states[1], 1)[0].memory.tolist() == [5, 5]
