@@ -307,10 +307,13 @@ def test_what_is_no_text_is_no_answer(value, sentence):
 def test_a_line_that_cannot_be_read_is_quoted_in_short(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('subject,object\na,b\nc,"d"e\n')
-    with pytest.raises(ValueError, match="of a.csv cannot be read .',' expected after"):
+    with pytest.raises(ValueError, match="line 3 of a.csv cannot be read .',' expected after"):
         list(pairs_of(path))
     path.write_text("subject,object\na,b\n" + 'x,"' + "y" * 200_000 + '"\n')
-    with pytest.raises(ValueError, match="of a.csv cannot be read .field larger than field limit"):
+    with pytest.raises(ValueError, match="line 3 of a.csv cannot be read .field larger than field limit"):
+        list(pairs_of(path))
+    path.write_bytes(b"subject,object\xff\na,b\n")
+    with pytest.raises(ValueError, match="line 1 of a.csv cannot be read"):
         list(pairs_of(path))
     with pytest.raises(FileNotFoundError):
         list(pairs_of(tmp_path / "none.parquet"))

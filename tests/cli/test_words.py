@@ -413,6 +413,19 @@ def test_an_error_of_ours_is_shown_as_it_is(monkeypatch):
     assert end.value.code == 2
 
 
+def test_a_question_that_nobody_answers_ends_like_an_interrupt(monkeypatch, capsys):
+    """Typer's Abort is a RuntimeError, and yet no mistake of ours."""
+
+    def abort(**_):
+        raise typer.Abort
+
+    monkeypatch.setattr(app, "app_of", lambda names: abort)
+    monkeypatch.setattr(sys, "argv", ["loadstone", "predict"])
+    with pytest.raises(SystemExit) as end:
+        app.main()
+    assert end.value.code == 130 and "interrupted" in capsys.readouterr().err
+
+
 def test_a_platform_is_blamed_only_if_it_was_asked_for(monkeypatch):
     import jax
 

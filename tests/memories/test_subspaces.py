@@ -149,6 +149,7 @@ def empty_row():
     (lambda: Given(np.ones((1, 2, 2), complex)), r"basis is 'complex128 of shape \(1, 2, 2\)', but must be"),
     (lambda: Given([[[1]], [1]]), "basis is 'a list', but must be an array"),
     (lambda: Given(np.full((1, 1, 1), np.longdouble(1) / 3)), "infinite or too long"),
+    (lambda: Given([[[2**53 + 1]]]), "infinite or too long"),
     (lambda: Given([np.eye(2), np.zeros((2, 2))]), "basis is 'zero at index 1', but must be"),
     (lambda: Given(np.eye(4).reshape(4, 2, 2)[[0, 1, 2, 3, 0]]), "basis is '5 matrices that are dependent"),
     (lambda: Given(np.stack([BASIS[0], BASIS[1], BASIS[0] + BASIS[1]])), "basis is '3 matrices that are dependent"),

@@ -4,11 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.problems.passes.guessed_levels import are_good, guessed_levels
+from loadstone.problems.passes.guessed_levels import are_bad, guessed_levels
 
 
 @pytest.mark.parametrize("asked, count", [(90, 40), (100, 50), (1, 2), (0, 50), (70, 1)])
-def test_a_guess_is_the_score_of_the_target_or_what_the_best_rivals_of_64_queries_say(asked, count):
+def test_a_guess_is_the_score_of_the_target_or_a_little_less_than_the_best_rivals_of_64_queries_say(asked, count):
     random = np.random.default_rng(0)
     queries, outputs = random.standard_normal((100, 8)).astype("e"), random.standard_normal((50, 8)).astype("e")
     targets = random.integers(0, count, 100)
@@ -22,7 +22,7 @@ def test_a_guess_is_the_score_of_the_target_or_what_the_best_rivals_of_64_querie
     few = np.arange(64) * max(asked, 1) // 64
     rivals = np.where((np.arange(50) < count) & (np.arange(50) != targets[:, None]), scores, -np.inf).max(axis=1)[few]
     height = 0 if count == 1 else (rivals * lengths[few]).sum() / (lengths[few] ** 2).sum()
-    np.testing.assert_allclose(found, np.maximum(own, height * lengths), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found, np.maximum(own, 0.92 * height * lengths), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("off, good", [
@@ -30,5 +30,6 @@ def test_a_guess_is_the_score_of_the_target_or_what_the_best_rivals_of_64_querie
 ])  # fmt: skip
 def test_how_far_above_or_below_its_level_a_largest_score_may_lie(off, good):
     levels, top = jnp.asarray([5.0, 0.0, 1.0]), jnp.asarray([5.0, off, 99.0])
-    assert bool(are_good(levels, top, jnp.asarray([True, True, False]))) == good  # the third does not count
-    assert not are_good(levels, top, jnp.ones(3, bool))
+    counted = are_bad(levels, top, jnp.asarray([True, True, False]))  # the third does not count
+    assert counted.tolist() == [False, not good, False]
+    assert are_bad(levels, top, jnp.ones(3, bool)).tolist() == [False, not good, True]

@@ -98,19 +98,18 @@ def text_of(where: str, what: str, value: Any) -> str:
 def _csv(path: Path, columns: Columns, more: tuple[str, ...], delimiter: str = ",") -> Iterator[Row]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
-        line = 0
         try:
             header = [name.strip() for name in next(reader, [])]
             if not header:
                 raise ValueError(f"{path.name} has nothing in its first line, which must name its columns.")
             indices = [header.index(name) for name in _found(path.name, columns, more, header)]
             for row in reader:
-                line = reader.line_num
                 if any(cell.strip() for cell in row):  # empty lines are no facts
                     cells = row + [""] * (len(header) - len(row))
-                    yield line, *(cells[index] for index in indices)
+                    yield reader.line_num, *(cells[index] for index in indices)
         except (csv.Error, UnicodeDecodeError) as error:
-            raise _damaged(path, reader.line_num + 1, error) from error
+            # A line that is no text has not been counted yet.
+            raise _damaged(path, reader.line_num + isinstance(error, UnicodeDecodeError), error) from error
 
 
 def _tsv(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:

@@ -85,12 +85,12 @@ def main() -> None:
         _stop(_sentence(error), 2)
     except MemoryError:
         _stop("memory ran out: lower p or d, or set a smaller --budget.", 2)
+    except (KeyboardInterrupt, typer.Abort):  # Abort is a RuntimeError
+        code = _INTERRUPTED
     except (AssertionError, RuntimeError):
         if (sentence := missing_platform()) is None:
             raise
         _stop(sentence, 2)
-    except (KeyboardInterrupt, typer.Abort):
-        code = _INTERRUPTED
     if code == _INTERRUPTED:  # some versions of Typer raise the interrupt, others return this code
         _stop("interrupted; nothing half-written was left behind.", _INTERRUPTED)
     sys.exit(code)

@@ -29,7 +29,7 @@ class RandomMask:
 
     def check(self, d: int) -> None:
         """Refuse a dimension in which rows or columns would have to be empty."""
-        if round(self.density * d * d) < min(2 * d - 1, d * d):
+        if round(self.density * d * d) < 2 * d - 1:
             least = f"at least {(2 * d - 1) / d**2:.4g} at d = {d}, so that each row and each column has an entry"
             raise refuse("density", self.density, least)
 

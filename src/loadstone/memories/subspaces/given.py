@@ -106,7 +106,9 @@ def _checked(given: ArrayLike) -> Float64[np.ndarray, "k d d"]:
     if not square or array.dtype.kind not in "biuf":
         raise refuse("basis", f"{array.dtype} of shape {array.shape}", allowed)
     basis = np.ascontiguousarray(array, np.float64)
-    if not np.isfinite(basis).all() or not (basis == array).all():
+    # NumPy would compare whole numbers as float64, which rounds them; Python compares them as they are.
+    given_exactly = array.astype(object) if array.dtype.kind in "iu" else array
+    if not np.isfinite(basis).all() or not (basis == given_exactly).all():
         raise refuse("basis", "an array with numbers that are infinite or too long", f"{allowed}, which float64 holds")
     zero = np.flatnonzero(~basis.any(axis=(1, 2)))
     if len(zero):
