@@ -313,7 +313,7 @@ def test_a_line_that_cannot_be_read_is_quoted_in_short(tmp_path):
     with pytest.raises(ValueError, match="line 3 of a.csv cannot be read .field larger than field limit"):
         list(pairs_of(path))
     path.write_bytes(b"subject,object\xff\na,b\n")
-    with pytest.raises(ValueError, match="line 1 of a.csv cannot be read"):
+    with pytest.raises(ValueError, match="line 1 of a.csv is not UTF-8 text"):
         list(pairs_of(path))
     with pytest.raises(FileNotFoundError):
         list(pairs_of(tmp_path / "none.parquet"))
