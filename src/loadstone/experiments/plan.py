@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from loadstone.experiments.spec import OF_STREAMS, Spec
+from loadstone.experiments.spec import OF_STREAMS, REACH, Spec
 from loadstone.problems import batches
 from loadstone.problems.kinds import DECOUPLED, ORIGINAL, is_grouped
 
@@ -100,10 +100,11 @@ def batch_sizes(specs: Sequence[Spec], platform: str) -> tuple[int, int]:
 
 
 def has_the_device_alone(spec: Spec) -> bool:
-    """Whether this run is so large, or takes so long, that nothing should run beside it: two such problems might not
-    fit, and Ctrl-C waits for the others to end."""
+    """Whether this run is so large that nothing should run beside it: two such problems might not fit. Runs that do
+    more than search have it alone too, because Ctrl-C would wait for them."""
     numbers = spec.p * spec.d * (1 if spec.problem == ORIGINAL else spec.answers or spec.p)
-    return spec.solver in OF_STREAMS or spec.d > 512 or spec.hold == "regenerated" or numbers > _MANY_NUMBERS
+    is_long = spec.solver in OF_STREAMS and spec.solver != REACH
+    return is_long or spec.d > 512 or spec.hold == "regenerated" or numbers > _MANY_NUMBERS
 
 
 def program(spec: Spec, platform: str) -> Spec:

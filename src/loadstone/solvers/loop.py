@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
@@ -50,6 +51,14 @@ _IN_A_ROW, _SHORT_PASS = 4, 2.5e11
 
 #: Writes a state to the checkpoint, if it is time.
 Keep = Callable[..., None]
+
+#: Asked by every search, whenever it returns to Python, whether nobody waits for it any more. Ctrl-C reaches only the
+#: main thread: a thread beside it sets this, so that it can be told.
+is_abandoned: ContextVar[Callable[[], bool]] = ContextVar("is_abandoned", default=lambda: False)
+
+
+class Abandoned(BaseException):
+    """A search that nobody waits for any more. Like an interrupt, it is no error of the search."""
 
 
 def search(
@@ -108,6 +117,8 @@ def _advanced(
             entered = time.perf_counter()
             further = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), plan)
             state = jax.block_until_ready(further)
+            if is_abandoned.get()():
+                raise Abandoned
             if progress:
                 progress(*_report(state))
             now = time.perf_counter()

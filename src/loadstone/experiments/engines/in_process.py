@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from threading import Event, Lock
 
@@ -22,6 +22,7 @@ from loadstone.experiments.plan import by_program, has_the_device_alone
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import Progress, SweepError
 from loadstone.records.store import Store
+from loadstone.solvers.loop import Abandoned, is_abandoned
 
 #: So many programs run at a time on a GPU, and so many are compiled ahead at a time: a program takes several seconds to
 #: compile, and the paper's runs have a hundred of them.
@@ -65,7 +66,7 @@ class InProcess:
 
     def _run(self, programs: list[Program], store: Store, progress: Progress, lanes: int) -> None:
         """Run programs in as many threads as there are lanes, one of which is this one: Ctrl-C is heard there. Once a
-        lane fails, the others end after their present batch."""
+        lane fails, the others abandon what they are doing."""
         queue, one_at_a_time, over = iter(programs), Lock(), Event()
 
         def next_one() -> Program | None:
@@ -90,8 +91,13 @@ class InProcess:
                 over.set()
                 raise
 
+        def beside(name: str) -> None:
+            is_abandoned.set(over.is_set)
+            with suppress(Abandoned):
+                lane(name)
+
         with ThreadPoolExecutor(max(1, lanes - 1)) as pool:
-            others = [pool.submit(lane, f"thread {number}") for number in range(2, min(lanes, len(programs)) + 1)]
+            others = [pool.submit(beside, f"thread {number}") for number in range(2, min(lanes, len(programs)) + 1)]
             lane("this process" if not others else "thread 1")
             for other in others:
                 other.result()
