@@ -13,16 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from loadstone.arguments import choice, rank_of
+from loadstone.arguments import choice
 from loadstone.experiments.spec import Spec
 from loadstone.sweeps.bits import bits
 from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
+from loadstone.sweeps.law import law
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.margins import margin
 from loadstone.sweeps.one_law import answers, families, skew
+from loadstone.sweeps.optimisers import optimisers
 from loadstone.sweeps.peers import peers
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
@@ -51,12 +53,6 @@ _HEBBIAN_LOADS = {
 }
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
-#: Constant rates, those of defaults included, are the best of a few, a factor of 2 or 3 apart, on streams 100 to 103 of
-#: d = 30 at 3 % below their capacity. Adam's is the usual one; 0.3 would be faster.
-_OPTIMISERS = ("sgd:1.5", "minibatch", "perceptron", "paper", "adam:0.1", "normalised", "muon:0.1", "lbfgs", "newton")
-_ON_POWER_LAWS = ("adam:0.1", "lbfgs:whiten=False", "lbfgs")
-
-
 #: What L-BFGS stores is shown at few of the quick sizes: its programs take longer to compile than to run.
 _LBFGS_DIMENSIONS: dict[str, dict[tuple[str, float], tuple[int, ...]]] = {
     "quick": {("original", 1.0): (20,), ("decoupled", 1.0): (20,), ("original", 0.5): (20,)},
@@ -195,50 +191,6 @@ def beyond(scale: str) -> list[Spec]:
         for load in loads
         # The largest take minutes each: one seed.
         for seed in range(seeds if d not in (400, 1024, 2048) else 1)
-    ]
-
-
-def law(scale: str) -> list[Spec]:
-    """How many associations L-BFGS stores without a violation, beside the capacity predicted for that size and rank."""
-    dimensions = {
-        "quick": {"original": (20, 40), "decoupled": (20,)},
-        "paper": {"original": (50, 100, 150, 300, 400, 500, 1024), "decoupled": (50, 100, 150, 300)},
-    }[scale]
-    return [
-        Spec(
-            problem, d, share_of_capacity(1, d, rank_of(kappa, d) / d), seed, kappa, solver="reach",
-            parameters=_shorter(problem, d, kappa),
-        )  # fmt: skip
-        for problem, sizes in dimensions.items()
-        for d in sizes
-        for kappa in {"quick": _KAPPAS[1:], "paper": _KAPPAS}[scale]
-        for seed in range(_SEEDS[scale])
-    ]
-
-
-def _shorter(problem: str, d: int, kappa: float) -> dict[str, object]:
-    """How long a search may take where a pass takes up to a tenth of a second of a large GPU. At full rank it also ends
-    when no memory has every margin above 0.003 |W|: by the law for margins, that costs 0.14 % of the capacity at
-    most."""
-    if d <= {"original": 500, "decoupled": 150}[problem]:
-        return {}
-    return {"passes": 300} | ({"optimiser": "lbfgs:margin=0.003"} if kappa == 1 else {})
-
-
-def optimisers(scale: str) -> list[Spec]:
-    """How many passes each optimiser takes to store streams close below their proved capacity; and three of them on
-    streams of the same capacity whose embeddings have variances that fall as a power law."""
-    passes = {"quick": 1000, "paper": 10_000}[scale]
-    streams = {"quick": {20: 3}, "paper": {30: 12, 50: 4, 100: 2}}[scale]
-    exponents = {"quick": (1,), "paper": (0.5, 1, 1.5)}[scale]
-    least = min(streams)
-    tried = [(d, "gaussian", optimiser) for d in streams for optimiser in _OPTIMISERS]
-    tried += [(least, f"power law:{exponent}", one) for exponent in exponents for one in _ON_POWER_LAWS]
-    return [
-        Spec("original", d, share_of_capacity(1, d), seed, law=law, solver="approach", parameters=parameters)
-        for d, law, optimiser in tried
-        for parameters in [{"optimiser": optimiser, "passes": passes}]
-        for seed in range(streams[d])
     ]
 
 
