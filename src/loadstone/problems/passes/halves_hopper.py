@@ -61,6 +61,18 @@ def batch_weighed(
     if not whole or not rows or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 2):
         shapes = queries.shape, outputs.shape, targets.shape, shifts.shape, counts.shape
         raise refuse("shapes", shapes, "those of padded arrays")
+    shared = shared and batch == 1
+    flags = jnp.asarray([0 if shared else 1, 0], jnp.int32)
+    numbers, pull, part_numbers, part_pull = _call(counts, flags, queries, outputs, targets, shifts * _LOG2E)
+    if shared:
+        numbers, pull = joined(counts[0], numbers, pull, part_numbers, part_pull)
+    both = numbers.swapaxes(0, 1)  # what each warpgroup found in its tiles
+    return both[0].max(axis=0), both[1].max(axis=0), both[2].sum(axis=0), pull
+
+
+@jax.jit  # so that a program with several runs of the kernel has it once: making it takes a second
+def _call(counts, flags, queries, outputs, targets, shifts):
+    batch, n, width = queries.shape
     # In a batch each problem has too few blocks to be shared among workers.
     workers = processors() // _PAIR if batch == 1 else n // _SIZE
     call = plgpu.kernel(
@@ -74,13 +86,7 @@ def batch_weighed(
         thread_name="wg",
         compiler_params=plgpu.CompilerParams(approx_math=True, reduction_scratch_bytes=0),
     )
-    shared = shared and batch == 1
-    flags = jnp.asarray([0 if shared else 1, 0], jnp.int32)
-    numbers, pull, part_numbers, part_pull = call(counts, flags, queries, outputs, targets, shifts * _LOG2E)
-    if shared:
-        numbers, pull = joined(counts[0], numbers, pull, part_numbers, part_pull)
-    both = numbers.swapaxes(0, 1)  # what each warpgroup found in its tiles
-    return both[0].max(axis=0), both[1].max(axis=0), both[2].sum(axis=0), pull
+    return call(counts, flags, queries, outputs, targets, shifts)
 
 
 def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
