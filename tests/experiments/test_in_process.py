@@ -1,6 +1,8 @@
 """Beside an accelerator several programs run at a time in threads; large ones have it to themselves."""
 
+import signal
 import threading
+import time
 
 import pytest
 
@@ -103,6 +105,28 @@ def test_a_search_in_another_thread_is_abandoned_within_a_segment(tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         run_sweep(long, Store(tmp_path), InProcess(), lambda progress: failed.update(progress.failed))
     assert begun.is_set() and not failed and not Store(tmp_path).keys()
+
+
+def test_ctrl_c_ends_a_search_that_the_main_thread_waits_for(tmp_path, monkeypatch, accelerator):
+    """The main thread has nothing left to run when it is interrupted."""
+    long = [Spec("original", 6, p, stop="none", parameters={"steps": 2 * 10**6, "warmup": 2}) for p in (22, 20)]
+    here, begun = threading.current_thread(), threading.Event()
+
+    def nothing_to_do_here(runner, specs):
+        if threading.current_thread() is here:
+            begun.wait(60)
+        else:
+            begun.set()
+            threading.Timer(1, lambda: signal.pthread_kill(here.ident, signal.SIGINT)).start()
+            run(runner, specs)
+
+    run = job.Runner.run
+    monkeypatch.setattr(job.Runner, "run", nothing_to_do_here)
+    monkeypatch.setattr(in_process, "_LANES", 2)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(long, Store(tmp_path), InProcess())
+    assert time.monotonic() - began < 20 and not Store(tmp_path).keys()
 
 
 @pytest.mark.parametrize("spec, alone", [

@@ -7,9 +7,9 @@ time, each in a thread, and while one waits for the host another computes. Large
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from threading import Event, Lock
 
@@ -77,26 +77,30 @@ class InProcess:
             with one_at_a_time:
                 progress.tell(spec, status, why)
 
-        def lane(name: str) -> None:
+        @contextmanager
+        def ending_the_others() -> Iterator[None]:
             try:
-                with Runner(store, self.budget, tell, over.is_set) as runner:
-                    for alike, early in iter(next_one, None):
-                        progress.at(name, alike)
-                        if early and (error := early.exception()):
-                            _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
-                        runner.run(alike)
-                        if over.is_set():
-                            return
+                yield
             except BaseException:
                 over.set()
                 raise
 
+        def lane(name: str) -> None:
+            with Runner(store, self.budget, tell, over.is_set) as runner:
+                for alike, early in iter(next_one, None):
+                    progress.at(name, alike)
+                    if early and (error := early.exception()):
+                        _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
+                    runner.run(alike)
+                    if over.is_set():
+                        return
+
         def beside(name: str) -> None:
             is_abandoned.set(over.is_set)
-            with suppress(Abandoned):
+            with suppress(Abandoned), ending_the_others():
                 lane(name)
 
-        with ThreadPoolExecutor(max(1, lanes - 1)) as pool:
+        with ThreadPoolExecutor(max(1, lanes - 1)) as pool, ending_the_others():
             others = [pool.submit(beside, f"thread {number}") for number in range(2, min(lanes, len(programs)) + 1)]
             lane("this process" if not others else "thread 1")
             for other in others:
