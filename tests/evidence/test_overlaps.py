@@ -50,6 +50,12 @@ def test_a_skewed_law_is_told_from_a_normal_one():
         assert abs(shape["skewness"].measured - 2 * differs) < 4 * shape["skewness"].error + 0.3 * differs
 
 
+@pytest.mark.parametrize("streams, told", [(7, False), (8, True)])
+def test_eight_streams_have_a_shape_and_fewer_have_none(streams, told):
+    of_one_size = [row for row in rows(lambda p: 0.02, streams=streams) if row["d"] == 8]
+    assert any("of the overlap over streams" in one.what for one in compare_overlaps(of_one_size)) == told
+
+
 def test_what_the_docs_say_of_the_shipped_overlaps():
     shipped = shipped_rows("space", "space")
     text = " ".join((RESULTS.parents[1] / "docs" / "space.md").read_text().split())
