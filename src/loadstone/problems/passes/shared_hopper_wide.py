@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from loadstone.problems.passes.filling import counted, cut, filled
+from loadstone.problems.passes.filling import cut, filled
 from loadstone.problems.passes.guessed_levels import guessed_levels
-from loadstone.problems.passes.shapes import check_shared
-from loadstone.problems.passes.weighed_blocks import Products, block_rows, recall_of_blocks
+from loadstone.problems.passes.weighed_blocks import Products, block_rows, one_by_one, recall_of_blocks
 from loadstone.problems.passes.weights_hopper import SLICE, TILE
 from loadstone.problems.recall import Recall, Slope
 
@@ -25,11 +21,7 @@ def shared_pass(
     count: Int[Array, ""] | None = None,
 ) -> tuple[Recall, Slope]:
     """Every query against the same outputs, in float16; only the first `count` of both if given."""
-    check_shared(queries, outputs, targets)
-    counts = counted(len(queries), len(outputs), count)
-    # Problems of this size fill the chip one by one.
-    one_by_one = jax.custom_batching.sequential_vmap(functools.partial(_one, block=block))
-    return one_by_one(queries, outputs, targets.astype(jnp.int32), counts)
+    return one_by_one(_one, queries, outputs, targets, block, count)
 
 
 def _one(queries, outputs, targets, counts, block):

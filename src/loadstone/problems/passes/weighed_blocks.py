@@ -12,16 +12,21 @@ is the rule, otherwise the whole block.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Float16, Int, Int32
 
 from loadstone.problems.passes import weights_hopper
+from loadstone.problems.passes.filling import counted
 from loadstone.problems.passes.guessed_levels import LARGEST, are_bad
+from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.passes.weights_hopper import ROWS, Weighed
-from loadstone.problems.recall import Recall
+from loadstone.problems.recall import Recall, Slope
 
 #: Queries of a block: with fewer bytes than this they stay in the cache while all outputs pass.
 _CACHED_BYTES = 25 * 10**6
@@ -43,6 +48,21 @@ class Products(NamedTuple):
     pulled: Float16[Array, "m columns"]
 
 
+def one_by_one(
+    one: Callable[..., tuple[Recall, Slope]],
+    queries: Float[Array, "n d"],
+    outputs: Float[Array, "m d"],
+    targets: Int[Array, "n"],
+    block: int,
+    count: Int[Array, ""] | None,
+) -> tuple[Recall, Slope]:
+    """A pass for each problem of a batch in turn: problems of this size fill the chip alone."""
+    check_shared(queries, outputs, targets)
+    counts = counted(len(queries), len(outputs), count)
+    each = jax.custom_batching.sequential_vmap(functools.partial(one, block=block))
+    return each(queries, outputs, targets.astype(jnp.int32), counts)
+
+
 def recall_of_blocks(
     products: Products,
     targets: Int32[Array, "rows"],
@@ -59,8 +79,8 @@ def recall_of_blocks(
         first = index * block
         parts = products.queries, targets, levels
         some, theirs, guess = (lax.dynamic_slice_in_dim(part, first, block) for part in parts)
-        counted = first + jnp.arange(block) < counts[0]
-        found = _block_recall(products, some, theirs, guess, counted, counts[1], exact)
+        inside = first + jnp.arange(block) < counts[0]
+        found = _block_recall(products, some, theirs, guess, inside, counts[1], exact)
         return Recall(*(lax.dynamic_update_slice_in_dim(w, p, first, 0) for w, p in zip(whole, found)))
 
     empty = jnp.zeros(length, jnp.float32)
@@ -73,7 +93,7 @@ def _block_recall(
     queries: Float16[Array, "block width"],
     targets: Int32[Array, "block"],
     levels: Float[Array, "block"],
-    counted: Bool[Array, "block"],
+    inside: Bool[Array, "block"],
     count: Int32[Array, ""],
     exact: bool,
 ) -> Recall:
@@ -88,7 +108,7 @@ def _block_recall(
     every = slice(None)
     first = weighed(every, levels)
     top = jnp.maximum(first.target, first.rival)
-    bad = are_bad(levels, top, counted)
+    bad = are_bad(levels, top, inside)
     few = _up(len(queries) // _FEW, ROWS)
 
     def with_few_again() -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
