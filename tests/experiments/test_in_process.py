@@ -90,6 +90,47 @@ def test_ctrl_c_ends_the_other_threads(tmp_path, monkeypatch, accelerator):
     assert 3 <= len(begun) < len(many)
 
 
+def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, accelerator):
+    """Four programs are being compiled when the first run is interrupted; the others never are."""
+    begun, go_on = [], threading.Event()
+
+    def compile_slowly(specs, platform, budget):
+        begun.append(specs[0].p)
+        go_on.wait(60)
+
+    def interrupted(spec):
+        while len(begun) < 4:
+            time.sleep(0.01)
+        threading.Timer(0.3, go_on.set).start()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(in_process, "compile_ahead", compile_slowly)
+    beginning(monkeypatch, interrupted)
+    monkeypatch.setattr(in_process, "_LANES", 1)
+    many = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 10, -1)]
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(many, Store(tmp_path), InProcess())
+    time.sleep(0.6)
+    assert sorted(begun) == [26, 27, 28, 29] and not Store(tmp_path).keys()
+
+
+def test_a_thread_that_waits_for_the_compiler_ends_with_the_others(tmp_path, monkeypatch, accelerator):
+    """One program is compiled at a time here, so that a second thread waits for one that will never be."""
+    go_on, here = threading.Event(), threading.current_thread()
+    monkeypatch.setattr(in_process, "compile_ahead", lambda *given: go_on.wait(60))
+    monkeypatch.setattr(in_process, "_COMPILERS", 1)
+
+    def interrupted(spec):
+        if threading.current_thread() is here or spec.p == 22:
+            threading.Timer(0.3, go_on.set).start()
+            raise KeyboardInterrupt
+
+    beginning(monkeypatch, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(SPECS, Store(tmp_path), InProcess())
+    assert not Store(tmp_path).keys()
+
+
 def test_a_search_in_another_thread_is_abandoned_within_a_segment(tmp_path, monkeypatch, accelerator):
     """It would take hours; nothing of it is recorded, and it counts as no failure."""
     long = [Spec("original", 6, p, stop="none", parameters={"steps": 2 * 10**6, "warmup": 2}) for p in (22, 20)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from threading import Event, Lock
@@ -83,17 +83,21 @@ class InProcess:
                 yield
             except BaseException:
                 over.set()
+                for _, early in programs:
+                    if early:
+                        early.cancel()
                 raise
 
         def lane(name: str) -> None:
             with Runner(store, self.budget, tell, over.is_set) as runner:
                 for alike, early in iter(next_one, None):
                     progress.at(name, alike)
-                    if early and (error := early.exception()):
-                        _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
-                    runner.run(alike)
+                    with suppress(CancelledError):
+                        if early and (error := early.exception()):
+                            _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
                     if over.is_set():
                         return
+                    runner.run(alike)
 
         def beside(name: str) -> None:
             is_abandoned.set(over.is_set)
