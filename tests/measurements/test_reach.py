@@ -114,9 +114,3 @@ def test_any_solver_can_search():
     assert Effort(optimiser="pruning:0.5,1").optimiser == "pruning:density=0.5,rounds=1" != Effort().optimiser
     with pytest.raises(ValueError, match="solver is 'prune', but must be one of"):
         Effort(optimiser="prune")
-
-
-@pytest.mark.parametrize("around, rows", [(20, 24), (5000, 5751), (5001, 5376), (7166, 7552)])
-def test_large_problems_have_whole_lines_of_memory(around, rows):
-    """Up to 5000 there is room for 15 % more; above, for 5 %, and a multiple of 128 rows."""
-    assert reach.PaddedPrefixes("original", Stream(0, 2), around, None).longer.inputs.shape == (rows, 2)
