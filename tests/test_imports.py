@@ -43,7 +43,7 @@ def imported_rooms(file: Path) -> set[str]:
         else:
             continue
         found |= {name.split(".")[1] for name in names if name.startswith("loadstone.")}
-    return found - {"arguments", "compiling", "files", "frequencies", "hosts", "levels", "parameters", "threads"}
+    return found - {"arguments", "compiling", "files", "frequencies", "hosts", "levels", "parameters", "threads", "trees"}
 
 
 @pytest.mark.parametrize("room", ALLOWED)

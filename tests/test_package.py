@@ -9,7 +9,6 @@ import tomllib
 import zipfile
 from dataclasses import dataclass
 from email import message_from_bytes
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from jaxtyping import Array, Float, TypeCheckError, jaxtyped
 import loadstone
 from loadstone.arguments import refuse
 from loadstone.measurements.spectrum import matrix_singular_values
+from loadstone.trees import tree
 from tests import stub
 from tests.array_annotations import checked
 
@@ -187,7 +187,7 @@ class Plain:
 
 
 @jaxtyped(typechecker=checked)
-@partial(jax.tree_util.register_dataclass, data_fields=["vector"], meta_fields=[])
+@tree(data=["vector"])
 @dataclass
 class Pytree:
     vector: Float[Array, "d"]

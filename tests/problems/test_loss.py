@@ -21,6 +21,7 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.products import mapped, times
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve
+from loadstone.trees import tree
 
 STREAM = Stream(4, 6)
 PROBLEMS = {
@@ -34,7 +35,7 @@ PROBLEMS = {
 }
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["first", "second", "mask"], meta_fields=[])
+@tree(data=["first", "second", "mask"])
 @dataclass(frozen=True)
 class TwoLayers:
     """A memory that is not linear and not a subclass of ours: all it has is `queries`."""

@@ -1,7 +1,6 @@
 """The perceptron rule against its definition, written with an argmax."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import numpy as np
@@ -15,6 +14,7 @@ from loadstone.solvers.decide import decide
 from loadstone.solvers.perceptron import Perceptron
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
+from loadstone.trees import tree
 from tests.solvers.test_blocks import STREAM, P, alone, longer, orders
 
 
@@ -93,7 +93,7 @@ def test_float64_and_other_ranges():
         solve(alone(), solver="perceptron", precision="float16")
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
+@tree(data=["weights"])
 @dataclass(frozen=True)
 class Squared:
     weights: jax.Array

@@ -18,9 +18,7 @@ so a search has to start away from them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -28,12 +26,13 @@ from jaxtyping import Array, Float
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import exact_there, mapped
+from loadstone.trees import tree
 
 #: Deviation of what a start is multiplied by, entry by entry. Our normals stay below 6.4, so no factor is near zero.
 _DEVIATION = 1 / 8
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["root"], meta_fields=[])
+@tree(data=["root"])
 @dataclass(frozen=True)
 class Nonnegative(Memory):
     """root: A; W = A o A, the square of each entry."""
@@ -61,7 +60,7 @@ class Nonnegative(Memory):
         return self.matrix()
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["root"], meta_fields=[])
+@tree(data=["root"])
 @dataclass(frozen=True)
 class PositiveSemidefinite(Memory):
     """root: A; W = A A^T."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
-import jax
 import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import mapped
+from loadstone.trees import tree
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=[])
+@tree(data=["weights"])
 @dataclass(frozen=True)
 class Full(Memory):
     """weights: W, of size d x d; the query of input e is W e."""

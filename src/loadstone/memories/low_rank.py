@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
-import jax
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -13,9 +11,10 @@ from loadstone.arguments import rank_of
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import exact_there, mapped, times
+from loadstone.trees import tree
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["left", "right"], meta_fields=[])
+@tree(data=["left", "right"])
 @dataclass(frozen=True)
 class LowRank(Memory):
     """The query of input e is Q (R^T e).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -16,6 +15,7 @@ from loadstone.levels import MOST_BITS, half_levels, step_of
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import mapped
+from loadstone.trees import tree
 
 
 def rounded_to_bits(weights: Float[np.ndarray, "d d"], bits: int) -> Float64[np.ndarray, "d d"]:
@@ -31,7 +31,7 @@ def nearest_levels(weights: Float[Any, "*shape"], bits: int, step: Any, xp: Any 
     return (xp.clip(index, -half, half - 1) + 0.5) * step
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["weights"], meta_fields=["bits"])
+@tree(data=["weights"], meta=["bits"])
 @dataclass(frozen=True)
 class Rounded(Memory):
     """W is `weights` rounded to b bits an entry. Gradients pass the rounding as if it were not there (the

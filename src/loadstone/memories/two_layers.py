@@ -21,6 +21,7 @@ from loadstone.arguments import set_as, whole
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.problems.products import mapped
+from loadstone.trees import tree
 
 Activation = Callable[[Float[Array, "n h"]], Float[Array, "n h"]]
 
@@ -34,7 +35,7 @@ ACTIVATIONS: dict[str, Activation] = {
 _SCORE = 5.0
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["keys", "values"], meta_fields=["activation"])
+@tree(data=["keys", "values"], meta=["activation"])
 @dataclass(frozen=True)
 class TwoLayers(Memory):
     """keys: K, of size h x d. values: V, of size d x h. activation: a name in ACTIVATIONS."""

@@ -24,6 +24,7 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.recall import Recall, Slope
 from loadstone.problems.separate import Separate
 from loadstone.problems.stream import Stream
+from loadstone.trees import tree
 
 #: How the outputs are held: stored if they fit ('auto'), stored, or regenerated in every pass.
 WAYS_TO_HOLD = ("auto", "stored", "regenerated")
@@ -38,11 +39,7 @@ _PART_BYTES = 2**26
 _KERNEL_COMPONENTS = 2**30
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["inputs", "target_outputs", "key", "shares", "first"],
-    meta_fields=["law", "description", "outputs_each"],
-)
+@tree(data=["inputs", "target_outputs", "key", "shares", "first"], meta=["law", "description", "outputs_each"])
 @dataclass(frozen=True)
 class Regenerated(Problem):
     """Outputs are regenerated from their counters, a few associations at a time, and never stored: memory O(p d).
@@ -109,11 +106,7 @@ class Regenerated(Problem):
         return replace(self, inputs=inputs, target_outputs=target_outputs)
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["inputs", "target_outputs", "parts", "source", "shares"],
-    meta_fields=["description"],
-)
+@tree(data=["inputs", "target_outputs", "parts", "source", "shares"], meta=["description"])
 @dataclass(frozen=True)
 class Stored(Problem):
     """Outputs are stored.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +17,7 @@ from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.ready import ready
 from loadstone.problems.recall import Recall, Slope, rows_of
+from loadstone.trees import tree
 
 #: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.
 _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
@@ -39,11 +39,7 @@ class Given:
         return 0
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["inputs", "outputs", "targets", "shares"],
-    meta_fields=["block", "description", "given", "isotropic"],
-)
+@tree(data=["inputs", "outputs", "targets", "shares"], meta=["block", "description", "given", "isotropic"])
 @dataclass(frozen=True)
 class Facts(Problem):
     """Input n has the output `targets[n]` as its target, and every other output competes.

@@ -29,6 +29,7 @@ from loadstone.problems.passes.shared_xla import over_blocks
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.recall import Recall, Slope, target_and_rival, without_padding
 from loadstone.problems.wrapper import SameOutputs
+from loadstone.trees import tree
 
 #: How many scores are held at a time.
 _SCORES = 4_000_000
@@ -36,7 +37,7 @@ _SCORES = 4_000_000
 _HALVINGS = 40
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["plain"], meta_fields=["rivals"])
+@tree(data=["plain"], meta=["rivals"])
 @dataclass(frozen=True)
 class Listwise(SameOutputs):
     """The associations of another problem, each stored if its target beats the mean of its best rivals.

@@ -7,7 +7,6 @@ together with the number of its true associations. Everything that it reports is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import jax
@@ -23,9 +22,10 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.ready import ready
 from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.wrapper import Wrapper
+from loadstone.trees import tree
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["longer", "count"], meta_fields=[])
+@tree(data=["longer", "count"])
 @dataclass(frozen=True)
 class Padded(Wrapper):
     """The first `count` associations of a longer problem, with their first `count` outputs.

@@ -7,10 +7,8 @@ would be a good part of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
@@ -21,17 +19,14 @@ from loadstone.problems.passes.hopper_step import Filled, filled_up, slopes, ste
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.wrapper import SameOutputs
+from loadstone.trees import tree
 
 if TYPE_CHECKING:
     from loadstone.problems.facts import Facts
     from loadstone.problems.padded import Padded
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["problem", "filled"],
-    meta_fields=["is_padded", "kernel"],
-)
+@tree(data=["problem", "filled"], meta=["is_padded", "kernel"])
 @dataclass(frozen=True)
 class Ready(SameOutputs):
     """Facts with shared outputs, ready for passes in float16 on a Hopper GPU.

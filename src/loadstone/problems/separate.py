@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -16,13 +15,10 @@ from loadstone.problems.passes.shapes import check_queries
 from loadstone.problems.problem import Problem
 from loadstone.problems.products import rounded
 from loadstone.problems.recall import Recall, Slope
+from loadstone.trees import tree
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["inputs", "outputs", "targets", "shares"],
-    meta_fields=["description"],
-)
+@tree(data=["inputs", "outputs", "targets", "shares"], meta=["description"])
 @dataclass(frozen=True)
 class Separate(Problem):
     """outputs: for each association its outputs, as columns."""

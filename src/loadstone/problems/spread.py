@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import jax
@@ -29,6 +28,7 @@ from loadstone.problems.problem import MemoryStep
 from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.separate import Separate
 from loadstone.problems.wrapper import Wrapper
+from loadstone.trees import tree
 
 #: The axis of the mesh. Arrays are cut along their rows, or are the same on every device.
 AXIS = "devices"
@@ -41,11 +41,7 @@ _RECALL: Any = WHOLE, WHOLE, WHOLE, ROWS
 Pieces = Facts | Regenerated | Stored | Separate
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["pieces"],
-    meta_fields=["mesh", "count", "outputs", "ring"],
-)
+@tree(data=["pieces"], meta=["mesh", "count", "outputs", "ring"])
 @dataclass(frozen=True)
 class Spread(Wrapper):
     """A problem whose rows are spread over the devices of a mesh.

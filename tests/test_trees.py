@@ -1,0 +1,63 @@
+"""A compiled program for one class is never used for another: what tells them apart is the structure of their trees."""
+
+from dataclasses import make_dataclass
+from itertools import combinations
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import loadstone
+from loadstone.memories.families import FAMILIES, initial_memory
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.original import original
+from loadstone.problems.stream import Stream
+from loadstone.solvers.solve import solve_batch
+from loadstone.trees import tree
+
+PARAMETER = {"masked": 0.5, "blocks": 2, "rounded": 2, "relu": 8, "gelu": 8, "attention": 8}
+
+
+def test_families_have_different_structures():
+    names = [f"{name}:{PARAMETER[name]}" if name in PARAMETER else name for name in FAMILIES if name != "given"]
+    memories = {name: initial_memory(6, seed=0, family=name) for name in names}
+    for one, other in combinations(memories, 2):
+        assert jax.tree.structure(memories[one]) != jax.tree.structure(memories[other]), (one, other)
+
+
+def test_a_program_is_used_for_its_own_class_alone():
+    """Of a hundred classes registered with jax.tree_util.register_dataclass, about five get another's number: those
+    whose hashes fall on one of the 128 marks of the table of programs."""
+    number_of = jax.jit(lambda value: value.number)
+    classes = [make_dataclass(f"Numbered{number}", ["x"], namespace={"number": number}) for number in range(100)]
+    for kind in map(tree(data=["x"]), classes):
+        assert int(number_of(kind(1.0))) == kind.number
+
+
+def test_all_classes_are_registered_like_this():
+    sources = Path(loadstone.__file__).parent.rglob("*.py")
+    assert [path.name for path in sources if "register_dataclass" in path.read_text()] == ["trees.py"]
+
+
+def test_fields_come_back_where_they_were():
+    plain = make_dataclass("Four", ["first", "name", "second", "bits"])
+    kind = tree(data=["second", "first"], meta=["name", "bits"])(plain)
+    value = kind(np.ones(2), "a", np.zeros(3), 8)
+    leaves, structure = jax.tree.flatten(value)
+    assert [leaf.shape for leaf in leaves] == [(3,), (2,)]
+    back = jax.tree.unflatten(structure, leaves)
+    assert (back.name, back.bits) == ("a", 8) and back.first is value.first and back.second is value.second
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(value)]
+    assert paths == [".second", ".first"]
+    for other in (kind(np.ones(2), "b", np.zeros(3), 8), kind(np.ones(2), "a", np.zeros(3), 4)):
+        assert jax.tree.structure(other) != structure
+
+
+def test_a_batch_of_two_families_is_refused():
+    problems = [original(Stream(seed, 6), 4) for seed in range(2)]
+    mixed = [initial_memory(6, seed=0, family=name) for name in ("nonnegative", "psd")]
+    with pytest.raises(ValueError, match="memories is 'of different shapes"):
+        solve_batch(problems, mixed)
+    with pytest.raises(ValueError, match="problems is 'of different shapes"):
+        solve_batch([problems[0], decoupled(Stream(0, 6), 4)], [None, None])
