@@ -8,7 +8,9 @@ import pytest
 import loadstone
 
 PACKAGE = Path(loadstone.__file__).parent
-#: Which rooms a room may import from, besides itself. The modules beside the rooms belong to none of them.
+#: The modules beside the rooms belong to none of them.
+BESIDE = set("arguments compiling files frequencies hosts levels parameters threads trees".split())
+#: Which rooms a room may import from, besides itself.
 ALLOWED = {
     "theory": set(),
     "problems": set(),
@@ -43,7 +45,7 @@ def imported_rooms(file: Path) -> set[str]:
         else:
             continue
         found |= {name.split(".")[1] for name in names if name.startswith("loadstone.")}
-    return found - {"arguments", "compiling", "files", "frequencies", "hosts", "levels", "parameters", "threads", "trees"}
+    return found - BESIDE
 
 
 @pytest.mark.parametrize("room", ALLOWED)
