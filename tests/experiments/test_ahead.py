@@ -16,6 +16,7 @@ from loadstone.experiments.engines.in_process import InProcess
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import run_sweep
 from loadstone.records.store import Store
+from loadstone.solvers.lbfgs import LBFGS
 
 SHORT = {"steps": 8, "warmup": 2}
 
@@ -107,8 +108,33 @@ def test_no_array_is_made(monkeypatch):
     assert [function.__name__ for function, _ in calls([spec], "cpu")].count("advance_one") == 1
 
 
-def test_what_is_measured_of_whole_streams_compiles_nothing():
-    for solver in ("capacity", "reach", "approach", "margin", "edits"):
+REACHED = {
+    "full": Spec("original", 7, 26, solver="reach"),
+    "factored": Spec("original", 7, 18, kappa=0.5, solver="reach", parameters={"passes": 60}),
+    "decoupled": Spec("decoupled", 7, 26, solver="reach", parameters={"passes": 60}),
+    "answers": Spec("original", 7, 30, solver="reach", answers=9),
+    "one precision": Spec("decoupled", 7, 26, solver="reach", parameters={"digits": "tf32"}),
+    "another rule": Spec("original", 7, 26, solver="reach", parameters={"enough": "99%", "optimiser": "adam:0.1"}),
+}
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_none_of_the_programs_of_a_bisection_is_compiled_again(name, tmp_path, monkeypatch, compilations):
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("tf32", "float32"))  # as on a GPU: one, then more digits
+    specs = [replace(REACHED[name], seed=seed) for seed in range(2)]
+    jax.clear_caches()
+    in_a_thread(compile_ahead, specs, "cpu")
+    searches = 1 if name in ("one precision", "another rule") else 2
+    assert compilations.count("advance_one") == searches and names(specs) == set(compilations)
+    del compilations[:]
+    store = Store(tmp_path)
+    assert run_sweep(specs, store, InProcess()).complete
+    assert all(len(store.get(spec.key).result["attempts"]) >= 2 for spec in specs)
+    assert not ours() & set(compilations), compilations
+
+
+def test_what_else_is_measured_of_whole_streams_compiles_nothing():
+    for solver in ("capacity", "approach", "margin", "edits"):
         assert not names([Spec("original", 12, 40, solver=solver)])
 
 

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from loadstone.experiments import result
 from loadstone.experiments.plan import batch_sizes
 from loadstone.experiments.run import problem_of
-from loadstone.experiments.spec import OF_STREAMS, Spec
+from loadstone.experiments.spec import OF_STREAMS, REACH, Spec
 from loadstone.measurements import accuracy, scores, spectrum
+from loadstone.measurements.reach import PaddedPrefixes
 from loadstone.memories import normal
 from loadstone.memories.families import initial_memory
 from loadstone.memories.memory import Memory
@@ -23,8 +24,11 @@ from loadstone.problems import stream
 from loadstone.problems.budget import Budget
 from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.problems.problem import Problem
+from loadstone.problems.stream import Stream
 from loadstone.solvers import confirmation, hebbian, loop
+from loadstone.solvers.search_state import Plan
 from loadstone.solvers.solver import Iterative, Request
+from loadstone.solvers.stop import Limits
 
 #: A compiled function and its arguments: shapes in place of arrays, values for static arguments.
 Call = tuple[jax.stages.Wrapped, tuple]
@@ -41,6 +45,8 @@ def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = Non
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
     """The compiled functions that runs call, in their order."""
     spec = specs[0]
+    if spec.solver == REACH:
+        yield from _reaching(spec, Budget(budget) if budget else None)
     solver = None if spec.solver in OF_STREAMS else spec.made_solver
     if not (isinstance(solver, Iterative) or (solver and solver.closed_form)):
         return
@@ -49,7 +55,9 @@ def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> It
     memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
     yield from _making(spec, problem, memory)
     if isinstance(solver, Iterative):
-        yield _training(spec, problem, memory, max(len(specs[:size]), together))
+        precision = solver.precisions()[0] if spec.precision == "auto" else spec.precision
+        plan = loop.plan_of(solver, Request(spec.stop), precision)
+        yield _training(problem, memory, plan, max(len(specs[:size]), together))
         if spec.stop == "exact":
             yield confirmation._violations, (problem.in_float32(), memory)
     elif spec.solver == "hebbian":
@@ -83,17 +91,30 @@ def _making_answers(spec: Spec, answers: int) -> Iterator[Call]:
         yield stream._decoupled_block, (key, first, at_a_time, columns, spec.d, spec.law)
 
 
-def _training(spec: Spec, problem: Problem, memory: Memory, count: int) -> Call:
-    solver = spec.made_solver
-    assert isinstance(solver, Iterative)
-    precision = solver.precisions()[0] if spec.precision == "auto" else spec.precision
-    plan = loop.plan_of(solver, Request(spec.stop), precision)
+def _training(problem: Problem, memory: Memory, plan: Plan, count: int) -> Call:
     state = jax.eval_shape(lambda memory: loop.begun(memory, plan), memory)
     until = jax.ShapeDtypeStruct((), jnp.int32)
     if count == 1:
         return loop.advance_one, (problem, state, until, plan)
     stacked = (jax.eval_shape(lambda one: loop.joined([one] * count), one) for one in (problem, state))
     return loop.advance_batch, (*stacked, until, plan)
+
+
+def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
+    """What a bisection calls for every p that is not far from the first: its problems have one shape."""
+    effort, solver = spec.effort, spec.effort.solver
+    if is_grouped(spec.problem) or effort.rivals > 1 or not isinstance(solver, Iterative):
+        return
+    stream, asked = Stream(spec.seed, spec.d, spec.law), (spec.answers, spec.frequencies)
+    problem = jax.eval_shape(lambda: PaddedPrefixes(spec.problem, stream, spec.p, budget, *asked).of(spec.p))
+    memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
+    yield from _making(spec, problem, memory)
+    request = Request(effort.enough, Limits(effort.passes))
+    for precision in solver.precisions() if effort.digits == "auto" else (effort.digits,):
+        if precision != "float64":  # which few searches come to
+            yield _training(problem, memory, loop.plan_of(solver, request, precision), 1)
+    yield confirmation._violations, (problem.in_float32(), memory)
+    yield accuracy._contenders, (problem.in_float32(), memory)
 
 
 def _measuring(problem: Problem, memory: Memory) -> Iterator[Call]:

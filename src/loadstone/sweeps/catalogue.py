@@ -19,7 +19,7 @@ from loadstone.sweeps.bits import bits
 from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
-from loadstone.sweeps.law import law
+from loadstone.sweeps.law import law, thresholds
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.margins import margin
@@ -213,6 +213,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "phase": protocol,
     "beyond": beyond,
     "control": control,
+    "thresholds": thresholds,
     "law": law,
     "rank": rank,
     "optimisers": optimisers,
