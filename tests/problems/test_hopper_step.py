@@ -59,6 +59,28 @@ def test_a_step_is_the_pass_and_the_gradient_of_its_loss(d, p, count, size):
         assert (np.asarray(recall.target)[count:] == 0).all() and (np.asarray(recall.loss)[count:] == 0).all()
 
 
+@pytest.mark.parametrize("kappa", [0.1, 0.5])
+@pytest.mark.parametrize("p, count", [(130, None), (700, 611)])
+def test_factors_have_the_gradient_of_their_product(kappa, p, count, monkeypatch):
+    """By the chain rule from the gradient with respect to W, which the step makes; beside the pass in float32, which
+    multiplies inputs with one factor after the other."""
+    problem = original(Stream(0, 20), p)
+    if count is not None:
+        problem = padded(problem, count)
+    memory = jax.tree.map(lambda factor: 6 * factor, initial_memory(20, kappa, 0))
+    ready, steps = problem.ready("float16"), []
+    monkeypatch.setattr("loadstone.problems.ready.step", lambda *a: steps.append(a) or hopper_step.step(*a))
+    (loss, recall), gradient = jax.value_and_grad(partial(mean_loss, ready), has_aux=True)(memory, "float16")
+    assert len(steps) == 1
+    (exact_loss, exact), expected = jax.value_and_grad(partial(mean_loss, problem), has_aux=True)(memory, "float32")
+    assert len(steps) == 1
+    np.testing.assert_allclose(loss, exact_loss, rtol=1e-3)
+    assert (np.asarray(recall.stored) == np.asarray(exact.stored)).mean() > 0.99
+    for name in ("left", "right"):
+        found, wanted = getattr(gradient, name), getattr(expected, name)
+        assert found.shape == wanted.shape and np.linalg.norm(found - wanted) < 3e-3 * np.linalg.norm(wanted)
+
+
 def test_small_slopes_keep_their_digits():
     """Facts that are stored with large margins have slopes of a millionth, which float16 alone would not hold."""
     d = 20

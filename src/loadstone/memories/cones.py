@@ -55,9 +55,8 @@ class Nonnegative(Memory):
     def rank(self) -> int:
         return self.root.shape[-1]
 
-    @property
-    def dense_weights(self) -> Float[Array | np.ndarray, "d d"]:
-        return self.matrix()
+    def is_dense(self, precision: str) -> bool:
+        return True
 
 
 @tree(data=["root"])
@@ -84,6 +83,5 @@ class PositiveSemidefinite(Memory):
     def rank(self) -> int:
         return self.root.shape[-1]
 
-    @property
-    def dense_weights(self) -> Float[Array | np.ndarray, "d d"]:
-        return self.matrix()
+    def is_dense(self, precision: str) -> bool:
+        return True

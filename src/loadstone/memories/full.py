@@ -39,6 +39,5 @@ class Full(Memory):
     def rank(self) -> int:
         return self.weights.shape[-1]
 
-    @property
-    def dense_weights(self) -> Float[Array | np.ndarray, "d d"]:
-        return self.weights
+    def is_dense(self, precision: str) -> bool:
+        return True

@@ -42,6 +42,11 @@ class LowRank(Memory):
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         return exact_there(self.left, self.right.T)
 
+    def is_dense(self, precision: str) -> bool:
+        # These are the passes of a GPU. A product with each factor would round and write more arrays that have a row
+        # for each association, and on a GPU that counts, not the number of products.
+        return precision == "float16"
+
     @property
     def rank(self) -> int:
         return self.left.shape[-1]

@@ -51,10 +51,10 @@ class Memory(abc.ABC):
         """The largest rank that W can have."""
         return self.matrix().shape[-1]
 
-    @property
-    def dense_weights(self) -> Float[Array | np.ndarray, "d d"] | None:
-        """W, if the memory holds it as an array: some passes then compute the queries themselves."""
-        return None
+    def is_dense(self, precision: str) -> bool:
+        """Whether a pass in this precision should have `matrix()` rather than the queries: some passes then compute the
+        queries themselves."""
+        return False
 
 
 @contextmanager

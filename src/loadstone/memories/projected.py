@@ -53,9 +53,8 @@ class Projected(Memory):
     def rank(self) -> int:
         return self.weights.shape[-1]
 
-    @property
-    def dense_weights(self) -> Float[Array | np.ndarray, "d d"]:
-        return self.matrix()
+    def is_dense(self, precision: str) -> bool:
+        return True
 
     def tree_flatten_with_keys(self) -> tuple[tuple, tuple]:
         arrays, rest = self.subspace.pieces()

@@ -25,11 +25,12 @@ def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tupl
 
     The loss is differentiable with respect to the memory. The recall is for counting: its derivatives are zero.
     """
-    weights = getattr(memory, "dense_weights", None)
-    fits = weights is not None and weights.dtype == problem.inputs.dtype and problem.shares is None
-    if fits and problem.linear_step(precision) is not None:
-        total, recall = _linear_total(precision, problem, weights)
-        return total / problem.associations, jax.lax.stop_gradient(recall)
+    is_dense = getattr(memory, "is_dense", lambda precision: False)(precision)
+    if is_dense and problem.shares is None and problem.linear_step(precision) is not None:
+        weights = memory.matrix()
+        if weights.dtype == problem.inputs.dtype:
+            total, recall = _linear_total(precision, problem, weights)
+            return total / problem.associations, jax.lax.stop_gradient(recall)
     if problem.memory_step(precision) is not None:
         total, recall = _memory_total(precision, problem, memory)
         weight = problem.associations if problem.shares is None else problem.shares.sum()
