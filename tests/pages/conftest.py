@@ -1,16 +1,10 @@
-"""A real browser for the pages. Without one these tests are skipped, but with LOADSTONE_BROWSER set they fail."""
+"""Pages in a real browser, with all that they say and ask for."""
 
-import os
-import shutil
 from dataclasses import dataclass, field
 
 import pytest
 
 from loadstone.pages.explorer import explorer_page
-
-_MISSING = "No Chromium was found: install it (Debian and Ubuntu: apt-get install chromium) to test the pages."
-#: No sandbox, for containers that run as root; the pages are our own, and nothing may go out.
-_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
 
 @dataclass
@@ -19,21 +13,6 @@ class Heard:
 
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if path is None:
-        if os.environ.get("LOADSTONE_BROWSER"):
-            pytest.fail(_MISSING)
-        pytest.skip(_MISSING)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=path, args=list(_FLAGS))
-        yield running
-        running.close()
 
 
 @pytest.fixture

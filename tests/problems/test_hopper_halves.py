@@ -102,7 +102,7 @@ class StandIn:
         scores = jnp.where(column < counts[:, 1, None, None], scores, -jnp.inf)
         own = column == targets[..., None]
         target, rival = (jnp.where(mask, scores, -jnp.inf).max(axis=2) for mask in (own, ~own))
-        weights = jnp.exp(scores - shifts[..., None]).astype(jnp.float16).astype(jnp.float32)
+        weights = jax.lax.reduce_precision(jnp.exp(scores - shifts[..., None]), exponent_bits=5, mantissa_bits=10)
         pull = jnp.einsum("bnm,bmd->bnd", weights, outputs.astype(jnp.float32))
         inside = jnp.arange(queries.shape[1])[None] < counts[:, :1]
         numbers = (jnp.where(inside, part, jnp.nan) for part in (target, rival, weights.sum(axis=2)))

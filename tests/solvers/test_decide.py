@@ -99,7 +99,8 @@ def test_memory_is_checked_before_the_first_search_too(problem, p, monkeypatch, 
 
 #: A fresh process that searches in the last precision, and prints by how many bytes its largest size grew.
 GROWTH = """
-import resource, sys
+import sys
+from pathlib import Path
 import numpy as np
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
@@ -111,7 +112,8 @@ drawn = np.random.default_rng(0).standard_normal
 arrays = Arrays(drawn((n, d), np.float32), drawn((m, d), np.float32), np.arange(n) % m)
 decision = decide._Decision(Conditioned(arrays), decide.DEFAULT_LIMITS, None)
 decide._MOST_PASSES = 2 if n * m * d > 10**11 else 60  # a long pass shows all, a short one is repeated
-size = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+# Not getrusage, whose number is at least the size of the process that started this one.
+size = lambda: 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 before = size()
 decision._lbfgs()
 print(size() - before)
@@ -121,11 +123,11 @@ print(size() - before)
 @pytest.mark.soak
 @pytest.mark.parametrize("d, n, m", [(1500, 1500, 1500), (300, 20000, 20000), (1000, 1950, 2), (100, 400_000, 2)])
 def test_no_search_takes_more_memory_than_is_asked_for(d, n, m):
-    """A compiled program takes some 200 MiB by itself, whatever the size, and a busy allocator a few MiB."""
+    """A compiled program and the scores of one block take 240 to 380 MiB by themselves (nine sizes measured)."""
     arguments = [sys.executable, "-c", GROWTH, *map(str, (d, n, m))]
     grew = int(subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=True).stdout)
     needed = LBFGS().most_bytes((n + m) * d, d, m > 2)
-    assert needed / 3 < grew < needed + 2**28
+    assert needed / 3 < grew < needed + 400 * 2**20
 
 
 def test_what_a_search_needs_by_hand():

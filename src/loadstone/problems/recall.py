@@ -74,6 +74,15 @@ def target_and_rival(
     return target.squeeze(axis), rival
 
 
+def mean_output(
+    weighed: Float[Array, "n d"], total: Float[Array, "n"], own: Float[Array, "n d"]
+) -> Float[Array, "n d"]:
+    """The pull, from the outputs summed with weights, the sum of the weights, and each target: weighed / total, but
+    exactly the target where no other output has any weight. A compiler makes a product with 1 / total of a division,
+    which would be off by the last digit."""
+    return own + (weighed - total[:, None] * own) / total[:, None]
+
+
 def without_padding(
     recall: Recall, slope: Slope, count: Int[Array, ""], target_outputs: Float[Array, "n d"]
 ) -> tuple[Recall, Slope]:

@@ -19,7 +19,7 @@ from loadstone.problems.passes import halves_hopper
 from loadstone.problems.passes.devices import MOST_SHARED
 from loadstone.problems.passes.filling import filled_pass
 from loadstone.problems.passes.guessed_levels import LARGEST, are_bad, guessed_levels
-from loadstone.problems.recall import Recall, Slope
+from loadstone.problems.recall import Recall, Slope, mean_output
 
 
 def shared_pass(
@@ -51,9 +51,10 @@ def filled_recall(
     number = jnp.stack([bad.sum(dtype=jnp.int32), counts[1]])
     again = _run(False)(number, queries[rows], outputs, targets[rows], top[rows] - LARGEST)
     place = jnp.where(bad, jnp.cumsum(bad) - 1, 0)
-    total, pull = (_chosen(bad, new[place], old) for new, old in zip(again[2:], first[2:]))
+    total, weighed = (_chosen(bad, new[place], old) for new, old in zip(again[2:], first[2:]))
     shift = jnp.where(bad, top, levels) - LARGEST
-    return Recall(first[0], first[1], shift + jnp.log(total), pull / total[:, None])
+    pull = mean_output(weighed, total, outputs[targets].astype(jnp.float32))
+    return Recall(first[0], first[1], shift + jnp.log(total), pull)
 
 
 def _chosen(bad: Bool[Array, "rows"], new: Float[Array, "rows *k"], old: Float[Array, "rows *k"]) -> Array:

@@ -26,7 +26,7 @@ from loadstone.problems.passes.filling import counted
 from loadstone.problems.passes.guessed_levels import LARGEST, are_bad
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.passes.weights_hopper import ROWS, Weighed
-from loadstone.problems.recall import Recall, Slope
+from loadstone.problems.recall import Recall, Slope, mean_output
 
 #: Queries of a block: with fewer bytes than this they stay in the cache while all outputs pass.
 _CACHED_BYTES = 25 * 10**6
@@ -97,26 +97,29 @@ def _block_recall(
     count: Int32[Array, ""],
     exact: bool,
 ) -> Recall:
-    def weighed(rows: Int[Array, "rows"] | slice, levels: Float[Array, "rows"]) -> Weighed:
+    def weights(rows: Int[Array, "rows"] | slice, levels: Float[Array, "rows"]) -> Weighed:
         some = queries[rows], products.outputs, targets[rows], levels - LARGEST
         return weights_hopper.block_weights(*some, count, products.unit, exact)
 
-    def summed(found: Weighed, levels: Float[Array, "rows"]) -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
-        pull = jnp.matmul(found.weights, products.pulled, preferred_element_type=jnp.float32)
-        return levels - LARGEST + jnp.log(found.exact_total), pull / found.total[:, None]
+    def summed(
+        found: Weighed, rows: Int[Array, "rows"] | slice, levels: Float[Array, "rows"]
+    ) -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
+        weighed = jnp.matmul(found.weights, products.pulled, preferred_element_type=jnp.float32)
+        pull = mean_output(weighed, found.total, products.pulled[targets[rows]].astype(jnp.float32))
+        return levels - LARGEST + jnp.log(found.exact_total), pull
 
     every = slice(None)
-    first = weighed(every, levels)
+    first = weights(every, levels)
     top = jnp.maximum(first.target, first.rival)
     bad = are_bad(levels, top, inside)
     few = _up(len(queries) // _FEW, ROWS)
 
     def with_few_again() -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
         rows = jnp.nonzero(bad, size=few, fill_value=len(bad))[0]
-        (logsumexp, pull), again = summed(first, levels), summed(weighed(rows, top[rows]), top[rows])
+        (logsumexp, pull), again = summed(first, every, levels), summed(weights(rows, top[rows]), rows, top[rows])
         return logsumexp.at[rows].set(again[0], mode="drop"), pull.at[rows].set(again[1], mode="drop")
 
-    ways = lambda: summed(first, levels), with_few_again, lambda: summed(weighed(every, top), top)
+    ways = lambda: summed(first, every, levels), with_few_again, lambda: summed(weights(every, top), every, top)
     number = bad.sum()
     logsumexp, pull = lax.switch((number > 0).astype(jnp.int32) + (number > few), ways)
     return Recall(first.target, first.rival, logsumexp, pull)

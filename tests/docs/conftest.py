@@ -1,3 +1,0 @@
-"""The browser of the other pages."""
-
-from tests.pages.conftest import browser  # noqa: F401
