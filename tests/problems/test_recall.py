@@ -1,0 +1,33 @@
+"""The pull from weighed sums: a mean, and exactly the target where nothing else has any weight."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.problems.recall import mean_output
+
+RANDOM = np.random.default_rng(0)
+
+
+def halves(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float16).astype(np.float32)
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_one_output_alone_is_returned_to_the_last_bit(level):
+    """A compiler makes weighed * (1 / total) of a plain quotient, and of the difference with the target one instruction
+    that shows every rounding: all of these numbers would be off."""
+    own, total = halves(400, 6), np.abs(halves(400)) * 16 + 1
+    total = total.astype(np.float16).astype(np.float32)
+    slope = jax.jit(
+        lambda *arrays: mean_output(*arrays) - arrays[2], compiler_options={"xla_backend_optimization_level": level}
+    )
+    assert not np.asarray(slope(*map(jnp.asarray, (total[:, None] * own, total, own)))).any()
+
+
+def test_it_is_the_mean():
+    outputs, weights = halves(30, 5), np.abs(halves(8, 30)).astype(np.float64)
+    own, total = outputs[:8], weights.sum(axis=1)
+    found = jax.jit(mean_output)(*(jnp.asarray(part, jnp.float32) for part in (weights @ outputs, total, own)))
+    np.testing.assert_allclose(found, weights @ outputs / total[:, None], atol=1e-6)
