@@ -3,7 +3,8 @@
 Prints the digests of a few instances, which must be equal on every machine, and trains a small problem. If the default
 device is not a CPU, the same arrays are also made on the CPU of the same machine and compared bit for bit. Passes over
 regenerated outputs make them with code of their own, so single components are read through a pass and compared, too.
-Passes in float16 over shared outputs are compared with float64 at awkward sizes, with fresh numbers each.
+Passes in float16 over shared outputs are compared with float64 at awkward sizes, with fresh numbers each, and so are
+gradients; a perfect memory must have slopes of exactly zero.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 import loadstone
 from loadstone.problems.embeddings import decoupled_vectors
+from loadstone.problems.loss import mean_loss
 from loadstone.problems.padded import padded
 
 
@@ -84,6 +86,31 @@ def error_of_pass(n: int, m: int, d: int, count: int | None, length: float = 3.0
     return max(float(np.max(np.abs(one[:rows] - all_of) / (1 + np.abs(all_of)))) for one, all_of in zip(found, exact))
 
 
+def largest_slope_of_a_perfect_memory(d: int) -> float:
+    """Of facts whose rivals have no weight at all, so that it must be zero to the last bit."""
+    outputs = (16 * np.eye(d) + np.diag(np.linspace(0, 1, d))).astype(np.float16).astype(np.float32)
+    problem = loadstone.facts(outputs, outputs, np.arange(d))
+    slopes_of = jax.jit(lambda problem, queries: problem.slopes(queries, "float16")[1])
+    return float(jnp.abs(slopes_of(problem, outputs)).max())
+
+
+def error_of_step(d: int, p: int, kappa: float) -> float:
+    """Of the gradient that a search in float16 makes, in the norm, against float64."""
+    problem = loadstone.original(loadstone.Stream(1, d), p)
+    memory = jax.tree.map(lambda part: 3 * d ** (1 - kappa / 2) / 4 * part, loadstone.initial_memory(d, kappa, 1))
+    loss_of = lambda memory, problem: mean_loss(problem.ready("float16"), memory, "float16")[0]  # noqa: E731
+    found = jax.jit(jax.grad(loss_of))(memory, problem)
+    inputs, outputs = (np.asarray(part, np.float64) for part in (problem.inputs, problem.outputs))
+    scores = inputs @ np.asarray(memory.matrix(), np.float64).T @ outputs.T
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    slopes = weights / weights.sum(axis=1, keepdims=True) @ outputs - outputs
+    exact = slopes.T @ inputs / p
+    if kappa == 1:
+        return float(np.linalg.norm(found.weights - exact) / np.linalg.norm(exact))
+    left = exact @ np.asarray(memory.right, np.float64)
+    return float(np.linalg.norm(found.left - left) / np.linalg.norm(left))
+
+
 def main() -> None:
     here = instances()
     report = {"device": jax.devices()[0].device_kind, "jax": jax.__version__, "instances": here}
@@ -97,6 +124,10 @@ def main() -> None:
     report["error of passes in float16"] = {str(sizes): error_of_pass(*sizes) for sizes in AWKWARD}
     long = {str(sizes): error_of_pass(*sizes, length=40.0) for sizes in WITH_LONG_QUERIES}
     report["error of passes in float16 with long queries"] = long
+    slopes = {d: largest_slope_of_a_perfect_memory(d) for d in (40, 300, 500, 600)}
+    report["largest slope of a perfect memory in float16"] = slopes
+    steps = ((100, 1000, 1.0), (100, 1000, 0.5), (300, 3000, 1.0), (300, 3000, 0.25), (500, 3000, 0.5))
+    report["error of steps in float16"] = {str(sizes): error_of_step(*sizes) for sizes in steps}
     for make in (loadstone.original, loadstone.decoupled):
         problem = make(loadstone.Stream(0, 50), 306)
         solution = loadstone.train(problem, loadstone.initial_memory(50, 1.0, 0))
