@@ -1,19 +1,23 @@
 """A compiled program for one class is never used for another: what tells them apart is the structure of their trees."""
 
-from dataclasses import make_dataclass
+from dataclasses import dataclass, make_dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.tree_util import register_dataclass
 
 import loadstone
+from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import FAMILIES, initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
-from loadstone.solvers.solve import solve_batch
+from loadstone.solvers.solve import solve, solve_batch
 from loadstone.trees import tree
 
 PARAMETER = {"masked": 0.5, "blocks": 2, "rounded": 2, "relu": 8, "gelu": 8, "attention": 8}
@@ -37,7 +41,46 @@ def test_a_program_is_used_for_its_own_class_alone():
 
 def test_all_classes_are_registered_like_this():
     sources = Path(loadstone.__file__).parent.rglob("*.py")
-    assert [path.name for path in sources if "register_dataclass" in path.read_text()] == ["trees.py"]
+    assert [path.name for path in sources if "register_dataclass(" in path.read_text()] == ["trees.py"]
+
+
+def test_all_fields_have_to_be_named_once():
+    plain = make_dataclass("Plain", [("first", object), ("sign", float, 1.0)])
+    wrong = "data and meta is .*, but must be all fields of Plain, each once \\(first, sign\\)"
+    for data, meta in ((["first"], []), (["first", "second"], ["sign"]), (["first", "sign"], ["sign"]), ("first", [])):
+        with pytest.raises(ValueError, match=wrong):
+            tree(data, meta)(plain)
+    with pytest.raises(ValueError, match="node is 'int', but must be a dataclass"):
+        tree([])(int)
+    names = ["first"]
+    kind = tree(names, ["sign"])(plain)
+    names.append("second")
+    assert len(jax.tree.leaves(kind(1.0))) == 1
+
+
+def made(register):
+    """A memory with one array and a sign."""
+
+    @register
+    @dataclass
+    class Own:
+        weights: jax.Array
+        sign: float = 1.0
+
+        def queries(self, inputs):
+            return self.sign * inputs @ self.weights.T
+
+    return Own(jnp.eye(6), -1.0)
+
+
+def test_a_memory_that_might_be_taken_for_another_is_refused():
+    problem = original(Stream(0, 6), 4)
+    with pytest.raises(ValueError, match="memory is 'Own', but must be of a class registered with loadstone.trees"):
+        solve(problem, made(partial(register_dataclass, data_fields=["weights"], meta_fields=["sign"])))
+    with pytest.raises(ValueError, match="memory is 'Own', but must be of a class registered with"):
+        measure(problem, made(partial(register_dataclass, data_fields=["weights", "sign"], meta_fields=[])))
+    own = solve(problem, made(tree(["weights"], ["sign"]))).memory
+    assert own.sign == -1 and measure(problem, own).violations == 0
 
 
 def test_fields_come_back_where_they_were():

@@ -1,5 +1,6 @@
 """A whole step on a Hopper GPU, as far as a CPU can tell: the products around the kernel run with a stand-in for it."""
 
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from loadstone.memories.families import initial_memory
+from loadstone.memories.low_rank import LowRank
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
@@ -20,6 +22,7 @@ from loadstone.solvers.gradient import Paper
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.stop import Limits
+from loadstone.trees import tree
 from tests.problems.test_gpu_passes import stand_in
 from tests.problems.test_hopper_halves import StandIn
 
@@ -79,6 +82,21 @@ def test_factors_have_the_gradient_of_their_product(kappa, p, count, monkeypatch
     for name in ("left", "right"):
         found, wanted = getattr(gradient, name), getattr(expected, name)
         assert found.shape == wanted.shape and np.linalg.norm(found - wanted) < 3e-3 * np.linalg.norm(wanted)
+
+
+def test_a_family_with_queries_of_its_own_is_not_taken_for_the_one_that_it_derives_from():
+    @tree(data=["left", "right"])
+    @dataclass(frozen=True)
+    class Gated(LowRank):
+        def queries(self, inputs, precision="float32"):
+            return jax.nn.relu(inputs @ self.right) @ self.left.T
+
+    problem, start = original(Stream(0, 20), 130), initial_memory(20, 0.5, 0)
+    plain, gated = (kind(6 * start.left, 6 * start.right) for kind in (LowRank, Gated))
+    assert plain.is_dense("float16") and not gated.is_dense("float16")
+    found = [mean_loss(problem.ready("float16"), gated, "float16")[0], mean_loss(problem, gated)[0]]
+    np.testing.assert_allclose(*found, rtol=1e-3)
+    assert abs(mean_loss(problem, plain)[0] / found[0] - 1) > 0.01
 
 
 def test_small_slopes_keep_their_digits():

@@ -16,8 +16,8 @@ def halves(*shape):
 
 @pytest.mark.parametrize("level", [0, 3])
 def test_one_output_alone_is_returned_to_the_last_bit(level):
-    """A compiler makes weighed * (1 / total) of a plain quotient, and of the difference with the target one instruction
-    that shows every rounding: all of these numbers would be off."""
+    """A compiler turns weighed / total into weighed * (1 / total), and fuses it with the subtraction of the target, so
+    that the rounding shows: all of these numbers would differ from zero."""
     own, total = halves(400, 6), np.abs(halves(400)) * 16 + 1
     total = total.astype(np.float16).astype(np.float32)
     slope = jax.jit(

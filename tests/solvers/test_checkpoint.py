@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
+from functools import partial
 
 import jax
 import numpy as np
@@ -127,6 +129,19 @@ OTHER = {
 def test_a_checkpoint_of_another_search_is_refused(written, sentence):
     with pytest.raises(ValueError, match=f"checkpoint is .*search.npz', but must be one of this search: {sentence}"):
         OTHER[sentence](written)
+
+
+@pytest.mark.parametrize("one, other", [("relu:4", "gelu:4"), ("rounded:2", "rounded:6"), ("blocks:2", "blocks:3")])
+def test_a_checkpoint_of_another_family_with_the_same_arrays_is_refused(one, other, tmp_path):
+    first, second = (loadstone.initial_memory(6, seed=0, family=name) for name in (one, other))
+    if one == "blocks:2":
+        second = replace(second, weights=first.weights)
+    for mine, theirs in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    going_on = partial(solve, HARD, solver="adam:0.1", limits=Limits(3), checkpoint=tmp_path / "search.npz")
+    going_on(first)
+    with pytest.raises(ValueError, match="but must be one of this search: its start is .*, not "):
+        going_on(second)
 
 
 def test_a_checkpoint_of_another_version_is_refused(written, monkeypatch):

@@ -72,7 +72,7 @@ def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
     yield normal._normal_matrix, (key, d, memory.rank)
     yield stream._shared_rows, (key, rows, d, law)
     if spec.answers is not None or is_grouped(spec.problem):
-        yield from _making_answers(spec, spec.answers or spec.p)
+        yield from _making_answers(spec, problem.inputs.shape[0])
     elif spec.problem == "decoupled":
         yield stream._decoupled_targets, (key, rows, d, law)
         for count in {part.shape[0] for part in getattr(getattr(problem, "longer", problem), "parts", ())}:
@@ -80,13 +80,14 @@ def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
             yield stream._decoupled_block, (key, jax.ShapeDtypeStruct((), jnp.uint32), at_a_time, rows, d, law)
 
 
-def _making_answers(spec: Spec, answers: int) -> Iterator[Call]:
-    """The functions that make the outputs of a problem with a number of answers."""
-    key, columns = jax.ShapeDtypeStruct((2,), jnp.uint32), stream._rounded_up(answers, stream._COLUMNS)
+def _making_answers(spec: Spec, facts: int) -> Iterator[Call]:
+    """The functions that make the outputs of a problem of so many facts with a number of answers."""
+    columns = stream._rounded_up(spec.answers or facts, stream._COLUMNS)
+    key = jax.ShapeDtypeStruct((2,), jnp.uint32)
     if spec.problem == "original":
         yield stream._shared_rows, (key, columns, spec.d, spec.law)
     else:
-        at_a_time = stream._ROWS if jax.default_backend() == "cpu" else sets_of_outputs(spec.problem, spec.p)
+        at_a_time = stream._ROWS if jax.default_backend() == "cpu" else sets_of_outputs(spec.problem, facts)
         first = jax.ShapeDtypeStruct((), jnp.uint32)
         yield stream._decoupled_block, (key, first, at_a_time, columns, spec.d, spec.law)
 
@@ -113,7 +114,8 @@ def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     for precision in solver.precisions() if effort.digits == "auto" else (effort.digits,):
         if precision != "float64":  # which few searches come to
             yield _training(problem, memory, loop.plan_of(solver, request, precision), 1)
-    yield confirmation._violations, (problem.in_float32(), memory)
+    if effort.enough == "exact":
+        yield confirmation._violations, (problem.in_float32(), memory)
     yield accuracy._contenders, (problem.in_float32(), memory)
 
 

@@ -75,8 +75,9 @@ def expected_costs(specs: Sequence[Spec], platform: str) -> dict[str, float]:
 
 
 def padded_rows(spec: Spec, platform: str) -> int | None:
-    """To how many rows the arrays of a run are padded; None: they are not. Padding needs as many outputs as inputs."""
-    if spec.answers is not None or is_grouped(spec.problem):
+    """To how many rows the arrays of a run are padded; None: they are not, or by rules of their own, as in a bisection.
+    Padding needs as many outputs as inputs."""
+    if spec.answers is not None or is_grouped(spec.problem) or spec.solver in OF_STREAMS:
         return None
     rows = batches.padded_rows(spec.problem, spec.p, spec.d, platform)
     if rows is None and spec.solver == "lbfgs":

@@ -28,6 +28,12 @@ class Memory(abc.ABC):
     #: Fields with real numbers that are not trained.
     fixed: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """A class with queries of its own is dense only if it says so itself: what it inherits speaks of others."""
+        super().__init_subclass__(**more)
+        if "queries" in vars(cls) and "is_dense" not in vars(cls):
+            cls.is_dense = Memory.is_dense  # type: ignore[method-assign]
+
     @abc.abstractmethod
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
         """The query of each input. Multiply with `times(..., precision)` (problems/products.py): such products and

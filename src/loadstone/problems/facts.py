@@ -25,7 +25,8 @@ _SCORES_PER_BLOCK = {"cpu": 3_000_000, "gpu": 200_000_000}
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """An instance as it was given. Compiled programs do not use it, so all instances compare equal for JAX.
+    """An instance as it was given. Compiled programs do not use it, so all instances compare equal for JAX. A compiled
+    function must not return a problem for that reason: every call would return the instance of the first.
 
     arrays: the instance; None if the problem's own arrays hold it exactly.
     """

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 from loadstone.arguments import refuse
 from loadstone.problems.problem import Problem
 from loadstone.problems.recall import Recall
+from loadstone.trees import check_told_apart
 
 
 def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tuple[Float[Array, ""], Recall]:
@@ -129,6 +130,7 @@ def check_memory(problem: Problem, memory: Any) -> None:
     """Refuse a memory that cannot make queries for this problem, before anything is compiled."""
     if not hasattr(memory, "queries"):
         raise refuse("memory", type(memory).__name__, "a memory, which has queries(inputs)")
+    check_told_apart("memory", memory)
     wanted = problem.inputs.shape
     try:
         made = jax.eval_shape(queries_of, memory, problem.inputs)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
 from loadstone.problems.recall import Recall, Slope
+from loadstone.trees import check_told_apart
 
 if TYPE_CHECKING:
     from loadstone.problems.arrays import Arrays
@@ -123,6 +124,7 @@ def check_problem(problem: object) -> Problem:
     """Refuse anything but a problem whose arrays fit together."""
     if not isinstance(problem, Problem):
         raise refuse("problem", type(problem).__name__, "a Problem, such as facts(...) or original(...)")
+    check_told_apart("problem", problem)
     if problem.inputs.ndim != 2 or 0 in problem.inputs.shape:
         raise refuse("inputs.shape", problem.inputs.shape, "(n, d) with n and d of at least 1")
     n = problem.inputs.shape[0]

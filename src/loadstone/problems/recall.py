@@ -78,8 +78,8 @@ def mean_output(
     weighed: Float[Array, "n d"], total: Float[Array, "n"], own: Float[Array, "n d"]
 ) -> Float[Array, "n d"]:
     """The pull, from the outputs summed with weights, the sum of the weights, and each target: weighed / total, but
-    exactly the target where no other output has any weight. A compiler makes a product with 1 / total of a division,
-    which would be off by the last digit."""
+    exactly the target where no other output has any weight. A compiler turns that quotient into a product with
+    1 / total, which is off in the last digit."""
     return own + (weighed - total[:, None] * own) / total[:, None]
 
 

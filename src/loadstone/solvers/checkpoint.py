@@ -25,6 +25,7 @@ from loadstone.files import check_writable, write_whole
 from loadstone.hosts import agreed, is_first
 from loadstone.problems.fingerprint import fingerprint
 from loadstone.problems.problem import Problem
+from loadstone.trees import parameters
 
 _FORMAT = "loadstone checkpoint 1"
 #: A search is written at most this often, and writing takes at most one part in so many of its time.
@@ -117,9 +118,14 @@ def checkpoint_of(
             "stop rule": stop,
             "precision": ", ".join(precisions),
             "problem": _fingerprint(problem),
-            "start": fingerprint(memory),
+            "start": fingerprint(memory, _named(memory)),
         },
     )
+
+
+def _named(memory: Any) -> str:
+    """The family of a memory: its class, and what else the class needs to know, such as an activation."""
+    return re.sub(r" at 0x[0-9a-f]+", "", f"{type(memory).__name__} {parameters(memory)}".strip())
 
 
 def _fingerprint(problem: Problem) -> str:

@@ -23,7 +23,7 @@ def thresholds(scale: str) -> list[Spec]:
 
 
 def law(scale: str) -> list[Spec]:
-    """The same, and for larger sizes, beside the capacity predicted for that size and rank.
+    """The runs of `thresholds`, and those of larger sizes; the figure shows them beside the predicted capacity.
 
     A pass of the larger ones takes up to a tenth of a second of a large GPU, so their searches are shorter. At full
     rank a search also ends when no memory has every margin above 0.003 |W|: by the law for margins, that costs 0.14 %
