@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.tree_util import register_dataclass
+from jax.tree_util import register_dataclass, register_pytree_node
 
 import loadstone
 from loadstone.measurements.accuracy import measure
@@ -18,7 +18,7 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve, solve_batch
-from loadstone.trees import tree
+from loadstone.trees import check_told_apart, parameters, tree
 
 PARAMETER = {"masked": 0.5, "blocks": 2, "rounded": 2, "relu": 8, "gelu": 8, "attention": 8}
 
@@ -81,6 +81,32 @@ def test_a_memory_that_might_be_taken_for_another_is_refused():
         measure(problem, made(partial(register_dataclass, data_fields=["weights", "sign"], meta_fields=[])))
     own = solve(problem, made(tree(["weights"], ["sign"]))).memory
     assert own.sign == -1 and measure(problem, own).violations == 0
+
+
+class ByHand:
+    """A memory that is registered by hand; `rest` is what programs are compiled for."""
+
+    def __init__(self, weights, rest):
+        self.weights, self.rest = weights, rest
+
+    def queries(self, inputs):
+        return inputs @ self.weights.T
+
+
+register_pytree_node(ByHand, lambda one: ((one.weights,), one.rest), lambda rest, parts: ByHand(*parts, rest))
+
+
+@pytest.mark.parametrize("rest, words", [(None, ""), ((), ""), ("a word", "a word"), ((1, "b"), "(1, 'b')")])
+def test_what_a_class_is_registered_with_besides_arrays(rest, words):
+    memory = ByHand(16 * jnp.eye(6), rest)
+    assert parameters(memory) == words
+    assert measure(original(Stream(0, 6), 2), memory).accuracy <= 1  # it is told apart, so it is not refused
+
+
+def test_what_is_no_tree_has_no_parameters():
+    assert parameters(object()) == "" == parameters(1.0)
+    check_told_apart("value", object())
+    assert parameters(initial_memory(6, family="relu:8")) == "('relu',)" and parameters(initial_memory(6)) == ""
 
 
 def test_fields_come_back_where_they_were():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, make_dataclass
 from functools import cache
-from operator import attrgetter
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -91,7 +90,5 @@ def _check_fields(node: type, data: tuple[str, ...], meta: tuple[str, ...]) -> N
 
 
 def _values(names: tuple[str, ...]) -> Callable[[Any], tuple]:
-    """What reads these fields, as a tuple whatever their number."""
-    if len(names) > 1:
-        return attrgetter(*names)
+    """What reads these fields."""
     return lambda value: tuple(getattr(value, name) for name in names)
