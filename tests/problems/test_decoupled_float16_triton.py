@@ -11,7 +11,7 @@ from loadstone.problems.passes import choice, devices
 from loadstone.problems.passes import decoupled_float16_triton as kernel
 from loadstone.problems.passes.choice import Case
 from loadstone.problems.stream import Stream
-from tests.problems.test_gpu_passes import agree, launch, reference
+from tests.problems.test_gpu_passes import agree, launch, reference, text_for_a_gpu
 
 
 # Operands have errors of at most 2^-23, and the interpreter sums in float32: the tolerance is that of float32 outputs.
@@ -79,8 +79,7 @@ def test_several_problems_are_one_launch():
 @pytest.mark.parametrize("d", [150, 256])
 def test_the_kernel_compiles_up_to_the_gpu(d):
     shapes = ((), jnp.int32), ((), jnp.int32), ((8, d), jnp.float32), ((8, d, 512), jnp.float16)
-    traced = jax.jit(kernel.stored_recall).trace(*(jax.ShapeDtypeStruct(*one) for one in shapes))
-    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    text = text_for_a_gpu(kernel.stored_recall, *shapes)
     assert launch(text) == {"grid_x": 8, "grid_y": 1, "num_stages": 3, "num_warps": 4}
 
 

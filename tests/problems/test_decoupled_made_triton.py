@@ -15,7 +15,7 @@ from loadstone.problems.embeddings import decoupled_vectors
 from loadstone.problems.normals import normal_table, normals, table_cell
 from loadstone.problems.passes import decoupled_made_triton as kernel
 from loadstone.problems.recall import Recall
-from tests.problems.test_gpu_passes import agree, launch, reference
+from tests.problems.test_gpu_passes import agree, launch, reference, text_for_a_gpu
 
 
 def words_of_all_sizes(many):
@@ -114,8 +114,7 @@ def test_parts_are_powers_of_two_that_hold_all_components(components, least, exp
 @pytest.mark.parametrize("d", [150, pytest.param(4096, marks=pytest.mark.soak)])
 def test_on_a_gpu_product_and_sum_are_one_instruction(d):
     shapes = ((), jnp.int32), ((2,), jnp.uint32), ((64, d), jnp.float32)
-    traced = jax.jit(kernel.made_recall).trace(*(jax.ShapeDtypeStruct(*one) for one in shapes))
-    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    text = text_for_a_gpu(kernel.made_recall, *shapes)
     assert "fma.rn.f32 $0, $1, $2, $3;" in text and "cvt.rz.f32.u32 $0, $1;" in text
     if d == 150:  # as it was measured to be fastest
         assert launch(text) == {"grid_x": 64, "grid_y": 8, "num_stages": 1, "num_warps": 1}
