@@ -67,7 +67,14 @@ MANY = {
 }
 
 
-@pytest.mark.parametrize("name, size", [*((name, 1) for name in MANY), ("original", 2), ("decoupled", 3)])
+LONG = {"factored", "float16", "groups"}
+
+
+@pytest.mark.parametrize(
+    "name, size",
+    [*(pytest.param(name, 1, marks=pytest.mark.soak if name in LONG else ()) for name in MANY),
+     ("original", 2), pytest.param("decoupled", 3, marks=pytest.mark.soak)],
+)  # fmt: skip
 def test_none_of_the_programs_of_a_run_is_compiled_again(name, size, tmp_path, monkeypatch, compilations):
     specs = [replace(MANY[name], p=14 + size, seed=seed) for seed in range(3)]
     if MANY[name].is_iterative:

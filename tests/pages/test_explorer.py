@@ -174,8 +174,9 @@ def test_verdict_in_plain_words(page):
 
 
 @pytest.mark.parametrize("name, key, number, drawing", [
-    ("d", "ArrowRight", "p_c", "chance"), ("kappa", "ArrowLeft", "probability_storable", "spectrum"),
-    ("p", "ArrowRight", "alpha", "scores"),
+    ("kappa", "ArrowLeft", "probability_storable", "spectrum"),
+    pytest.param("d", "ArrowRight", "p_c", "chance", marks=pytest.mark.soak),
+    pytest.param("p", "ArrowRight", "alpha", "scores", marks=pytest.mark.soak),
 ])  # fmt: skip
 def test_arrow_keys_on_a_slider_change_number_field_and_drawing(page, name, key, number, drawing):
     for d in (3, 768, 16384):

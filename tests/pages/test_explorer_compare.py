@@ -90,7 +90,9 @@ def test_the_comparison_fits_on_a_phone_and_a_desk(open_page, explorer, width, h
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("name", ["chance", "magnified", "spectrum", "scores"])
+@pytest.mark.parametrize(
+    "name", ["chance", "magnified", *(pytest.param(name, marks=pytest.mark.soak) for name in ("spectrum", "scores"))]
+)
 def test_a_drawing_is_saved_as_it_is_seen(page, explorer, name, tmp_path):
     page.goto(f"{explorer.as_uri()}#d=50&p=300")
     page.wait_for_function("() => element('p-field').value === '300'")

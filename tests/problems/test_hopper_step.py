@@ -166,7 +166,9 @@ def test_a_search_and_a_batch_of_searches_use_it(kappa, monkeypatch):
 FILLED_UP = hopper_step.filled_up
 
 
-@pytest.mark.parametrize("solver", [Paper(steps=30, warmup=2, learning_rate=0.3), LBFGS(whiten=False)])
+@pytest.mark.parametrize(
+    "solver", [pytest.param(Paper(steps=30, warmup=2, learning_rate=0.3), marks=pytest.mark.soak), LBFGS(whiten=False)]
+)
 def test_passes_in_a_row_end_where_single_passes_end(solver, monkeypatch):
     """Searches end after different numbers of passes, few of which are multiples of four."""
     problems = [padded(original(Stream(seed, 24), 90), p) for seed, p in ((0, 25), (1, 60), (2, 83))]
