@@ -31,8 +31,8 @@ def test_families_have_different_structures():
 
 
 def test_a_program_is_used_for_its_own_class_alone():
-    """Of a hundred classes registered with jax.tree_util.register_dataclass, about five get another's number: those
-    whose hashes fall on one of the 128 marks of the table of programs."""
+    """Of a hundred classes registered with jax.tree_util.register_dataclass, 11 to 16 got another's number (jaxlib
+    0.10.2, three times a hundred), and of a thousand pairs the second class in 11."""
     number_of = jax.jit(lambda value: value.number)
     classes = [make_dataclass(f"Numbered{number}", ["x"], namespace={"number": number}) for number in range(100)]
     for kind in map(tree(data=["x"]), classes):
