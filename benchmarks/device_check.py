@@ -1,16 +1,20 @@
 """Does this device give the same bits and the same numbers as a CPU?
 
+    python benchmarks/device_check.py [PART ...]
+
 Prints the digests of a few instances, which must be equal on every machine, and trains a small problem. If the default
 device is not a CPU, the same arrays are also made on the CPU of the same machine and compared bit for bit. Passes over
 regenerated outputs make them with code of their own, so single components are read through a pass and compared, too.
 Passes in float16 over shared outputs are compared with float64 at awkward sizes, with fresh numbers each, and so are
-gradients; a perfect memory must have slopes of exactly zero.
+gradients; a perfect memory must have slopes of exactly zero. On a GPU most of the time goes into compiling, some three
+minutes for all parts: each part is printed as soon as it is known, and several processes can share the parts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -111,29 +115,54 @@ def error_of_step(d: int, p: int, kappa: float) -> float:
     return float(np.linalg.norm(found.left - left) / np.linalg.norm(left))
 
 
-def main() -> None:
+def same_bits() -> dict[str, object]:
     here = instances()
-    report = {"device": jax.devices()[0].device_kind, "jax": jax.__version__, "instances": here}
+    found: dict[str, object] = {"instances": here}
     if jax.default_backend() != "cpu":
         with jax.default_device(jax.devices("cpu")[0]):
             jax.clear_caches()
-            report["equal to the CPU of this machine"] = instances() == here
+            found["equal to the CPU of this machine"] = instances() == here
         jax.clear_caches()
     # On a GPU the kernel has tiles of 8, 8, 2 and 1 outputs, the last for two warps.
-    report["regenerated exactly"] = {d: regenerated_exactly(d, 100) for d in (9, 150, 500, 2000)}
-    report["error of passes in float16"] = {str(sizes): error_of_pass(*sizes) for sizes in AWKWARD}
-    long = {str(sizes): error_of_pass(*sizes, length=40.0) for sizes in WITH_LONG_QUERIES}
-    report["error of passes in float16 with long queries"] = long
+    return found | {"regenerated exactly": {d: regenerated_exactly(d, 100) for d in (9, 150, 500, 2000)}}
+
+
+def passes() -> dict[str, object]:
+    return {"error of passes in float16": {str(sizes): error_of_pass(*sizes) for sizes in AWKWARD}}
+
+
+def long_queries() -> dict[str, object]:
+    found = {str(sizes): error_of_pass(*sizes, length=40.0) for sizes in WITH_LONG_QUERIES}
+    return {"error of passes in float16 with long queries": found}
+
+
+def steps() -> dict[str, object]:
     slopes = {d: largest_slope_of_a_perfect_memory(d) for d in (40, 300, 500, 600)}
-    report["largest slope of a perfect memory in float16"] = slopes
-    steps = ((100, 1000, 1.0), (100, 1000, 0.5), (300, 3000, 1.0), (300, 3000, 0.25), (500, 3000, 0.5))
-    report["error of steps in float16"] = {str(sizes): error_of_step(*sizes) for sizes in steps}
+    sizes = ((100, 1000, 1.0), (100, 1000, 0.5), (300, 3000, 1.0), (300, 3000, 0.25), (500, 3000, 0.5))
+    errors = {str(one): error_of_step(*one) for one in sizes}
+    return {"largest slope of a perfect memory in float16": slopes, "error of steps in float16": errors}
+
+
+def training() -> dict[str, object]:
+    found = {}
     for make in (loadstone.original, loadstone.decoupled):
         problem = make(loadstone.Stream(0, 50), 306)
         solution = loadstone.train(problem, loadstone.initial_memory(50, 1.0, 0))
         measured = loadstone.measure(problem, solution.memory)
-        report[problem.description] = {"steps": solution.steps, "status": solution.status, **vars(measured)}
-    print(json.dumps(report, indent=1))
+        found[problem.description] = {"steps": solution.steps, "status": solution.status, **vars(measured)}
+    return found
+
+
+PARTS = {part.__name__: part for part in (same_bits, passes, long_queries, steps, training)}
+
+
+def main() -> None:
+    asked = sys.argv[1:] or list(PARTS)
+    if unknown := set(asked) - set(PARTS):
+        sys.exit(f"there is no part {', '.join(sorted(unknown))}; the parts are {', '.join(PARTS)}.")
+    print(json.dumps({"device": jax.devices()[0].device_kind, "jax": jax.__version__}), flush=True)
+    for name in asked:
+        print(json.dumps(PARTS[name](), indent=1), flush=True)
 
 
 if __name__ == "__main__":

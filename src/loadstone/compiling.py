@@ -13,6 +13,14 @@ NO_TRIALS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
 #: `jax.jit` without these trials.
 compiled = partial(jax.jit, compiler_options=NO_TRIALS)
 
+#: A loop that ends when its numbers say so. Left to the host, each turn would wait until the host has read them. As a
+#: graph on the GPU it is launched once and decides by itself: this is what XLA puts into graphs by default, and loops
+#: and branches as well.
+ON_THE_GPU = {
+    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
+}
+compiled_loop = partial(jax.jit, compiler_options=NO_TRIALS | ON_THE_GPU)
+
 #: For what is called inside of compiled programs and outside. Inside it changes nothing; outside it makes one program,
 #: where otherwise each operation would be compiled separately.
 one_program = partial(jax.jit, inline=True)

@@ -207,6 +207,18 @@ def test_programs_are_compiled_in_a_thread_of_their_own_each_before_it_is_run(tm
         assert events.index(("compiled", p)) < events.index(("run", p))
 
 
+def test_programs_are_compiled_in_the_order_in_which_they_run(tmp_path, monkeypatch):
+    """The last of them has the device to itself, so it runs first: it must not wait until all others are compiled."""
+    Accelerator(monkeypatch)
+    run, compiled, begin = [], [], job.begin
+    monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: spec.p == 12)
+    monkeypatch.setattr(in_process, "_COMPILERS", 1)
+    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p))
+    monkeypatch.setattr(job, "begin", lambda specs, *more: run.append(specs[0].p) or begin(specs, *more))
+    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+    assert run == [12, 16, 14] and compiled == run[1:]
+
+
 def test_an_error_of_compiling_is_left_for_the_run_itself(tmp_path, monkeypatch, caplog):
     Accelerator(monkeypatch)
 

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.problems.passes.filling import filled_answers
 from loadstone.problems.passes.guessed_levels import are_bad, guessed_levels
 
 
@@ -12,9 +13,9 @@ def test_a_guess_is_the_score_of_the_target_or_a_little_less_than_the_best_rival
     random = np.random.default_rng(0)
     queries, outputs = random.standard_normal((100, 8)).astype("e"), random.standard_normal((50, 8)).astype("e")
     targets = random.integers(0, count, 100)
-    found = guessed_levels(
-        *map(jnp.asarray, (queries, outputs, targets.astype("i"))), jnp.int32(asked), jnp.int32(count)
-    )
+    counts = jnp.asarray([asked, count], jnp.int32)
+    answers = filled_answers(jnp.asarray(outputs), jnp.asarray(targets), 100, counts)
+    found = guessed_levels(jnp.asarray(queries), answers)
     lengths = np.linalg.norm(queries.astype(float), axis=1)
     scores = queries.astype(float) @ outputs.astype(float).T
     own = scores[np.arange(100), targets]

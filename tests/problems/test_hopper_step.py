@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +16,8 @@ from loadstone.problems.padded import padded
 from loadstone.problems.passes import devices, halves_hopper, hopper_step, shared_hopper
 from loadstone.problems.ready import Ready
 from loadstone.problems.stream import Stream
-from loadstone.solvers import loop
 from loadstone.solvers.gradient import Paper
-from loadstone.solvers.lbfgs import LBFGS
-from loadstone.solvers.solve import solve, solve_batch
-from loadstone.solvers.stop import Limits
+from loadstone.solvers.solve import solve
 from loadstone.trees import tree
 from tests.problems.test_gpu_passes import stand_in
 from tests.problems.test_hopper_halves import StandIn
@@ -166,35 +162,6 @@ def test_a_search_and_a_batch_of_searches_use_it(kappa, monkeypatch):
 FILLED_UP = hopper_step.filled_up
 
 
-@pytest.mark.parametrize(
-    "solver", [pytest.param(Paper(steps=30, warmup=2, learning_rate=0.3), marks=pytest.mark.soak), LBFGS(whiten=False)]
-)
-def test_passes_in_a_row_end_where_single_passes_end(solver, monkeypatch):
-    """Searches end after different numbers of passes, few of which are multiples of four."""
-    problems = [padded(original(Stream(seed, 24), 90), p) for seed, p in ((0, 25), (1, 60), (2, 83))]
-    starts = [initial_memory(24, 1.0, seed) for seed in range(3)]
-    found = []
-    for in_a_row in (1, 4):
-        monkeypatch.setattr(loop, "_IN_A_ROW", in_a_row)
-        jax.clear_caches()
-        single = solve(problems[1], starts[1], solver, "exact", Limits(27), "float16")
-        found.append([single, *solve_batch(problems, starts, solver, "exact", Limits(27), "float16")])
-    jax.clear_caches()
-    assert len({one.passes for one in found[0]}) > 2
-    for one, other in zip(*found):
-        assert (one.status, one.passes) == (other.status, other.passes)
-        # Four passes in a row are another program, in which a compiler may round another way, here to 11 bits.
-        np.testing.assert_allclose(one.loss, other.loss, rtol=1e-3)
-        np.testing.assert_array_equal(one.accuracy, other.accuracy)
-        np.testing.assert_allclose(one.memory.weights, other.memory.weights, atol=1e-3)
-
-
-def test_only_short_passes_are_done_in_a_row():
-    assert loop.passes_in_a_row(original(Stream(0, 24), 90)) == 4
-    large = SimpleNamespace(inputs=np.broadcast_to(0.0, (17_873, 500)))
-    assert loop.passes_in_a_row(large) == 1
-
-
 def test_other_problems_and_precisions_stay_as_they_are(monkeypatch):
     problem = original(Stream(0, 20), 50)
     assert problem.ready("float32") is problem
@@ -221,10 +188,15 @@ def test_what_all_steps_need(n, m, d, parts):
     )
     rows, width = -(-n // (128 * parts)) * 128 * parts, -(-d // 64) * 64
     assert hopper_step._parts(n, d) == parts
-    assert found.inputs.shape == (rows, width) and found.outputs.shape == (-(-m // 128) * 128, width)
+    assert found.inputs.shape == (rows, width) and found.answers.outputs.shape == (-(-m // 1024) * 1024, width)
     assert float(found.largest) == np.abs(np.float16(np.float32(outputs))).max()
     assert 512 <= np.abs(np.asarray(found.inputs, float)).max() <= 1024
     back = np.asarray(found.inputs, float)[:n, :d] * float(found.unit)
     np.testing.assert_allclose(back, inputs, rtol=2.0**-10, atol=1e-6)
-    assert found.targets.tolist() == [*targets, *[0] * (rows - n)] and found.counts.tolist() == [n, m]
-    assert not found.inputs[n:].any() and not found.outputs[m:].any()
+    own, columns, indices, counts, few, rivals = found.answers
+    assert indices.tolist() == [*targets, *[0] * (rows - n)] and counts.tolist() == [n, m]
+    assert few.tolist() == [index * n // 64 for index in range(64)]
+    expected = [[column < m and column != targets[row] for column in range(len(columns))] for row in few]
+    np.testing.assert_array_equal(rivals, expected)
+    assert not found.inputs[n:].any() and not columns[m:].any()
+    np.testing.assert_array_equal(own[:n, :d], np.float16(np.float32(outputs))[targets])

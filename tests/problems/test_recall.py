@@ -1,11 +1,11 @@
-"""The pull from weighed sums: a mean, and exactly the target where nothing else has any weight."""
+"""The slope from weighed sums: a mean less the target, and exactly zero where nothing else has any weight."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.problems.recall import mean_output
+from loadstone.problems.recall import weighed_slope
 
 RANDOM = np.random.default_rng(0)
 
@@ -15,19 +15,17 @@ def halves(*shape):
 
 
 @pytest.mark.parametrize("level", [0, 3])
-def test_one_output_alone_is_returned_to_the_last_bit(level):
+def test_one_output_alone_has_no_slope_to_the_last_bit(level):
     """A compiler turns weighed / total into weighed * (1 / total), and fuses it with the subtraction of the target, so
     that the rounding shows: all of these numbers would differ from zero."""
     own, total = halves(400, 6), np.abs(halves(400)) * 16 + 1
     total = total.astype(np.float16).astype(np.float32)
-    slope = jax.jit(
-        lambda *arrays: mean_output(*arrays) - arrays[2], compiler_options={"xla_backend_optimization_level": level}
-    )
+    slope = jax.jit(weighed_slope, compiler_options={"xla_backend_optimization_level": level})
     assert not np.asarray(slope(*map(jnp.asarray, (total[:, None] * own, total, own)))).any()
 
 
-def test_it_is_the_mean():
+def test_it_is_the_mean_less_the_target():
     outputs, weights = halves(30, 5), np.abs(halves(8, 30)).astype(np.float64)
     own, total = outputs[:8], weights.sum(axis=1)
-    found = jax.jit(mean_output)(*(jnp.asarray(part, jnp.float32) for part in (weights @ outputs, total, own)))
-    np.testing.assert_allclose(found, weights @ outputs / total[:, None], atol=1e-6)
+    found = jax.jit(weighed_slope)(*(jnp.asarray(part, jnp.float32) for part in (weights @ outputs, total, own)))
+    np.testing.assert_allclose(found, weights @ outputs / total[:, None] - own, atol=1e-6)

@@ -4,7 +4,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.problems.facts import Facts
 from loadstone.solvers import loop
 from loadstone.solvers.digits import unconfirmed_out_of_passes, unsettled
 from loadstone.solvers.gradient import Paper
@@ -37,14 +36,6 @@ STATUSES = RUNNING, STOPPED, SCHEDULE_ENDED, MINIMUM, OUT_OF_DIGITS, OUT_OF_PASS
 def test_a_search_has_its_schedule_or_the_passes_that_are_allowed(solver, allowed, passes, planned):
     found = loop.plan_of(solver, Request("exact", Limits(allowed)), "float32")
     assert found == Plan(solver, "exact", "float32", passes, planned)
-
-
-def test_short_passes_are_done_in_a_row():
-    """At 2.5e11 operations a pass of the whole problem is no longer short."""
-    targets = jnp.zeros(25_001, jnp.int32)
-    for n, length in ((25_000, 4), (25_001, 1)):
-        problem = Facts(jnp.zeros((n, 100)), jnp.zeros((2, 100)), targets[:n], 1)
-        assert loop.passes_in_a_row(problem) == length
 
 
 def test_what_is_told_of_a_batch_is_the_furthest_search_and_the_mean_of_all():

@@ -79,7 +79,7 @@ class Ready(SameOutputs):
     def _without_padding(self, recall: Recall, slope: Slope) -> tuple[Recall, Slope]:
         if not self.is_padded:
             return recall, slope
-        return without_padding(recall, slope, self.filled.counts[0], self.target_outputs)
+        return without_padding(recall, slope, self.filled.answers.counts[0], self.target_outputs)
 
 
 def ready(problem: Facts | Padded, facts: Facts, count: Int[Array, ""] | None, precision: str) -> Problem:

@@ -74,13 +74,11 @@ def target_and_rival(
     return target.squeeze(axis), rival
 
 
-def mean_output(
-    weighed: Float[Array, "n d"], total: Float[Array, "n"], own: Float[Array, "n d"]
-) -> Float[Array, "n d"]:
-    """The pull, from the outputs summed with weights, the sum of the weights, and each target: weighed / total, but
-    exactly the target where no other output has any weight. A compiler turns that quotient into a product with
-    1 / total, which is off in the last digit."""
-    return own + (weighed - total[:, None] * own) / total[:, None]
+def weighed_slope(weighed: Float[Array, "n d"], total: Float[Array, "n"], own: Float[Array, "n d"]) -> Slope:
+    """The slope, from the outputs summed with weights, the sum of the weights, and each target: weighed / total - own,
+    but exactly zero where no other output has any weight. A compiler turns that quotient into a product with 1 / total,
+    which is off in the last digit."""
+    return (weighed - total[:, None] * own) / total[:, None]
 
 
 def without_padding(

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.arguments import refuse
-from loadstone.compiling import compiled
+from loadstone.compiling import compiled_loop
 from loadstone.hosts import agreed
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
@@ -45,9 +45,6 @@ from loadstone.solvers.stop import met
 
 #: The loop returns to Python at least this often, and after about this many seconds: Ctrl-C never waits longer.
 _SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
-
-#: Where a pass is this short (in operations: half a millisecond on a GPU), so many are done in a row.
-_IN_A_ROW, _SHORT_PASS = 4, 2.5e11
 
 #: Writes a state to the checkpoint, if it is time.
 Keep = Callable[..., None]
@@ -179,40 +176,27 @@ def begun(memory: Any, plan: Plan) -> Search:
     return Search(memory, plan.solver.start(trained_part(memory)[0]), jnp.int32(0), jnp.int32(RUNNING), trace, trace)
 
 
-@partial(compiled, static_argnames="plan")
+@partial(compiled_loop, static_argnames="plan")
 def advance_one(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan) -> Search:
     """Go on until so many passes are done, or the search ends."""
     return _advance(problem, state, until, plan)
 
 
-@partial(compiled, static_argnames="plan")
+@partial(compiled_loop, static_argnames="plan")
 def advance_batch(problems: Problem, states: Search, until: Int[Array, ""], plan: Plan) -> Search:
     """The same for stacked problems and states: they pass together, and one that has ended stays unchanged."""
     return jax.vmap(lambda problem, state: _advance(problem, state, until, plan))(problems, states)
 
 
 def _advance(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan) -> Search:
-    ready = problem.ready(plan.precision)
-    length = 1 if ready is problem else passes_in_a_row(problem)
-
     def unfinished(state: Search) -> Array:
         return (state.status == RUNNING) & (state.passes < until)
 
-    def further(state: Search) -> Search:
-        return jax.lax.fori_loop(0, length, lambda _, state: _pass(ready, plan, state, unfinished(state)), state)
-
-    return jax.lax.while_loop(unfinished, further if length > 1 else partial(_pass, ready, plan), state)
+    return jax.lax.while_loop(unfinished, partial(_pass, problem.ready(plan.precision), plan), state)
 
 
-def passes_in_a_row(problem: Problem) -> int:
-    """How many passes are done before the loop asks whether to go on. To ask, a GPU has to wait for the host, about as
-    long as a short pass takes; what is done too much at the end has no effect."""
-    n, d = problem.inputs.shape[-2:]
-    return _IN_A_ROW if 4 * n * n * d <= _SHORT_PASS else 1
-
-
-def _pass(problem: Problem, plan: Plan, state: Search, allowed: Bool[Array, ""] | bool = True) -> Search:
-    """Measure the memory; end if a rule is met, else let the solver move it. If it is not allowed, nothing changes."""
+def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
+    """Measure the memory; end if a rule is met, else let the solver move it."""
     parameters, rebuilt = trained_part(state.memory)
     (loss, recall), gradient = _measured(problem, rebuilt, plan.precision, parameters)
     n, violations = problem.associations, jnp.sum(~recall.stored)
@@ -233,18 +217,16 @@ def _pass(problem: Problem, plan: Plan, state: Search, allowed: Bool[Array, ""] 
 
     looks = Looks(_mean(-jnp.expm1(-recall.loss), problem), at, n, problem.inputs.shape[-2])
     moved, solver = plan.solver.onward(parameters, loss, gradient, state.solver, looks)
-    going_on = (status == RUNNING) & allowed
     parameters, solver = jax.tree.map(
-        lambda new, old: jnp.where(going_on, new, old), (moved, solver), (parameters, state.solver)
+        lambda new, old: jnp.where(status == RUNNING, new, old), (moved, solver), (parameters, state.solver)
     )
-    place = jnp.where(allowed, state.passes, plan.passes)  # beyond the end, where nothing is written
     return Search(
         rebuilt(parameters),
         solver,
-        state.passes + jnp.int32(allowed),
-        jnp.where(allowed, status, state.status).astype(jnp.int32),
-        state.loss.at[place].set(loss.astype(state.loss.dtype)),
-        state.accuracy.at[place].set((1 - violations / n).astype(state.loss.dtype)),
+        state.passes + 1,
+        status.astype(jnp.int32),
+        state.loss.at[state.passes].set(loss.astype(state.loss.dtype)),
+        state.accuracy.at[state.passes].set((1 - violations / n).astype(state.loss.dtype)),
     )
 
 

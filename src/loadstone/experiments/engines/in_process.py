@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from threading import Event, Lock
 
 import jax
@@ -24,9 +25,9 @@ from loadstone.experiments.sweep import Progress, SweepError
 from loadstone.records.store import Store
 from loadstone.solvers.loop import Abandoned, is_abandoned
 
-#: So many programs run at a time on a GPU, and so many are compiled ahead at a time: a program takes several seconds to
-#: compile, and the paper's runs have a hundred of them.
-_LANES, _COMPILERS = 3, 4
+#: So many programs run at a time on a GPU, and so many are compiled ahead at a time. Python works on a program for one
+#: or two seconds before XLA takes over, and holds up the threads that run programs: more compilers would be a burden.
+_LANES, _COMPILERS = 3, 2
 
 _log = logging.getLogger("loadstone")
 
@@ -46,19 +47,19 @@ class InProcess:
     def __call__(self, specs: Sequence[Spec], store: Store, progress: Progress) -> None:
         platform = jax.default_backend()
         progress.runs_on(platform)
-        programs = by_program(specs, platform)
+        alone, together = _divided(by_program(specs, platform), self.budget is not None or platform == "cpu")
         # With a GPU, several records are finished at a time on the CPU, each by one thread.
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
         compiler = ThreadPoolExecutor(_COMPILERS)
-        # On a CPU nothing is compiled ahead: its cores are busy with the runs.
-        later = programs[1:] if platform != "cpu" else []
+        # Compiled in the order in which they run. On a CPU nothing is compiled ahead: its cores are busy with the runs.
+        in_order = alone + together
+        later = in_order[1:] if platform != "cpu" else []
         ahead = [None, *(compiler.submit(compile_ahead, alike, platform, self.budget) for alike in later)]
-        ahead += [None] * (len(programs) - len(ahead))
-        alone, together = _divided(list(zip(programs, ahead)), self.budget is not None or platform == "cpu")
+        programs = list(zip_longest(in_order, ahead[: len(in_order)]))
         try:
             with threads:
-                self._run(alone, store, progress, 1)
-                self._run(together, store, progress, _LANES)
+                self._run(programs[: len(alone)], store, progress, 1)
+                self._run(programs[len(alone) :], store, progress, _LANES)
         except OSError as error:
             raise SweepError(f"the store {store.folder} cannot be written: {error}.") from error
         finally:
@@ -111,9 +112,9 @@ class InProcess:
                 other.result()
 
 
-def _divided(programs: list[Program], each_alone: bool) -> tuple[list[Program], list[Program]]:
+def _divided(programs: list[list[Spec]], each_alone: bool) -> tuple[list[list[Spec]], list[list[Spec]]]:
     """Those that have the device to themselves, and those that run beside each other."""
-    alone, together = list[Program](), list[Program]()
-    for one in programs:
-        (alone if each_alone or has_the_device_alone(one[0][0]) else together).append(one)
+    alone, together = list[list[Spec]](), list[list[Spec]]()
+    for alike in programs:
+        (alone if each_alone or has_the_device_alone(alike[0]) else together).append(alike)
     return alone, together

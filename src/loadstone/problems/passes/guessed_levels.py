@@ -8,7 +8,9 @@ long as the weights fit into float16; which ones are is known once the scores ar
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Float16, Int32
+from jaxtyping import Array, Bool, Float, Float16
+
+from loadstone.problems.passes.filling import Answers
 
 #: The largest weight of a query is about exp(3): levels are subtracted less this. Queries whose best score is far above
 #: what one expects are more frequent than those where it is far below, so there is more room above, where float16 ends
@@ -17,8 +19,6 @@ from jaxtyping import Array, Bool, Float, Float16, Int32
 LARGEST = 3.0
 #: By how much a guess may be wrong.
 _LEAST_OFF, _MOST_OFF = -7.0, 7.9
-#: From so many queries the guess is made.
-_FEW = 64
 #: The best of m normal numbers scatters by 0.64 / log(m) of itself. Late in a search, when scores are in the hundreds,
 #: the target's score is close to the largest in nearly all queries, and a rival must not be expected where there is
 #: none: so a little more than the scatter, this over log(m), is left out. Seen along searches by L-BFGS, d = 100, at
@@ -26,22 +26,14 @@ _FEW = 64
 _BELOW, _LEAST_COUNT = 0.85, 8
 
 
-def guessed_levels(
-    queries: Float16[Array, "n width"],
-    outputs: Float16[Array, "m width"],
-    targets: Int32[Array, "n"],
-    asked: Int32[Array, ""],
-    count: Int32[Array, ""],
-) -> Float[Array, "n"]:
-    """About the largest score of each of the first `asked` queries, against the first `count` outputs."""
+def guessed_levels(queries: Float16[Array, "n width"], answers: Answers) -> Float[Array, "n"]:
+    """About the largest score of each query that counts."""
     single = queries.astype(jnp.float32)
     lengths = jnp.linalg.norm(single, axis=1)
-    own = jnp.einsum("nd,nd->n", single, outputs[targets].astype(jnp.float32))
-    # Facts may be sorted, so the few are taken from everywhere.
-    few = jnp.arange(_FEW) * jnp.maximum(asked, 1) // _FEW
-    height = _rival_of_unit_query(queries[few], lengths[few], outputs, targets[few], count)
-    below = _BELOW / jnp.log(jnp.maximum(count, _LEAST_COUNT).astype(jnp.float32))
-    return jnp.maximum(own, (1 - below) * height * lengths)
+    target = jnp.einsum("nd,nd->n", single, answers.own.astype(jnp.float32))
+    height = _rival_of_unit_query(queries[answers.few], lengths[answers.few], answers)
+    below = _BELOW / jnp.log(jnp.maximum(answers.counts[1], _LEAST_COUNT).astype(jnp.float32))
+    return jnp.maximum(target, (1 - below) * height * lengths)
 
 
 def are_bad(levels: Float[Array, "n"], top: Float[Array, "n"], counted: Bool[Array, "n"]) -> Bool[Array, "n"]:
@@ -51,15 +43,10 @@ def are_bad(levels: Float[Array, "n"], top: Float[Array, "n"], counted: Bool[Arr
 
 
 def _rival_of_unit_query(
-    queries: Float16[Array, "few width"],
-    lengths: Float[Array, "few"],
-    outputs: Float16[Array, "m width"],
-    targets: Int32[Array, "few"],
-    count: Int32[Array, ""],
+    queries: Float16[Array, "few width"], lengths: Float[Array, "few"], answers: Answers
 ) -> Float[Array, ""]:
     """The best score of the others, for a query of length 1, by least squares."""
-    scores = jnp.matmul(queries, outputs.T, preferred_element_type=jnp.float32)
-    column = jnp.arange(len(outputs))[None]
-    rivals = jnp.where((column < count) & (column != targets[:, None]), scores, -jnp.inf).max(axis=1)
+    scores = jnp.matmul(queries, answers.outputs.T, preferred_element_type=jnp.float32)
+    rivals = jnp.where(answers.rivals, scores, -jnp.inf).max(axis=1)
     products = jnp.where(jnp.isfinite(rivals), rivals * lengths, 0.0)  # without another output there is no rival
     return products.sum() / jnp.maximum((lengths**2).sum(), jnp.finfo(jnp.float32).tiny)

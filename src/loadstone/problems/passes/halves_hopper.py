@@ -46,14 +46,11 @@ def batch_weighed(
     outputs: Float16[Array, "batch m width"],
     targets: Int32[Array, "batch n"],
     shifts: Float[Array, "batch n"],
-    *,
-    shared: bool = True,
 ) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n width"]]:
     """The kernel itself: for each query the target's score, the best of the others, the sum of all weights
     exp(score - shift), and the outputs summed with these weights. n and m are multiples of 128, width of 64.
 
     counts: of each problem how many queries and outputs count.
-    shared: whether workers may share a block; their parts are then joined, which takes a while.
     """
     batch, n, width = queries.shape
     whole = n % ROWS == outputs.shape[1] % ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
@@ -61,22 +58,19 @@ def batch_weighed(
     if not whole or not rows or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 2):
         shapes = queries.shape, outputs.shape, targets.shape, shifts.shape, counts.shape
         raise refuse("shapes", shapes, "those of padded arrays")
-    shared = shared and batch == 1
-    flags = jnp.asarray([0 if shared else 1, 0], jnp.int32)
-    numbers, pull, part_numbers, part_pull = _call(counts, flags, queries, outputs, targets, shifts * _LOG2E)
-    if shared:
+    numbers, pull, part_numbers, part_pull = _call(counts, queries, outputs, targets, shifts * _LOG2E)
+    if batch == 1:
         numbers, pull = joined(counts[0], numbers, pull, part_numbers, part_pull)
     both = numbers.swapaxes(0, 1)  # what each warpgroup found in its tiles
     return both[0].max(axis=0), both[1].max(axis=0), both[2].sum(axis=0), pull
 
 
-@jax.jit  # so that a program with several runs of the kernel has it once: making it takes a second
-def _call(counts, flags, queries, outputs, targets, shifts):
+def _call(counts, queries, outputs, targets, shifts):
     batch, n, width = queries.shape
     # In a batch each problem has too few blocks to be shared among workers.
     workers = processors() // _PAIR if batch == 1 else n // _SIZE
     call = plgpu.kernel(
-        functools.partial(_pair_of_blocks, columns=width // 2),
+        functools.partial(_pair_of_blocks, columns=width // 2, whole=batch > 1),
         out_type=(*_results(width, batch, n), *_results(width, workers, 2, _SIZE)),
         grid=(workers, batch),
         grid_names=("worker", "problem"),
@@ -86,7 +80,7 @@ def _call(counts, flags, queries, outputs, targets, shifts):
         thread_name="wg",
         compiler_params=plgpu.CompilerParams(approx_math=True, reduction_scratch_bytes=0),
     )
-    return call(counts, flags, queries, outputs, targets, shifts)
+    return call(counts, queries, outputs, targets, shifts)
 
 
 def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
@@ -94,7 +88,7 @@ def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDt
     return numbers, jax.ShapeDtypeStruct((*shape, width), jnp.float32)
 
 
-def share(worker, asked, count, whole, workers):
+def share(worker, asked, count, workers, whole=False):
     """Where the share of a worker begins and ends (counting the steps of all blocks), how many steps a block has, and
     how many workers have a share. No share is smaller than half a block, so no block has more than three workers.
 
@@ -102,7 +96,7 @@ def share(worker, asked, count, whole, workers):
     """
     steps, blocks = lax.div(count + (_STEP - 1), jnp.int32(_STEP)), lax.div(asked + (_SIZE - 1), jnp.int32(_SIZE))
     # Shares are of steps, or, if only whole blocks are allowed, of blocks.
-    parts, unit = jnp.where(whole > 0, blocks, steps * blocks), jnp.where(whole > 0, steps, 1)
+    parts, unit = (blocks, steps) if whole else (steps * blocks, 1)
     busy = jnp.minimum(jnp.minimum(parts, blocks + lax.div(blocks, jnp.int32(2))), workers)
     least, more = lax.div(parts, jnp.maximum(busy, 1)), lax.rem(parts, jnp.maximum(busy, 1))
     return *((index * least + jnp.minimum(index, more)) * unit for index in (worker, worker + 1)), steps, busy
@@ -119,7 +113,7 @@ def joined(
     second part, the next one has more of it as its first part, and so has a third one if the second has not its end."""
     workers = len(part_pull)
     worker = jnp.arange(workers, dtype=jnp.int32)
-    begin, end, steps, busy = share(worker, counts[0], counts[1], jnp.int32(0), workers)
+    begin, end, steps, busy = share(worker, counts[0], counts[1], workers)
     steps, blocks = jnp.maximum(steps, 1), pull.shape[1] // _SIZE
     block, is_cut = lax.div(end, steps), (worker < busy) & (lax.rem(end, steps) > 0)
     begun = is_cut & (begin <= block * steps)
@@ -133,7 +127,8 @@ def joined(
         """What the first, the second and, if there is one, the third worker have of a block."""
         beginning, rest = (part.take(piece, axis + 1) for piece in (1, 0))
         is_there = followed.reshape(-1, *[1] * (rest.ndim - axis - 1))
-        return beginning, rest.take(second, axis), jnp.where(is_there, rest.take(third, axis), nothing)
+        after, last = (rest.take(next_one, axis, mode="clip") for next_one in (second, third))
+        return beginning, after, jnp.where(is_there, last, nothing)
 
     scores = functools.reduce(jnp.maximum, parts_of(part_numbers[:, :2], 2, -jnp.inf))
     both = jnp.concatenate([scores, sum(parts_of(part_numbers[:, 2:], 2, 0.0))], axis=1)
@@ -142,13 +137,13 @@ def joined(
     return by_block.reshape(numbers.shape), pulls.reshape(pull.shape)
 
 
-def _pair_of_blocks(*arrays, columns):
+def _pair_of_blocks(*arrays, columns, whole):
     """One worker: two blocks of threads, each with shared memory of its own, of which three warpgroups start."""
     # Half of the components must be whole swizzled columns.
     swizzle = 128 if columns % 64 == 0 else 64
     tiled = plgpu.TilingTransform((8, swizzle // 2)), plgpu.SwizzleTransform(swizzle)
     pl.run_scoped(
-        functools.partial(_warpgroup, *arrays, columns),
+        functools.partial(_warpgroup, *arrays, columns, whole),
         plgpu.SMEM((2, _QUERIES, columns), jnp.float16, transforms=tiled),  # queries: half of the components
         plgpu.SMEM((2, 2, _TILE, columns), jnp.float16, transforms=tiled),  # tiles: whose, half of the components
         plgpu.SMEM((2, _QUERIES, _TILE), jnp.float16, transforms=tiled),  # weights: whose
@@ -164,17 +159,17 @@ def _pair_of_blocks(*arrays, columns):
     )
 
 
-def _warpgroup(count_ref, flag_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
-    number_ref, pull_ref, part_number_ref, part_pull_ref, columns, *shared = rest
+def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
+    number_ref, pull_ref, part_number_ref, part_pull_ref, columns, whole, *shared = rest
     queries, tiles, weights, chunk, rows, queries_there, queries_done, filled, consumed, *_ = shared
     problem, worker, member, group = (lax.axis_index(name) for name in ("problem", "worker", "pair", "wg"))
     asked, count = count_ref[problem, 0], count_ref[problem, 1]
-    begin, end, steps, busy = share(worker, asked, count, flag_ref[0], lax.axis_size("worker"))
+    begin, end, steps, busy = share(worker, asked, count, lax.axis_size("worker"), whole)
     place = member * _QUERIES
 
     def compute(me):
         plgpu.set_max_registers(232, action="increase")
-        zero = flag_ref[1]
+        zero = jnp.minimum(asked, 0)  # which the compiler cannot know
 
         @pl.loop(lax.div(begin, steps), lax.div(end - 1, steps) + 1)
         def _(block):

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Float16, Int, Int32
+from jaxtyping import Array, Float, Float16, Int
 
 from loadstone.problems.passes.devices import processors
-from loadstone.problems.passes.filling import ROWS, WIDTH, FilledRecall, counted, cut, filled
+from loadstone.problems.passes.filling import ROWS, WIDTH, Answers, FilledRecall, answers, cut, filled
 from loadstone.problems.products import in_float16
 from loadstone.problems.recall import Recall, Slope
 
@@ -29,17 +29,14 @@ class Filled(NamedTuple):
     """The facts of a problem as the kernels take them.
 
     inputs: in float16, in units of `unit`.
-    outputs, targets: the outputs in float16, and the index of each target.
+    answers: the outputs in float16, and which of them are targets.
     largest: the largest component of an output.
-    counts: how many of the inputs and of the outputs count.
     """
 
     inputs: Float16[Array, "rows width"]
     unit: Float[Array, ""]
-    outputs: Float16[Array, "columns width"]
-    targets: Int32[Array, "rows"]
+    answers: Answers
     largest: Float[Array, ""]
-    counts: Int32[Array, "2"]
 
 
 def filled_up(
@@ -49,10 +46,8 @@ def filled_up(
     n, d = inputs.shape
     half, unit = in_float16(inputs, jnp.max(jnp.abs(inputs)))
     rows = filled(half, ROWS * _parts(n, d))
-    columns = filled(outputs, ROWS)
-    indices = jnp.pad(targets.astype(jnp.int32), (0, len(rows) - n))
-    largest = jnp.max(jnp.abs(columns)).astype(jnp.float32)
-    return Filled(rows, unit, columns, indices, largest, counted(n, len(outputs), count))
+    those = answers(outputs, targets, len(rows), count)
+    return Filled(rows, unit, those, jnp.max(jnp.abs(those.outputs)).astype(jnp.float32))
 
 
 def step(
@@ -65,13 +60,12 @@ def step(
     square = filled(half, width)
     queries = lax.dot_general(facts.inputs, square, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32)
     queries = (queries * (facts.unit * unit)).astype(jnp.float16)
-    found = recall_of(queries, facts.outputs, facts.targets, facts.counts)
-    inside = jnp.arange(len(queries)) < facts.counts[0]
+    found, slope = recall_of(queries, facts.answers)
+    inside = jnp.arange(len(queries)) < facts.answers.counts[0]
     # No component of pull - target exceeds the share that the wrong outputs have, times their largest distance.
     wrong = jnp.where(inside, 1 - jnp.exp(found.target - found.logsumexp), 0.0)
     bound = 2 * facts.largest * jnp.maximum(wrong.max(), _ROUNDING)
-    slope = jnp.where(inside[:, None], found.pull - facts.outputs[facts.targets].astype(jnp.float32), 0.0)
-    slope, slope_unit = in_float16(slope, bound)
+    slope, slope_unit = in_float16(jnp.where(inside[:, None], slope, 0.0), bound)
     parts = _parts(n, d)
     left, right = (part.reshape(parts, -1, width) for part in (slope, facts.inputs))
     gradient = lax.dot_general(left, right, (((1,), (1,)), ((0,), (0,))), preferred_element_type=jnp.float32)
@@ -84,8 +78,8 @@ def slopes(
     """The recall of queries of any memory, and the derivative of each loss with respect to its query."""
     n, d = queries.shape
     rows = jnp.pad(filled(queries, 1), ((0, len(facts.inputs) - n), (0, 0)))
-    recall = cut(recall_of(rows, facts.outputs, facts.targets, facts.counts), n, d)
-    return recall, recall.pull - facts.outputs[facts.targets[:n], :d].astype(jnp.float32)
+    recall, slope = recall_of(rows, facts.answers)
+    return cut(recall, n, d), slope[:n, :d]
 
 
 def _parts(n: int, d: int) -> int:

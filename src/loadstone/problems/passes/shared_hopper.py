@@ -28,7 +28,7 @@ from jaxtyping import Array, Float, Float16, Int, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes.devices import MOST_WHOLE, processors
-from loadstone.problems.passes.filling import ROWS, WIDTH, filled_pass
+from loadstone.problems.passes.filling import ROWS, WIDTH, Answers, filled_pass
 from loadstone.problems.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
@@ -51,15 +51,10 @@ def shared_pass(
     return filled_pass(queries, outputs, targets, count, MOST_WHOLE, filled_recall)
 
 
-def filled_recall(
-    queries: Float16[Array, "rows width"],
-    outputs: Float16[Array, "columns width"],
-    targets: Int32[Array, "rows"],
-    counts: Int32[Array, "2"],
-) -> Recall:
-    """Recall of the first counts[0] queries against the first counts[1] outputs, for arrays that are filled up; other
-    rows are arbitrary."""
-    return Recall(*_one(counts, queries, outputs, targets))
+def filled_recall(queries: Float16[Array, "rows width"], answers: Answers) -> tuple[Recall, Slope]:
+    """The recall and the slopes of the queries that count; other rows are arbitrary."""
+    found = Recall(*_one(answers.counts, queries, answers.outputs, answers.targets))
+    return found, found.pull - answers.own.astype(jnp.float32)
 
 
 @jax.custom_batching.custom_vmap
@@ -251,7 +246,8 @@ def _stream(queries, group, tiles, filled, consumed, steps, counts, own_column, 
         rival = jnp.maximum(rival, jnp.where(own, -jnp.inf, scores).max(axis=1))
         top = jnp.maximum(target, rival)
         shrink = jnp.exp2((last - top) * _LOG2E)
-        weights = jnp.exp2(scores * _LOG2E - lax.broadcast_in_dim(top * _LOG2E, shape, [0]))
+        # The difference first: the largest weight is then exactly 1, and a perfect memory has slopes of exactly zero.
+        weights = jnp.exp2((scores - lax.broadcast_in_dim(top, shape, [0])) * _LOG2E)
         total = total * shrink + weights.sum(axis=1)
         pull = pull * lax.broadcast_in_dim(shrink, pull.shape, [0])
         rounded = weights.astype(jnp.float16)

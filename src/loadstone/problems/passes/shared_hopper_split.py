@@ -13,7 +13,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from loadstone.problems.passes.filling import cut, filled
+from loadstone.problems.passes.filling import cut, filled, filled_answers
 from loadstone.problems.passes.guessed_levels import guessed_levels
 from loadstone.problems.passes.weighed_blocks import Products, block_rows, one_by_one, recall_of_blocks
 from loadstone.problems.passes.weights_hopper import SLICE, TILE
@@ -40,9 +40,9 @@ def _one(queries, outputs, targets, counts, block):
     sides = filled(jnp.concatenate([high, high, low], axis=1), rows, SLICE)
     theirs = filled(jnp.concatenate([their_high, their_low, their_high], axis=1), TILE, SLICE)
     pulled = filled(their_high, TILE, SLICE)
-    indices = jnp.pad(targets, (0, len(sides) - n))
+    answers = filled_answers(pulled, targets, len(sides), counts)
     products = Products(sides, theirs, unit * their_unit, pulled)
-    levels = guessed_levels(filled(high, rows, SLICE), pulled, indices, counts[0], counts[1]) * products.unit
-    found = cut(recall_of_blocks(products, indices, levels, counts, rows, exact=True), n, d)
+    levels = guessed_levels(filled(high, rows, SLICE), answers) * products.unit
+    found = cut(recall_of_blocks(products, answers.targets, levels, counts, rows, exact=True), n, d)
     recall = Recall(found.target, found.rival, found.logsumexp, found.pull * their_unit)
     return recall, recall.pull - their_high[targets].astype(jnp.float32) * their_unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from loadstone.problems.passes.filling import cut, filled
+from loadstone.problems.passes.filling import cut, filled, filled_answers
 from loadstone.problems.passes.guessed_levels import guessed_levels
 from loadstone.problems.passes.weighed_blocks import Products, block_rows, one_by_one, recall_of_blocks
 from loadstone.problems.passes.weights_hopper import SLICE, TILE
@@ -28,8 +28,8 @@ def _one(queries, outputs, targets, counts, block):
     n, d = queries.shape
     rows = block_rows(n, -(-d // SLICE) * SLICE, block)
     queries, outputs = filled(queries, rows, SLICE), filled(outputs, TILE, SLICE)
-    indices = jnp.pad(targets, (0, len(queries) - n))
-    levels = guessed_levels(queries, outputs, indices, counts[0], counts[1])
+    answers = filled_answers(outputs, targets, len(queries), counts)
+    levels = guessed_levels(queries, answers)
     products = Products(queries, outputs, jnp.float32(1), outputs)
-    recall = cut(recall_of_blocks(products, indices, levels, counts, rows, exact=False), n, d)
+    recall = cut(recall_of_blocks(products, answers.targets, levels, counts, rows, exact=False), n, d)
     return recall, recall.pull - outputs[targets, :d].astype(jnp.float32)

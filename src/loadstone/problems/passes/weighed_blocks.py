@@ -26,7 +26,7 @@ from loadstone.problems.passes.filling import counted
 from loadstone.problems.passes.guessed_levels import LARGEST, are_bad
 from loadstone.problems.passes.shapes import check_shared
 from loadstone.problems.passes.weights_hopper import ROWS, Weighed
-from loadstone.problems.recall import Recall, Slope, mean_output
+from loadstone.problems.recall import Recall, Slope, weighed_slope
 
 #: Queries of a block: with fewer bytes than this they stay in the cache while all outputs pass.
 _CACHED_BYTES = 25 * 10**6
@@ -105,7 +105,8 @@ def _block_recall(
         found: Weighed, rows: Int[Array, "rows"] | slice, levels: Float[Array, "rows"]
     ) -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
         weighed = jnp.matmul(found.weights, products.pulled, preferred_element_type=jnp.float32)
-        pull = mean_output(weighed, found.total, products.pulled[targets[rows]].astype(jnp.float32))
+        own = products.pulled[targets[rows]].astype(jnp.float32)
+        pull = own + weighed_slope(weighed, found.total, own)
         return levels - LARGEST + jnp.log(found.exact_total), pull
 
     every = slice(None)
