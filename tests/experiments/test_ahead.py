@@ -129,9 +129,21 @@ def test_a_search_is_compiled_in_its_first_precision(monkeypatch):
         assert [one.precision for one in plans] == [expected]
 
 
-@pytest.mark.parametrize("solver, facts", [("paper", 14), ("reach", 17)])
+def test_the_rounding_of_decoupled_outputs_is_compiled_ahead(tmp_path, monkeypatch, compilations):
+    monkeypatch.setattr("loadstone.problems.decoupled.is_faster_in_float16", lambda case: True)
+    monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 4 * 7 * 15 * 9)  # the last part is shorter
+    specs = [Spec("decoupled", 7, 15, parameters=SHORT, precision="float16", seed=seed) for seed in range(2)]
+    jax.clear_caches()
+    compile_ahead(specs, "cpu")
+    assert compilations.count("rounded_part") == 2
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    assert not ours() & set(compilations), compilations
+
+
+@pytest.mark.parametrize("solver, facts", [("paper", 14), ("reach", 128)])
 def test_a_gpu_makes_the_outputs_of_all_facts_at_once(solver, facts, monkeypatch):
-    """A bisection has room for 15 % more facts."""
+    """A bisection has room for 15 % more facts, in whole lines of memory."""
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     spec = Spec("decoupled", 7, 14, answers=3, solver=solver, parameters=SHORT if solver == "paper" else ())
     made = [arguments for function, arguments in calls([spec], "gpu") if function is stream._decoupled_block]

@@ -6,6 +6,8 @@ import pytest
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.original import original
+from loadstone.problems.padded import padded
+from loadstone.problems.passes import devices
 from loadstone.problems.stream import Stream
 
 
@@ -56,6 +58,44 @@ def test_float16_halves_the_memory_and_rounds_the_outputs_once():
     assert half.in_float32().description == "decoupled, outputs regenerated"
     for a, b in zip(recall_of(half.in_float32()), recall_of(full)):
         np.testing.assert_allclose(a, b, atol=2e-5)
+
+
+class TestRoundedForPassesInFloat16:
+    @pytest.fixture(autouse=True)
+    def on_hopper(self, monkeypatch):
+        monkeypatch.setattr(devices, "is_hopper", lambda: True)
+
+    def test_all_outputs_are_rounded_and_nothing_else_changes(self, monkeypatch):
+        monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 4 * 130 * 16 * 6)
+        full = decoupled(Stream(3, 130), 16)
+        half = full.in_float16()
+        assert len(half.parts) == 3 and half.source is full.source and half.inputs is full.inputs
+        for rounded, part in zip(half.parts, full.parts):
+            np.testing.assert_array_equal(rounded, np.asarray(part).astype(np.float16))
+        of_padded = padded(full, 11).in_float16()
+        assert of_padded.longer.parts[0].dtype == jnp.float16 and int(of_padded.count) == 11
+
+    @pytest.mark.parametrize(
+        "d, p, dtype", [(127, 16, "float32"), (257, 16, "float32"), (130, 15, "float32"), (130, 16, "float16")]
+    )
+    def test_they_stay_where_that_was_not_measured_to_be_faster(self, d, p, dtype):
+        problem = decoupled(Stream(3, d), p, dtype=dtype)
+        assert problem.in_float16() is problem
+
+    def test_they_stay_where_two_copies_would_take_too_much_memory(self, monkeypatch):
+        problem = decoupled(Stream(3, 130), 16)
+        monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16)
+        assert problem.in_float16() is not problem
+        monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16 - 1)
+        assert problem.in_float16() is problem
+
+    def test_other_problems_and_devices_have_nothing_to_round(self, monkeypatch):
+        shared, made = original(Stream(3, 130), 16), decoupled(Stream(3, 130), 16, hold="regenerated")
+        assert shared.in_float16() is shared and made.in_float16() is made
+        assert padded(shared, 11).in_float16().longer.outputs.dtype == jnp.float32
+        monkeypatch.setattr(devices, "is_hopper", lambda: False)
+        stored = decoupled(Stream(3, 130), 16)
+        assert stored.in_float16() is stored
 
 
 def test_the_budget_decides_and_the_description_says_so():

@@ -18,6 +18,7 @@ import loadstone
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers import checkpoint as checkpoints
+from loadstone.solvers import loop
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.stop import Limits
@@ -61,7 +62,8 @@ def whole():
     ],
     ids=["lbfgs", "paper", "optax chain", "float64", "minibatch"],
 )
-def test_an_interrupted_search_goes_on_bit_for_bit(tmp_path, options):
+def test_an_interrupted_search_goes_on_bit_for_bit(tmp_path, options, monkeypatch):
+    monkeypatch.setattr(loop, "_SHORTEST", 0)  # so that a search of a few milliseconds is heard of often
     file = tmp_path / "search.npz"
     with pytest.raises(KeyboardInterrupt):
         search(file, progress=interrupt, **options)
@@ -73,10 +75,11 @@ def test_an_interrupted_search_goes_on_bit_for_bit(tmp_path, options):
 
 KILLED = """
 import os, signal, sys
-from loadstone.solvers import checkpoint
+from loadstone.solvers import checkpoint, loop
 from tests.solvers.test_checkpoint import search
 
 checkpoint._SECONDS = checkpoint._PARTS = 0  # after every segment, so that the test need not wait a minute
+loop._SHORTEST = 0
 kill = lambda passes, *_: passes >= 20 and os.kill(os.getpid(), signal.SIGKILL)
 search(sys.argv[1], progress=kill)
 """

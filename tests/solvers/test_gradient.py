@@ -11,6 +11,7 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers import loop
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_one
 from loadstone.solvers.solution import Status
@@ -176,7 +177,8 @@ def test_a_diverged_member_does_not_stop_its_batch():
     assert second.status == Status.STOPPED
 
 
-def test_progress_is_heard():
+def test_progress_is_heard(monkeypatch):
+    monkeypatch.setattr(loop, "_SHORTEST", 0)
     heard = []
     solve(original(Stream(0, 10), 60), initial_memory(10, 1.0, 0), Paper(steps=64), "none",
           progress=lambda step, loss, accuracy: heard.append((step, loss, accuracy)))  # fmt: skip

@@ -1,9 +1,14 @@
 """The loop around a search: how many passes it plans, what it tells, and which ends more digits might change."""
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.memories.families import initial_memory
+from loadstone.problems.decoupled import decoupled
+from loadstone.problems.stream import Stream
 from loadstone.solvers import loop
 from loadstone.solvers.digits import unconfirmed_out_of_passes, unsettled
 from loadstone.solvers.gradient import Paper
@@ -20,6 +25,7 @@ from loadstone.solvers.search_state import (
     Plan,
     Search,
 )
+from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import Request
 from loadstone.solvers.stop import Limits
 
@@ -36,6 +42,15 @@ STATUSES = RUNNING, STOPPED, SCHEDULE_ENDED, MINIMUM, OUT_OF_DIGITS, OUT_OF_PASS
 def test_a_search_has_its_schedule_or_the_passes_that_are_allowed(solver, allowed, passes, planned):
     found = loop.plan_of(solver, Request("exact", Limits(allowed)), "float32")
     assert found == Plan(solver, "exact", "float32", passes, planned)
+
+
+@pytest.mark.parametrize("pace, left, passes, expected", [
+    (0.01, math.inf, 513, 33), (0.01, math.inf, 160, 25), (0.001, math.inf, 513, 250), (0.001, math.inf, 10_000, 625),
+    (0.1, math.inf, 513, 10), (3.0, math.inf, 513, 1), (0.01, 0.2, 513, 20), (0.01, 0.001, 513, 1),
+])  # fmt: skip
+def test_the_loop_returns_to_python_sixteen_times_but_not_too_often_or_too_late(pace, left, passes, expected):
+    """After a sixteenth of the passes or a quarter of a second, the longer of both, but within a second and in time."""
+    assert loop.passes_of_segment(pace, left, passes) == expected
 
 
 def test_what_is_told_of_a_batch_is_the_furthest_search_and_the_mean_of_all():
@@ -73,3 +88,17 @@ def test_trees_are_stacked_and_taken_apart_again():
     apart = loop._members(together, 2)
     assert [int(one.passes) for one in apart] == [4, 5] and apart[1].memory.tolist() == [5, 5]
     assert loop._members(states[1], 1)[0].memory.tolist() == [5, 5]
+
+
+def test_passes_in_float16_read_outputs_that_are_rounded_once(monkeypatch):
+    """Where reading them is faster, and in this precision alone."""
+    monkeypatch.setattr("loadstone.problems.decoupled.is_faster_in_float16", lambda case: True)
+    read, advance = [], loop.advance_one
+    listen = lambda problem, *a: read.append(problem.parts[0].dtype) or advance(problem, *a)  # noqa: E731
+    monkeypatch.setattr(loop, "advance_one", listen)
+    solver, problem = Paper(steps=1, warmup=0), decoupled(Stream(1, 12), 16)
+    for precision in ("float16", "float32"):
+        found = solve(problem, initial_memory(12), solver, "none", precision=precision)
+        assert set(read) == {jnp.dtype(precision)} and found.problem == "decoupled, outputs stored in float32"
+        read.clear()
+    assert problem.parts[0].dtype == jnp.float32

@@ -20,7 +20,7 @@ from loadstone.measurements.reach import PaddedPrefixes
 from loadstone.memories import normal
 from loadstone.memories.families import initial_memory
 from loadstone.memories.memory import Memory
-from loadstone.problems import stream
+from loadstone.problems import decoupled, stream
 from loadstone.problems.budget import Budget
 from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.problems.problem import Problem
@@ -57,7 +57,7 @@ def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> It
     if isinstance(solver, Iterative):
         precision = solver.precisions()[0] if spec.precision == "auto" else spec.precision
         plan = loop.plan_of(solver, Request(spec.stop), precision)
-        yield _training(problem, memory, plan, max(len(specs[:size]), together))
+        yield from _training(problem, memory, plan, max(len(specs[:size]), together))
         if spec.stop == "exact":
             yield confirmation._violations, (problem.in_float32(), memory)
     elif spec.solver == "hebbian":
@@ -75,7 +75,7 @@ def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
         yield from _making_answers(spec, problem.inputs.shape[0])
     elif spec.problem == "decoupled":
         yield stream._decoupled_targets, (key, rows, d, law)
-        for count in {part.shape[0] for part in getattr(getattr(problem, "longer", problem), "parts", ())}:
+        for count in {part.shape[0] for part in _stored_parts(problem)}:
             at_a_time = stream._ROWS if jax.default_backend() == "cpu" else count
             yield stream._decoupled_block, (key, jax.ShapeDtypeStruct((), jnp.uint32), at_a_time, rows, d, law)
 
@@ -92,13 +92,24 @@ def _making_answers(spec: Spec, facts: int) -> Iterator[Call]:
         yield stream._decoupled_block, (key, first, at_a_time, columns, spec.d, spec.law)
 
 
-def _training(problem: Problem, memory: Memory, plan: Plan, count: int) -> Call:
+def _training(problem: Problem, memory: Memory, plan: Plan, count: int) -> Iterator[Call]:
     state = jax.eval_shape(lambda memory: loop.begun(memory, plan), memory)
     until = jax.ShapeDtypeStruct((), jnp.int32)
+    if plan.precision == "float16":
+        rounded = jax.eval_shape(lambda problem: problem.in_float16(), problem)
+        if rounded != problem:
+            yield from ((decoupled.rounded_part, (part,)) for part in set(_stored_parts(problem)))
+        problem = rounded
     if count == 1:
-        return loop.advance_one, (problem, state, until, plan)
+        yield loop.advance_one, (problem, state, until, plan)
+        return
     stacked = (jax.eval_shape(lambda one: loop.joined([one] * count), one) for one in (problem, state))
-    return loop.advance_batch, (*stacked, until, plan)
+    yield loop.advance_batch, (*stacked, until, plan)
+
+
+def _stored_parts(problem: Problem) -> tuple[jax.ShapeDtypeStruct, ...]:
+    """The arrays in which a decoupled problem stores its outputs, padded or not."""
+    return getattr(getattr(problem, "longer", problem), "parts", ())
 
 
 def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
@@ -113,7 +124,7 @@ def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     request = Request(effort.enough, Limits(effort.passes))
     for precision in solver.precisions() if effort.digits == "auto" else (effort.digits,):
         if precision != "float64":  # which few searches come to
-            yield _training(problem, memory, loop.plan_of(solver, request, precision), 1)
+            yield from _training(problem, memory, loop.plan_of(solver, request, precision), 1)
     if effort.enough == "exact":
         yield confirmation._violations, (problem.in_float32(), memory)
     yield accuracy._contenders, (problem.in_float32(), memory)

@@ -104,8 +104,9 @@ def has_the_device_alone(spec: Spec) -> bool:
     """Whether this run is so large that nothing should run beside it: two such problems might not fit. Runs that do
     more than search have it alone too, because Ctrl-C would wait for them."""
     numbers = spec.p * spec.d * (1 if spec.problem == ORIGINAL else spec.answers or spec.p)
-    is_long = spec.solver in OF_STREAMS and spec.solver != REACH
-    return is_long or spec.d > 512 or spec.hold == "regenerated" or numbers > _MANY_NUMBERS
+    does_more = spec.solver in OF_STREAMS and spec.solver != REACH
+    is_wide = spec.d > 512 and (spec.is_iterative or spec.solver == REACH)
+    return does_more or is_wide or spec.hold == "regenerated" or numbers > _MANY_NUMBERS
 
 
 def program(spec: Spec, platform: str) -> Spec:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import numpy as np
 
 from loadstone.arguments import whole
@@ -32,8 +33,8 @@ from loadstone.solvers.stop import Limits, met
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 #: Large ones, whose capacity is known better and whose padding takes more time, to the smaller factor.
 _ROOM, _LARGE, _LITTLE_ROOM = 1.15, 5000, 1.05
-#: Large ones have a multiple of so many rows: a GPU then reads decoupled outputs in whole lines of its memory. (H200,
-#: d = 300: 20 instead of 45 ms a pass.)
+#: Large ones, and all on a GPU, have a multiple of so many rows: decoupled outputs are then read in whole lines of
+#: memory. (H200, d = 300: 20 instead of 45 ms a pass.)
 _ROWS = 128
 _ONE_START = Effort()
 #: How a search ends that has met its stop rule.
@@ -182,7 +183,9 @@ class PaddedPrefixes:
         return padded(longer, p)
 
     def _made(self, p: int) -> Facts | Stored | Regenerated | Separate:
-        longest = int(_ROOM * p) + 1 if p <= _LARGE else -(-int(_LITTLE_ROOM * p) // _ROWS) * _ROWS
+        longest = int(_ROOM * p) + 1 if p <= _LARGE else int(_LITTLE_ROOM * p)
+        if p > _LARGE or jax.default_backend() != "cpu":
+            longest = -(-longest // _ROWS) * _ROWS
         if is_grouped(self.kind):
             return self._grouped(longest)
         if self.kind == ORIGINAL:

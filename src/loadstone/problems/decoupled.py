@@ -8,7 +8,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Float16, Int
 
 from loadstone.arguments import choice, refuse, whole
 from loadstone.frequencies import Frequencies, check_answers
@@ -16,7 +16,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.counters import Key
 from loadstone.problems.embeddings import decoupled_vectors
-from loadstone.problems.passes.choice import Case, chosen
+from loadstone.problems.passes.choice import Case, chosen, is_faster_in_float16
 from loadstone.problems.passes.decoupled_xla import ROWS_AT_A_TIME, decoupled_scores
 from loadstone.problems.passes.devices import has_triton_kernels
 from loadstone.problems.passes.shapes import check_queries
@@ -37,6 +37,8 @@ _PART_BYTES = 2**26
 #: The fused kernel does a part in one launch, which should fill the device. It counts components in 31 bits, and while
 #: a part is being made, a float32 copy of it exists too.
 _KERNEL_COMPONENTS = 2**30
+#: So many numbers take 16 GB in float32, and another 8 GB in float16.
+_MOST_ROUNDED = 4 * 10**9
 
 
 @tree(data=["inputs", "target_outputs", "key", "shares", "first"], meta=["law", "description", "outputs_each"])
@@ -158,6 +160,17 @@ class Stored(Problem):
     def arrays(self) -> Arrays:
         return self.source.arrays()
 
+    def in_float16(self) -> Stored:
+        """The slow part of a pass is to read the outputs, so half of the bytes take half of the time. They are rounded
+        where the fused pass over float16 numbers can be used, and where both copies fit."""
+        part = self.parts[0]
+        shape = part.shape[0], self.competitors, self.inputs.shape[1]
+        is_faster = is_faster_in_float16(Case("stored", "float16", *shape, self.inputs.dtype, held=jnp.float16))
+        few = sum(part.size for part in self.parts) <= _MOST_ROUNDED
+        if part.dtype != jnp.float32 or not is_faster or not few:
+            return self
+        return replace(self, parts=tuple(rounded_part(part) for part in self.parts))
+
     def in_float32(self) -> Stored | Regenerated:
         return self if self.parts[0].dtype == jnp.float32 else self.source
 
@@ -174,6 +187,11 @@ def _doubled(problem: Stored | Regenerated) -> tuple[Float[Array, "p d"], Float[
 
 
 _made = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)
+
+
+@jax.jit
+def rounded_part(outputs: Float[Array, "part d p"]) -> Float16[Array, "part d p"]:
+    return outputs.astype(jnp.float16)
 
 
 def decoupled(

@@ -71,6 +71,9 @@ class Padded(Wrapper):
     def arrays(self) -> Arrays:
         return self.unpadded().arrays()
 
+    def in_float16(self) -> Padded:
+        return replace(self, longer=self.longer.in_float16()) if isinstance(self.longer, Stored) else self
+
     def in_float32(self) -> Padded:
         return Padded(self.longer.in_float32(), self.count)
 

@@ -101,6 +101,10 @@ class Problem(abc.ABC):
         `counted` have no weight in the loss. None if a part cannot be had alone."""
         return None
 
+    def in_float16(self) -> Problem:
+        """The same instance for passes in float16, with outputs rounded where that makes reading them faster."""
+        return self
+
     def in_float32(self) -> Problem:
         """The same instance with no output rounded below float32, for final measurements."""
         return self

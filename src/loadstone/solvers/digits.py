@@ -49,6 +49,8 @@ def resumed(state: Search, going_on: Bool[np.ndarray, "..."], plan: Plan) -> Sea
 
 def in_precision(problems: Sequence[Problem], precision: str) -> Sequence[Problem] | None:
     """The problems for passes in a precision, or None if one of them does not have the digits."""
+    if precision == "float16":
+        return [problem.in_float16() for problem in problems]
     if precision != "float64":
         return problems
     doubles = [double for problem in problems if (double := problem.in_float64()) is not None]

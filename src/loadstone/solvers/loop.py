@@ -43,8 +43,9 @@ from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Looks, Progress, Request
 from loadstone.solvers.stop import met
 
-#: The loop returns to Python at least this often, and after about this many seconds: Ctrl-C never waits longer.
-_SEGMENTS, _SEGMENT_SECONDS = 16, 1.0
+#: The loop returns to Python after about this many seconds: Ctrl-C never waits longer. It does so at least this often,
+#: to show progress, unless so little time has passed: to go on takes a GPU a millisecond.
+_LONGEST, _SEGMENTS, _SHORTEST = 1.0, 16, 0.25
 
 #: Writes a state to the checkpoint, if it is time.
 Keep = Callable[..., None]
@@ -122,7 +123,7 @@ def _advanced(
             pace, left = (now - entered) / length, end - now
             # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
             is_late = left <= 0 or (pace > left and not compiling)
-            length = max(1, min(int(min(_SEGMENT_SECONDS, left) / pace), -(-plan.passes // _SEGMENTS)))
+            length = passes_of_segment(pace, left, plan.passes)
             if not (length := agreed(0 if is_late else length)):
                 break
             compiling = False
@@ -131,6 +132,13 @@ def _advanced(
         keep(state, now=True)
         raise
     return state
+
+
+def passes_of_segment(pace: float, left: float, passes: int) -> int:
+    """How many passes to do before the loop returns to Python, if one takes `pace` seconds, so many seconds are left,
+    and the whole search may have so many passes."""
+    often = max(-(-passes // _SEGMENTS), int(_SHORTEST / pace))
+    return max(1, min(int(min(_LONGEST, left) / pace), often))
 
 
 def _keep(

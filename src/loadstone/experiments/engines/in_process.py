@@ -27,7 +27,7 @@ from loadstone.solvers.loop import Abandoned, is_abandoned
 
 #: So many programs run at a time on a GPU, and so many are compiled ahead at a time. Python works on a program for one
 #: or two seconds before XLA takes over, and holds up the threads that run programs: more compilers would be a burden.
-_LANES, _COMPILERS = 3, 2
+_LANES, _COMPILERS = 5, 3
 
 _log = logging.getLogger("loadstone")
 

@@ -76,8 +76,9 @@ def _fits_triton(case: Case) -> bool:
     return case.dtype == jnp.float32 and devices.has_triton_kernels()
 
 
-def _fits_float16(case: Case) -> bool:
-    """The sizes at which it was measured to be faster, and rows of memory that begin where 16 bytes can be read."""
+def is_faster_in_float16(case: Case) -> bool:
+    """Whether a pass over stored outputs is known to be faster if they are float16: at sizes where that was measured,
+    with rows of memory that begin where 16 bytes can be read."""
     sizes = case.d in devices.FLOAT16_SIZES and case.competitors % 8 == 0
     return case.held == jnp.float16 and case.dtype == jnp.float32 and sizes and devices.is_hopper()
 
@@ -95,7 +96,7 @@ WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
     ("shared", "shared_hopper_split", _fits_hopper_split),
     ("shared", "shared_split", lambda case: case.precision == "split" and case.dtype == jnp.float32),
     ("shared", "shared_xla", _always),
-    ("stored", "decoupled_float16_triton", _fits_float16),
+    ("stored", "decoupled_float16_triton", is_faster_in_float16),
     ("stored", "decoupled_triton", _fits_triton),
     ("stored", "decoupled_xla", _always),
     ("made", "decoupled_made_triton", lambda case: case.law == "gaussian" and _fits_triton(case)),
