@@ -20,7 +20,7 @@ from loadstone.experiments.engines import elsewhere, job, machine
 from loadstone.experiments.engines.dask import DaskEngine, ThisMachine, _Sweep
 from loadstone.experiments.engines.elsewhere import Elsewhere
 from loadstone.experiments.plan import jobs
-from loadstone.experiments.run import problem_of, run_all
+from loadstone.experiments.run import problem_of
 from loadstone.experiments.spec import Spec
 from loadstone.experiments.sweep import Progress, SweepError, run_sweep
 from loadstone.measurements.reach import Attempt, Reach
@@ -275,39 +275,16 @@ def test_the_identity_of_a_spec_says_what_differs():
         Spec.from_identity({"d": 3})
 
 
-def test_groups_are_not_spread_and_a_checkpoint_is_for_one_run(monkeypatch):
+def test_groups_are_not_spread(monkeypatch):
     with pytest.raises(
         ValueError, match="devices is 2, but must be left out for groups:2: only original and decoupled"
     ):
         problem_of(Spec("groups:2", 5, 8), devices=2)
-    with pytest.raises(ValueError, match="checkpoint is 'c.npz', but must be left out for 2 runs: it holds one search"):
-        run_all(SPECS[:2], checkpoint="c.npz")
     for name in ("spread_original", "spread_decoupled"):
         monkeypatch.setattr(running, name, lambda stream, *given, name=name: (name, *given))
     assert problem_of(Spec("original", 5, 8, answers=3), devices=2) == ("spread_original", 8, 2, None, 3, "uniform")
     held = problem_of(Spec("decoupled", 5, 8, hold="stored", stored_dtype="float16"), devices=4)
     assert held == ("spread_decoupled", 8, 4, None, "stored", "float16", None, "uniform")
-
-
-def test_passes_are_heard_over_all_runs(monkeypatch):
-    """Three runs of one program, two at a time, and one of another: each batch says what it has done."""
-    specs = [*(Spec("original", 6, 12, seed) for seed in range(3)), Spec("original", 6, 12, solver="hebbian")]
-    heard, batches = [], []
-
-    def run_batch(batch, budget, hear, together, limits, checkpoint, devices):
-        batches.append((len(batch), together, devices))
-        hear(5, "loss")
-        return [(None, spec) for spec in batch]
-
-    monkeypatch.setattr(running, "run_batch", run_batch)
-    monkeypatch.setattr(running, "batch_size", lambda spec, platform: 2 if spec.is_iterative else 1)
-    assert run_all(specs, advance=lambda *words: heard.append(words)) == specs
-    assert batches == [(2, 1, None), (1, 1, None), (1, 1, None)]
-    assert heard == [(10, "loss"), (2 * 513, ""), (2 * 513 + 5, "loss"), (3 * 513, ""), (3 * 513 + 5, "loss"),
-                     (3 * 513 + 1, "")]  # fmt: skip
-    del batches[:]
-    run_all(specs[:3], devices=1)
-    assert batches == [(1, 1, 1)] * 3
 
 
 def test_what_is_measured_of_a_run():
@@ -393,10 +370,9 @@ def test_places_in_a_list_are_measured_where_one_was_asked_for(monkeypatch):
             result, "largest_stored", lambda *given, kept=kept, **named: Reach(9, 10, attempts, 1.5, kept)
         )
         spec = Spec("original", 6, 12, kappa=0.5, solver="reach", parameters={"rivals": rivals})
-        record = result._reach(spec)
-        assert (
-            asked == seen and record.result.get("x") == (1 if seen else None) and record.circumstances["seconds"] == 1.5
-        )
+        (record,) = result.perform([spec])
+        assert asked == seen and record.result.get("x") == (1 if seen else None)
+        assert 0 < record.circumstances["seconds"] < 1
         assert (record.result["stored"], record.result["not_stored"], record.result["rank"]) == (9, 10, 3)
         assert record.result["attempts"] == [[9, True, "stored", 5], [10, False, "out of passes", 7]]
         assert record.result["ways"] == ["start 1", "start 2"] and record.result["status"] == "bracketed"
@@ -408,7 +384,8 @@ def test_chains_have_the_last_31_bits_of_the_seed(monkeypatch):
         result, "space_of", lambda arrays, how, seed, family: asked.append((len(arrays.targets), seed)) or {}
     )
     for seed in (5, 2**31 - 1, 2**31 + 3, 2**63):
-        assert result._space(Spec("original", 3, 4, seed, solver="space")).circumstances["seconds"] < 60
+        (record,) = result.perform([Spec("original", 3, 4, seed, solver="space")])
+        assert 0 < record.circumstances["seconds"] < 60
     assert asked == [(4, 5), (4, 2**31 - 1), (4, 3), (4, 0)]
 
 

@@ -78,7 +78,7 @@ def train(
         check_checkpoint(checkpoint, seeds)
     # Heavy imports come after the first checks, so that a mistake is reported at once.
     from loadstone.cli.devices import devices_of
-    from loadstone.experiments.run import run_all
+    from loadstone.cli.train_runs import run_all
     from loadstone.experiments.spec import Spec
     from loadstone.frequencies import read_frequencies
     from loadstone.hosts import is_first

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from loadstone.arguments import refuse
-from loadstone.experiments.plan import batch_size, padded_rows
+from loadstone.experiments.plan import padded_rows
 from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import Contenders, Measurement, contenders
 from loadstone.memories.families import initial_memory
@@ -99,39 +98,6 @@ def problem_of(spec: Spec, budget: Budget | None = None, devices: int | None = N
     else:
         problem = decoupled(stream, longest, budget, spec.hold, spec.stored_dtype, *asked)
     return padded(problem, spec.p) if rows and not isinstance(problem, Separate) else problem
-
-
-def run_all(
-    specs: Sequence[Spec],
-    budget: Budget | None = None,
-    advance: Advance | None = None,
-    limits: Limits = NO_LIMITS,
-    checkpoint: str | Path | None = None,
-    devices: int | None = None,
-) -> list[Run]:
-    """Run every spec; `advance(done, words)` is told how many passes are done (1 for a closed form). A single run may
-    have a checkpoint. With a number of devices each run is spread over so many."""
-    if checkpoint is not None and len(specs) > 1:
-        raise refuse("checkpoint", str(checkpoint), f"left out for {len(specs)} runs: it holds one search")
-    runs: list[Run] = []
-    done = 0
-    for batch in _batches(specs) if devices is None else ([spec] for spec in specs):
-
-        def hear(passes: int, words: str, done: int = done, size: int = len(batch)) -> None:
-            if advance:
-                advance(done + size * passes, words)
-
-        runs += [run for _, run in run_batch(batch, budget, hear, 1, limits, checkpoint, devices)]
-        done += batch[0].passes * len(batch)
-        hear(batch[0].passes, "")
-    return runs
-
-
-def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
-    """Neighbours that differ only in their seeds, in batches of the size that the present device trains at once."""
-    for shape, group in groupby(specs, lambda spec: spec.without_seed):
-        alike, size = list(group), batch_size(shape, jax.default_backend())
-        yield from (alike[first : first + size] for first in range(0, len(alike), size))
 
 
 def run_batch(

@@ -107,14 +107,9 @@ class Spec:
             raise refuse("answers", answers, "None for an approach to the capacity, where each fact has its own")
         if self.solver == EDITS and self.problem != "original":
             raise refuse("problem", self.problem, "original for edits, which change what all facts share")
-        if self.solver == CAPACITY and (self.kappa != 1 or not is_linear(self.family)):
-            what = "1 and full or linear for an exact capacity, which is proved for linear families"
+        if self.solver in _LINEAR_ONLY and (self.kappa != 1 or not is_linear(self.family)):
+            what = f"1 and full or linear for {_LINEAR_ONLY[self.solver]}"
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
-
-        if self.solver == SPACE and (self.kappa != 1 or not is_linear(self.family)):
-            what = "1 and full or linear for sampling, which needs a linear family"
-            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
-
         # Runs that differ only in settings that they do not use are the same run.
         searched = self.solver in SOLVERS
         settings = None if self.solver in (CAPACITY, MARGIN) else self.settings
@@ -260,6 +255,11 @@ _FULL_ONLY = {
     EDITS: "edits",
     BITS: "rounding",
     "pruning": "pruning, which begins with all entries of W",
+}
+#: What needs a linear family, in words.
+_LINEAR_ONLY = {
+    CAPACITY: "an exact capacity, which is proved for linear families",
+    SPACE: "sampling, which needs a linear family",
 }
 #: Defaults that do not enter the key.
 _UNSAID = {"stop": "paper", "precision": "auto"}
