@@ -29,6 +29,7 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
+from loadstone.solvers.digits import in_precision
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_one, begun
 from loadstone.solvers.search_state import Plan
@@ -79,7 +80,9 @@ def make(kind: str, d: int, p: int, hold: str, size: int):
 
 def ours(problem, d: int, steps: int):
     """A round of steps of the compiled training loop, from the same start each time."""
-    plan = Plan(Paper(steps=10**6), "none", automatic_precision(), steps + 1, False)
+    precision = automatic_precision()
+    (problem,) = in_precision([problem], precision)
+    plan = Plan(Paper(steps=10**6), "none", precision, steps + 1, False)
     start = begun(initial_memory(d, 1.0, 0), plan)
     return lambda: jax.block_until_ready(advance_one(problem, start, jnp.int32(steps), plan))
 

@@ -9,7 +9,7 @@ import loadstone
 
 PACKAGE = Path(loadstone.__file__).parent
 #: The modules beside the rooms belong to none of them.
-BESIDE = set("arguments compiling files frequencies hosts levels parameters threads trees".split())
+BESIDE = set("arguments compiling files frequencies hosts levels parameters plugins threads trees".split())
 #: Which rooms a room may import from, besides itself.
 ALLOWED = {
     "theory": set(),

@@ -6,6 +6,8 @@ from functools import partial
 
 import jax
 
+from loadstone.plugins import has_gpu_plugin
+
 #: On a GPU the compiler would time many ways to do every product. That takes tens of seconds for each new shape, and
 #: memory for a copy of the operands; the way that the vendor's library chooses is as fast.
 NO_TRIALS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
@@ -16,9 +18,9 @@ compiled = partial(jax.jit, compiler_options=NO_TRIALS)
 #: A loop that ends when its numbers say so. Left to the host, each turn would wait until the host has read them. As a
 #: graph on the GPU it is launched once and decides by itself: this is what XLA puts into graphs by default, and loops
 #: and branches as well.
-ON_THE_GPU = {
-    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
-}
+IN_GRAPHS = "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
+#: XLA refuses names that it does not know, on a CPU too; so they are given only where they can matter.
+ON_THE_GPU = {"xla_gpu_enable_command_buffer": IN_GRAPHS} if has_gpu_plugin() else {}
 compiled_loop = partial(jax.jit, compiler_options=NO_TRIALS | ON_THE_GPU)
 
 #: For what is called inside of compiled programs and outside. Inside it changes nothing; outside it makes one program,

@@ -114,3 +114,12 @@ def test_any_solver_can_search():
     assert Effort(optimiser="pruning:0.5,1").optimiser == "pruning:density=0.5,rounds=1" != Effort().optimiser
     with pytest.raises(ValueError, match="solver is 'prune', but must be one of"):
         Effort(optimiser="prune")
+
+
+@pytest.mark.parametrize("kind, answers, platform, rows", [
+    ("decoupled", None, "cpu", 24), ("decoupled", None, "gpu", 128), ("original", None, "gpu", 128),
+    ("original", 5, "gpu", 24), ("decoupled", 5, "gpu", 24),
+])  # fmt: skip
+def test_on_a_gpu_arrays_have_whole_lines_unless_facts_would_be_repeated(kind, answers, platform, rows, monkeypatch):
+    monkeypatch.setattr(reach.jax, "default_backend", lambda: platform)
+    assert reach.PaddedPrefixes(kind, Stream(0, 6), 20, None, answers).longer.inputs.shape[0] == rows

@@ -5,6 +5,7 @@ import pytest
 
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
+from loadstone.problems.listwise import listwise
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.passes import devices
@@ -86,6 +87,12 @@ class TestRoundedForPassesInFloat16:
         problem = decoupled(Stream(3, 130), 16)
         monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16)
         assert problem.in_float16() is not problem
+        monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2 * 130 * 16 * 16)
+        assert problem.in_float16() is not problem
+        monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2 * 130 * 16 * 16 - 1)
+        assert problem.in_float16() is problem
+        monkeypatch.undo()
+        monkeypatch.setattr(devices, "is_hopper", lambda: True)
         monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16 - 1)
         assert problem.in_float16() is problem
 
@@ -93,6 +100,8 @@ class TestRoundedForPassesInFloat16:
         shared, made = original(Stream(3, 130), 16), decoupled(Stream(3, 130), 16, hold="regenerated")
         assert shared.in_float16() is shared and made.in_float16() is made
         assert padded(shared, 11).in_float16().longer.outputs.dtype == jnp.float32
+        lists = listwise(decoupled(Stream(3, 130), 16), 3)
+        assert lists.in_float16() is lists
         monkeypatch.setattr(devices, "is_hopper", lambda: False)
         stored = decoupled(Stream(3, 130), 16)
         assert stored.in_float16() is stored

@@ -44,13 +44,15 @@ def test_a_search_has_its_schedule_or_the_passes_that_are_allowed(solver, allowe
     assert found == Plan(solver, "exact", "float32", passes, planned)
 
 
-@pytest.mark.parametrize("pace, left, passes, expected", [
-    (0.01, math.inf, 513, 33), (0.01, math.inf, 160, 25), (0.001, math.inf, 513, 250), (0.001, math.inf, 10_000, 625),
-    (0.1, math.inf, 513, 10), (3.0, math.inf, 513, 1), (0.01, 0.2, 513, 20), (0.01, 0.001, 513, 1),
+@pytest.mark.parametrize("pace, left, passes, before, expected", [
+    (0.01, math.inf, 513, 99, 33), (0.01, math.inf, 160, 99, 25), (0.001, math.inf, 513, 99, 250),
+    (0.001, math.inf, 10_000, 99, 625), (0.1, math.inf, 513, 99, 10), (3.0, math.inf, 513, 99, 1),
+    (0.01, 0.2, 513, 99, 20), (0.01, 0.001, 513, 99, 1), (0.001, math.inf, 10_000, 1, 8), (0.001, math.inf, 513, 8, 64),
 ])  # fmt: skip
-def test_the_loop_returns_to_python_sixteen_times_but_not_too_often_or_too_late(pace, left, passes, expected):
-    """After a sixteenth of the passes or a quarter of a second, the longer of both, but within a second and in time."""
-    assert loop.passes_of_segment(pace, left, passes) == expected
+def test_the_loop_returns_to_python_sixteen_times_but_not_too_often_or_too_late(pace, left, passes, before, expected):
+    """After a sixteenth of the passes or a quarter of a second, the longer of both, but within a second and in time;
+    and after eight times as many passes as the last time at most."""
+    assert loop.passes_of_segment(pace, left, passes, before) == expected
 
 
 def test_what_is_told_of_a_batch_is_the_furthest_search_and_the_mean_of_all():

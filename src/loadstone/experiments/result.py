@@ -6,7 +6,6 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any
 
 import jax
 import numpy as np
@@ -25,15 +24,12 @@ from loadstone.measurements.scores import RawScores, raw_scores, targets_by_leng
 from loadstone.measurements.space import space_of
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
-from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
 from loadstone.records.record import Record
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solver import automatic_precision
-
-Result = dict[str, Any]
 
 #: Histograms hold about this many non-target scores at most: enough for a curve, and quick even for large runs.
 _HISTOGRAM_SCORES = 500_000
@@ -48,7 +44,10 @@ def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1
     """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
     on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
     if specs[0].solver in OF_STREAMS:
-        return [partial(_same, _of_stream(spec, budget)) for spec in specs]
+        measured = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach, MARGIN: _margin, EDITS: _edits}
+        measured |= {SPACE: _space, BITS: _bits}
+        found = measured[specs[0].solver]
+        return [partial(_same, found(spec, budget)) for spec in specs]
     return [
         partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
         for problem, run in run_batch(specs, budget, together=together)
@@ -75,53 +74,51 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
     return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds, **_circumstances()})
 
 
-def _of_stream(spec: Spec, budget: Budget | None) -> Record:
-    """What is measured of a stream instead of a search."""
-    measured = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach, MARGIN: _margin, EDITS: _edits}
-    measured |= {SPACE: _space, BITS: _bits}
-    began = time.perf_counter()
-    result = measured[spec.solver](spec, Stream(spec.seed, spec.d, spec.law), budget)
-    seconds = time.perf_counter() - began
-    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
-
-
-def _capacity(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
+def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
+    stream = Stream(spec.seed, spec.d, spec.law)
     found = instance_capacity(
         spec.problem, stream, spec.p, answers=spec.answers, frequencies=spec.frequencies, family=spec.family
     )
-    result: Result = {"status": "undecided" if found.p_c is None else "proved", "p_c": found.p_c}
+    status = "undecided" if found.p_c is None else "proved"
+    result: dict[str, object] = {"status": status, "p_c": found.p_c}
     result |= {"storable": found.storable, "not_storable": found.not_storable}
     result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
     if found.p_c is not None and found.witness is not None:
-        by_length = targets_by_length(_prefix(spec, stream, found.p_c), found.witness)
+        prefixes = Prefixes(spec.problem, stream, spec.answers, spec.frequencies)
+        by_length = targets_by_length(prefixes.of(found.p_c), found.witness)
         values = matrix_singular_values(found.witness, spec.d)
         result |= {"singular_values": _numbers(values), "own_target": _moments(by_length)}
-    return result
+    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
-def _reach(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
-    asked = spec.answers, spec.frequencies
-    found = largest_stored(spec.problem, stream, spec.p, spec.kappa, budget, spec.family, spec.effort, *asked)
-    result: Result = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d)}
+def _reach(spec: Spec, budget: Budget | None = None) -> Record:
+    stream = Stream(spec.seed, spec.d, spec.law)
+    found = largest_stored(
+        spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family, effort=spec.effort,
+        answers=spec.answers, frequencies=spec.frequencies,
+    )  # fmt: skip
+    result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d)}
     result |= {"attempts": _listed(found.attempts), "ways": [one.way for one in found.attempts]}
     result |= {"stored": found.stored, "not_stored": found.not_stored}
     if spec.effort.rivals > 1 and found.memory is not None:
-        prefixes = PaddedPrefixes(spec.problem, stream, found.stored, budget, *asked)
+        prefixes = PaddedPrefixes(spec.problem, stream, found.stored, budget, spec.answers, spec.frequencies)
         result |= places(prefixes.of(found.stored), found.memory, spec.effort.rivals)
-    return result
+    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
-def _approach(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
-    found = approach(spec.problem, stream, spec.p, spec.approach, budget)
-    result: Result = {"status": "undecided" if found.p_c is None else "proved", "p_c": found.p_c}
+def _approach(spec: Spec, budget: Budget | None = None) -> Record:
+    found = approach(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.p, spec.approach, budget)
+    result: dict[str, object] = {"status": "undecided" if found.p_c is None else "proved", "p_c": found.p_c}
     result |= {"distances": list(DISTANCES), "attempts": _listed(found.attempts), "limit": spec.approach.passes}
-    return result
+    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
-def _margin(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
+def _margin(spec: Spec, budget: Budget | None = None) -> Record:
+    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
+    began = time.perf_counter()
     # The noise has the seed of the stream, so that the record can be made again.
-    measured = robustness(_prefix(spec, stream, spec.p), spec.seed)
-    result: Result = {"status": measured.status}
+    measured = robustness(prefixes.of(spec.p), spec.seed)
+    result: dict[str, object] = {"status": measured.status}
     if measured.found is not None:
         result |= {"margin": measured.found.margin, "upper_bound": measured.found.upper_bound}
         result |= {"gap": measured.found.gap, "steps": measured.found.passes}
@@ -129,29 +126,40 @@ def _margin(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
         result["recalled"] = [one.recalled for one in measured.recalls]
         result["recalled_error"] = [one.error for one in measured.recalls]
         result["recalled_predicted"] = [one.predicted for one in measured.recalls]
-    return result
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 
 
-def _edits(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
-    status, counts = edited(stream, spec.p, spec.edits, spec.answers, spec.frequencies)
-    names = ("edits", "lost", "missed", "undecided") if counts else ()
-    return {"status": status} | {name: [getattr(one, name) for one in counts] for name in names}
+def _edits(spec: Spec, budget: Budget | None = None) -> Record:
+    began = time.perf_counter()
+    status, counts = edited(
+        Stream(spec.seed, spec.d, spec.law), spec.p, spec.edits, spec.answers, spec.frequencies
+    )  # fmt: skip
+    result: dict[str, object] = {"status": status}
+    if counts:
+        result |= {name: [getattr(one, name) for one in counts] for name in ("edits", "lost", "missed", "undecided")}
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 
 
-def _space(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
+def _space(spec: Spec, budget: Budget | None = None) -> Record:
+    began = time.perf_counter()
+    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
     # Chains have the seed of the stream, which is below 2^64: theirs have 31 bits.
-    return space_of(_prefix(spec, stream, spec.p), spec.space, spec.seed % 2**31, spec.family)
+    result = space_of(prefixes.of(spec.p), spec.space, spec.seed % 2**31, spec.family)
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 
 
-def _bits(spec: Spec, stream: Stream, budget: Budget | None) -> Result:
-    asked = spec.answers, spec.frequencies
-    stored, not_stored = largest_rounded(spec.problem, stream, spec.p, spec.rounding, *asked)
-    return {"status": "bracketed", "stored": stored, "not_stored": not_stored}
-
-
-def _prefix(spec: Spec, stream: Stream, p: int) -> Arrays:
-    """The first p associations of the stream."""
-    return Prefixes(spec.problem, stream, spec.answers, spec.frequencies).of(p)
+def _bits(spec: Spec, budget: Budget | None = None) -> Record:
+    began = time.perf_counter()
+    stream = Stream(spec.seed, spec.d, spec.law)
+    stored, not_stored = largest_rounded(
+        spec.problem, stream, spec.p, spec.rounding, spec.answers, spec.frequencies
+    )  # fmt: skip
+    result: dict[str, object] = {"status": "bracketed", "stored": stored, "not_stored": not_stored}
+    seconds = time.perf_counter() - began
+    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 
 
 def _listed(attempts: Sequence[Attempt]) -> list[list[object]]:

@@ -33,7 +33,7 @@ from loadstone.solvers.stop import Limits, met
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 #: Large ones, whose capacity is known better and whose padding takes more time, to the smaller factor.
 _ROOM, _LARGE, _LITTLE_ROOM = 1.15, 5000, 1.05
-#: Large ones, and all on a GPU, have a multiple of so many rows: decoupled outputs are then read in whole lines of
+#: Large ones, and those of a GPU, have a multiple of so many rows: decoupled outputs are then read in whole lines of
 #: memory. (H200, d = 300: 20 instead of 45 ms a pass.)
 _ROWS = 128
 _ONE_START = Effort()
@@ -184,7 +184,8 @@ class PaddedPrefixes:
 
     def _made(self, p: int) -> Facts | Stored | Regenerated | Separate:
         longest = int(_ROOM * p) + 1 if p <= _LARGE else int(_LITTLE_ROOM * p)
-        if p > _LARGE or jax.default_backend() != "cpu":
+        # With answers, padding repeats facts: the fewer the better.
+        if p > _LARGE or (jax.default_backend() != "cpu" and self.asked[0] is None):
             longest = -(-longest // _ROWS) * _ROWS
         if is_grouped(self.kind):
             return self._grouped(longest)

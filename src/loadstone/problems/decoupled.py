@@ -162,12 +162,15 @@ class Stored(Problem):
 
     def in_float16(self) -> Stored:
         """The slow part of a pass is to read the outputs, so half of the bytes take half of the time. They are rounded
-        where the fused pass over float16 numbers can be used, and where both copies fit."""
+        where the fused pass over float16 numbers can be used, and where the copy takes at most half of the free memory
+        and not too much of what others might need."""
         part = self.parts[0]
         shape = part.shape[0], self.competitors, self.inputs.shape[1]
         is_faster = is_faster_in_float16(Case("stored", "float16", *shape, self.inputs.dtype, held=jnp.float16))
-        few = sum(part.size for part in self.parts) <= _MOST_ROUNDED
-        if part.dtype != jnp.float32 or not is_faster or not few:
+        if part.dtype != jnp.float32 or not is_faster:
+            return self
+        numbers = sum(part.size for part in self.parts)
+        if numbers > _MOST_ROUNDED or not Budget().allows(2 * numbers):
             return self
         return replace(self, parts=tuple(rounded_part(part) for part in self.parts))
 

@@ -43,9 +43,11 @@ from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Looks, Progress, Request
 from loadstone.solvers.stop import met
 
-#: The loop returns to Python after about this many seconds: Ctrl-C never waits longer. It does so at least this often,
-#: to show progress, unless so little time has passed: to go on takes a GPU a millisecond.
+#: The loop returns to Python after about this many seconds, so that Ctrl-C is heard. It does so at least this often, to
+#: show progress, unless so little time has passed: to go on takes a GPU a millisecond.
 _LONGEST, _SEGMENTS, _SHORTEST = 1.0, 16, 0.25
+#: The next piece has at most this many times the passes of the last, however fast these were: others may be slower.
+_GROWTH = 8
 
 #: Writes a state to the checkpoint, if it is time.
 Keep = Callable[..., None]
@@ -123,7 +125,7 @@ def _advanced(
             pace, left = (now - entered) / length, end - now
             # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
             is_late = left <= 0 or (pace > left and not compiling)
-            length = passes_of_segment(pace, left, plan.passes)
+            length = passes_of_segment(pace, left, plan.passes, length)
             if not (length := agreed(0 if is_late else length)):
                 break
             compiling = False
@@ -134,11 +136,11 @@ def _advanced(
     return state
 
 
-def passes_of_segment(pace: float, left: float, passes: int) -> int:
+def passes_of_segment(pace: float, left: float, passes: int, before: int) -> int:
     """How many passes to do before the loop returns to Python, if one takes `pace` seconds, so many seconds are left,
-    and the whole search may have so many passes."""
+    the whole search may have so many passes, and there were so many `before` the last return."""
     often = max(-(-passes // _SEGMENTS), int(_SHORTEST / pace))
-    return max(1, min(int(min(_LONGEST, left) / pace), often))
+    return max(1, min(int(min(_LONGEST, left) / pace), often, _GROWTH * before))
 
 
 def _keep(

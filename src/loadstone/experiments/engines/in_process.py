@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from threading import Event, Lock
 
 import jax
@@ -52,10 +51,11 @@ class InProcess:
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
         compiler = ThreadPoolExecutor(_COMPILERS)
         # Compiled in the order in which they run. On a CPU nothing is compiled ahead: its cores are busy with the runs.
-        in_order = alone + together
-        later = in_order[1:] if platform != "cpu" else []
-        ahead = [None, *(compiler.submit(compile_ahead, alike, platform, self.budget) for alike in later)]
-        programs = list(zip_longest(in_order, ahead[: len(in_order)]))
+        programs = list[Program]()
+        for alike in alone + together:
+            later = programs and platform != "cpu"
+            early = compiler.submit(compile_ahead, alike, platform, self.budget) if later else None
+            programs.append((alike, early))
         try:
             with threads:
                 self._run(programs[: len(alone)], store, progress, 1)

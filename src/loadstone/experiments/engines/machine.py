@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from loadstone.plugins import has_gpu_plugin
+
 #: Signals that ask a command to end.
 ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-_GPU_PLUGINS = ("jax_cuda12_plugin", "jax_cuda13_plugin")
 
 
 def gpu_expected() -> bool:
     """Whether runs will go to a GPU."""
     wanted = os.environ.get("JAX_PLATFORMS", "cuda").split(",")[0] in ("cuda", "gpu", "")
-    return wanted and Path("/dev/nvidia0").exists() and any(importlib.util.find_spec(name) for name in _GPU_PLUGINS)
+    return wanted and Path("/dev/nvidia0").exists() and has_gpu_plugin()
 
 
 def has_dask() -> bool:

@@ -18,11 +18,10 @@ from loadstone.problems.recall import Recall, Slope
 ROWS = 128
 #: Outputs come in as many equal parts of whole such blocks: several workers can share few queries.
 SLICES = 8
-#: So many queries are a few.
+#: Levels are guessed from so many of the queries.
 _FEW = 64
 #: Components come in multiples of this.
 WIDTH = 64
-
 
 
 class Answers(NamedTuple):
@@ -73,7 +72,7 @@ def filled_answers(
 ) -> Answers:
     """The same, for outputs that are filled up already."""
     indices = jnp.pad(targets.astype(jnp.int32), (0, rows - len(targets)))
-    few, column = jnp.arange(_FEW) * jnp.maximum(counts[0], 1) // _FEW, jnp.arange(len(outputs))[None]
+    few, column = jnp.arange(_FEW, dtype=jnp.int32) * jnp.maximum(counts[0], 1) // _FEW, jnp.arange(len(outputs))[None]
     rivals = (column < counts[1]) & (column != indices[few, None])
     return Answers(outputs[indices], outputs, indices, counts, few, rivals)
 
