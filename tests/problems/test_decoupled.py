@@ -87,12 +87,11 @@ class TestRoundedForPassesInFloat16:
         problem = decoupled(Stream(3, 130), 16)
         monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16)
         assert problem.in_float16() is not problem
-        monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2 * 130 * 16 * 16)
+        monkeypatch.setattr("loadstone.problems.decoupled.Budget", lambda: Budget(2 * 130 * 16 * 16))
         assert problem.in_float16() is not problem
-        monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2 * 130 * 16 * 16 - 1)
+        monkeypatch.setattr("loadstone.problems.decoupled.Budget", lambda: Budget(2 * 130 * 16 * 16 - 1))
         assert problem.in_float16() is problem
-        monkeypatch.undo()
-        monkeypatch.setattr(devices, "is_hopper", lambda: True)
+        monkeypatch.setattr("loadstone.problems.decoupled.Budget", Budget)
         monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16 - 1)
         assert problem.in_float16() is problem
 
