@@ -106,7 +106,7 @@ def has_the_device_alone(spec: Spec) -> bool:
     more than search have it alone too, because Ctrl-C would wait for them."""
     numbers = spec.p * spec.d * (1 if spec.problem == ORIGINAL else spec.answers or spec.p)
     does_more = spec.solver in OF_STREAMS and spec.solver != REACH
-    is_wide = spec.d > 512 and spec.solver != "initial"  # which makes no pass
+    is_wide = spec.d > 512 and spec.solver != "initial"  # which trains nothing
     return does_more or is_wide or spec.hold == "regenerated" or numbers > _MANY_NUMBERS
 
 
