@@ -46,6 +46,42 @@ def test_five_programs_run_at_a_time(tmp_path, monkeypatch, accelerator):
     assert current.keys() == {f"thread {number}" for number in range(1, 6)}
 
 
+def test_one_lane_begins_with_the_shortest_programs(tmp_path, monkeypatch, accelerator):
+    """The others begin with the longest; every program is run once."""
+    begun, meeting = {}, threading.Barrier(5)
+
+    def in_its_lane(spec):
+        mine = begun.setdefault(threading.current_thread(), [])
+        mine.append(spec.p)
+        if len(mine) == 1:
+            meeting.wait(30)  # until every lane has taken its first
+
+    beginning(monkeypatch, in_its_lane)
+    many = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 16, -1)]
+    assert run_sweep(many, Store(tmp_path), InProcess()).complete
+    assert sorted(mine[0] for mine in begun.values()) == [17, 27, 28, 29, 30]
+    assert sorted(p for mine in begun.values() for p in mine) == list(range(17, 31))
+
+
+def test_only_the_next_programs_are_compiled(tmp_path, monkeypatch, accelerator):
+    """Six from one end and one from the other, while the first runs; one more with every program that is taken."""
+    compiled, seen = [], []
+
+    def wait_for_the_compiler(spec):
+        while len(compiled) < min(7 + len(seen), 13):
+            time.sleep(0.01)
+        time.sleep(0.05)
+        seen.append(sorted(compiled, reverse=True))
+
+    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p))
+    monkeypatch.setattr(in_process, "_LANES", 1)
+    beginning(monkeypatch, wait_for_the_compiler)
+    many = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 16, -1)]
+    assert run_sweep(many, Store(tmp_path), InProcess()).complete
+    assert seen[0] == [29, 28, 27, 26, 25, 24, 17] and seen[1] == [29, 28, 27, 26, 25, 24, 23, 17]
+    assert seen[-1] == list(range(29, 16, -1))
+
+
 @pytest.mark.parametrize("budget, alone", [(2**30, False), (None, True)])
 def test_large_programs_and_those_with_a_budget_run_one_after_another(
     tmp_path, monkeypatch, accelerator, budget, alone

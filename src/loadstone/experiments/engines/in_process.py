@@ -7,10 +7,12 @@ time, each in a thread, and while one waits for the host another computes. Large
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import islice
 from threading import Event, Lock
 
 import jax
@@ -24,14 +26,12 @@ from loadstone.experiments.sweep import Progress, SweepError
 from loadstone.records.store import Store
 from loadstone.solvers.loop import Abandoned, is_abandoned
 
-#: So many programs run at a time on a GPU, and so many are compiled ahead at a time. Python works on a program for one
-#: or two seconds before XLA takes over, and holds up the threads that run programs: more compilers would be a burden.
-_LANES, _COMPILERS = 5, 3
+#: So many programs run at a time on a GPU, and so many are compiled ahead at a time. Python works on a program for two
+#: or three seconds before XLA takes over, and holds up the threads that run programs: more compilers, or programs
+#: compiled long before they run, would be a burden.
+_LANES, _COMPILERS, _AHEAD = 5, 3, 6
 
 _log = logging.getLogger("loadstone")
-
-#: The specs of a program, and what compiles it ahead.
-Program = tuple[list[Spec], Future | None]
 
 
 @dataclass
@@ -50,29 +50,23 @@ class InProcess:
         # With a GPU, several records are finished at a time on the CPU, each by one thread.
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
         compiler = ThreadPoolExecutor(_COMPILERS)
-        # Compiled in the order in which they run. On a CPU nothing is compiled ahead: its cores are busy with the runs.
-        programs = list[Program]()
-        for alike in alone + together:
-            later = programs and platform != "cpu"
-            early = compiler.submit(compile_ahead, alike, platform, self.budget) if later else None
-            programs.append((alike, early))
+        early = lambda alike: compiler.submit(compile_ahead, alike, platform, self.budget)  # noqa: E731
+        # On a CPU nothing is compiled ahead: its cores are busy with the runs.
+        waiting = _Waiting(alone + together, None if platform == "cpu" else early)
         try:
             with threads:
-                self._run(programs[: len(alone)], store, progress, 1)
-                self._run(programs[len(alone) :], store, progress, _LANES)
+                self._run(waiting, len(alone), store, progress, 1)
+                self._run(waiting, len(together), store, progress, _LANES)
         except OSError as error:
             raise SweepError(f"the store {store.folder} cannot be written: {error}.") from error
         finally:
             compiler.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, programs: list[Program], store: Store, progress: Progress, lanes: int) -> None:
-        """Run programs in as many threads as there are lanes, one of which is this one: Ctrl-C is heard there. Once a
-        lane fails, the others abandon what they are doing."""
-        queue, one_at_a_time, over = iter(programs), Lock(), Event()
-
-        def next_one() -> Program | None:
-            with one_at_a_time:
-                return next(queue, None)
+    def _run(self, waiting: _Waiting, programs: int, store: Store, progress: Progress, lanes: int) -> None:
+        """Run so many programs in as many threads as there are lanes, one of which is this one: Ctrl-C is heard there.
+        Once a lane fails, the others abandon what they are doing."""
+        lanes = min(lanes, programs)
+        one_at_a_time, over = Lock(), Event()
 
         def tell(spec: Spec, status: str | None, why: str) -> None:
             with one_at_a_time:
@@ -84,32 +78,65 @@ class InProcess:
                 yield
             except BaseException:
                 over.set()
-                for _, early in programs:
-                    if early:
-                        early.cancel()
+                waiting.end()
                 raise
 
-        def lane(name: str) -> None:
+        def lane(name: str, shortest_first: bool) -> None:
             with Runner(store, self.budget, tell, over.is_set) as runner:
-                for alike, early in iter(next_one, None):
+                for _ in range(programs):
+                    if not (alike := waiting.take(shortest_first)):
+                        return
                     progress.at(name, alike)
                     with suppress(CancelledError):
-                        if early and (error := early.exception()):
+                        if error := waiting.compiled(alike):
                             _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
                     if over.is_set():
                         return
                     runner.run(alike)
 
-        def beside(name: str) -> None:
+        def beside(number: int) -> None:
             is_abandoned.set(over.is_set)
             with suppress(Abandoned), ending_the_others():
-                lane(name)
+                # Short runs keep the host busy and long ones the GPU. One lane takes the short ones first, so that both
+                # are busy all the time.
+                lane(f"thread {number}", shortest_first=number == lanes)
 
         with ThreadPoolExecutor(max(1, lanes - 1)) as pool, ending_the_others():
-            others = [pool.submit(beside, f"thread {number}") for number in range(2, min(lanes, len(programs)) + 1)]
-            lane("this process" if not others else "thread 1")
+            others = [pool.submit(beside, number) for number in range(2, lanes + 1)]
+            lane("this process" if not others else "thread 1", shortest_first=False)
             for other in others:
                 other.result()
+
+
+class _Waiting:
+    """Programs that wait for a lane, the longest first. Those that come next from either end are compiled meanwhile."""
+
+    def __init__(self, programs: list[list[Spec]], early: Callable[[list[Spec]], Future] | None) -> None:
+        self._programs, self._early = deque(programs), early
+        self._compiling, self._one_at_a_time = dict[Spec, Future](), Lock()
+
+    def take(self, shortest_first: bool) -> list[Spec] | None:
+        """The runs of the next program from one end, or None if there is none left."""
+        with self._one_at_a_time:
+            if not self._programs:
+                return None
+            taken = self._programs.pop() if shortest_first else self._programs.popleft()
+            for alike in [*islice(self._programs, _AHEAD), *islice(reversed(self._programs), 1)]:
+                if self._early and alike[0] not in self._compiling:
+                    self._compiling[alike[0]] = self._early(alike)
+            return taken
+
+    def compiled(self, alike: list[Spec]) -> BaseException | None:
+        """Wait until a program is compiled, and return the error if that failed."""
+        early = self._compiling.get(alike[0])
+        return early.exception() if early else None
+
+    def end(self) -> None:
+        """Nothing more is taken or compiled."""
+        with self._one_at_a_time:
+            self._programs.clear()
+            for early in self._compiling.values():
+                early.cancel()
 
 
 def _divided(programs: list[list[Spec]], each_alone: bool) -> tuple[list[list[Spec]], list[list[Spec]]]:
