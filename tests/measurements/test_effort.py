@@ -13,8 +13,11 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.problems.original import original
 from loadstone.problems.stream import Stream
 from loadstone.solvers.alternating import Alternating
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import NO_LIMITS
+from loadstone.theory.margin import margin_capacity
 
 ALL = Effort(starts=3, truncated=True, grown=True, alternating=True)
 ONE = Effort(passes=150)
@@ -108,3 +111,33 @@ def test_bad_parameters(bad):
 def test_a_full_memory_has_no_factors(name):
     with pytest.raises(ValueError, match=f"{name} is True, but must be False for Full, because only LowRank has two"):
         largest_stored("original", Stream(0, 6), 12, effort=Effort(**{name: True}))
+
+
+def test_a_hopeless_search_at_full_rank_is_given_up_and_nothing_else_changes(monkeypatch):
+    """The same p are stored as in searches that go on to the minimum, after fewer passes. A difference of one
+    association would be seen."""
+    stream, effort = Stream(2, 20), Effort(width=1e-3)
+    early = largest_stored("original", stream, 87, effort=effort)
+    monkeypatch.setattr(efforts, "_HOPELESS", 0.0)
+    late = largest_stored("original", stream, 87, effort=effort)
+    assert [(one.p, one.stored) for one in early.attempts] == [(one.p, one.stored) for one in late.attempts]
+    assert early.stored == late.stored == early.not_stored - 1
+    pairs = [(one, other) for one, other in zip(early.attempts, late.attempts) if not one.stored]
+    assert len(pairs) > 1 and all(one.status == Status.MINIMUM for one, _ in pairs)
+    assert all(one.passes < other.passes for one, other in pairs)
+
+
+@pytest.mark.parametrize("effort, kappa, margin", [
+    (Effort(), 1.0, 0.001), (Effort(optimiser="lbfgs:margin=0.01"), 1.0, 0.01), (Effort(), 0.5, 0.0),
+    (Effort(enough="99%"), 1.0, 0.0), (Effort(rivals=2), 1.0, 0.0),
+])  # fmt: skip
+def test_which_searches_are_given_up(effort, kappa, margin):
+    """Only where a bound on margins says that not everything can be stored: not of two factors, where fewer facts are
+    enough, or where a target need not beat every rival."""
+    assert effort.solver_from(initial_memory(12, kappa, 0)) == LBFGS(margin=margin)
+
+
+@pytest.mark.parametrize("answers, lost", [(None, 6e-4), (2, 1.2e-3), (3, 1.2e-3), (100, 8e-4)])
+def test_what_is_lost_by_giving_up_is_far_less_than_the_usual_width(answers, lost):
+    without, with_margin = (margin_capacity(400.0, answers, margin) for margin in (0.0, 0.001))
+    assert 0 < 1 - with_margin / without < lost < Effort().width / 4

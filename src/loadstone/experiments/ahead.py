@@ -114,12 +114,13 @@ def _stored_parts(problem: Problem) -> tuple[jax.ShapeDtypeStruct, ...]:
 
 def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     """What a bisection calls for every p that is not far from the first: its problems have one shape."""
-    effort, solver = spec.effort, spec.effort.solver
+    effort = spec.effort
+    memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
+    solver = effort.solver_from(memory)
     if is_grouped(spec.problem) or effort.rivals > 1 or not isinstance(solver, Iterative):
         return
     stream, asked = Stream(spec.seed, spec.d, spec.law), (spec.answers, spec.frequencies)
     problem = jax.eval_shape(lambda: PaddedPrefixes(spec.problem, stream, spec.p, budget, *asked).of(spec.p))
-    memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
     yield from _making(spec, problem, memory)
     request = Request(effort.enough, Limits(effort.passes))
     for precision in solver.precisions() if effort.digits == "auto" else (effort.digits,):

@@ -102,7 +102,8 @@ def largest_stored(
     prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget, answers, frequencies)
     began, attempts = time.perf_counter(), list[Attempt]()
 
-    limits, best, first = Limits(effort.passes), None, Effort(optimiser=effort.optimiser)
+    limits, best = Limits(effort.passes), None
+    first = replace(effort, starts=1, truncated=False, grown=False, alternating=False)
     rivals, rule, precision, stored_by = effort.rivals, effort.enough, effort.digits, dict[int, Any]()
 
     def initial(number: int) -> Any:

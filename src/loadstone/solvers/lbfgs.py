@@ -178,8 +178,13 @@ class LBFGS(Iterative):
         return (state.trials >= MOST_TRIALS) | (state.idle >= MOST_IDLE)
 
 
+def is_linear(memory: Any) -> bool:
+    """Whether a memory is linear in what is trained, so that its gradient tells which margins are possible."""
+    return isinstance(memory, (Full, Projected))
+
+
 def _check_linear(memory: Any) -> None:
-    if not isinstance(memory, (Full, Projected)):
+    if not is_linear(memory):
         allowed = f"left out for {type(memory).__name__}: only a full W or one of a linear family has such a bound"
         raise refuse("margin", "given", allowed)
 
