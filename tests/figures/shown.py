@@ -175,6 +175,9 @@ def compare(file, name, found, kept_by="tests.figures.shown"):
 
 
 if __name__ == "__main__":
-    os.environ[REWRITE] = "yes"
+    from tests.compiler import flags
+
+    # Numbers are kept as programs compiled for `make test` give them.
+    os.environ |= {REWRITE: "yes", "OPENBLAS_NUM_THREADS": "1", "XLA_FLAGS": " ".join(flags())}
     tests = "shows_what_it_did or what_it_gave"
     sys.exit(pytest.main(["-q", "-n", "0", "tests/figures/test_gallery.py", "-k", tests]))
