@@ -134,7 +134,7 @@ def test_every_verdict_is_told_and_the_witness_stores_what_it_should():
     assert stores(least_margin(arrays, found.witness), arrays)
 
 
-@pytest.mark.parametrize("kind", ["original", "decoupled"])
+@pytest.mark.parametrize("kind", ["original", pytest.param("decoupled", marks=pytest.mark.soak)])
 def test_the_covariance_of_the_embeddings_does_not_change_the_capacity(kind):
     """Seed by seed and verdict by verdict: W -> A^-T W B^-1 stores what W does with outputs A u and inputs B e."""
     for seed in range(4):
