@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 import loadstone
-from loadstone.experiments import sweep
+from loadstone.cli import reproduce
 from loadstone.experiments.result import perform
 from loadstone.figures.gallery import figure_of
 from loadstone.records.pack import pack
@@ -60,13 +60,15 @@ def test_the_report_says_what_it_has_and_what_it_lacks(shipped, command, tmp_pat
 
 
 def test_each_record_is_read_once_for_all_figures(shipped, command, tmp_path, monkeypatch):
-    reads, recorded = Counter(), sweep.recorded
+    reads, get = Counter(), Store.get
 
-    def counted(spec, store):
-        reads[spec.key] += 1
-        return recorded(spec, store)
+    def counted(store, key):
+        reads[key] += 1
+        return get(store, key)
 
-    monkeypatch.setattr(sweep, "recorded", counted)
+    monkeypatch.setattr(Store, "get", counted)
+    unpack = reproduce._unpack
+    monkeypatch.setattr(reproduce, "_unpack", lambda *given: unpack(*given) or reads.clear())
     names = ("scores", "hebbian", "single", "hebbian")
     done = command("reproduce", *names, "--seeds", 1, "--from-shipped", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,7 @@
 import pytest
 
 from loadstone.cli import train_runs
-from loadstone.cli.train_runs import run_all
+from loadstone.cli.train_runs import about, run_all
 from loadstone.experiments.spec import Spec
 
 
@@ -32,3 +32,12 @@ def test_passes_are_heard_over_all_runs(monkeypatch):
     del batches[:]
     run_all(specs[:3], devices=1)
     assert batches == [(1, 1, 1)] * 3
+
+
+def test_what_is_said_of_a_run():
+    assert about(Spec("groups:2", 20, 85, 3, answers=5, kappa=0.5)) == {
+        "problem": "groups:2", "p": 85, "d": 20, "kappa": 0.5, "rank": 10, "law": "gaussian", "family": "full",
+        "seed": 3, "solver": "paper", "stop": "paper", "answers": 5, "frequencies": "uniform",
+    }  # fmt: skip
+    hebbian = about(Spec("original", 20, 85, solver="hebbian"))
+    assert hebbian["stop"] == "none" and not {"answers", "frequencies"} & hebbian.keys()

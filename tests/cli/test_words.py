@@ -28,6 +28,7 @@ from loadstone.cli import (
     status,
     streams,
     train,
+    train_runs,
 )
 from loadstone.cli.facts_options import counted, named_columns, some
 from loadstone.experiments.spec import Spec
@@ -364,8 +365,8 @@ def runs_of(*statuses):
 
 
 def test_runs_that_end_differently_are_mixed():
-    assert train.summary(runs_of("stored", "diverged"))["status"] == "mixed"
-    assert train.summary(runs_of("stored", "stored"))["load"] == pytest.approx(8 * np.log(8) / 25)
+    assert train_runs.summary(runs_of("stored", "diverged"))["status"] == "mixed"
+    assert train_runs.summary(runs_of("stored", "stored"))["load"] == pytest.approx(8 * np.log(8) / 25)
 
 
 @pytest.mark.parametrize("error, words", [

@@ -26,7 +26,7 @@ from loadstone.experiments.sweep import Progress, SweepError, run_sweep
 from loadstone.measurements.reach import Attempt, Reach
 from loadstone.records.record import Record
 from loadstone.records.store import Store
-from loadstone.solvers.solution import Status
+from loadstone.solvers.solution import Solution, Status
 
 SPECS = [Spec("original", 6, p, solver="hebbian") for p in (14, 12, 10, 8)]
 
@@ -252,11 +252,6 @@ def test_words_of_a_spec():
     spec = Spec("groups:2", 20, 85, 3, answers=5, kappa=0.5)
     assert str(spec) == "groups:2, d = 20, p = 85, 5 answers, kappa = 0.5, paper, seed 3"
     assert str(Spec("original", 20, 85, family="symmetric")) == "original, d = 20, p = 85, symmetric, paper, seed 0"
-    assert spec.about() == {
-        "problem": "groups:2", "p": 85, "d": 20, "kappa": 0.5, "rank": 10, "law": "gaussian", "family": "full",
-        "seed": 3, "solver": "paper", "stop": "paper", "answers": 5, "frequencies": "uniform",
-    }  # fmt: skip
-    assert Spec("original", 20, 85, solver="hebbian").about()["stop"] == "none"
     assert (Spec("original", 20, 85).passes, Spec("original", 20, 85, solver="hebbian").passes) == (513, 1)
     assert Spec("original", 20, 85, solver="lbfgs").passes == 2000
 
@@ -289,13 +284,13 @@ def test_groups_are_not_spread(monkeypatch):
 
 def test_what_is_measured_of_a_run():
     ends = SimpleNamespace(measurement=lambda: SimpleNamespace(accuracy=0.5, violations=3, loss=0.25, margin=-1.0))
-    status = SimpleNamespace(value="stored")
-    made = running.Run(SPECS[0], "words", None, status, 4, ends, 1.23456, np.zeros(7), np.zeros(7))
+    solution = Solution(None, Status.STORED, 4, np.zeros(7), np.zeros(7), 1.0)
+    made = running.Run(SPECS[0], "words", solution, ends, 1.23456)
     assert made.outcome() == {
         "seed": 0, "accuracy": 0.5, "violations": 3, "loss": 0.25, "margin": -1.0, "steps": 6, "passes": 4,
         "status": "stored", "seconds": 1.2346,
     }  # fmt: skip
-    assert replace(made, loss_trace=np.zeros(0)).outcome()["steps"] == 0
+    assert replace(made, solution=replace(solution, loss=np.zeros(0), accuracy=np.zeros(0))).outcome()["steps"] == 0
 
 
 def test_a_sweep_counts_what_the_store_holds(tmp_path):

@@ -113,12 +113,12 @@ def test_defaults_of_a_solver_do_not_enter_the_key():
 
 
 def test_answers_enter_the_key_only_if_given_and_in_one_form():
-    assert not {"answers", "frequencies"} & SPEC.identity().keys() and not {"answers"} & SPEC.about().keys()
+    assert not {"answers", "frequencies"} & SPEC.identity().keys()
     few = replace(SPEC, answers=4, frequencies="zipf:1.0")
     assert few == replace(SPEC, answers=np.int64(4), frequencies="zipf:1") and few.identity()["frequencies"] == "zipf:1"
     assert "frequencies" not in replace(few, frequencies="uniform").identity()
     assert replace(SPEC, answers=2, frequencies=[1, 2]) == replace(SPEC, answers=2, frequencies=(1.0, 2.0))
-    assert "4 answers" in str(few) and few.about()["answers"] == 4
+    assert "4 answers" in str(few)
 
 
 @pytest.mark.parametrize("change, sentence", [

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from loadstone.arguments import rank_of
 from loadstone.measurements.reach import Attempt
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
@@ -91,7 +92,7 @@ def test_ranks_start_from_the_prediction_for_the_rank_that_the_memory_has():
     assert {spec.d for spec in specs} == {20, 50, 100}
     assert {round(10 * spec.kappa) for spec in specs if spec.d == 100} == set(range(1, 11))
     for spec in specs:
-        assert spec.p == round(predicted(spec.d, spec.about()["rank"]))
+        assert spec.p == round(predicted(spec.d, rank_of(spec.kappa, spec.d)))
         assert isinstance(initial_memory(spec.d, spec.kappa, 0, spec.family), LowRank)  # at full rank too
 
 

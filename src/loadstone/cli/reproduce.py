@@ -109,9 +109,8 @@ def _unpack(packed: list[Path], records: Store) -> None:
 def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
     """The record of each spec that has one; each is read once, for all figures that show it."""
     from loadstone.evidence.rows import row_of
-    from loadstone.experiments.sweep import recorded
 
-    found = {spec: record for spec in specs if (record := recorded(spec, records))}
+    found = {spec: record for spec in specs if (record := records.get(spec.key))}
     return {spec: row_of(record.spec, record.result, record.circumstances) for spec, record in found.items()}
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Optional
 
 import typer
@@ -78,7 +77,7 @@ def train(
         check_checkpoint(checkpoint, seeds)
     # Heavy imports come after the first checks, so that a mistake is reported at once.
     from loadstone.cli.devices import devices_of
-    from loadstone.cli.train_runs import run_all
+    from loadstone.cli.train_runs import about, run_all, summary
     from loadstone.experiments.spec import Spec
     from loadstone.frequencies import read_frequencies
     from loadstone.hosts import is_first
@@ -106,7 +105,7 @@ def train(
     if not is_first():  # of several processes one speaks for all
         return
     for file, run in zip(files, runs):
-        save_memory(file, run.memory, run.spec.about())
+        save_memory(file, run.solution.memory, about(run.spec))
     if json:
         print_json(summary(runs))
     else:
@@ -132,18 +131,3 @@ def kept_in(checkpoint: str | None) -> Iterator[None]:
         if checkpoint is not None and Path(checkpoint).exists():
             say(f"The search so far is in {checkpoint}: the same command goes on from there.")
         raise
-
-
-def summary(runs: list) -> dict[str, object]:
-    """One object for all seeds: means, smallest margin, the status if it is the same for all; each run in `runs`."""
-    outcomes = [run.outcome() for run in runs]
-    spec = runs[0].spec
-    together: dict[str, Callable[[list[float]], float]]
-    together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "passes": fmean}
-    together["seconds"] = sum
-    statuses = {outcome["status"] for outcome in outcomes}
-    combined: dict[str, object]
-    combined = {name: combine([outcome[name] for outcome in outcomes]) for name, combine in together.items()}
-    combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
-    shared = {"load": alpha(spec.p, spec.d), "seeds": len(runs), "description": runs[0].description}
-    return spec.about() | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}

@@ -1,19 +1,22 @@
-"""The runs of `loadstone train`: batches of seeds, one after the other."""
+"""The runs of `loadstone train`: batches of seeds, one after the other, and what is said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import jax
 
-from loadstone.arguments import refuse
+from loadstone.arguments import rank_of, refuse
 from loadstone.experiments.plan import batch_size
 from loadstone.experiments.run import Advance, Run, run_batch
 from loadstone.experiments.spec import Spec
 from loadstone.problems.budget import Budget
 from loadstone.solvers.stop import NO_LIMITS, Limits
+from loadstone.theory.load import load
 
 
 def run_all(
@@ -47,3 +50,28 @@ def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
     for shape, group in groupby(specs, lambda spec: spec.without_seed):
         alike, size = list(group), batch_size(shape, jax.default_backend())
         yield from (alike[first : first + size] for first in range(0, len(alike), size))
+
+
+def summary(runs: list[Run]) -> dict[str, object]:
+    """One object for all seeds: means, smallest margin, the status if it is the same for all; each run in `runs`."""
+    outcomes: list[dict[str, Any]] = [run.outcome() for run in runs]
+    spec = runs[0].spec
+    together: dict[str, Callable[[list[float]], float]]
+    together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "passes": fmean}
+    together["seconds"] = sum
+    statuses = {outcome["status"] for outcome in outcomes}
+    combined: dict[str, object]
+    combined = {name: combine([outcome[name] for outcome in outcomes]) for name, combine in together.items()}
+    combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
+    shared = {"load": load(spec.p, spec.d), "seeds": len(runs), "description": runs[0].description}
+    return about(spec) | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}
+
+
+def about(spec: Spec) -> dict[str, object]:
+    """The words and numbers that identify a run."""
+    found: dict[str, object] = {
+        "problem": spec.problem, "p": spec.p, "d": spec.d, "kappa": spec.kappa, "rank": rank_of(spec.kappa, spec.d),
+        "law": spec.law, "family": spec.family, "seed": spec.seed, "solver": spec.solver,
+        "stop": spec.stop if spec.is_iterative else "none",
+    }  # fmt: skip
+    return found if spec.answers is None else found | {"answers": spec.answers, "frequencies": spec.frequencies}

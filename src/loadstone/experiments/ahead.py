@@ -114,8 +114,7 @@ def _stored_parts(problem: Problem) -> tuple[jax.ShapeDtypeStruct, ...]:
 
 def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     """What a bisection calls for every p that is not far from the first: its problems have one shape."""
-    effort = spec.effort
-    memory = jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
+    effort, memory = spec.effort, jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
     solver = effort.solver_from(memory)
     if is_grouped(spec.problem) or effort.rivals > 1 or not isinstance(solver, Iterative):
         return

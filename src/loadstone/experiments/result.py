@@ -49,7 +49,7 @@ def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1
         found = measured[specs[0].solver]
         return [partial(_same, found(spec, budget)) for spec in specs]
     return [
-        partial(_trained, run, _raw(problem, run), memory_matrix(run.memory))
+        partial(_trained, run, _raw(problem, run), memory_matrix(run.solution.memory))
         for problem, run in run_batch(specs, budget, together=together)
     ]
 
@@ -59,17 +59,17 @@ def _same(record: Record) -> Record:
 
 
 def _raw(problem: Problem, run: Run) -> RawScores | None:
-    diverged = run.status == Status.DIVERGED
-    return None if diverged else raw_scores(problem, run.memory, run.contenders, _HISTOGRAM_SCORES)
+    diverged = run.solution.status == Status.DIVERGED
+    return None if diverged else raw_scores(problem, run.solution.memory, run.contenders, _HISTOGRAM_SCORES)
 
 
 def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
     """Everything that figures need of a run, without its memory. A diverged run has only its scalars and traces."""
     result = {name: value for name, value in run.outcome().items() if name not in ("seed", "passes", "seconds")}
     result["form"] = run.description
-    result |= {"loss_trace": _numbers(run.loss_trace), "accuracy_trace": _numbers(run.accuracy_trace)}
+    result |= {"loss_trace": _numbers(run.solution.loss), "accuracy_trace": _numbers(run.solution.accuracy)}
     if raw is not None:
-        values = matrix_singular_values(matrix, run.memory.rank)
+        values = matrix_singular_values(matrix, run.solution.memory.rank)
         result |= {"singular_values": _numbers(values), "scores": _histograms(raw)}
     return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds, **_circumstances()})
 
@@ -132,9 +132,7 @@ def _margin(spec: Spec, budget: Budget | None = None) -> Record:
 
 def _edits(spec: Spec, budget: Budget | None = None) -> Record:
     began = time.perf_counter()
-    status, counts = edited(
-        Stream(spec.seed, spec.d, spec.law), spec.p, spec.edits, spec.answers, spec.frequencies
-    )  # fmt: skip
+    status, counts = edited(Stream(spec.seed, spec.d, spec.law), spec.p, spec.edits, spec.answers, spec.frequencies)
     result: dict[str, object] = {"status": status}
     if counts:
         result |= {name: [getattr(one, name) for one in counts] for name in ("edits", "lost", "missed", "undecided")}
@@ -154,9 +152,7 @@ def _space(spec: Spec, budget: Budget | None = None) -> Record:
 def _bits(spec: Spec, budget: Budget | None = None) -> Record:
     began = time.perf_counter()
     stream = Stream(spec.seed, spec.d, spec.law)
-    stored, not_stored = largest_rounded(
-        spec.problem, stream, spec.p, spec.rounding, spec.answers, spec.frequencies
-    )  # fmt: skip
+    stored, not_stored = largest_rounded(spec.problem, stream, spec.p, spec.rounding, spec.answers, spec.frequencies)
     result: dict[str, object] = {"status": "bracketed", "stored": stored, "not_stored": not_stored}
     seconds = time.perf_counter() - began
     return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})

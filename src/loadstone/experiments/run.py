@@ -7,11 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import jax
-import numpy as np
-from jaxtyping import Float
 
 from loadstone.arguments import refuse
 from loadstone.experiments.plan import padded_rows
@@ -29,7 +26,7 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.spreading import spread_decoupled, spread_original
 from loadstone.problems.stream import Stream
-from loadstone.solvers.solution import Status
+from loadstone.solvers.solution import Solution
 from loadstone.solvers.solve import solve_batch
 from loadstone.solvers.stop import NO_LIMITS, Limits
 
@@ -42,23 +39,16 @@ class Run:
 
     spec: what was run.
     description: in words, how the outputs were held.
-    memory: the memory that the run ended with.
-    status: how the search ended.
-    passes: how many passes it took.
-    contenders: for each association, what the query of the final memory finds among the outputs.
-    seconds: time taken; for a batch, its time divided by its size.
-    loss_trace, accuracy_trace: mean loss and accuracy that each pass measured.
+    solution: the memory that the run ended with, and how it was found.
+    contenders: for each association, what the query of that memory finds among the outputs.
+    seconds: time taken, with that to make the problem and to measure the memory; for a batch, divided by its size.
     """
 
     spec: Spec
     description: str
-    memory: Any
-    status: Status
-    passes: int
+    solution: Solution
     contenders: Contenders
     seconds: float
-    loss_trace: Float[np.ndarray, "passes"]
-    accuracy_trace: Float[np.ndarray, "passes"]
 
     @cached_property
     def measurement(self) -> Measurement:
@@ -71,9 +61,9 @@ class Run:
             "violations": self.measurement.violations,
             "loss": self.measurement.loss,
             "margin": self.measurement.margin,
-            "steps": max(0, len(self.loss_trace) - 1),
-            "passes": self.passes,
-            "status": self.status.value,
+            "steps": self.solution.steps,
+            "passes": self.solution.passes,
+            "status": self.solution.status.value,
             "seconds": round(self.seconds, 4),
         }
 
@@ -127,12 +117,6 @@ def run_batch(
     found = [contenders(problem, solution.memory) for problem, solution in zip(problems, solutions)]
     seconds = (time.perf_counter() - began) / len(specs)
     return [
-        (
-            problem,
-            Run(
-                spec, problem.description, solution.memory, solution.status, solution.passes, ends, seconds,
-                solution.loss, solution.accuracy,
-            ),
-        )
+        (problem, Run(spec, problem.description, solution, ends, seconds))
         for spec, problem, solution, ends in zip(specs, problems, solutions, found)
-    ]  # fmt: skip
+    ]

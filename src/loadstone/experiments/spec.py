@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
-from loadstone.arguments import choice, rank_fraction, rank_of, refuse, set_as, whole
+from loadstone.arguments import choice, rank_fraction, refuse, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.measurements.approach import Approach
 from loadstone.measurements.bits import Bits
@@ -48,6 +49,12 @@ _MEANING = 1
 _PAPER_IN_RECORDS = "adam"
 
 Parameters = tuple[tuple[str, object], ...]
+Settings = TypeVar("Settings")
+
+
+def _from_parameters(name: str, settings: type[Settings]) -> cached_property[Settings]:
+    """A property of a spec whose solver has this name: its parameters as an object of the class that checks them."""
+    return cached_property(lambda spec: made("solver", name, settings, dict(spec.parameters)))
 
 
 @dataclass(frozen=True)
@@ -130,30 +137,12 @@ class Spec:
         """The solver itself."""
         return solver_of(self.solver, dict(self.parameters))
 
-    @cached_property
-    def effort(self) -> Effort:
-        """What is tried to store as much as possible, for the solver 'reach'."""
-        return made("solver", REACH, Effort, dict(self.parameters))
-
-    @cached_property
-    def approach(self) -> Approach:
-        """What is tried at several distances below the capacity, for the solver 'approach'."""
-        return made("solver", APPROACH, Approach, dict(self.parameters))
-
-    @cached_property
-    def edits(self) -> Edits:
-        """How a memory is edited, for the solver 'edits'."""
-        return made("solver", EDITS, Edits, dict(self.parameters))
-
-    @cached_property
-    def space(self) -> Space:
-        """How memories are sampled, for the solver 'space'."""
-        return made("solver", SPACE, Space, dict(self.parameters))
-
-    @cached_property
-    def rounding(self) -> Bits:
-        """Which memory is rounded to how many bits, for the solver 'bits'."""
-        return made("solver", BITS, Bits, dict(self.parameters))
+    # What the parameters say, for each kind of measurement that has any.
+    effort = _from_parameters(REACH, Effort)
+    approach = _from_parameters(APPROACH, Approach)
+    edits = _from_parameters(EDITS, Edits)
+    space = _from_parameters(SPACE, Space)
+    rounding = _from_parameters(BITS, Bits)
 
     @property
     def settings(self) -> Solver | Effort | Approach | Edits | Space | Bits:
@@ -185,11 +174,11 @@ class Spec:
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
             return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
-        if self.solver in (APPROACH, EDITS, SPACE, BITS) or (self.solver == REACH and self.parameters):
+        # Defaults stay out, so that a parameter that is added later leaves all records valid.
+        named = self.is_iterative or self.solver in (APPROACH, EDITS, SPACE, BITS)
+        if named or (self.solver == REACH and self.parameters):
             found["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
-            # Defaults stay out, so that a parameter that is added later leaves all records valid.
-            found["solver"] = {"name": self.solver} | dict(self.parameters)
             found |= {name: getattr(self, name) for name, unsaid in _UNSAID.items() if getattr(self, name) != unsaid}
         return found
 
@@ -233,18 +222,6 @@ class Spec:
         if self.solver == EDITS:
             solver = f"{self.edits.edits} edits ({self.edits.action}) by {self.edits.method}"
         return f"{self.problem}, d = {self.d}, p = {self.p}{answers}{rank}{family}, {solver}, seed {self.seed}"
-
-    def about(self) -> dict[str, object]:
-        """The words and numbers that identify the run."""
-        return {
-            "problem": self.problem, "p": self.p, "d": self.d, "kappa": self.kappa, "rank": rank_of(self.kappa, self.d),
-            "law": self.law, "family": self.family, "seed": self.seed, "solver": self.solver,
-            "stop": self.stop if self.is_iterative else "none",
-        } | self.about_answers()  # fmt: skip
-
-    def about_answers(self) -> dict[str, object]:
-        """The number of answers and their frequencies, if they were given."""
-        return {} if self.answers is None else {"answers": self.answers, "frequencies": self.frequencies}
 
 
 #: What needs a full memory, in words.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from loadstone.experiments.plan import expected_costs
 from loadstone.experiments.spec import Spec
-from loadstone.records.record import Record
 from loadstone.records.store import Store
 
 
@@ -123,10 +122,9 @@ def run_sweep(
     store.check_writable()
     store.tidy()
     specs = list(dict.fromkeys(specs))
-    aside = len(store.quarantined())
-    missing = [spec for spec in specs if recorded(spec, store) is None]
+    aside, stopped = len(store.quarantined()), ""
+    missing = [spec for spec in specs if store.get(spec.key) is None]
     progress = Progress(len(specs), len(specs) - len(missing), missing, watch=watch)
-    stopped = ""
     if missing:
         watch(progress)
         try:
@@ -134,7 +132,7 @@ def run_sweep(
         except SweepError as error:
             stopped = str(error)
     # Read every new record once more: what counts is what the store holds, not what an engine reports.
-    left = {spec.key for spec in missing if recorded(spec, store) is None}
+    left = {spec.key for spec in missing if store.get(spec.key) is None}
     left |= set(store.missing([spec.key for spec in specs]))
     quarantined = len(store.quarantined()) - aside
     failed = {key: why for key, why in progress.failed.items() if key in left}
@@ -142,8 +140,3 @@ def run_sweep(
         len(specs), progress.before, progress.done, progress.diverged, len(left), failed, progress.lost_workers,
         quarantined, progress.seconds, stopped,
     )  # fmt: skip
-
-
-def recorded(spec: Spec, store: Store) -> Record | None:
-    """The record of a spec, if the store has it."""
-    return store.get(spec.key)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from loadstone.experiments.engines.job import run_job, sentence
 from loadstone.experiments.plan import jobs
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.sweep import Progress, SweepError, recorded
+from loadstone.experiments.sweep import Progress, SweepError
 from loadstone.records.store import Store
 
 try:
@@ -135,7 +135,7 @@ class _Sweep:
         """End the sweep if records that workers wrote do not appear in our folder."""
         end = time.monotonic() + _NETWORK_SECONDS
         for spec in specs:
-            while recorded(spec, self.store) is None:
+            while self.store.get(spec.key) is None:
                 if time.monotonic() > end:
                     folder = self.store.folder.absolute()
                     raise SweepError(f"the record of {spec} is not in {folder}: the workers must see the same folder.")
@@ -146,7 +146,7 @@ class _Sweep:
     def _again(self, specs: list[Spec], why: str) -> None:
         """Queue each unfinished run of a job again, alone. If a run was alone already, count the death against it."""
         for spec in specs:
-            if record := recorded(spec, self.store):
+            if record := self.store.get(spec.key):
                 self.progress.tell(spec, str(record.result.get("status")))
                 continue
             self.deaths[spec.key] += len(specs) == 1

@@ -46,17 +46,20 @@ class InProcess:
     def __call__(self, specs: Sequence[Spec], store: Store, progress: Progress) -> None:
         platform = jax.default_backend()
         progress.runs_on(platform)
-        alone, together = _divided(by_program(specs, platform), self.budget is not None or platform == "cpu")
+        one_by_one = self.budget is not None or platform == "cpu"
+        is_alone = lambda alike: one_by_one or has_the_device_alone(alike[0])  # noqa: E731
+        programs = sorted(by_program(specs, platform), key=is_alone, reverse=True)
+        alone = sum(map(is_alone, programs))
         # With a GPU, several records are finished at a time on the CPU, each by one thread.
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
         compiler = ThreadPoolExecutor(_COMPILERS)
-        early = lambda alike: compiler.submit(compile_ahead, alike, platform, self.budget)  # noqa: E731
         # On a CPU nothing is compiled ahead: its cores are busy with the runs.
-        waiting = _Waiting(alone + together, None if platform == "cpu" else early)
+        early = None if platform == "cpu" else lambda one: compiler.submit(compile_ahead, one, platform, self.budget)
+        waiting = _Waiting(programs, early)
         try:
             with threads:
-                self._run(waiting, len(alone), store, progress, 1)
-                self._run(waiting, len(together), store, progress, _LANES)
+                self._run(waiting, alone, store, progress, 1)
+                self._run(waiting, len(programs) - alone, store, progress, _LANES)
         except OSError as error:
             raise SweepError(f"the store {store.folder} cannot be written: {error}.") from error
         finally:
@@ -137,11 +140,3 @@ class _Waiting:
             self._programs.clear()
             for early in self._compiling.values():
                 early.cancel()
-
-
-def _divided(programs: list[list[Spec]], each_alone: bool) -> tuple[list[list[Spec]], list[list[Spec]]]:
-    """Those that have the device to themselves, and those that run beside each other."""
-    alone, together = list[list[Spec]](), list[list[Spec]]()
-    for alike in programs:
-        (alone if each_alone or has_the_device_alone(alike[0]) else together).append(alike)
-    return alone, together

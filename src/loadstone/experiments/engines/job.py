@@ -12,19 +12,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from threading import Lock
 
 import jax
 
 from loadstone.experiments.plan import batch_sizes
 from loadstone.experiments.result import begin
 from loadstone.experiments.spec import Spec
-from loadstone.experiments.sweep import recorded
 from loadstone.problems.budget import Budget
 from loadstone.records.record import Record
 from loadstone.records.store import Store
 
-#: Is told that a run has its record, with its status, or (status None) why there is none.
+#: Is told, by any thread, that a run has its record, with its status, or (status None) why there is none.
 Tell = Callable[[Spec, str | None, str], None]
 
 
@@ -53,7 +51,6 @@ class Runner:
         # While a CPU computes, it has at most one core to spare.
         self._writers = 1 if self._platform == "cpu" else 4
         self._pool, self._unwritten = ThreadPoolExecutor(self._writers), deque[Future]()
-        self._one_at_a_time = Lock()
 
     def __enter__(self) -> Runner:
         return self
@@ -72,8 +69,8 @@ class Runner:
                 return
             missing = []
             for spec in specs[first : first + size]:
-                if record := recorded(spec, self._store):
-                    self._say(spec, str(record.result.get("status")))
+                if record := self._store.get(spec.key):
+                    self._tell(spec, str(record.result.get("status")), "")
                 else:
                     missing.append(spec)
             # `_attempt` is a generator: a batch computes first, and only then do we wait for earlier records.
@@ -92,7 +89,7 @@ class Runner:
         if begun:
             yield [partial(self._keep, spec, finish) for spec, finish in zip(batch, begun)]
         elif len(batch) == together == 1:
-            yield [partial(self._say, batch[0], None, why)]
+            yield [partial(self._tell, batch[0], None, why)]
         else:
             for spec in batch:
                 yield from self._attempt([spec], 1)
@@ -101,13 +98,9 @@ class Runner:
         try:
             record = finish()
         except Exception as error:  # as above; an error of `put` below ends the sweep
-            return self._say(spec, None, sentence(error))
+            return self._tell(spec, None, sentence(error))
         self._store.put(record)
-        self._say(spec, str(record.result.get("status")))
-
-    def _say(self, spec: Spec, status: str | None, why: str = "") -> None:
-        with self._one_at_a_time:
-            self._tell(spec, status, why)
+        self._tell(spec, str(record.result.get("status")), "")
 
     def _wait(self, left: int = 0) -> None:
         """Wait until at most `left` records are still to be written. If there are several errors, one of writing is
