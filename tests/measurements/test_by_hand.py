@@ -29,6 +29,7 @@ from loadstone.space.diagnostics import Mixing
 from loadstone.space.overlap import Estimate
 from loadstone.space.sample import Sampled
 from loadstone.space.starts import NotStorableError
+from tests.measurements.stand_ins import Associations
 
 RANDOM = np.random.default_rng(7)
 
@@ -236,7 +237,7 @@ def searches(monkeypatch, limit):
         asked.append(p)
         return SimpleNamespace(status="stored" if p <= limit else "out of passes", passes=2, memory=np.float32(p))
 
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "solve", search)
     monkeypatch.setattr(reach, "measure", lambda p, memory: SimpleNamespace(violations=0))
     return asked
@@ -261,7 +262,7 @@ def test_in_which_order_a_bracket_is_closed(limit, around, width, order, monkeyp
 def test_further_starts_go_on_upwards_by_the_width(monkeypatch):
     """The first start stores up to 400, the second up to 420."""
     seeds, asked = [], []
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "initial_memory", lambda d, kappa, seed, family: seeds.append(seed) or np.float32(seed))
     monkeypatch.setattr(reach, "measure", lambda p, memory: SimpleNamespace(violations=0))
 

@@ -18,6 +18,7 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import NO_LIMITS
 from loadstone.theory.margin import margin_capacity
+from tests.measurements.stand_ins import Associations
 
 ALL = Effort(starts=3, truncated=True, grown=True, alternating=True)
 ONE = Effort(passes=150)
@@ -89,7 +90,7 @@ def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
         good = p <= 20 or (isinstance(memory, int) and memory >= p - 1 and p <= 24)
         return type("Found", (), {"status": "stored" if good else "out of passes", "passes": 1, "memory": p})
 
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "solve", search)
     monkeypatch.setattr(reach, "measure", lambda p, memory: type("Measured", (), {"violations": 0}))
     monkeypatch.setattr(efforts, "_in_float32", lambda memory: memory)

@@ -8,6 +8,7 @@ from loadstone.measurements.effort import Effort
 from loadstone.measurements.reach import largest_stored
 from loadstone.measurements.threshold import instance_capacity
 from loadstone.problems.stream import Stream
+from tests.measurements.stand_ins import Associations
 
 
 @pytest.mark.parametrize("kind, seed", [("original", 0), ("decoupled", 1), ("groups:3", 0)])
@@ -49,7 +50,7 @@ def test_the_bracket_closes_on_a_known_limit(limit, width, monkeypatch):
             self.status, self.passes, self.memory = ("stored" if p <= limit else "minimum reached"), 1, None
 
     tried = []
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "solve", lambda p, *rest: tried.append(p) or Found(p))
     monkeypatch.setattr(reach, "measure", lambda p, memory: np.zeros(1).view(type=_NoViolations))
     found = largest_stored("original", Stream(0, 8), 100, effort=Effort(width=width))
@@ -63,7 +64,7 @@ class _NoViolations(np.ndarray):
 
 
 def test_a_stream_that_cannot_even_hold_two(monkeypatch):
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     lost = type("Found", (), {"status": "out of passes", "passes": 1, "memory": 0})
     monkeypatch.setattr(reach, "solve", lambda p, *rest: lost)
     found = largest_stored("original", Stream(0, 8), 10)
@@ -81,12 +82,23 @@ def test_99_percent_of_fewer_than_100_are_all():
 @pytest.mark.parametrize("enough, stored", [("exact", 1000), ("paper", 1001), ("99%", 1010)])
 def test_some_may_be_missing_if_that_is_enough(enough, stored, monkeypatch):
     """Of p associations p - 1000 are missing. The largest p that a rule allows is found, whatever the search claims."""
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: p)
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
     monkeypatch.setattr(reach, "solve", lambda p, *rest: ended)
     monkeypatch.setattr(reach, "measure", lambda p, memory: type("Counted", (), {"violations": max(0, p - 1000)}))
     found = largest_stored("original", Stream(0, 8), 990, effort=Effort(enough=enough, width=1e-4))
     assert (found.stored, found.not_stored) == (stored, stored + 1)
+
+
+def test_facts_that_padding_repeats_count_as_often_as_in_the_search(monkeypatch):
+    """One of 106 facts may be missing, but none of the 95 that are left without repetitions."""
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p + 11))
+    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
+    lost = type("Lost", (), {"status": "out of passes", "passes": 1, "memory": None})
+    monkeypatch.setattr(reach, "solve", lambda rows, *rest: ended if rows <= 106 else lost)
+    monkeypatch.setattr(reach, "measure", lambda rows, memory: type("Counted", (), {"violations": 1}))
+    found = largest_stored("original", Stream(0, 8), 95, answers=4, effort=Effort(enough="99%"))
+    assert (found.stored, found.not_stored) == (95, 96)
 
 
 def test_a_search_needs_a_rule_that_can_be_met():

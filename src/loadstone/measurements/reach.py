@@ -117,7 +117,10 @@ def largest_stored(
         for start in effort.all_starts(problem, initial, limits, best):
             found = solve(problem, start.memory, start.solver, rule, limits, precision)
             taken += found.passes
-            good = found.status in _ENDED and bool(met(rule, measure(problem, found.memory).violations, p))
+            # Not of p: where padding repeats facts, the rule counts them as often as the search did.
+            good = found.status in _ENDED and bool(
+                met(rule, measure(problem, found.memory).violations, problem.associations)
+            )
             if good:
                 best = stored_by[p] = found.memory
                 break
