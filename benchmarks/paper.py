@@ -1,12 +1,12 @@
 """How long the runs of the paper take on this machine, and where the time goes.
 
-    python benchmarks/paper.py [--sweep paper] [--scale paper] [--store FOLDER] [--seconds S] [--out FILE.json]
+    python benchmarks/paper.py [--sweep NAME] [--scale paper] [--store FOLDER] [--seconds S] [--sample] [--out FILE.json]
 
 Runs the sweep in this process, as `loadstone run SWEEP --scale SCALE --workers 1` does, and notes when each record is
 written. The table has a line for each problem, dimension, rank fraction and solver: how many runs, when the first and
 the last were written, in seconds since the beginning (imports included), and the median time between two of them; on a
 GPU several programs run at a time. After `--seconds` the sweep is interrupted, and what it did is told; with the same
-store it goes on.
+store it goes on. With `--sample` it also tells, for each minute, which functions threads were in.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from contextlib import suppress  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import jax  # noqa: E402
+from sampling import Sampling  # noqa: E402
 
 from loadstone.cli.interrupts import ends_like_an_interrupt  # noqa: E402
 from loadstone.experiments.engines.in_process import InProcess  # noqa: E402
@@ -52,10 +53,13 @@ def main() -> None:
     parser.add_argument("--scale", default="paper")
     parser.add_argument("--store", default="out/paper-store")
     parser.add_argument("--seconds", type=int, default=0, help="stop after so many; 0: never")
+    parser.add_argument("--sample", action="store_true", help="also tell what threads are doing")
     parser.add_argument("--out", type=Path, default=Path("out/paper.json"))
     asked = parser.parse_args()
     specs, store, ended = named_sweep(asked.sweep, asked.scale), Timed(asked.store), False
-    before = len(store.keys())
+    before, sampling = len(store.keys()), Sampling()
+    if asked.sample:
+        sampling.start()
     with suppress(KeyboardInterrupt), ends_like_an_interrupt():
         signal.alarm(asked.seconds)
         ended = run_sweep(specs, store, InProcess()).complete
@@ -73,6 +77,10 @@ def main() -> None:
     report |= {"sweep": asked.sweep, "scale": asked.scale, "runs": len(specs), "programs": programs}
     report |= {"recorded before": before, "recorded": len(store.written), "complete": ended}
     report |= {"seconds": seconds, "rows": rows}
+    if asked.sample:
+        report["threads"] = sampling.ended()
+        for minute, places in enumerate(report["threads"]):
+            print(f"minute {minute + 1}: " + "; ".join(f"{place} {threads:.2f}" for place, threads in places[:6]))
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     asked.out.write_text(json.dumps(report, indent=1) + "\n")
     print(f"{len(store.written)} of {len(specs)} runs ({programs} programs) in {seconds:.1f} s; complete: {ended}.")
