@@ -1,6 +1,6 @@
 """How long the runs of the paper take on this machine, and where the time goes.
 
-    python benchmarks/paper.py [--sweep NAME] [--scale paper] [--store FOLDER] [--seconds S] [--sample] [--out FILE.json]
+    python benchmarks/paper.py [--sweep NAME] [--scale paper] [--store FOLDER] [--seconds S] [--sample] [--out FILE]
 
 Runs the sweep in this process, as `loadstone run SWEEP --scale SCALE --workers 1` does, and notes when each record is
 written. The table has a line for each problem, dimension, rank fraction and solver: how many runs, when the first and
