@@ -292,7 +292,9 @@ def shell(words):
     return subprocess.run(["bash", "-c", f"exec {LOADSTONE} {words}"], capture_output=True, text=True, timeout=100)
 
 
-@pytest.mark.parametrize("words", ["predict --d 10", "predict --d 10 --json", "--version", "predict --help"])
+@pytest.mark.parametrize("words", [
+    "predict --d 10 --json", "--version", "predict --help", pytest.param("predict --d 10", marks=pytest.mark.soak),
+])  # fmt: skip
 def test_an_answer_that_cannot_be_given(words):
     closed, full = shell(f"{words} >&-"), shell(f"{words} >/dev/full")
     for done, sentence in ((closed, "standard output is closed"), (full, "No space left on device")):
@@ -314,14 +316,12 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(words, unbuffered):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_progress_never_goes_to_standard_output():
-    words = "train --d 5 --p 5 --solver paper --steps 40 --json"
-    for where in ("2>&-", "2>/dev/full"):
-        done = shell(f"{words} {where}")
-        assert done.returncode == 0 and json.loads(done.stdout)["d"] == 5, done.stderr
-    for where in ("2>&-", "2>/dev/full"):
-        done = shell(f"predict --d 0 {where}")
-        assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
+@pytest.mark.parametrize("where", ["2>&-", pytest.param("2>/dev/full", marks=pytest.mark.soak)])
+def test_progress_never_goes_to_standard_output(where):
+    done = shell(f"train --d 5 --p 5 --solver paper --steps 40 --json {where}")
+    assert done.returncode == 0 and json.loads(done.stdout)["d"] == 5, done.stderr
+    done = shell(f"predict --d 0 {where}")
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
 def test_files_are_not_given_the_numbers_of_closed_streams(tmp_path):

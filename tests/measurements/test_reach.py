@@ -11,7 +11,9 @@ from loadstone.problems.stream import Stream
 from tests.measurements.stand_ins import Associations
 
 
-@pytest.mark.parametrize("kind, seed", [("original", 0), ("decoupled", 1), ("groups:3", 0)])
+@pytest.mark.parametrize(
+    "kind, seed", [("original", 0), pytest.param("decoupled", 1, marks=pytest.mark.soak), ("groups:3", 0)]
+)
 def test_it_is_the_proved_capacity(kind, seed):
     """L-BFGS gets to the capacity itself at this size; it cannot get beyond, or the proof would be wrong."""
     stream = Stream(seed, 6)

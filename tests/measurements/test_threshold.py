@@ -88,7 +88,7 @@ def test_two_shared_answers_follow_cover_s_theorem():
         assert abs((capacities >= facts).mean() - expected) < tolerance, facts
 
 
-@pytest.mark.parametrize("kind, answers", [("original", 30), ("decoupled", 5)])
+@pytest.mark.parametrize("kind, answers", [("original", 30), pytest.param("decoupled", 5, marks=pytest.mark.soak)])
 def test_streams_with_given_answers_follow_the_law(kind, answers):
     d, streams = 8, 10
     predicted = facts_capacity("full", d, answers, kind == "decoupled")

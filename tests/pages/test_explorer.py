@@ -141,8 +141,9 @@ def test_hebbian_scores_have_the_moments_of_the_theory(page):
         assert (found["mean"], found["deviation"]) == pytest.approx((mean, deviation), rel=1e-12)
 
 
-def test_words_are_those_of_the_command(page):
-    for d, p, kappa in SIZES:
+@pytest.mark.parametrize("sizes", [SIZES[::2], pytest.param(SIZES[1::2], marks=pytest.mark.soak)], ids=["even", "odd"])
+def test_words_are_those_of_the_command(page, sizes):
+    for d, p, kappa in sizes:
         show(page, d, p, kappa)
         expected = predict(d=d, p=p, kappa=kappa)
         rows = _rows(expected)
