@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+import weakref
 from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from types import SimpleNamespace
@@ -265,7 +266,8 @@ def test_signals_are_as_before_after_a_command_and_ignored_ones_stay_ignored(com
 
 
 def test_an_interrupt_at_a_bad_moment_is_raised_at_a_good_one():
-    """Python would drop it inside the garbage collector, and a compiled module that is being loaded would crash."""
+    """Python would drop it in the garbage collector or where a weak set forgets what was deleted, and a compiled module
+    that is being loaded would crash."""
 
     class Loader(ExtensionFileLoader):
         def create_module(self, spec):
@@ -281,7 +283,17 @@ def test_an_interrupt_at_a_bad_moment_is_raised_at_a_good_one():
         finally:
             gc.callbacks.remove(collecting)
 
-    for bad_moment in (collect, lambda: Loader("name", "path").create_module(None)):
+    class Data(set):
+        def discard(self, item):
+            signal.raise_signal(signal.SIGTERM)
+
+    def forget():
+        known, one = weakref.WeakSet(), Loader("name", "path")
+        known.data = Data()
+        known.add(one)
+        del one
+
+    for bad_moment in (collect, forget, lambda: Loader("name", "path").create_module(None)):
         with ends_like_an_interrupt():
             bad_moment()
             with pytest.raises(KeyboardInterrupt):

@@ -5,11 +5,17 @@ from __future__ import annotations
 import gc
 import signal
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 
+#: Where Python's weak sets and dictionaries forget what was deleted. It drops exceptions there.
+_FORGETTING = {
+    (method.__code__.co_filename, name)
+    for method, name in ((weakref.WeakSet.add, "_remove"), (weakref.WeakValueDictionary.get, "remove"))
+}
 #: After how many seconds an interrupt is tried again that came at a bad moment.
 _AGAIN_SECONDS = 0.01
 
@@ -54,12 +60,12 @@ def ends_like_an_interrupt() -> Iterator[None]:
 
 
 def _can_be_raised_in(frame: FrameType | None) -> bool:
-    """Whether an exception goes up from here. In what the garbage collector calls, Python drops it; in a compiled
-    module that is being loaded, it may crash the process."""
+    """Whether an exception goes up from here. In what the garbage collector calls, and where an object is deleted,
+    Python drops it; in a compiled module that is being loaded, it may crash the process."""
     collected = {getattr(called, "__code__", None) for called in gc.callbacks}
     while frame is not None:
         name = frame.f_code.co_name
-        if frame.f_code in collected or name == "__del__":
+        if frame.f_code in collected or name == "__del__" or (frame.f_code.co_filename, name) in _FORGETTING:
             return False
         if name in ("create_module", "exec_module") and isinstance(frame.f_locals.get("self"), ExtensionFileLoader):
             return False
