@@ -29,7 +29,7 @@ from loadstone.solvers.stop import STOP_RULES, Limits
 _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 #: In a bisection L-BFGS gives up where no memory has every margin above this share of its length |W|. By the law for
 #: margins, a capacity with such margins is smaller by 0.04 to 0.06 % (with two answers by 0.11 %): far less than the
-#: usual `width`.
+#: usual `width`. That is so because components of embeddings have a mean square of one.
 _HOPELESS = 0.001
 
 
