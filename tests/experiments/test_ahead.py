@@ -4,12 +4,15 @@ import errno
 import logging
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jax
 import pytest
 
-from loadstone.experiments import plan
+from loadstone.experiments import ahead, plan
 from loadstone.experiments.ahead import calls, compile_ahead
 from loadstone.experiments.engines import in_process, job
 from loadstone.experiments.engines.in_process import InProcess
@@ -205,17 +208,16 @@ def test_programs_are_compiled_in_a_thread_of_their_own_each_before_it_is_run(tm
     Accelerator(monkeypatch)
     events, here = [], threading.current_thread()
 
-    def compile_and_say(specs, platform, budget):
+    def compile_and_say(specs, platform, budget, compilers):
         assert threading.current_thread() is not here and platform == "gpu" and budget is None
-        events.append(("compiled", specs[0].p))
+        return [compilers.submit(lambda: time.sleep(0.05) or events.append(("compiled", specs[0].p)))]
 
     run_one = job.begin
     monkeypatch.setattr(in_process, "compile_ahead", compile_and_say)
     monkeypatch.setattr(job, "begin", lambda specs, *more: events.append(("run", specs[0].p)) or run_one(specs, *more))
     assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
     assert [p for what, p in events if what == "run"] == [16, 14, 12]
-    assert [p for what, p in events if what == "compiled"] == [14, 12]  # for the first there is nothing to wait beside
-    for p in (14, 12):
+    for p in (16, 14, 12):
         assert events.index(("compiled", p)) < events.index(("run", p))
 
 
@@ -224,20 +226,35 @@ def test_programs_are_compiled_in_the_order_in_which_they_run(tmp_path, monkeypa
     Accelerator(monkeypatch)
     run, compiled, begin = [], [], job.begin
     monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: spec.p == 12)
-    monkeypatch.setattr(in_process, "_COMPILERS", 1)
-    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p))
+    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p) or [])
     monkeypatch.setattr(job, "begin", lambda specs, *more: run.append(specs[0].p) or begin(specs, *more))
     assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
-    assert run == [12, 16, 14] and compiled == run[1:]
+    assert run == [12, 16, 14] == compiled
 
 
-def test_an_error_of_compiling_is_left_for_the_run_itself(tmp_path, monkeypatch, caplog):
+def test_all_compilers_work_on_the_first_program_first():
+    """Its functions wait for each other here, which they could not do in one thread."""
+    specs, meeting, begun = SPECS[:2], threading.Barrier(3), []
+    function = SimpleNamespace(lower=lambda p: SimpleNamespace(compile=lambda: begun.append(p) or meeting.wait(30)))
+    with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(3) as compilers:
+        patched.setattr(ahead, "calls", lambda specs, *_: [(function, (specs[0].p,))] * 3)
+        both = [one for spec in specs for one in compile_ahead([spec], "gpu", None, compilers)]
+        assert sorted(one.exception() is None for one in both) == [True] * 6
+    assert begun == [16] * 3 + [14] * 3
+
+
+@pytest.mark.parametrize("listing", [True, False])
+def test_an_error_of_compiling_is_left_for_the_run_itself(listing, tmp_path, monkeypatch, caplog):
+    """Whether it comes while functions are listed or while the second of them is compiled."""
     Accelerator(monkeypatch)
 
     def fail(*given):
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
 
-    monkeypatch.setattr(in_process, "compile_ahead", fail)
+    def compile_two(specs, platform, budget, compilers):
+        return [compilers.submit(int), compilers.submit(fail)]
+
+    monkeypatch.setattr(in_process, "compile_ahead", fail if listing else compile_two)
     with caplog.at_level(logging.INFO, "loadstone"):
         assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
     assert "p = 14" in caplog.text and "was not compiled ahead: RESOURCE_EXHAUSTED" in caplog.text

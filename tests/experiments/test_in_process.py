@@ -22,7 +22,7 @@ def accelerator(monkeypatch):
     """Take this CPU for an accelerator; what is compiled ahead is left out."""
     monkeypatch.setattr(in_process.jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
-    monkeypatch.setattr(in_process, "compile_ahead", lambda *given: None)
+    monkeypatch.setattr(in_process, "compile_ahead", lambda *given: [])
     monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
 
 
@@ -64,22 +64,22 @@ def test_one_lane_begins_with_the_shortest_programs(tmp_path, monkeypatch, accel
 
 
 def test_only_the_next_programs_are_compiled(tmp_path, monkeypatch, accelerator):
-    """Six from one end and one from the other, while the first runs; one more with every program that is taken."""
+    """The one that was taken, six from one end and one from the other; one more with every program that is taken."""
     compiled, seen = [], []
 
     def wait_for_the_compiler(spec):
-        while len(compiled) < min(7 + len(seen), 13):
+        while len(compiled) < min(8 + len(seen), 14):
             time.sleep(0.01)
         time.sleep(0.05)
         seen.append(sorted(compiled, reverse=True))
 
-    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p))
+    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p) or [])
     monkeypatch.setattr(in_process, "_LANES", 1)
     beginning(monkeypatch, wait_for_the_compiler)
     many = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 16, -1)]
     assert run_sweep(many, Store(tmp_path), InProcess()).complete
-    assert seen[0] == [29, 28, 27, 26, 25, 24, 17] and seen[1] == [29, 28, 27, 26, 25, 24, 23, 17]
-    assert seen[-1] == list(range(29, 16, -1))
+    assert seen[0] == [30, 29, 28, 27, 26, 25, 24, 17] and seen[1] == [30, 29, 28, 27, 26, 25, 24, 23, 17]
+    assert seen[-1] == list(range(30, 16, -1))
 
 
 @pytest.mark.parametrize("budget, alone", [(2**30, False), (None, True)])
@@ -127,40 +127,50 @@ def test_ctrl_c_ends_the_other_threads(tmp_path, monkeypatch, accelerator):
 
 
 def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, accelerator):
-    """Three programs are being compiled when the first run is interrupted; the others never are."""
+    """Each program has two functions, and there are four compilers. The first program is compiled and the next two are
+    being compiled when its run is interrupted; the others never are."""
     begun, go_on = [], threading.Event()
 
-    def compile_slowly(specs, platform, budget):
-        begun.append(specs[0].p)
-        go_on.wait(60)
+    def compile_slowly(p):
+        begun.append(p)
+        return p == 30 or go_on.wait(60)
 
     def interrupted(spec):
-        while len(begun) < 3:
+        while len(begun) < 6:
             time.sleep(0.01)
         threading.Timer(0.3, go_on.set).start()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(in_process, "compile_ahead", compile_slowly)
+    def compile_both(specs, platform, budget, compilers):
+        return [compilers.submit(compile_slowly, specs[0].p) for _ in range(2)]
+
+    monkeypatch.setattr(in_process, "compile_ahead", compile_both)
     beginning(monkeypatch, interrupted)
     monkeypatch.setattr(in_process, "_LANES", 1)
     many = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 10, -1)]
     with pytest.raises(KeyboardInterrupt):
         run_sweep(many, Store(tmp_path), InProcess())
     time.sleep(0.6)
-    assert sorted(begun) == [27, 28, 29] and not Store(tmp_path).keys()
+    assert begun == [30, 30, 29, 29, 28, 28] and not Store(tmp_path).keys()
 
 
-def test_a_thread_that_waits_for_the_compiler_ends_with_the_others(tmp_path, monkeypatch, accelerator):
-    """One program is compiled at a time here, so that a second thread waits for one that will never be."""
-    go_on, here = threading.Event(), threading.current_thread()
-    monkeypatch.setattr(in_process, "compile_ahead", lambda *given: go_on.wait(60))
+@pytest.mark.parametrize("lists", [True, False])
+def test_a_thread_that_waits_for_the_compiler_ends_with_the_others(lists, tmp_path, monkeypatch, accelerator):
+    """All programs but the first wait, for the compiler or to be listed: for something that will never be."""
+    go_on = threading.Event()
     monkeypatch.setattr(in_process, "_COMPILERS", 1)
 
-    def interrupted(spec):
-        if threading.current_thread() is here or spec.p == 22:
-            threading.Timer(0.3, go_on.set).start()
-            raise KeyboardInterrupt
+    def compile_first(specs, platform, budget, compilers):
+        if specs[0].p == 22:
+            return []
+        return [compilers.submit(go_on.wait, 60)] if lists else go_on.wait(60) and []
 
+    def interrupted(spec):
+        assert spec.p == 22
+        threading.Timer(0.3, go_on.set).start()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(in_process, "compile_ahead", compile_first)
     beginning(monkeypatch, interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_sweep(SPECS, Store(tmp_path), InProcess())

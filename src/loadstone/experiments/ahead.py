@@ -7,6 +7,7 @@ keeps the compiled program, and the later call with the arrays finds it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
 
 import jax
 import jax.numpy as jnp
@@ -34,12 +35,21 @@ from loadstone.solvers.stop import Limits
 Call = tuple[jax.stages.Wrapped, tuple]
 
 
-def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None = None) -> None:
+def compile_ahead(
+    specs: Sequence[Spec], platform: str, budget: int | None = None, compilers: Executor | None = None
+) -> list[Future]:
     """Compile everything that `specs` will need in training and measuring. They are runs of one program, the largest
-    first."""
-    for function, arguments in calls(specs, platform, budget):
-        lowered = function.lower(*arguments)
-        lowered.compile()
+    first. If there are compilers, they do it, several functions at a time, and what is returned tells when."""
+    found = calls(specs, platform, budget)
+    if compilers is not None:
+        return [compilers.submit(_compile, *call) for call in found]
+    for call in found:
+        _compile(*call)
+    return []
+
+
+def _compile(function: jax.stages.Wrapped, arguments: tuple) -> None:
+    function.lower(*arguments).compile()
 
 
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:

@@ -31,8 +31,8 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits, met
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
-#: Large ones, whose capacity is known better and whose padding takes more time, to the smaller factor.
-_ROOM, _LARGE, _LITTLE_ROOM = 1.15, 5000, 1.05
+#: Large ones, whose capacity is known better and whose padding takes more time, have room for one step upwards.
+_ROOM, _LARGE = 1.15, 1000
 #: Large ones, and those of a GPU, have a multiple of so many rows: decoupled outputs are then read in whole lines of
 #: memory. (H200, d = 300: 20 instead of 45 ms a pass.)
 _ROWS = 128
@@ -145,13 +145,18 @@ def largest_stored(
 
 def _bracket(attempt: Callable[[int], bool], around: int) -> None:
     """Try p around a guess until one was stored and a larger one was not."""
-    first, stride = attempt(around), max(1, around // 50)
+    first, stride = attempt(around), _first_step(around)
     p = around
     while True:
         p = p + stride if first else p - stride
         if p < 2 or attempt(p) != first:
             return
         stride *= 2
+
+
+def _first_step(around: int) -> int:
+    """How far the first step away from a guess goes: 2 % of it."""
+    return max(1, around // 50)
 
 
 class PaddedPrefixes:
@@ -187,7 +192,7 @@ class PaddedPrefixes:
         return padded(longer, p)
 
     def _made(self, p: int) -> Facts | Stored | Regenerated | Separate:
-        longest = int(_ROOM * p) + 1 if p <= _LARGE else int(_LITTLE_ROOM * p)
+        longest = int(_ROOM * p) + 1 if p <= _LARGE else p + _first_step(p)
         # With answers, padding repeats facts: the fewer the better.
         if p > _LARGE or (jax.default_backend() != "cpu" and self.asked[0] is None):
             longest = -(-longest // _ROWS) * _ROWS

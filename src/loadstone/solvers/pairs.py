@@ -1,10 +1,16 @@
 """The curvature that L-BFGS knows, from its last moves: the inverse Hessian as a product with a vector.
 
 The form is the compact one of Byrd, Nocedal and Schnabel (Representations of quasi-Newton matrices, 1994, eq. 3.1). It
-gives the same as two loops over the pairs, in a few products of matrices instead of forty small steps: with moves S,
-changes Y, R the upper triangle of S^T Y, D its diagonal and H = scale * 1 as a beginning,
+gives the same as two loops over the pairs, in a few products of matrices instead of forty small steps. A pair may be
+divided by any number, so here move . change is one for each. With moves S, changes Y, R the upper triangle of S^T Y in
+the order of their age, and H = scale * 1 as a beginning,
 
-    H g = scale g + S a - scale Y w,    w = R^-1 S^T g,    a = R^-T (D w + scale (Y^T Y w - Y^T g)).
+    H g = scale (g - Y w) + S a,    w = R^-1 S^T g,    a = R^-T (w + scale (Y^T Y w - Y^T g)).
+
+R^-1 itself is kept, because it follows from the last one without solving anything: without the oldest pair it has a row
+and a column less, and with a newest one it has a column more, -R^-1 S^T y and a one. So pairs need not be put in order.
+(On a GPU the solution of a triangular system would also send the search back to the host in every pass: XLA can put
+everything else of it into a graph that runs on the device alone.)
 """
 
 from __future__ import annotations
@@ -13,23 +19,23 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
 
 class Pairs(NamedTuple):
     """What is known of the curvature: the last moves, and how the gradient changed along each.
 
-    moves, changes: the pairs, the oldest of which is overwritten by the next; zero where there is none.
-    products: move . change, for every move and every change.
-    squares: change . change, likewise.
+    moves, changes: the pairs, divided so that move . change is one. The oldest is overwritten by the next; zero where
+        there is none.
+    inverse: of the matrix of the products move . change of each change with its own move and older ones.
+    squares: change . change, for every two changes.
     scale: what the Hessian's inverse is taken for where no pair speaks.
     kept: how many pairs were ever kept.
     """
 
     moves: Float[Array, "pairs size"]
     changes: Float[Array, "pairs size"]
-    products: Float[Array, "pairs pairs"]
+    inverse: Float[Array, "pairs pairs"]
     squares: Float[Array, "pairs pairs"]
     scale: Float[Array, ""]
     kept: Int[Array, ""]
@@ -47,29 +53,30 @@ def with_pair(
     """The pairs with one more, if it says that the loss curves upwards, as it does everywhere but for rounding."""
     product, square = move @ change, change @ change
     curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square * (move @ move)))
-    index = pairs.kept % pairs.products.shape[0]
+    root = jnp.sqrt(jnp.where(curves, product, 1))
+    move, change = move / root, change / root
+    count = pairs.squares.shape[0]
+    index = pairs.kept % count
     put = lambda array, row: array.at[index].set(jnp.where(curves, row, array[index]))  # noqa: E731
     moves, changes = put(pairs.moves, move), put(pairs.changes, change)
-    products = put(put(pairs.products, _times(changes, move)).T, _times(moves, change)).T
-    square_row = _times(changes, change)
-    squares = put(put(pairs.squares, square_row).T, square_row).T
+
+    new = (jnp.arange(count) == index) & curves
+    row, column = new[:, None], new[None, :]
+    inverse = jnp.where(row | column, 0, pairs.inverse)
+    last = jnp.where(new, 1, -_times(inverse, _times(moves, change)))
+    inverse = jnp.where(column, last[:, None], inverse)
+    among = _times(changes, change)
+    squares = jnp.where(row, among[None, :], jnp.where(column, among[:, None], pairs.squares))
     scale = jnp.where(curves, product / square, pairs.scale)
-    return Pairs(moves, changes, products, squares, scale, pairs.kept + curves)
+    return Pairs(moves, changes, inverse, squares, scale, pairs.kept + curves)
 
 
 def times_inverse_hessian(pairs: Pairs, gradient: Float[Array, "size"]) -> Float[Array, "size"]:
     """The inverse Hessian, as far as the pairs tell it, times a gradient."""
-    count = pairs.products.shape[0]
-    oldest_first = (pairs.kept + jnp.arange(count)) % count
-    products, squares = (part[oldest_first][:, oldest_first] for part in (pairs.products, pairs.squares))
-    along_moves, along_changes = (_times(rows, gradient)[oldest_first] for rows in (pairs.moves, pairs.changes))
-    own = jnp.diagonal(products)
-    # Where there is no pair yet, any number but zero will do: it meets zeros only.
-    triangle = jnp.triu(products) + jnp.diag(jnp.where(own == 0, 1, 0).astype(own.dtype))
-    w = solve_triangular(triangle, along_moves)
-    a = solve_triangular(triangle, own * w + pairs.scale * (_times(squares, w) - along_changes), trans=1)
-    put = lambda shares: jnp.zeros_like(shares).at[oldest_first].set(shares)  # noqa: E731
-    return pairs.scale * (gradient - _times(put(w), pairs.changes)) + _times(put(a), pairs.moves)
+    moves, changes, inverse, squares, scale, _ = pairs
+    w = _times(inverse, _times(moves, gradient))
+    a = _times(w + scale * (_times(squares, w) - _times(changes, gradient)), inverse)
+    return scale * (gradient - _times(w, changes)) + _times(a, moves)
 
 
 def _times(a: Float[Array, "..."], b: Float[Array, "..."]) -> Float[Array, "..."]:

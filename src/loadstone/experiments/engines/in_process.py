@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from loadstone.solvers.loop import Abandoned, is_abandoned
 #: So many programs run at a time on a GPU, and so many are compiled ahead at a time. Python works on a program for two
 #: or three seconds before XLA takes over, and holds up the threads that run programs: more compilers, or programs
 #: compiled long before they run, would be a burden.
-_LANES, _COMPILERS, _AHEAD = 5, 3, 6
+_LANES, _COMPILERS, _AHEAD = 5, 4, 6
 
 _log = logging.getLogger("loadstone")
 
@@ -52,10 +52,8 @@ class InProcess:
         alone = sum(map(is_alone, programs))
         # With a GPU, several records are finished at a time on the CPU, each by one thread.
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
-        compiler = ThreadPoolExecutor(_COMPILERS)
         # On a CPU nothing is compiled ahead: its cores are busy with the runs.
-        early = None if platform == "cpu" else lambda one: compiler.submit(compile_ahead, one, platform, self.budget)
-        waiting = _Waiting(programs, early)
+        waiting = _Waiting(programs, None if platform == "cpu" else _Compilers(platform, self.budget))
         try:
             with threads:
                 self._run(waiting, alone, store, progress, 1)
@@ -63,7 +61,7 @@ class InProcess:
         except OSError as error:
             raise SweepError(f"the store {store.folder} cannot be written: {error}.") from error
         finally:
-            compiler.shutdown(wait=False, cancel_futures=True)
+            waiting.end()
 
     def _run(self, waiting: _Waiting, programs: int, store: Store, progress: Progress, lanes: int) -> None:
         """Run so many programs in as many threads as there are lanes, one of which is this one: Ctrl-C is heard there.
@@ -91,7 +89,7 @@ class InProcess:
                         return
                     progress.at(name, alike)
                     with suppress(CancelledError):
-                        if error := waiting.compiled(alike):
+                        if error := waiting.error_of_compiling(alike):
                             _log.info("%s was not compiled ahead: %s", alike[0], error)  # the run will report it
                     if over.is_set():
                         return
@@ -111,12 +109,34 @@ class InProcess:
                 other.result()
 
 
-class _Waiting:
-    """Programs that wait for a lane, the longest first. Those that come next from either end are compiled meanwhile."""
+class _Compilers:
+    """Threads that compile programs before they run. Another thread lists the functions of one program after another,
+    so that all compilers work on the first program first."""
 
-    def __init__(self, programs: list[list[Spec]], early: Callable[[list[Spec]], Future] | None) -> None:
-        self._programs, self._early = deque(programs), early
-        self._compiling, self._one_at_a_time = dict[Spec, Future](), Lock()
+    def __init__(self, platform: str, budget: int | None) -> None:
+        self._lister, self._compilers = ThreadPoolExecutor(1), ThreadPoolExecutor(_COMPILERS)
+        self._given, self._begun = (platform, budget, self._compilers), dict[Spec, Future[list[Future]]]()
+
+    def begin(self, alike: list[Spec]) -> None:
+        if alike[0] not in self._begun:
+            self._begun[alike[0]] = self._lister.submit(compile_ahead, alike, *self._given)
+
+    def error(self, alike: list[Spec]) -> BaseException | None:
+        """Wait until a program is compiled, and return the error if that failed."""
+        listed = self._begun[alike[0]]
+        return listed.exception() or next(filter(None, (one.exception() for one in listed.result())), None)
+
+    def end(self) -> None:
+        for threads in (self._lister, self._compilers):
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+class _Waiting:
+    """Programs that wait for a lane, the longest first. One that is taken, and those that come next from either end,
+    are compiled by other threads."""
+
+    def __init__(self, programs: list[list[Spec]], compilers: _Compilers | None) -> None:
+        self._programs, self._compilers, self._one_at_a_time = deque(programs), compilers, Lock()
 
     def take(self, shortest_first: bool) -> list[Spec] | None:
         """The runs of the next program from one end, or None if there is none left."""
@@ -124,19 +144,17 @@ class _Waiting:
             if not self._programs:
                 return None
             taken = self._programs.pop() if shortest_first else self._programs.popleft()
-            for alike in [*islice(self._programs, _AHEAD), *islice(reversed(self._programs), 1)]:
-                if self._early and alike[0] not in self._compiling:
-                    self._compiling[alike[0]] = self._early(alike)
+            for alike in [taken, *islice(self._programs, _AHEAD), *islice(reversed(self._programs), 1)]:
+                if self._compilers:
+                    self._compilers.begin(alike)
             return taken
 
-    def compiled(self, alike: list[Spec]) -> BaseException | None:
-        """Wait until a program is compiled, and return the error if that failed."""
-        early = self._compiling.get(alike[0])
-        return early.exception() if early else None
+    def error_of_compiling(self, alike: list[Spec]) -> BaseException | None:
+        return self._compilers.error(alike) if self._compilers else None
 
     def end(self) -> None:
         """Nothing more is taken or compiled."""
         with self._one_at_a_time:
             self._programs.clear()
-            for early in self._compiling.values():
-                early.cancel()
+            if self._compilers:
+                self._compilers.end()
