@@ -77,7 +77,10 @@ class Stream:
             return jnp.broadcast_to(self.outputs(m).T, (p, self.d, m))
         # Group k has the outputs of association k in the decoupled problem.
         made = self.decoupled_outputs(0, min(groups, p), m)
-        return made if groups >= p else made[np.arange(p) % groups]
+        if groups >= p:
+            return made
+        chosen = np.arange(p) % groups
+        return jax.device_put(np.asarray(made)[chosen]) if _on_the_host(made) else made[chosen]
 
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): output mu of association mu."""
