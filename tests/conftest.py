@@ -46,6 +46,10 @@ gc.set_threshold(20_000, 20, 20)
 mlir.make_ir_context = functools.cache(mlir.make_ir_context)
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
+# Programs do not say which lines they come from, which nobody reads and takes a twentieth of the time of many tests.
+# Commands that tests start are told by the environment.
+jax.config.update("jax_traceback_in_locations_limit", 0)
+os.environ["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"] = "0"
 # The first call of a compiled function takes seconds, so examples have no deadline.
 settings.register_profile("strict", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("strict")

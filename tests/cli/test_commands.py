@@ -314,8 +314,10 @@ def test_an_answer_that_cannot_be_given(words):
         assert done.stderr.startswith("loadstone: ") and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", ["predict --d 10", "predict --d 10 --json"])
+@pytest.mark.parametrize("words, unbuffered", [
+    ("predict --d 10", ""), ("predict --d 10 --json", "1"),
+    *(pytest.param(*one, marks=pytest.mark.soak) for one in (("predict --d 10", "1"), ("predict --d 10 --json", ""))),
+])  # fmt: skip
 def test_a_reader_that_has_gone_ends_the_command_quietly(words, unbuffered):
     """With a buffer there is something left that Python would try to write when it exits."""
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}

@@ -22,7 +22,7 @@ def test_capacity_is_where_a_linear_program_says(kind, seed):
     assert largest_margin(prefixes.of(found.p_c + 1)) < 1e-7
 
 
-@pytest.mark.parametrize("around", [None, 2, 8, 40, 200])
+@pytest.mark.parametrize("around", [None, 2, 8, pytest.param(40, marks=pytest.mark.soak), 200])
 def test_the_guess_does_not_matter(around):
     found = instance_capacity("original", Stream(4, 8), around)
     assert found.p_c == instance_capacity("original", Stream(4, 8), 20).p_c

@@ -15,13 +15,26 @@ class Heard:
     requests: list[str] = field(default_factory=list)
 
 
+@pytest.fixture(scope="session")
+def window(browser, tmp_path_factory):
+    """Pages keep nothing, so they share a window. A file stays open in it: without one each new page would start a
+    process, which takes as long as the page itself."""
+    window = browser.new_context()
+    nothing = tmp_path_factory.mktemp("window") / "nothing.html"
+    nothing.touch()
+    window.new_page().goto(nothing.as_uri())
+    yield window
+    window.close()
+
+
 @pytest.fixture
-def open_page(browser):
+def open_page(window):
     """open_page(path, width, height) gives the page and what is heard from it; nothing may be heard by the end."""
     opened = []
 
     def open_file(path, width=1200, height=900):
-        page, heard = browser.new_page(viewport={"width": width, "height": height}), Heard()
+        page, heard = window.new_page(), Heard()
+        page.set_viewport_size({"width": width, "height": height})
         page.on("console", lambda message: heard.errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: heard.errors.append(str(error)))
         page.on("request", lambda request: heard.requests.append(request.url))

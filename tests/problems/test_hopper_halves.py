@@ -138,7 +138,9 @@ class TestRecall(RecallOfAPass):
         assert kernel.asked == [[256], [1] + [0] * 7]  # all outputs are in the first slice
 
 
-@pytest.mark.parametrize("far, again", [(1, [1]), (300, [300]), (1800, [1024, 776])])
+@pytest.mark.parametrize(
+    "far, again", [(1, [1]), pytest.param(300, [300], marks=pytest.mark.soak), (1800, [1024, 776])]
+)
 def test_bad_guesses_are_done_again_alone(kernel, far, again):
     """Queries that point at the target of another are far above their guess. Outputs come in slices of 128 here, and
     the last four have none."""

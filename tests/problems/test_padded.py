@@ -47,7 +47,10 @@ def test_a_pass_is_the_same_and_padding_is_neutral(form):
     assert not slope[P:].any()
 
 
-@pytest.mark.parametrize("form, kappa", [("original", 1.0), ("original", 0.5), ("stored", 1.0), ("regenerated", 0.5)])
+@pytest.mark.parametrize(
+    "form, kappa",
+    [("original", 1.0), pytest.param("original", 0.5, marks=pytest.mark.soak), ("stored", 1.0), ("regenerated", 0.5)],
+)
 def test_training_and_measurements_are_the_same(form, kappa):
     plain, filled, memory = make(form), make(form, rows=ROWS), initial_memory(D, kappa, 1)
     one, other = solve(plain, memory, **SHORT), solve(filled, memory, **SHORT)

@@ -38,7 +38,9 @@ def test_in_the_plane_corners_are_counted_by_their_sides():
         assert answers * share_alone(answers, 2) == pytest.approx(corners, rel=1e-9)
 
 
-@pytest.mark.parametrize("d, answers", [(3, 12), (4, 20), (5, 40), (6, 60)])
+@pytest.mark.parametrize(
+    "d, answers", [(3, 12), (5, 40), *(pytest.param(*one, marks=pytest.mark.soak) for one in ((4, 20), (6, 60)))]
+)
 def test_share_of_facts_that_a_linear_program_stores_alone(d, answers):
     """One fact, its query free: a memory of one input of one dimension would do; here a full W with input e_1."""
     random, draws = np.random.default_rng(d), 150
@@ -51,7 +53,7 @@ def test_share_of_facts_that_a_linear_program_stores_alone(d, answers):
     assert abs(stored / draws - expected) < 4 * math.sqrt(expected * (1 - expected) / draws)
 
 
-@pytest.mark.parametrize("d, facts, answers", [(3, 3, 8), (3, 5, 8), (4, 6, 15)])
+@pytest.mark.parametrize("d, facts, answers", [(3, 3, 8), (3, 5, 8), pytest.param(4, 6, 15, marks=pytest.mark.soak)])
 def test_many_facts_are_storable_as_often_as_a_linear_program_says(d, facts, answers):
     """Decoupled; for N <= d exact, since the queries are free: P(alone)^N."""
     random, draws, stored = np.random.default_rng(d + facts), 200, 0

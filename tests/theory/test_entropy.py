@@ -32,7 +32,7 @@ def test_both_bounds_meet_the_limit_near_one():
     assert energetic_upper_bound(q, 10**6) / energetic_limit(q) == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize("p", [3, 7])
+@pytest.mark.parametrize("p", [3, pytest.param(7, marks=pytest.mark.soak)])
 def test_energetic_term_against_plain_simulation(p):
     """f_p counted, not integrated: how often a random x makes the target win, for 2000 random eta."""
     random, q, inner = np.random.default_rng(4), 0.3, 4000

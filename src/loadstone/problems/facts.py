@@ -146,7 +146,8 @@ def facts(
             raise refuse(name, "beyond 3.4e38 in size", "within the range of float32: divide all of them by one number")
     exact = all((part == whole).all() for part, whole in zip(single, (inputs, outputs)))
     description = "outputs shared" if exact else f"outputs shared, float64 rounded to {single[0].dtype}"
-    vectors, indices = [jnp.asarray(part) for part in single], jnp.asarray(given.targets, jnp.int32)
+    # Put there as they are: `jnp.asarray` would compile a program for each shape.
+    vectors, indices = [jax.device_put(part) for part in single], jax.device_put(given.targets.astype(np.int32))
     kept = Given(None if exact else given)
     problem = Facts(vectors[0], vectors[1], indices, block or block_rows(n, m), description, given=kept)
     return problem if shares is None else problem.weighted(shares)

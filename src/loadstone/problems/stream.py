@@ -65,11 +65,11 @@ class Stream:
         """The p outputs of each of the associations first, ..., first + rows - 1 (decoupled problem), as columns."""
         count, key = _rounded_up(_count(p), _COLUMNS), self.decoupled_key
         at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
-        pieces = [
-            _decoupled_block(key, jnp.uint32(start), at_a_time, count, self.d, self.law)[: first + rows - start, :, :p]
-            for start in range(first, first + rows, at_a_time)
-        ]
-        return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
+        last = first + rows
+        return _joined([
+            _first(_decoupled_block(key, jnp.uint32(start), at_a_time, count, self.d, self.law), last - start, p)
+            for start in range(first, last, at_a_time)
+        ])  # fmt: skip
 
     def grouped_outputs(self, p: int, groups: int, m: int) -> Float32[Array, "p d m"]:
         """The m outputs of each of the first p associations, as columns: those of its group (problems/kinds.py)."""
@@ -77,15 +77,18 @@ class Stream:
             return jnp.broadcast_to(self.outputs(m).T, (p, self.d, m))
         # Group k has the outputs of association k in the decoupled problem.
         made = self.decoupled_outputs(0, min(groups, p), m)
-        return made if groups >= p else made[np.arange(p) % groups]
+        if groups >= p:
+            return made
+        chosen = np.arange(p) % groups
+        return jax.device_put(np.asarray(made)[chosen]) if _on_the_host(made) else made[chosen]
 
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): output mu of association mu."""
-        return _decoupled_targets(self.decoupled_key, _rounded_up(_count(p), _COLUMNS), self.d, self.law)[:p]
+        return _first(_decoupled_targets(self.decoupled_key, _rounded_up(_count(p), _COLUMNS), self.d, self.law), p)
 
     def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:
         key = stream_key(self.seed, purpose, self.d)
-        return _shared_rows(key, _rounded_up(_count(p), _COLUMNS), self.d, self.law)[:p]
+        return _first(_shared_rows(key, _rounded_up(_count(p), _COLUMNS), self.d, self.law), p)
 
 
 # Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be made: with the
@@ -99,6 +102,28 @@ def _rounded_up(count: int, step: int) -> int:
 
 def _count(p: int) -> int:
     return whole("p", p, 2, 2**31 - 1)
+
+
+def _first(made: Float32[Array, "..."], rows: int, columns: int | None = None) -> Float32[Array, "..."]:
+    """The first rows, and of each the first entries along the last axis."""
+    if _on_the_host(made):
+        return jax.device_put(np.asarray(made)[:rows, ..., :columns])
+    return made[:rows, ..., :columns]
+
+
+def _joined(pieces: list[Float32[Array, "..."]]) -> Float32[Array, "..."]:
+    if len(pieces) == 1:
+        return pieces[0]
+    if not _on_the_host(pieces[0]):
+        return jnp.concatenate(pieces)
+    joined = np.concatenate(pieces)
+    pieces.clear()  # there need not be three copies
+    return jax.device_put(joined)
+
+
+def _on_the_host(made: Array) -> bool:
+    """Whether NumPy can cut and join this: JAX would compile a program for each shape."""
+    return jax.default_backend() == "cpu" and not isinstance(made, jax.core.Tracer)
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))

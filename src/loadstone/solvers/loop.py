@@ -286,7 +286,7 @@ def _solution(state: Search, stop: str, seconds: float, problem: str) -> Solutio
     passes = int(state.passes)
     loss, accuracy = (np.asarray(trace)[:passes] for trace in (state.loss, state.accuracy))
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
-    memory = jax.tree.map(lambda leaf: leaf if leaf.dtype == np.float64 else jnp.asarray(leaf), state.memory)
+    memory = jax.tree.map(lambda leaf: leaf if leaf.dtype == np.float64 else jax.device_put(leaf), state.memory)
     status = STATUS[int(state.status)]
     if status == Status.STOPPED and stop == "exact":
         status = Status.STORED
