@@ -63,3 +63,29 @@ def test_a_pair_that_tells_nothing_is_left_out():
         unknown = with_pair(pairs, pairs.moves[0], pairs.changes[0], jnp.asarray(False))
         for same in (worse, unknown):
             assert all(np.array_equal(a, b) for a, b in zip(same, pairs))
+
+
+def test_nothing_sends_a_search_on_a_gpu_back_to_the_host():
+    """XLA puts products and loops into a graph, but no solution of a triangular system, for which it calls a library."""
+
+    def both(pairs, gradient):
+        return times_inverse_hessian(with_pair(pairs, gradient, 2 * gradient, jnp.asarray(True)), gradient)
+
+    traced = jax.jit(both).trace(no_pairs(3, jnp.zeros(5)), jnp.ones(5))
+    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    assert "dot_general" in text and "custom_call" not in text and "triangular_solve" not in text
+
+
+@pytest.mark.parametrize("size", [1e-15, 1e-6, 1e6, 1e15])
+def test_the_scale_of_pairs_does_not_matter(size):
+    """In float32, as searches near their end have very short moves."""
+    random, gradient, found = np.random.default_rng(1), np.ones(6, np.float32), []
+    curvature = random.uniform(0.5, 2, 6)
+    all_moves = random.standard_normal((7, 6))
+    for factor in (1.0, size):
+        pairs = no_pairs(3, jnp.zeros(6))
+        for move in factor * all_moves:
+            moved, changed = (jnp.asarray(one, jnp.float32) for one in (move, curvature * move))
+            pairs = with_pair(pairs, moved, changed, jnp.asarray(True))
+        found.append(times_inverse_hessian(pairs, gradient))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4)

@@ -49,7 +49,8 @@ def compile_ahead(
 
 
 def _compile(function: jax.stages.Wrapped, arguments: tuple) -> None:
-    function.lower(*arguments).compile()
+    lowered = function.lower(*arguments)
+    lowered.compile()
 
 
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:

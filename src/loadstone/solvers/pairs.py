@@ -52,7 +52,7 @@ def with_pair(
 ) -> Pairs:
     """The pairs with one more, if it says that the loss curves upwards, as it does everywhere but for rounding."""
     product, square = move @ change, change @ change
-    curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square * (move @ move)))
+    curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square) * jnp.sqrt(move @ move))
     root = jnp.sqrt(jnp.where(curves, product, 1))
     move, change = move / root, change / root
     count = pairs.squares.shape[0]
