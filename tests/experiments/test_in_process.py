@@ -157,16 +157,20 @@ def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, acceler
 @pytest.mark.parametrize("lists", [True, False])
 def test_a_thread_that_waits_for_the_compiler_ends_with_the_others(lists, tmp_path, monkeypatch, accelerator):
     """All programs but the first wait, for the compiler or to be listed: for something that will never be."""
-    go_on = threading.Event()
+    go_on, first = threading.Event(), []
     monkeypatch.setattr(in_process, "_COMPILERS", 1)
 
     def compile_first(specs, platform, budget, compilers):
-        if specs[0].p == 22:
+        first.append(specs[0].p)
+        if len(first) == 1:
             return []
-        return [compilers.submit(go_on.wait, 60)] if lists else go_on.wait(60) and []
+        if lists:
+            return [compilers.submit(go_on.wait, 60)]
+        go_on.wait(60)
+        return []
 
     def interrupted(spec):
-        assert spec.p == 22
+        assert spec.p == first[0]
         threading.Timer(0.3, go_on.set).start()
         raise KeyboardInterrupt
 

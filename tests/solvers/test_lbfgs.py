@@ -130,6 +130,7 @@ def test_the_search_goes_on_in_float64_where_float32_has_too_few_digits():
 def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
     """Passes in float16 round the outputs, so what they see stored need not be."""
     monkeypatch.setattr(LBFGS, "precisions", lambda self: (first, "split", "float32", "float64"))
+    monkeypatch.setattr("loadstone.problems.passes.devices.SOME_SCORES", 150**2)
     used = []
     monkeypatch.setattr(loop, "plan_of", lambda *given: used.append(given[2]) or PLAN_OF(*given))
     problem = original(Stream(0, 30), 150)

@@ -66,7 +66,8 @@ def test_a_pair_that_tells_nothing_is_left_out():
 
 
 def test_nothing_sends_a_search_on_a_gpu_back_to_the_host():
-    """XLA puts products and loops into a graph, but no solution of a triangular system, for which it calls a library."""
+    """XLA puts products and loops into a graph, but not the solution of a triangular system, which is left to a
+    library."""
 
     def both(pairs, gradient):
         return times_inverse_hessian(with_pair(pairs, gradient, 2 * gradient, jnp.asarray(True)), gradient)

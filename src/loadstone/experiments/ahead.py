@@ -27,6 +27,7 @@ from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.problems.problem import Problem
 from loadstone.problems.stream import Stream
 from loadstone.solvers import confirmation, hebbian, loop
+from loadstone.solvers.digits import worthwhile
 from loadstone.solvers.search_state import Plan
 from loadstone.solvers.solver import Iterative, Request
 from loadstone.solvers.stop import Limits
@@ -133,7 +134,7 @@ def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     problem = jax.eval_shape(lambda: PaddedPrefixes(spec.problem, stream, spec.p, budget, *asked).of(spec.p))
     yield from _making(spec, problem, memory)
     request = Request(effort.enough, Limits(effort.passes))
-    for precision in solver.precisions() if effort.digits == "auto" else (effort.digits,):
+    for precision in worthwhile(solver.precisions(), problem) if effort.digits == "auto" else (effort.digits,):
         if precision != "float64":  # which few searches come to
             yield from _training(problem, memory, loop.plan_of(solver, request, precision), 1)
     if effort.enough == "exact":

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, whole
 from loadstone.problems.arrays import Arrays, exact_floats
-from loadstone.problems.passes.choice import Case, chosen, found
+from loadstone.problems.passes.choice import Case, chosen, found, is_split_worthwhile
 from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.ready import ready
@@ -96,6 +96,9 @@ class Facts(Problem):
 
     def ready(self, precision: str) -> Problem:
         return ready(self, self, None, precision)
+
+    def gains_from_split(self) -> bool:
+        return is_split_worthwhile(self._case("shared", self.inputs, "split"))
 
     def _case(self, outputs: str, queries: Array, precision: str, padded: bool = False) -> Case:
         dtype = jnp.result_type(queries, self.inputs, self.outputs)

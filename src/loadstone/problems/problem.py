@@ -96,6 +96,10 @@ class Problem(abc.ABC):
         """The same problem for many passes in this precision: what each of them would do again is done once."""
         return self
 
+    def gains_from_split(self) -> bool:
+        """Whether passes with split numbers may take less time than passes in float32, which have more digits."""
+        return False
+
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:
         """Some of the associations, given by their rows, with every output still competing; those that are not
         `counted` have no weight in the loss. None if a part cannot be had alone."""

@@ -37,6 +37,9 @@ class Wrapper(Problem):
     def shares(self) -> Float[Array, "n"] | None:
         return self._wrapped.shares
 
+    def gains_from_split(self) -> bool:
+        return self._wrapped.gains_from_split()
+
     @property
     def description(self) -> str:
         return self._wrapped.description

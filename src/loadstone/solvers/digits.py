@@ -22,6 +22,11 @@ from loadstone.solvers.search_state import (
 )
 
 
+def worthwhile(precisions: Sequence[str], problem: Problem) -> tuple[str, ...]:
+    """Without 'split' where float32 takes no longer."""
+    return tuple(one for one in precisions if one != "split" or problem.gains_from_split())
+
+
 def unconfirmed_out_of_passes(state: Search, plan: Plan) -> Search:
     """An end that was seen in few digits with the last pass that was allowed cannot be confirmed any more."""
     seen = (state.status == STOPPED) | (state.status == MINIMUM)

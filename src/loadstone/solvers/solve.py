@@ -17,6 +17,7 @@ from loadstone.problems.products import PRECISIONS
 from loadstone.problems.spreading import spread
 from loadstone.solvers.checkpoint import checkpoint_of
 from loadstone.solvers.confirmation import confirmed
+from loadstone.solvers.digits import worthwhile
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
@@ -48,8 +49,8 @@ def solve(
         the paper's protocol, 'exact' for every other solver.
     limits: passes and seconds that the search may take.
     precision: of the products. 'auto' is what passes are fastest in: float32 on a CPU, float16 (summed in float32) on
-        an accelerator. L-BFGS goes on to 'split' (two float16 numbers for each), float32 and float64 where it needs
-        more digits; a memory that it found in float64 has float64 numbers.
+        an accelerator. Where L-BFGS needs more digits, it goes on to 'split' (two float16 numbers for each, if that is
+        faster), float32 and float64; a memory that it found in float64 has float64 numbers.
     progress: called now and then with (passes, loss, accuracy).
     checkpoint: a file that the search is written to about once a minute, and when it ends. If the file is there
         already, the search goes on from it, on the same machine bit for bit as if it had not been interrupted. A limit
@@ -91,7 +92,7 @@ def solve_batch(
     chosen = _solver(solver)
     stop = chosen.stop() if stop is None else choice("stop", stop, STOP_RULES)
     choice("precision", precision, ("auto", *PRECISIONS))
-    precisions = chosen.precisions() if precision == "auto" else (precision,)
+    precisions = worthwhile(chosen.precisions(), problems[0]) if precision == "auto" else (precision,)
     kept = None
     if checkpoint is not None:
         _check_resumable(checkpoint, chosen, len(problems))
