@@ -50,10 +50,10 @@ def names(specs):
     return {function.__name__ for function, _ in calls(specs, "cpu")}
 
 
-def in_a_thread(function, *arguments):
-    aside = threading.Thread(target=function, args=arguments)
-    aside.start()
-    aside.join()
+def compile_all(specs):
+    with ThreadPoolExecutor(1) as compiler:
+        for one in compile_ahead(specs, "cpu", None, compiler):
+            one.result()
 
 
 MANY = {
@@ -83,7 +83,7 @@ def test_none_of_the_programs_of_a_run_is_compiled_again(name, size, tmp_path, m
     if MANY[name].is_iterative:
         monkeypatch.setattr(plan, "batch_size", lambda spec, platform: size)
     jax.clear_caches()
-    in_a_thread(compile_ahead, specs, "cpu")
+    compile_all(specs)
     assert names(specs) == set(compilations) and len(names(specs)) >= 6
     del compilations[:]
     assert run_sweep(specs, Store(tmp_path), InProcess()).complete
@@ -95,7 +95,7 @@ def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, comp
     monkeypatch.setattr(plan.batches, "padded_rows", lambda problem, p, d, platform: 32)
     specs = [Spec("original", 7, p, parameters=SHORT) for p in (30, 25, 20)]
     jax.clear_caches()
-    compile_ahead(specs, "cpu")
+    compile_all(specs)
     del compilations[:]
     assert run_sweep(specs, Store(tmp_path), InProcess()).complete
     assert not ours() & set(compilations), compilations
@@ -107,7 +107,7 @@ def test_it_holds_where_few_scores_are_drawn_and_for_long_streams(p, most, tmp_p
     monkeypatch.setattr("loadstone.experiments.result._HISTOGRAM_SCORES", most)
     specs = [Spec("original", 7, p, solver="hebbian")]
     jax.clear_caches()
-    compile_ahead(specs, "cpu")
+    compile_all(specs)
     del compilations[:]
     assert run_sweep(specs, Store(tmp_path), InProcess()).complete
     assert not ours() & set(compilations), compilations
@@ -116,7 +116,7 @@ def test_it_holds_where_few_scores_are_drawn_and_for_long_streams(p, most, tmp_p
 def test_the_confirmation_of_an_exact_end_is_compiled_ahead(tmp_path, compilations):
     specs = [Spec("original", 7, 3, parameters={"steps": 60, "warmup": 2}, stop="exact")]
     jax.clear_caches()
-    compile_ahead(specs, "cpu")
+    compile_all(specs)
     assert "_violations" in compilations
     del compilations[:]
     store = Store(tmp_path)
@@ -137,7 +137,7 @@ def test_the_rounding_of_decoupled_outputs_is_compiled_ahead(tmp_path, monkeypat
     monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 4 * 7 * 15 * 9)  # the last part is shorter
     specs = [Spec("decoupled", 7, 15, parameters=SHORT, precision="float16", seed=seed) for seed in range(2)]
     jax.clear_caches()
-    compile_ahead(specs, "cpu")
+    compile_all(specs)
     assert compilations.count("rounded_part") == 2
     del compilations[:]
     assert run_sweep(specs, Store(tmp_path), InProcess()).complete
@@ -176,7 +176,7 @@ def test_none_of_the_programs_of_a_bisection_is_compiled_again(name, tmp_path, m
     monkeypatch.setattr(LBFGS, "precisions", lambda self: ("tf32", "float32"))  # as on a GPU: one, then more digits
     specs = [replace(REACHED[name], seed=seed) for seed in range(2)]
     jax.clear_caches()
-    in_a_thread(compile_ahead, specs, "cpu")
+    compile_all(specs)
     searches = 1 if name == "one precision" else 2
     assert compilations.count("advance_one") == searches and names(specs) == set(compilations)
     del compilations[:]

@@ -36,17 +36,10 @@ from loadstone.solvers.stop import Limits
 Call = tuple[jax.stages.Wrapped, tuple]
 
 
-def compile_ahead(
-    specs: Sequence[Spec], platform: str, budget: int | None = None, compilers: Executor | None = None
-) -> list[Future]:
-    """Compile everything that `specs` will need in training and measuring. They are runs of one program, the largest
-    first. If there are compilers, they do it, several functions at a time, and what is returned tells when."""
-    found = calls(specs, platform, budget)
-    if compilers is not None:
-        return [compilers.submit(_compile, *call) for call in found]
-    for call in found:
-        _compile(*call)
-    return []
+def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None, compilers: Executor) -> list[Future]:
+    """Let compilers compile everything that `specs` will need in training and measuring. They are runs of one program,
+    the largest first. What is returned tells when each function is compiled."""
+    return [compilers.submit(_compile, *call) for call in calls(specs, platform, budget)]
 
 
 def _compile(function: jax.stages.Wrapped, arguments: tuple) -> None:

@@ -20,7 +20,7 @@ from loadstone.measurements.edits import edited
 from loadstone.measurements.places import places
 from loadstone.measurements.reach import Attempt, PaddedPrefixes, largest_stored
 from loadstone.measurements.robustness import robustness
-from loadstone.measurements.scores import RawScores, raw_scores, targets_by_length
+from loadstone.measurements.scores import RawScores, moments, raw_scores, targets_by_length
 from loadstone.measurements.space import space_of
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.measurements.threshold import Prefixes, instance_capacity
@@ -70,7 +70,7 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
     result |= {"loss_trace": _numbers(run.solution.loss), "accuracy_trace": _numbers(run.solution.accuracy)}
     if raw is not None:
         values = matrix_singular_values(matrix, run.solution.memory.rank)
-        result |= {"singular_values": _numbers(values), "scores": _histograms(raw)}
+        result |= {"singular_values": _numbers(values), "scores": raw.scores().histograms()}
     return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds, **_circumstances()})
 
 
@@ -87,7 +87,7 @@ def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
         prefixes = Prefixes(spec.problem, stream, spec.answers, spec.frequencies)
         by_length = targets_by_length(prefixes.of(found.p_c), found.witness)
         values = matrix_singular_values(found.witness, spec.d)
-        result |= {"singular_values": _numbers(values), "own_target": _moments(by_length)}
+        result |= {"singular_values": _numbers(values), "own_target": moments(by_length)}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
@@ -172,30 +172,6 @@ def _circumstances() -> dict[str, str]:
         "machine": platform.machine(),
         "auto_precision": automatic_precision(),
     }
-
-
-def _histograms(raw: RawScores) -> dict[str, object]:
-    """Counts of scores on one set of bins, in units of the deviation of non-target scores."""
-    found = raw.scores()
-    low, high = float(found.edges[0]), float(found.edges[-1])
-    inside = lambda values: np.histogram(np.clip(values, low, high), found.edges)[0].tolist()  # noqa: E731
-    return {
-        "low": low,
-        "high": high,
-        "unit": float(found.unit),
-        "target": inside(found.target),
-        "rival": inside(found.rival),
-        "own": inside(found.by_length),
-        "others": found.counts.tolist(),
-        "target_mean": float(found.target.mean()),
-        "target_deviation": float(found.target.std()),
-        "own_target": _moments(found.by_length),
-        "first": {"target": found.first.target, "rival": found.first.rival, "others": inside(found.first.others)},
-    }
-
-
-def _moments(values: np.ndarray) -> dict[str, float]:
-    return {"mean": float(values.mean()), "deviation": float(values.std())}
 
 
 def _numbers(values: np.ndarray) -> list[float]:

@@ -45,6 +45,28 @@ class Scores:
     first: "SingleScores"
     by_length: Float[np.ndarray, "n"]
 
+    def histograms(self) -> dict[str, object]:
+        """Counts of scores on one set of bins, as records keep them."""
+        low, high = float(self.edges[0]), float(self.edges[-1])
+        inside = lambda values: np.histogram(np.clip(values, low, high), self.edges)[0].tolist()  # noqa: E731
+        return {
+            "low": low,
+            "high": high,
+            "unit": float(self.unit),
+            "target": inside(self.target),
+            "rival": inside(self.rival),
+            "own": inside(self.by_length),
+            "others": self.counts.tolist(),
+            "target_mean": float(self.target.mean()),
+            "target_deviation": float(self.target.std()),
+            "own_target": moments(self.by_length),
+            "first": {"target": self.first.target, "rival": self.first.rival, "others": inside(self.first.others)},
+        }
+
+
+def moments(values: Float[np.ndarray, "n"]) -> dict[str, float]:
+    return {"mean": float(values.mean()), "deviation": float(values.std())}
+
 
 @dataclass(frozen=True)
 class SingleScores:

@@ -26,7 +26,7 @@ from loadstone.experiments.sweep import Progress, SweepError
 from loadstone.records.store import Store
 from loadstone.solvers.loop import Abandoned, is_abandoned
 
-#: So many programs run at a time on a GPU, and so many are compiled ahead at a time. Python works on a program for two
+#: So many programs run at a time on a GPU, and so many functions are compiled at a time. Python works on one for two
 #: or three seconds before XLA takes over, and holds up the threads that run programs: more compilers, or programs
 #: compiled long before they run, would be a burden.
 _LANES, _COMPILERS, _AHEAD = 5, 4, 6
