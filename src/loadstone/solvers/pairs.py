@@ -1,9 +1,9 @@
 """The curvature that L-BFGS knows, from its last moves: the inverse Hessian as a product with a vector.
 
 The form is the compact one of Byrd, Nocedal and Schnabel (Representations of quasi-Newton matrices, 1994, eq. 3.1). It
-gives the same as two loops over the pairs, in a few products of matrices instead of forty small steps. A pair may be
-divided by any number, so here move . change is one for each. With moves S, changes Y, R the upper triangle of S^T Y in
-the order of their age, and H = scale * 1 as a beginning,
+gives the same as two loops over the pairs, in a few products of matrices instead of forty small steps. Both sides of a
+pair may be divided by one number, so here move . change is one for each. With moves S, changes Y, R the upper triangle
+of S^T Y in the order of their age, and H = scale * 1 as a beginning,
 
     H g = scale (g - Y w) + S a,    w = R^-1 S^T g,    a = R^-T (w + scale (Y^T Y w - Y^T g)).
 

@@ -29,7 +29,7 @@ from loadstone.solvers.loop import Abandoned, is_abandoned
 #: So many programs run at a time on a GPU, and so many functions are compiled at a time. Python works on one for two
 #: or three seconds before XLA takes over, and holds up the threads that run programs: more compilers, or programs
 #: compiled long before they run, would be a burden.
-_LANES, _COMPILERS, _AHEAD = 5, 4, 6
+_LANES, _COMPILERS, _AHEAD = 5, 3, 6
 
 _log = logging.getLogger("loadstone")
 
