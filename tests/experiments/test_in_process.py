@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -80,6 +81,17 @@ def test_only_the_next_programs_are_compiled(tmp_path, monkeypatch, accelerator)
     assert run_sweep(many, Store(tmp_path), InProcess()).complete
     assert seen[0] == [30, 29, 28, 27, 26, 25, 24, 17] and seen[1] == [30, 29, 28, 27, 26, 25, 24, 23, 17]
     assert seen[-1] == list(range(30, 16, -1))
+
+
+def test_the_program_of_several_runs_is_compiled_once(monkeypatch):
+    listed = []
+    monkeypatch.setattr(in_process, "compile_ahead", lambda *given: listed.append(given[:3]) or [])
+    compilers, alike = in_process._Compilers("gpu", 7), [replace(SPECS[0], seed=seed) for seed in range(2)]
+    for _ in range(2):
+        compilers.begin(alike)
+        assert compilers.error(alike) is None
+    compilers.end()
+    assert listed == [(alike, "gpu", 7)]
 
 
 @pytest.mark.parametrize("budget, alone", [(2**30, False), (None, True)])

@@ -69,3 +69,16 @@ def test_large_whole_numbers_are_kept_for_proofs():
 def test_numbers_beyond_float32_are_refused():
     with pytest.raises(ValueError, match="outputs is 'beyond 3.4e38 in size', but must be within the range of float32"):
         facts(np.eye(2), [[1e39, 0], [0, 1]])
+
+
+def test_numbers_that_change_later_do_not_change_the_problem():
+    """Whatever the memory that they are in: JAX takes over arrays that begin at a multiple of 64 bytes."""
+    room = np.empty(4 * 6 * 5 + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    inputs = room[start : start + 4 * 6 * 5].view(np.float32).reshape(6, 5)
+    inputs[:] = np.random.default_rng(0).standard_normal((6, 5))
+    before, targets = inputs.copy(), np.arange(6)
+    problem = facts(inputs, before + 1, targets)
+    inputs[:], targets[:] = 9, 0
+    np.testing.assert_array_equal(problem.inputs, before)
+    np.testing.assert_array_equal(problem.targets, np.arange(6))

@@ -26,6 +26,7 @@ def test_the_compact_form_is_the_recursion(count):
     random = np.random.default_rng(count)
     with jax.enable_x64(True):
         pairs, last = no_pairs(4, jnp.zeros(9)), []
+        assert int(pairs.kept) == 0
         for _ in range(count):
             move = random.standard_normal(9)
             change = move * random.uniform(0.5, 2, 9)
