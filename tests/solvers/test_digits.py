@@ -29,10 +29,10 @@ def test_numbers_are_split_only_for_many_scores_of_shared_outputs(monkeypatch):
 
 @pytest.mark.parametrize("few, used", [(12**2 + 1, ["float16", "float32"]), (12**2, ["float16", "split"])])
 def test_a_search_that_runs_out_of_digits_goes_on_to_the_next_that_is_worthwhile(few, used, monkeypatch):
-    """Above capacity, where float16 cannot see the end."""
+    """Here every search has run out of digits at once."""
     seen, plan_of = [], loop.plan_of
     monkeypatch.setattr(LBFGS, "precisions", lambda self: LADDER)
-    monkeypatch.setattr(LBFGS, "out_of_digits", lambda self, state: state.trials >= 0)  # at once
+    monkeypatch.setattr(LBFGS, "out_of_digits", lambda self, state: state.trials >= 0)
     monkeypatch.setattr("loadstone.problems.passes.devices.SOME_SCORES", few)
     monkeypatch.setattr(loop, "plan_of", lambda *given: seen.append(given[2]) or plan_of(*given))
     solve(original(Stream(0, 4), 12))

@@ -97,7 +97,8 @@ class Problem(abc.ABC):
         return self
 
     def gains_from_split(self) -> bool:
-        """Whether passes with split numbers may take less time than passes in float32, which have more digits."""
+        """Whether passes with split numbers can be expected to take less time than passes in float32, which have more
+        digits."""
         return False
 
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:

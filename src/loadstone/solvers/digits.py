@@ -23,7 +23,7 @@ from loadstone.solvers.search_state import (
 
 
 def worthwhile(precisions: Sequence[str], problem: Problem) -> tuple[str, ...]:
-    """Without 'split' where float32 takes no longer."""
+    """Without 'split' where it cannot be expected to take less time than float32."""
     return tuple(one for one in precisions if one != "split" or problem.gains_from_split())
 
 

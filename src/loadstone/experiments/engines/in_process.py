@@ -103,7 +103,7 @@ class InProcess:
                 lane(f"thread {number}", shortest_first=number == lanes)
 
         with ThreadPoolExecutor(max(1, lanes - 1)) as pool, ending_the_others():
-            # The last comes first: its short run is soon compiled, and keeps the GPU busy while the others are.
+            # The last comes first, so that the GPU has a short run to do while the others are compiled.
             others = [pool.submit(beside, number) for number in range(lanes, 1, -1)]
             lane("this process" if not others else "thread 1", shortest_first=False)
             for other in others:
