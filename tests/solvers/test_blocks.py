@@ -34,7 +34,7 @@ def longer():
 
 
 def orders(rounds, rows=P):
-    looks = Looks(jnp.float32(0), None, jnp.int32(P), rows)
+    looks = Looks(jnp.float32(0), None, jnp.int32(P), rows, None)
     return [np.asarray(_order(jnp.int32(index), looks)) for index in range(rounds)]
 
 

@@ -179,9 +179,40 @@ def test_shares_count_in_the_bound_on_margins():
     assert one.passes == other.passes and one.status == other.status == Status.MINIMUM
 
 
-def test_only_linear_memories_have_a_bound_on_margins():
-    with pytest.raises(ValueError, match="margin is 'given', but must be left out for LowRank"):
-        solve(original(Stream(0, 12), 30), initial_memory(12, 0.5, 0), LBFGS(margin=0.01))
+def test_with_two_factors_a_search_may_end_where_small_changes_gain_little():
+    """The gradient says how much small changes of the factors can gain, and no small change gains more."""
+    problem, margin = original(Stream(0, 12), 60), 0.1
+    start = initial_memory(12, 0.5, 0)
+    found, to_the_end = solve(problem, start, LBFGS(margin=margin)), solve(problem, start)
+    assert found.status == Status.MINIMUM and found.passes < 0.5 * to_the_end.passes
+    left, right = (np.asarray(part, np.float64) for part in (found.memory.left, found.memory.right))
+    inputs, outputs = (np.asarray(part, np.float64) for part in (problem.inputs, problem.outputs))
+
+    def margins(left, right):
+        scores = inputs @ right @ left.T @ outputs.T
+        rivals = np.where(np.eye(60, dtype=bool), -np.inf, scores).max(axis=1)
+        return np.diag(scores) - rivals, scores
+
+    before, scores = margins(left, right)
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    wrong = np.mean(1 - np.diag(shares) / shares.sum(axis=1))
+    _, full = float64_loss(problem, left @ right.T)
+    slopes = full @ right, full.T @ left
+    size, length = np.sqrt((left**2).sum() + (right**2).sum()), np.linalg.norm(left @ right.T)
+    bound = np.sqrt(sum((part**2).sum() for part in slopes)) * size / (wrong * length)
+    assert 0.2 * margin < bound <= 1.001 * margin
+    rng, share = np.random.default_rng(0), 1e-6
+    ways = [[-part for part in slopes], [left, right]]
+    ways += [[rng.normal(size=left.shape), rng.normal(size=right.shape)] for _ in range(50)]
+    for way in ways:
+        unit = share * size / np.sqrt(sum((part**2).sum() for part in way))
+        after, _ = margins(left + unit * way[0], right + unit * way[1])
+        assert (after - before).min() <= 1.001 * bound * share * length
+
+
+def test_other_memories_have_no_bound_on_margins():
+    with pytest.raises(ValueError, match="margin is 'given', but must be left out for TwoLayers"):
+        solve(original(Stream(0, 12), 30), initial_memory(12, 1.0, 0, "gelu:3"), LBFGS(margin=0.01))
 
 
 PLAN_OF = loop.plan_of
@@ -290,8 +321,10 @@ def test_where_the_gradient_is_zero_nothing_moves():
 
 @pytest.mark.parametrize("length, ends", [(0.0499, True), (0.0501, False), (0.15, False)])
 def test_the_bound_on_margins_is_the_gradient_over_the_weight_of_wrong_outputs(length, ends):
-    """No margin above 0.1 is possible once the gradient is shorter than 0.1 times their mean weight, here 1/2."""
-    solver, point, looks = LBFGS(margin=0.1), jnp.zeros(2), Looks(jnp.float32(0.5), None, 9, 9)
+    """No margin above 0.1 is possible once the gradient is shorter than 0.1 times their mean weight, here 1/2. What is
+    trained is W itself, of length 2."""
+    looks = Looks(jnp.float32(0.5), None, 9, 9, lambda: jnp.float32(2))
+    solver, point = LBFGS(margin=0.1), jnp.asarray([0.0, 2.0])
     given = point, jnp.float32(1.0), jnp.asarray([0.0, length]), solver.start(point)
     moved, state = solver.onward(*given, looks)
     assert bool(solver.minimum(state)) == ends

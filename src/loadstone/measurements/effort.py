@@ -31,6 +31,9 @@ _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 #: margins, a capacity with such margins is smaller by 0.04 to 0.06 % (with two answers by 0.11 %): far less than the
 #: usual `width`. That is so because components of embeddings have a mean square of one.
 _HOPELESS = 0.001
+#: With two factors there is no such bound, but what small changes can gain tells as well: of searches that stored all
+#: within 1000 passes, close to the most that can be stored, none came below three times this (benchmarks/README.md).
+_HOPELESS_NEARBY = 0.02
 
 
 class Start(NamedTuple):
@@ -87,13 +90,15 @@ class Effort:
         return solver_of(self.optimiser)
 
     def solver_from(self, memory: Any) -> Solver:
-        """The same for searches that begin with a memory. Where a bound on margins can tell that not everything will
-        be stored, L-BFGS does not go on to the minimum of the loss, which takes far longer."""
+        """The same for searches that begin with a memory. Where the margins that are possible tell that not everything
+        will be stored, L-BFGS does not go on to the minimum of the loss, which takes far longer."""
         solver = self.solver
         everything = self.enough == "exact" and self.rivals == 1
-        if isinstance(solver, LBFGS) and solver.margin == 0 and everything and is_linear(memory):
-            return replace(solver, margin=_HOPELESS)
-        return solver
+        if not isinstance(solver, LBFGS) or solver.margin > 0 or not everything:
+            return solver
+        if isinstance(memory, LowRank):
+            return replace(solver, margin=_HOPELESS_NEARBY)
+        return replace(solver, margin=_HOPELESS) if is_linear(memory) else solver
 
     @property
     def searches(self) -> int:

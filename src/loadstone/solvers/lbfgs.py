@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import positive, refuse, set_as, whole
 from loadstone.memories.full import Full
+from loadstone.memories.low_rank import LowRank
 from loadstone.memories.projected import Projected
 from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
@@ -65,8 +66,9 @@ class LBFGS(Iterative):
     tolerance: the minimum is reached when the length of the gradient times that of W is below this share of the loss.
     whiten: whether to search in coordinates in which inputs and outputs have unit covariance (solvers/whitening.py).
     margin: the search also ends, as if at the minimum, when the gradient tells that no memory has every margin above
-        this share of its length |W|, in the coordinates of the search. Only for memories that are linear in what is
-        trained: a full W, or one of a linear family. 0: never.
+        this share of its length |W|, in the coordinates of the search. That holds for memories that are linear in what
+        is trained: a full W, or one of a linear family. For W = Q R^T the gradient speaks of small changes alone: none
+        of the factors by a share s of their length raises every margin by more than margin s |W|. 0: never.
     """
 
     pairs: int = 20
@@ -101,7 +103,7 @@ class LBFGS(Iterative):
         """Without compilation, if there is one problem for which it would take too long."""
         if self.margin > 0:
             for memory in memories:
-                _check_linear(memory)
+                _check_bounded(memory)
         elif len(problems) == 1 and plain.can_be_plain(problem := problems[0], memories[0], request):
             assert isinstance(problem, Facts)
             return [plain.search(problem, memories[0], request, self.pairs, self.tolerance)]
@@ -146,9 +148,10 @@ class LBFGS(Iterative):
             return moved, state
         # In the direction W' all scores together change the loss by the mean, over facts and rivals, of weight times
         # minus the margin that W' has. So no W' of length one has all margins above the length of the gradient over
-        # the mean weight of rivals.
-        length = jnp.linalg.norm(ravel_pytree(gradient)[0])
-        return moved, state._replace(flat=state.flat | (length <= self.margin * looks.wrong))
+        # the mean weight of rivals. Where W is not what is trained, but made of it, lengths are compared as shares.
+        steepness, length = (jnp.linalg.norm(ravel_pytree(part)[0]) for part in (gradient, parameters))
+        hopeless = steepness * length < self.margin * looks.wrong * looks.length()
+        return moved, state._replace(flat=state.flat | hopeless)
 
     def _onward(
         self, point: Float[Array, "size"], loss: Float[Array, ""], gradient: Float[Array, "size"], state: State
@@ -183,9 +186,9 @@ def is_linear(memory: Any) -> bool:
     return isinstance(memory, (Full, Projected))
 
 
-def _check_linear(memory: Any) -> None:
-    if not is_linear(memory):
-        allowed = f"left out for {type(memory).__name__}: only a full W or one of a linear family has such a bound"
+def _check_bounded(memory: Any) -> None:
+    if not is_linear(memory) and not isinstance(memory, LowRank):
+        allowed = f"left out for {type(memory).__name__}: only a full W, one of a linear family or Q R^T can have it"
         raise refuse("margin", "given", allowed)
 
 

@@ -225,7 +225,8 @@ def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
         (loss, _), gradient = _measured(part, rebuilt, plan.precision, parameters)
         return loss, gradient
 
-    looks = Looks(_mean(-jnp.expm1(-recall.loss), problem), at, n, problem.inputs.shape[-2])
+    wrong, rows = _mean(-jnp.expm1(-recall.loss), problem), problem.inputs.shape[-2]
+    looks = Looks(wrong, at, n, rows, lambda: jnp.linalg.norm(state.memory.matrix()))
     moved, solver = plan.solver.onward(parameters, loss, gradient, state.solver, looks)
     parameters, solver = jax.tree.map(
         lambda new, old: jnp.where(status == RUNNING, new, old), (moved, solver), (parameters, state.solver)

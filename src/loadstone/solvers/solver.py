@@ -53,12 +53,14 @@ class Looks(NamedTuple):
     at: from parameters, rows and which of these rows count, to the mean loss of those associations and its gradient.
     associations: how many associations there are.
     rows: how many there are with padding.
+    length: computes |W| of the memory that was measured, if that is a linear map.
     """
 
     wrong: Float[Array, ""]
     at: Callable[[PyTree, Int[Array, "b"], Bool[Array, "b"]], tuple[Float[Array, ""], PyTree]]
     associations: Int[Array, ""] | int
     rows: int
+    length: Callable[[], Float[Array, ""]]
 
 
 class Solver(abc.ABC):
