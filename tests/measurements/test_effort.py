@@ -130,13 +130,16 @@ def test_a_hopeless_search_is_given_up_and_nothing_else_changes(monkeypatch, kap
 
 
 @pytest.mark.parametrize("effort, kappa, margin", [
-    (Effort(), 1.0, 0.001), (Effort(optimiser="lbfgs:margin=0.01"), 1.0, 0.01), (Effort(), 0.5, 0.02),
+    (Effort(), 1.0, 0.001), (Effort(optimiser="lbfgs:margin=0.01"), 1.0, 0.01), (Effort(starts=5), 1.0, 0.001),
     (Effort(enough="99%"), 1.0, 0.0), (Effort(rivals=2), 1.0, 0.0),
+    (Effort(), 0.5, 0.02), (Effort(passes=400), 0.5, 0.05), (Effort(optimiser="lbfgs:margin=0.01"), 0.5, 0.01),
+    (Effort(), 0.45, 0.0), (Effort(enough="99%"), 0.5, 0.0), (Effort(rivals=2), 0.5, 0.0),
+    (Effort(starts=5), 0.5, 0.0), (Effort(starts=5, grown=True).one_start, 0.5, 0.02),
 ])  # fmt: skip
 def test_which_searches_are_given_up(effort, kappa, margin):
     """Only where margins say that not everything can be stored: not where fewer facts are enough, or where a target
-    need not beat every rival."""
-    assert effort.solver_from(initial_memory(12, kappa, 0)) == LBFGS(margin=margin)
+    need not beat every rival. Of two factors, those with ten columns, unless something else is tried as well."""
+    assert effort.solver_from(initial_memory(20, kappa, 0)) == LBFGS(margin=margin)
 
 
 @pytest.mark.parametrize("answers, lost", [(None, 6e-4), (2, 1.2e-3), (3, 1.2e-3), (100, 8e-4)])

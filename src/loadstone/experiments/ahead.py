@@ -120,7 +120,7 @@ def _stored_parts(problem: Problem) -> tuple[jax.ShapeDtypeStruct, ...]:
 def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     """What a bisection calls for every p that is not far from the first: its problems have one shape."""
     effort, memory = spec.effort, jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
-    solver = effort.solver_from(memory)
+    solver = effort.one_start.solver_from(memory)
     if is_grouped(spec.problem) or effort.rivals > 1 or not isinstance(solver, Iterative):
         return
     stream, asked = Stream(spec.seed, spec.d, spec.law), (spec.answers, spec.frequencies)

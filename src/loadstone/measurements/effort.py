@@ -31,9 +31,11 @@ _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 #: margins, a capacity with such margins is smaller by 0.04 to 0.06 % (with two answers by 0.11 %): far less than the
 #: usual `width`. That is so because components of embeddings have a mean square of one.
 _HOPELESS = 0.001
-#: With two factors there is no such bound, but what small changes can gain tells as well: of searches that stored all
-#: within 1000 passes, close to the most that can be stored, none came below three times this (benchmarks/README.md).
-_HOPELESS_NEARBY = 0.02
+#: With two factors there is no such bound, but what small changes of them can gain tells as well: searches that stored
+#: everything never came below 31 over the number of their passes (77 searches close to the most that can be stored). So
+#: one that falls below this over the passes that it may have is given up. With few columns it may linger at a saddle
+#: and yet go on: seen with 3 and 4, never with 5 or more (benchmarks/README.md).
+_HOPELESS_NEARBY, _LEAST_RANK = 20.0, 10
 
 
 class Start(NamedTuple):
@@ -86,19 +88,26 @@ class Effort:
 
     @property
     def solver(self) -> Solver:
-        """The solver of every search but the alternating ones."""
+        """The solver of every search but the alternating ones, as it was asked for."""
         return solver_of(self.optimiser)
 
+    @property
+    def one_start(self) -> Effort:
+        """The same with the first random start alone."""
+        return replace(self, starts=1, truncated=False, grown=False, alternating=False)
+
     def solver_from(self, memory: Any) -> Solver:
-        """The same for searches that begin with a memory. Where the margins that are possible tell that not everything
-        will be stored, L-BFGS does not go on to the minimum of the loss, which takes far longer."""
+        """The solver for searches that begin with a memory. Where the margins that are possible tell that not all will
+        be stored, L-BFGS does not go on to the minimum of the loss, which takes far longer."""
         solver = self.solver
         everything = self.enough == "exact" and self.rivals == 1
         if not isinstance(solver, LBFGS) or solver.margin > 0 or not everything:
             return solver
-        if isinstance(memory, LowRank):
-            return replace(solver, margin=_HOPELESS_NEARBY)
-        return replace(solver, margin=_HOPELESS) if is_linear(memory) else solver
+        if is_linear(memory):
+            return replace(solver, margin=_HOPELESS)
+        # Where all that helps is tried, a search is given its time.
+        nearby = isinstance(memory, LowRank) and memory.rank >= _LEAST_RANK and self.searches == 1
+        return replace(solver, margin=_HOPELESS_NEARBY / self.passes) if nearby else solver
 
     @property
     def searches(self) -> int:

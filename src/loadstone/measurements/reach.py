@@ -103,7 +103,7 @@ def largest_stored(
     began, attempts = time.perf_counter(), list[Attempt]()
 
     limits, best = Limits(effort.passes), None
-    first = replace(effort, starts=1, truncated=False, grown=False, alternating=False)
+    first = effort.one_start
     rivals, rule, precision, stored_by = effort.rivals, effort.enough, effort.digits, dict[int, Any]()
 
     def initial(number: int) -> Any:
