@@ -79,11 +79,14 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
             else:
                 part_pull[worker, piece] = summed
     assert (passed == 1).all() and sharing.max() == (1 if whole else most)
-    kept = (numbers, pull) if whole else (numbers, pull, part_numbers, part_pull)
-    operands = (jnp.asarray(part, jnp.float32) for part in kept)
-    numbers, pull = operands if whole else jax.jit(halves_hopper.joined)(counts, *operands)
     expected = weighed(queries, outputs, targets, shifts)
-    found = numbers[:, 0, 0].max(axis=0), numbers[:, 1, 0].max(axis=0), numbers[:, 2, 0].sum(axis=0), pull[0]
+    if whole:
+        found = numbers[:, 0, 0].max(axis=0), numbers[:, 1, 0].max(axis=0), numbers[:, 2, 0].sum(axis=0), pull[0]
+    else:
+        operands = (jnp.asarray(part, jnp.float32) for part in (numbers, pull, part_numbers, part_pull))
+        *numbers, rows, parts, first, shared = (part[0] for part in jax.jit(halves_hopper.divided)(counts, *operands))
+        found = *numbers, jax.jit(halves_hopper.summed)(rows, parts, first, shared)
+        assert (np.asarray(shared).reshape(-1, size)[: len(sharing)] == sharing[:, None]).all()
     agree([part[:asked] for part in found], [part[:asked] for part in expected], 1e-5)
 
 
@@ -106,7 +109,7 @@ class StandIn:
         pull = jnp.einsum("bnm,bmd->bnd", weights, outputs.astype(jnp.float32))
         inside = jnp.arange(queries.shape[1])[None] < counts[:, :1]
         numbers = (jnp.where(inside, part, jnp.nan) for part in (target, rival, weights.sum(axis=2)))
-        return *numbers, jnp.where(inside[..., None], pull, jnp.nan)
+        return halves_hopper.undivided(*numbers, jnp.where(inside[..., None], pull, jnp.nan))
 
 
 @pytest.fixture

@@ -123,19 +123,21 @@ def test_a_perfect_memory_has_a_gradient_of_exactly_zero():
     assert (np.asarray(measured(perfect.ready("float16"), memory, "float16")[2]) == 0).all()
 
 
-def test_slopes_are_in_units_of_the_largest_that_they_can_be(monkeypatch):
-    """The share that wrong outputs have, times the largest distance of two components; but not less than rounding."""
-    tops, convert = [], hopper_step.in_float16
-    monkeypatch.setattr(hopper_step, "in_float16", lambda a, top: tops.append(float(top)) or convert(a, top))
-    problem, eye = original(Stream(3, 20), 60), 16 * jnp.eye(20)
-    step, largest = problem.ready("float16").linear_step("float16"), float(jnp.abs(problem.outputs).max())
-    for size in (0.1, 10.0):
-        recall, _ = step(size * initial_memory(20).weights)
-        wrong = float((1 - jnp.exp(recall.target - recall.logsumexp)).max())
-        assert tops[-1] == pytest.approx(2 * largest * wrong, rel=2e-3)
-    perfect = type(problem)(eye, eye, jnp.arange(20, dtype=jnp.int32), 8)
-    perfect.ready("float16").linear_step("float16")(eye)
-    assert tops[-1] == 2 * 16 * 2.0**-20
+def test_slopes_are_in_units_of_the_largest_that_they_can_be():
+    """Two components are at most twice the largest apart, and in float16 that is 512 to 1024 units."""
+    problem = original(Stream(3, 20), 60)
+    largest = float(jnp.abs(problem.outputs.astype(jnp.float16)).max())
+    exponent = float(problem.ready("float16").filled.slope_exponent)
+    assert 512 <= 2 * largest * 2**-exponent < 1024 and exponent == round(exponent)
+
+
+@pytest.mark.parametrize("d, p", [(20, 60), (300, 400), (3, 2)])
+def test_the_largest_entry_of_a_matrix_is_found_in_parts(d, p):
+    matrix = np.random.default_rng(p).standard_normal((d, d)).astype(np.float32)
+    for place in [(0, 0), (d - 1, d - 1), (d // 2, 1)]:
+        matrix[place] = -7 - place[1]
+        assert float(hopper_step._largest(jnp.asarray(matrix))) == np.abs(matrix).max() == 7 + place[1]
+        matrix[place] = 0
 
 
 def test_slopes_of_any_memory_use_the_filled_arrays():
@@ -190,7 +192,8 @@ def test_what_all_steps_need(n, m, d, parts):
     rows, width = -(-n // (128 * parts)) * 128 * parts, -(-d // 64) * 64
     assert hopper_step._parts(n, d) == parts
     assert found.inputs.shape == (rows, width) and found.answers.outputs.shape == (-(-m // 1024) * 1024, width)
-    assert float(found.largest) == np.abs(np.float16(np.float32(outputs))).max()
+    largest = float(np.abs(np.float16(np.float32(outputs))).max())
+    assert float(found.slope_exponent) == np.floor(np.log2(2 * largest)) - 9
     assert 512 <= np.abs(np.asarray(found.inputs, float)).max() <= 1024
     back = np.asarray(found.inputs, float)[:n, :d] * float(found.unit)
     np.testing.assert_allclose(back, inputs, rtol=2.0**-10, atol=1e-6)

@@ -157,7 +157,7 @@ def split(
     a: Float[Array, "*shape"],
 ) -> tuple[Float16[Array, "*shape"], Float16[Array, "*shape"], Float[Array, ""]]:
     """Numbers rounded to float16 in units of a power of two, what that leaves, rounded as well, and the unit."""
-    exponent = _exponent(jnp.max(jnp.abs(a)))
+    exponent = exponent_of(jnp.max(jnp.abs(a)))
     return *halves(a * jnp.exp2(-exponent)), jnp.exp2(exponent)
 
 
@@ -175,10 +175,14 @@ def _scaled(a: Float[Array, "..."]) -> tuple[Float16[Array, "..."], Float[Array,
 def in_float16(a: Float[Array, "..."], top: Float[Array, ""]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
     """The numbers in float16 in units of a power of two, and that unit, for numbers of size `top` at most, or a little
     more."""
-    exponent = _exponent(top)
+    return in_units(a, exponent_of(top))
+
+
+def in_units(a: Float[Array, "..."], exponent: Float[Array, ""]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
+    """The numbers in float16 in units of a power of two, and that unit."""
     return (a * jnp.exp2(-exponent)).astype(jnp.float16), jnp.exp2(exponent)
 
 
-def _exponent(top: Float[Array, ""]) -> Float[Array, ""]:
+def exponent_of(top: Float[Array, ""]) -> Float[Array, ""]:
     """That of the unit in which a number of this size is between 512 and 1024, or the smallest that has an inverse."""
     return jnp.maximum(jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9, _LEAST_EXPONENT)

@@ -7,13 +7,15 @@ into shared memory for the other. Then each adds both tiles to its half of the s
 are known before, so neither has to wait for the largest score of the other.
 
 Two blocks of threads work as a pair, with different queries and the same tiles, of which each fetches one half for
-both. Workers share the blocks of queries as in shared_hopper.py, and the parts of a block are added afterwards.
+both. Workers share the blocks of queries as in shared_hopper.py. The parts of a block are added afterwards, where the
+sum is used: to write it out and read it again would take longer.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -40,15 +42,35 @@ _LOG2E = math.log2(math.e)
 _NUMBERS = 3
 
 
+class Weighed(NamedTuple):
+    """What the kernel finds for each query.
+
+    target, rival: the target's score, and the best of the others.
+    total: the sum of all weights exp(score - shift).
+    rows: the outputs summed with these weights, where one worker has done so alone.
+    parts: the same sums of the blocks that workers share: of each worker, the end of its first block and the beginning
+        of its last.
+    first: of each block of queries, which worker has its beginning.
+    sharing: of each query, how many workers share its block.
+    """
+
+    target: Float[Array, "batch n"]
+    rival: Float[Array, "batch n"]
+    total: Float[Array, "batch n"]
+    rows: Float[Array, "batch n width"]
+    parts: Float[Array, "batch workers 2 size width"]
+    first: Int32[Array, "batch blocks"]
+    sharing: Int32[Array, "batch n"]
+
+
 def batch_weighed(
     counts: Int32[Array, "batch 2"],
     queries: Float16[Array, "batch n width"],
     outputs: Float16[Array, "batch m width"],
     targets: Int32[Array, "batch n"],
     shifts: Float[Array, "batch n"],
-) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n width"]]:
-    """The kernel itself: for each query the target's score, the best of the others, the sum of all weights
-    exp(score - shift), and the outputs summed with these weights. n and m are multiples of 128, width of 64.
+) -> Weighed:
+    """The kernel itself; `summed` puts parts of a sum together. n and m are multiples of 128, width of 64.
 
     counts: of each problem how many queries and outputs count.
     """
@@ -58,11 +80,45 @@ def batch_weighed(
     if not whole or not rows or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 2):
         shapes = queries.shape, outputs.shape, targets.shape, shifts.shape, counts.shape
         raise refuse("shapes", shapes, "those of padded arrays")
-    numbers, pull, part_numbers, part_pull = _call(counts, queries, outputs, targets, shifts * _LOG2E)
-    if batch == 1:
-        numbers, pull = joined(counts[0], numbers, pull, part_numbers, part_pull)
-    both = numbers.swapaxes(0, 1)  # what each warpgroup found in its tiles
-    return both[0].max(axis=0), both[1].max(axis=0), both[2].sum(axis=0), pull
+    numbers, rows, *parts = _call(counts, queries, outputs, targets, shifts * _LOG2E)
+    return undivided(*_of_both(numbers), rows) if batch > 1 else divided(counts[0], numbers, rows, *parts)
+
+
+def divided(
+    counts: Int32[Array, "2"],
+    numbers: Float[Array, "2 3 1 n"],
+    rows: Float[Array, "1 n width"],
+    part_numbers: Float[Array, "2 3 workers 2 size"],
+    part_rows: Float[Array, "workers 2 size width"],
+) -> Weighed:
+    """What was found where workers share blocks: what each warpgroup found of whole blocks, and of parts of them."""
+    first, sharing = sharers(counts, rows.shape[1] // _SIZE, len(part_rows))
+    found = _of_both(_numbers_together(numbers, part_numbers, first, sharing))
+    return Weighed(*found, rows, part_rows[None], first[None], jnp.repeat(sharing, _SIZE)[None])
+
+
+def undivided(
+    target: Float[Array, "batch n"],
+    rival: Float[Array, "batch n"],
+    total: Float[Array, "batch n"],
+    rows: Float[Array, "batch n width"],
+) -> Weighed:
+    """What was found where workers share nothing."""
+    batch, n, width = rows.shape
+    first, sharing = jnp.zeros((batch, n // _SIZE), jnp.int32), jnp.ones((batch, n), jnp.int32)
+    return Weighed(target, rival, total, rows, jnp.zeros((batch, 1, 2, _SIZE, width)), first, sharing)
+
+
+def summed(
+    rows: Float[Array, "n width"],
+    parts: Float[Array, "workers 2 size width"],
+    first: Int32[Array, "blocks"],
+    sharing: Int32[Array, "n"],
+) -> Float[Array, "n width"]:
+    """The outputs summed with weights, for each query of one problem."""
+    beginning, second, third = (part.reshape(rows.shape) for part in _parts_of(parts, first, 0))
+    several = beginning + second + jnp.where(sharing[:, None] > 2, third, 0.0)
+    return jnp.where(sharing[:, None] > 1, several, rows)
 
 
 def _call(counts, queries, outputs, targets, shifts):
@@ -98,43 +154,63 @@ def share(worker, asked, count, workers, whole=False):
     # Shares are of steps, or, if only whole blocks are allowed, of blocks.
     parts, unit = (blocks, steps) if whole else (steps * blocks, 1)
     busy = jnp.minimum(jnp.minimum(parts, blocks + lax.div(blocks, jnp.int32(2))), workers)
-    least, more = lax.div(parts, jnp.maximum(busy, 1)), lax.rem(parts, jnp.maximum(busy, 1))
+    least, more = _dealt(parts, busy)
     return *((index * least + jnp.minimum(index, more)) * unit for index in (worker, worker + 1)), steps, busy
 
 
-def joined(
-    counts: Int32[Array, "2"],
+def _dealt(parts, busy):
+    """How many parts each worker has at least, and how many workers have one more."""
+    return lax.div(parts, jnp.maximum(busy, 1)), lax.rem(parts, jnp.maximum(busy, 1))
+
+
+def sharers(
+    counts: Int32[Array, "2"], blocks: int, workers: int
+) -> tuple[Int32[Array, "blocks"], Int32[Array, "blocks"]]:
+    """Of each block of queries, which worker has its beginning, and how many workers share it."""
+    *_, steps, busy = share(0, counts[0], counts[1], workers)
+    asked = lax.div(counts[0] + (_SIZE - 1), jnp.int32(_SIZE))
+    least, more = _dealt(steps * asked, busy)
+
+    def holder(step):
+        """The worker whose share has a step: the first workers have one more than the others."""
+        longer = more * (least + 1)
+        among_others = more + (step - longer) // jnp.maximum(least, 1)
+        return jnp.where(step < longer, step // (least + 1), among_others)
+
+    block = jnp.arange(blocks, dtype=jnp.int32)
+    first, last = holder(block * steps), holder((block + 1) * steps - 1)
+    return first, jnp.where(block < asked, last - first + 1, 1)
+
+
+def _numbers_together(
     numbers: Float[Array, "2 3 1 n"],
-    pull: Float[Array, "1 n width"],
-    part_numbers: Float[Array, "2 3 workers 2 size"],
-    part_pull: Float[Array, "workers 2 size width"],
-) -> tuple[Float[Array, "2 3 1 n"], Float[Array, "1 n width"]]:
-    """Numbers and pull with the blocks added that workers share: the first worker has the beginning of the block as its
-    second part, the next one has more of it as its first part, and so has a third one if the second has not its end."""
-    workers = len(part_pull)
-    worker = jnp.arange(workers, dtype=jnp.int32)
-    begin, end, steps, busy = share(worker, counts[0], counts[1], workers)
-    steps, blocks = jnp.maximum(steps, 1), pull.shape[1] // _SIZE
-    block, is_cut = lax.div(end, steps), (worker < busy) & (lax.rem(end, steps) > 0)
-    begun = is_cut & (begin <= block * steps)
-    # The next worker ends within the same block, so that another one follows.
-    second, third = jnp.minimum(worker + 1, workers - 1), jnp.minimum(worker + 2, workers - 1)
-    followed = is_cut[second] & (block[second] == block)
-    # Blocks after the last one are dropped.
-    place = jnp.where(begun, block, blocks)
+    parts: Float[Array, "2 3 workers 2 size"],
+    first: Int32[Array, "blocks"],
+    sharing: Int32[Array, "blocks"],
+) -> Float[Array, "2 3 1 n"]:
+    """The numbers of all queries, with those of blocks that workers share."""
+    by_block = numbers.reshape(2, _NUMBERS, -1, _SIZE)
+    beginning, second, third = _parts_of(parts, first, 2)
+    there = sharing[:, None] > 2
+    scores = jnp.maximum(jnp.maximum(beginning, second), jnp.where(there, third, -jnp.inf))[:, :2]
+    totals = (beginning + second + jnp.where(there, third, 0.0))[:, 2:]
+    several = jnp.concatenate([scores, totals], axis=1)
+    return jnp.where(sharing[:, None] > 1, several, by_block).reshape(numbers.shape)
 
-    def parts_of(part: Array, axis: int, nothing: float) -> tuple[Array, Array, Array]:
-        """What the first, the second and, if there is one, the third worker have of a block."""
-        beginning, rest = (part.take(piece, axis + 1) for piece in (1, 0))
-        is_there = followed.reshape(-1, *[1] * (rest.ndim - axis - 1))
-        after, last = (rest.take(next_one, axis, mode="clip") for next_one in (second, third))
-        return beginning, after, jnp.where(is_there, last, nothing)
 
-    scores = functools.reduce(jnp.maximum, parts_of(part_numbers[:, :2], 2, -jnp.inf))
-    both = jnp.concatenate([scores, sum(parts_of(part_numbers[:, 2:], 2, 0.0))], axis=1)
-    by_block = numbers.reshape(2, _NUMBERS, blocks, _SIZE).at[:, :, place].set(both, mode="drop")
-    pulls = pull.reshape(blocks, _SIZE, -1).at[place].set(sum(parts_of(part_pull, 0, 0.0)), mode="drop")
-    return by_block.reshape(numbers.shape), pulls.reshape(pull.shape)
+def _parts_of(parts: Float[Array, "..."], first: Int32[Array, "blocks"], axis: int) -> tuple[Array, Array, Array]:
+    """What three workers have of each block: its first worker the beginning, as its second part, and the next two what
+    follows, as their first parts. Where fewer share a block, others are arbitrary."""
+    one_by_one = parts.reshape(*parts.shape[:axis], -1, *parts.shape[axis + 2 :])
+    beginning, second, third = 2 * first + 1, 2 * first + 2, 2 * first + 4
+    take = functools.partial(one_by_one.take, axis=axis, mode="clip")
+    return take(beginning), take(second), take(third)
+
+
+def _of_both(numbers: Float[Array, "2 3 batch n"]) -> tuple[Array, Array, Array]:
+    """Target, rival and sum of weights, of what each of two warpgroups found in its tiles."""
+    both = numbers.swapaxes(0, 1)
+    return both[0].max(axis=0), both[1].max(axis=0), both[2].sum(axis=0)
 
 
 def _pair_of_blocks(*arrays, columns, whole):

@@ -8,6 +8,7 @@ that is saved counts.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -16,13 +17,13 @@ from jaxtyping import Array, Float, Float16, Int
 
 from loadstone.problems.passes.devices import processors
 from loadstone.problems.passes.filling import ROWS, WIDTH, Answers, FilledRecall, answers, cut, filled
-from loadstone.problems.products import in_float16
+from loadstone.problems.products import exponent_of, in_float16, in_units
 from loadstone.problems.recall import Recall, Slope
 
 #: The sum over the facts is done in parts, which keep the chip busy; a part has at least so many facts.
 _LEAST_PART = 512
-#: Shares that are given to the wrong outputs are known to about this.
-_ROUNDING = 2.0**-20
+#: The largest entry of a matrix is found in so many parts.
+_MAXIMA = 16
 
 
 class Filled(NamedTuple):
@@ -30,13 +31,15 @@ class Filled(NamedTuple):
 
     inputs: in float16, in units of `unit`.
     answers: the outputs in float16, and which of them are targets.
-    largest: the largest component of an output.
+    slope_exponent: of the unit of slopes in float16. None of their components exceeds twice the largest of an output.
+        Float16 has all its digits down to a ten-millionth of that, and what is smaller is rounding: shares of outputs
+        are known to a millionth.
     """
 
     inputs: Float16[Array, "rows width"]
     unit: Float[Array, ""]
     answers: Answers
-    largest: Float[Array, ""]
+    slope_exponent: Float[Array, ""]
 
 
 def filled_up(
@@ -47,7 +50,7 @@ def filled_up(
     half, unit = in_float16(inputs, jnp.max(jnp.abs(inputs)))
     rows = filled(half, ROWS * _parts(n, d))
     those = answers(outputs, targets, len(rows), count)
-    return Filled(rows, unit, those, jnp.max(jnp.abs(those.outputs)).astype(jnp.float32))
+    return Filled(rows, unit, those, exponent_of(2 * jnp.max(jnp.abs(those.outputs)).astype(jnp.float32)))
 
 
 def step(
@@ -56,16 +59,13 @@ def step(
     """The recall of the queries W e, and the gradient of the summed loss with respect to W; rows of the recall that
     nobody asks for are arbitrary."""
     d, width = len(weights), facts.inputs.shape[1]
-    half, unit = in_float16(weights, jnp.max(jnp.abs(weights)))
+    half, unit = in_float16(weights, _largest(weights))
     square = filled(half, width)
     queries = lax.dot_general(facts.inputs, square, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32)
     queries = (queries * (facts.unit * unit)).astype(jnp.float16)
     found, slope = recall_of(queries, facts.answers)
     inside = jnp.arange(len(queries)) < facts.answers.counts[0]
-    # No component of pull - target exceeds the share that the wrong outputs have, times their largest distance.
-    wrong = jnp.where(inside, 1 - jnp.exp(found.target - found.logsumexp), 0.0)
-    bound = 2 * facts.largest * jnp.maximum(wrong.max(), _ROUNDING)
-    slope, slope_unit = in_float16(jnp.where(inside[:, None], slope, 0.0), bound)
+    slope, slope_unit = in_units(jnp.where(inside[:, None], slope, 0.0), facts.slope_exponent)
     parts = _parts(n, d)
     left, right = (part.reshape(parts, -1, width) for part in (slope, facts.inputs))
     gradient = lax.dot_general(left, right, (((1,), (1,)), ((0,), (0,))), preferred_element_type=jnp.float32)
@@ -80,6 +80,14 @@ def slopes(
     rows = jnp.pad(filled(queries, 1), ((0, len(facts.inputs) - n), (0, 0)))
     recall, slope = recall_of(rows, facts.answers)
     return cut(recall, n, d), slope[:n, :d]
+
+
+def _largest(matrix: Float[Array, "n m"]) -> Float[Array, ""]:
+    """The largest size of an entry: in a few parts, whose maxima are compared where the result is used. As one maximum
+    it would be two kernels, and the next one would wait for both."""
+    numbers = jnp.abs(matrix).ravel()
+    parts = jnp.pad(numbers, (0, -len(numbers) % _MAXIMA)).reshape(_MAXIMA, -1).max(axis=1)
+    return functools.reduce(jnp.maximum, (parts[index] for index in range(_MAXIMA)))
 
 
 def _parts(n: int, d: int) -> int:

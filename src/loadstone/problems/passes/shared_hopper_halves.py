@@ -7,6 +7,8 @@ then; mostly there are none, or few.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -21,8 +23,16 @@ from loadstone.problems.recall import Recall, Slope, weighed_slope
 #: So many queries are done again at a time: with each slice of the outputs they fill the chip.
 _AT_A_TIME = 1024
 
-#: Which queries are still to be done again; of all, the shift, the sum of the weights, the outputs summed with these.
-_Sums = tuple[Bool[Array, "rows"], Float[Array, "rows"], Float[Array, "rows"], Float[Array, "rows width"]]
+
+class _Sums(NamedTuple):
+    """Of each query: whether it is still to be done again, the shift, the sum of the weights, the outputs summed with
+    these, and how many workers share that sum (halves_hopper.Weighed)."""
+
+    bad: Bool[Array, "rows"]
+    shifts: Float[Array, "rows"]
+    total: Float[Array, "rows"]
+    rows: Float[Array, "rows width"]
+    sharing: Int32[Array, "rows"]
 
 
 def shared_pass(
@@ -43,27 +53,23 @@ def filled_recall(queries: Float16[Array, "rows width"], answers: Answers) -> tu
     levels = guessed_levels(queries, answers)
     shifts = levels - LARGEST
     one = (part[None] for part in (counts, queries, outputs, targets, shifts))
-    target, rival, *sums = (part[0] for part in _weighed(*one))
+    target, rival, total, rows, parts, first, sharing = (part[0] for part in _weighed(*one))
     top = jnp.maximum(target, rival)
     bad = are_bad(levels, top, jnp.arange(len(queries)) < counts[0])
 
     def some_again(state: _Sums) -> _Sums:
-        bad, shifts, total, weighed = state
-        rows = jnp.nonzero(bad, size=min(_AT_A_TIME, len(bad)), fill_value=len(bad))[0]
-        number = jnp.minimum(bad.sum(dtype=jnp.int32), len(rows))
-        some, theirs, known = (part.at[rows].get(mode="clip") for part in (queries, targets, top - LARGEST))
-        new_total, new_weighed = _in_slices(jnp.stack([number, counts[1]]), outputs, some, theirs, known)
+        n = len(state.bad)
+        which = jnp.nonzero(state.bad, size=min(_AT_A_TIME, n), fill_value=n)[0]
+        number = jnp.minimum(state.bad.sum(dtype=jnp.int32), len(which))
+        some, theirs, known = (part.at[which].get(mode="clip") for part in (queries, targets, top - LARGEST))
+        sums = _in_slices(jnp.stack([number, counts[1]]), outputs, some, theirs, known)
+        return _Sums(*(part.at[which].set(new, mode="drop") for part, new in zip(state, (False, known, *sums, 1))))
 
-        def mended(part: Array, new: Array | bool) -> Array:
-            return part.at[rows].set(new, mode="drop")
-
-        return mended(bad, False), mended(shifts, known), mended(total, new_total), mended(weighed, new_weighed)
-
-    _, shifts, total, weighed = lax.while_loop(lambda state: state[0].any(), some_again, (bad, shifts, *sums))
-    logsumexp = shifts + jnp.log(total)
+    state = _Sums(bad, shifts, total, rows, sharing)
+    _, shifts, total, rows, sharing = lax.while_loop(lambda state: state.bad.any(), some_again, state)
     single = own.astype(jnp.float32)
-    slope = weighed_slope(weighed, total, single)
-    return Recall(target, rival, logsumexp, single + slope), slope
+    slope = weighed_slope(halves_hopper.summed(rows, parts, first, sharing), total, single)
+    return Recall(target, rival, shifts + jnp.log(total), single + slope), slope
 
 
 def _in_slices(
@@ -82,12 +88,11 @@ def _in_slices(
     is_there = inside > 0
     each = jnp.stack([jnp.where(is_there, counts[0], 0), inside], axis=1)
     queries, shifts = (jnp.broadcast_to(part, (SLICES, *part.shape)) for part in (queries, shifts))
-    *_, total, weighed = _weighed(
-        each, queries, outputs.reshape(SLICES, size, -1), targets[None] - begin[:, None], shifts
-    )
+    in_slices = outputs.reshape(SLICES, size, -1)
+    found = halves_hopper.Weighed(*_weighed(each, queries, in_slices, targets[None] - begin[:, None], shifts))
     # In a slice without outputs nothing is written.
-    total, weighed = jnp.where(is_there[:, None], total, 0), jnp.where(is_there[:, None, None], weighed, 0)
-    return total.sum(axis=0), weighed.sum(axis=0)
+    total, rows = jnp.where(is_there[:, None], found.total, 0), jnp.where(is_there[:, None, None], found.rows, 0)
+    return total.sum(axis=0), rows.sum(axis=0)
 
 
 @jax.custom_batching.custom_vmap
