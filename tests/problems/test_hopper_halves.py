@@ -50,7 +50,7 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
     queries, outputs = random.standard_normal((n, d)), random.standard_normal((count, d))
     targets, shifts = random.integers(0, count, n), random.standard_normal(n)
     numbers, pull = np.full((2, 3, 1, n), np.nan), np.full((1, n, d), np.nan)
-    part_numbers, part_pull = np.full((2, 3, workers, 2, size), np.nan), np.full((workers, 2, size, d), np.nan)
+    part_numbers, part_pull = np.full((2, 3, workers, size), np.nan), np.full((workers, size, d), np.nan)
     counts = jnp.asarray([asked, count], jnp.int32)
     passed = np.zeros((-(-asked // size), -(-count // size)), int)
     sharing = np.zeros(len(passed), int)
@@ -66,18 +66,15 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
                 weighed(queries[rows], outputs[begun : begun + half], targets[rows], shifts[rows], begun)
                 for begun in (first, first + half)
             ]
-            piece = 0 if low else 1
             assert high - low == steps or not whole
+            at = (slice(None), worker) if low else (slice(None), 0, rows)
             for me in range(2):
-                if high - low == steps:
-                    numbers[me, :, 0, rows] = np.array(found[me][:3])
-                else:
-                    part_numbers[me, :, worker, piece] = np.array(found[me][:3])
+                (part_numbers if low else numbers)[me][at] = np.array(found[me][:3])
             summed = found[0][3] + found[1][3]
-            if high - low == steps:
-                pull[0, rows] = summed
+            if low:
+                part_pull[worker] = summed
             else:
-                part_pull[worker, piece] = summed
+                pull[0, rows] = summed
     assert (passed == 1).all() and sharing.max() == (1 if whole else most)
     expected = weighed(queries, outputs, targets, shifts)
     if whole:
@@ -85,8 +82,10 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
     else:
         operands = (jnp.asarray(part, jnp.float32) for part in (numbers, pull, part_numbers, part_pull))
         *numbers, rows, parts, first, shared = (part[0] for part in jax.jit(halves_hopper.divided)(counts, *operands))
-        found = *numbers, jax.jit(halves_hopper.summed)(rows, parts, first, shared)
-        assert (np.asarray(shared).reshape(-1, size)[: len(sharing)] == sharing[:, None]).all()
+        complete = jnp.arange(n) % 5 == 0
+        done = jnp.where(complete[:, None], jnp.asarray(expected[3], jnp.float32), rows)
+        found = *numbers, jax.jit(halves_hopper.summed)(done, parts, first, shared, complete)
+        assert (np.asarray(shared)[: len(sharing)] == sharing).all() and (np.asarray(shared)[len(sharing) :] == 1).all()
     agree([part[:asked] for part in found], [part[:asked] for part in expected], 1e-5)
 
 

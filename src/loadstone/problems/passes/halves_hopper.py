@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -22,7 +23,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
-from jaxtyping import Array, Float, Float16, Int32
+from jaxtyping import Array, Bool, Float, Float16, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes.devices import processors
@@ -47,20 +48,19 @@ class Weighed(NamedTuple):
 
     target, rival: the target's score, and the best of the others.
     total: the sum of all weights exp(score - shift).
-    rows: the outputs summed with these weights, where one worker has done so alone.
-    parts: the same sums of the blocks that workers share: of each worker, the end of its first block and the beginning
-        of its last.
-    first: of each block of queries, which worker has its beginning.
-    sharing: of each query, how many workers share its block.
+    rows: the outputs summed with these weights, as far as the worker has got that begins with the block of the query.
+    parts: the rest of these sums, for the block that a worker goes on with where another has stopped.
+    first: of each block of queries, which worker begins with it.
+    sharing: of each block, how many workers share it.
     """
 
     target: Float[Array, "batch n"]
     rival: Float[Array, "batch n"]
     total: Float[Array, "batch n"]
     rows: Float[Array, "batch n width"]
-    parts: Float[Array, "batch workers 2 size width"]
+    parts: Float[Array, "batch workers size width"]
     first: Int32[Array, "batch blocks"]
-    sharing: Int32[Array, "batch n"]
+    sharing: Int32[Array, "batch blocks"]
 
 
 def batch_weighed(
@@ -81,20 +81,33 @@ def batch_weighed(
         shapes = queries.shape, outputs.shape, targets.shape, shifts.shape, counts.shape
         raise refuse("shapes", shapes, "those of padded arrays")
     numbers, rows, *parts = _call(counts, queries, outputs, targets, shifts * _LOG2E)
-    return undivided(*_of_both(numbers), rows) if batch > 1 else divided(counts[0], numbers, rows, *parts)
+    if batch > 1:
+        return undivided(*_of_both(*numbers.swapaxes(0, 1)), rows)
+    return divided(counts[0], numbers, rows, *parts)
 
 
 def divided(
     counts: Int32[Array, "2"],
     numbers: Float[Array, "2 3 1 n"],
     rows: Float[Array, "1 n width"],
-    part_numbers: Float[Array, "2 3 workers 2 size"],
-    part_rows: Float[Array, "workers 2 size width"],
+    part_numbers: Float[Array, "2 3 workers size"],
+    part_rows: Float[Array, "workers size width"],
 ) -> Weighed:
-    """What was found where workers share blocks: what each warpgroup found of whole blocks, and of parts of them."""
-    first, sharing = sharers(counts, rows.shape[1] // _SIZE, len(part_rows))
-    found = _of_both(_numbers_together(numbers, part_numbers, first, sharing))
-    return Weighed(*found, rows, part_rows[None], first[None], jnp.repeat(sharing, _SIZE)[None])
+    """What was found where workers share blocks: what each warpgroup found from the beginning of a block on, and what
+    in the rest of it."""
+    # As they are, these few numbers would be worked out again for each number that depends on them.
+    first, sharing = lax.optimization_barrier(sharers(counts, rows.shape[1] // _SIZE, len(part_rows)))
+    beginning = numbers.reshape(2, _NUMBERS, -1, _SIZE)
+    second, third = _rest(part_numbers, first, sharing, 2)
+
+    def together(index: int, combine: Callable[[Array, Array], Array], nothing: float) -> Float[Array, "2 1 n"]:
+        of_second = jnp.where(sharing[:, None] > 1, second[:, index], nothing)
+        of_third = jnp.where(sharing[:, None] > 2, third[:, index], nothing)
+        return combine(combine(beginning[:, index], of_second), of_third).reshape(2, 1, -1)
+
+    target, rival = (together(index, jnp.maximum, -jnp.inf) for index in range(2))
+    found = _of_both(target, rival, together(2, jnp.add, 0.0))
+    return Weighed(*found, rows, part_rows[None], first[None], sharing[None])
 
 
 def undivided(
@@ -105,20 +118,31 @@ def undivided(
 ) -> Weighed:
     """What was found where workers share nothing."""
     batch, n, width = rows.shape
-    first, sharing = jnp.zeros((batch, n // _SIZE), jnp.int32), jnp.ones((batch, n), jnp.int32)
-    return Weighed(target, rival, total, rows, jnp.zeros((batch, 1, 2, _SIZE, width)), first, sharing)
+    first = jnp.zeros((batch, n // _SIZE), jnp.int32)
+    return Weighed(target, rival, total, rows, jnp.zeros((batch, 1, _SIZE, width)), first, first + 1)
 
 
 def summed(
     rows: Float[Array, "n width"],
-    parts: Float[Array, "workers 2 size width"],
+    parts: Float[Array, "workers size width"],
     first: Int32[Array, "blocks"],
-    sharing: Int32[Array, "n"],
+    sharing: Int32[Array, "blocks"],
+    complete: Bool[Array, "n"],
 ) -> Float[Array, "n width"]:
-    """The outputs summed with weights, for each query of one problem."""
-    beginning, second, third = (part.reshape(rows.shape) for part in _parts_of(parts, first, 0))
-    several = beginning + second + jnp.where(sharing[:, None] > 2, third, 0.0)
-    return jnp.where(sharing[:, None] > 1, several, rows)
+    """The outputs summed with weights, for each query of one problem; of those that are complete, rows have it all."""
+    second, third = (part.reshape(rows.shape) for part in _rest(parts, first, sharing, 0))
+    number = jnp.where(complete, 1, jnp.repeat(sharing, _SIZE))[:, None]
+    return rows + jnp.where(number > 1, second, 0.0) + jnp.where(number > 2, third, 0.0)
+
+
+def _rest(
+    parts: Float[Array, "..."], first: Int32[Array, "blocks"], sharing: Int32[Array, "blocks"], axis: int
+) -> tuple[Array, Array]:
+    """What a second and a third worker have of each block; arbitrary where there is none."""
+    # Where there is no third worker, what has just been read is read again, which takes no time.
+    places = first + 1, jnp.where(sharing > 2, first + 2, first + 1)
+    second, third = (parts.take(place, axis, mode="clip") for place in places)
+    return second, third
 
 
 def _call(counts, queries, outputs, targets, shifts):
@@ -127,7 +151,7 @@ def _call(counts, queries, outputs, targets, shifts):
     workers = processors() // _PAIR if batch == 1 else n // _SIZE
     call = plgpu.kernel(
         functools.partial(_pair_of_blocks, columns=width // 2, whole=batch > 1),
-        out_type=(*_results(width, batch, n), *_results(width, workers, 2, _SIZE)),
+        out_type=(*_results(width, batch, n), *_results(width, workers, _SIZE)),
         grid=(workers, batch),
         grid_names=("worker", "problem"),
         cluster=(_PAIR,),
@@ -182,35 +206,11 @@ def sharers(
     return first, jnp.where(block < asked, last - first + 1, 1)
 
 
-def _numbers_together(
-    numbers: Float[Array, "2 3 1 n"],
-    parts: Float[Array, "2 3 workers 2 size"],
-    first: Int32[Array, "blocks"],
-    sharing: Int32[Array, "blocks"],
-) -> Float[Array, "2 3 1 n"]:
-    """The numbers of all queries, with those of blocks that workers share."""
-    by_block = numbers.reshape(2, _NUMBERS, -1, _SIZE)
-    beginning, second, third = _parts_of(parts, first, 2)
-    there = sharing[:, None] > 2
-    scores = jnp.maximum(jnp.maximum(beginning, second), jnp.where(there, third, -jnp.inf))[:, :2]
-    totals = (beginning + second + jnp.where(there, third, 0.0))[:, 2:]
-    several = jnp.concatenate([scores, totals], axis=1)
-    return jnp.where(sharing[:, None] > 1, several, by_block).reshape(numbers.shape)
-
-
-def _parts_of(parts: Float[Array, "..."], first: Int32[Array, "blocks"], axis: int) -> tuple[Array, Array, Array]:
-    """What three workers have of each block: its first worker the beginning, as its second part, and the next two what
-    follows, as their first parts. Where fewer share a block, others are arbitrary."""
-    one_by_one = parts.reshape(*parts.shape[:axis], -1, *parts.shape[axis + 2 :])
-    beginning, second, third = 2 * first + 1, 2 * first + 2, 2 * first + 4
-    take = functools.partial(one_by_one.take, axis=axis, mode="clip")
-    return take(beginning), take(second), take(third)
-
-
-def _of_both(numbers: Float[Array, "2 3 batch n"]) -> tuple[Array, Array, Array]:
-    """Target, rival and sum of weights, of what each of two warpgroups found in its tiles."""
-    both = numbers.swapaxes(0, 1)
-    return both[0].max(axis=0), both[1].max(axis=0), both[2].sum(axis=0)
+def _of_both(
+    target: Float[Array, "2 batch n"], rival: Float[Array, "2 batch n"], total: Float[Array, "2 batch n"]
+) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n"]]:
+    """The numbers of each query, from what two warpgroups found in their tiles."""
+    return target.max(axis=0), rival.max(axis=0), total.sum(axis=0)
 
 
 def _pair_of_blocks(*arrays, columns, whole):
@@ -261,24 +261,23 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
             for index, values in enumerate(numbers):
                 rows[me, index] = values
             plgpu.commit_smem()
-            piece = jnp.where(low > 0, 0, 1)
 
-            def send(source, whole, part):
-                """Write a whole block to its rows, or a part of a block to the array of parts."""
-                pl.when(high - low == steps)(lambda: plgpu.copy_smem_to_gmem(source, whole))
-                pl.when(high - low < steps)(lambda: plgpu.copy_smem_to_gmem(source, part))
+            def send(source, row, part):
+                """Write what begins a block to its rows, and what goes on with one to the array of parts."""
+                pl.when(low == 0)(lambda: plgpu.copy_smem_to_gmem(source, row))
+                pl.when(low > 0)(lambda: plgpu.copy_smem_to_gmem(source, part))
 
             within = pl.ds(place, _QUERIES)
             for index in range(_NUMBERS):
                 of_block = number_ref.at[me, index, problem, mine]
-                send(rows.at[me, index], of_block, part_number_ref.at[me, index, worker, piece, within])
+                send(rows.at[me, index], of_block, part_number_ref.at[me, index, worker, within])
             for first in range(0, columns, _CHUNK):
                 plgpu.wait_smem_to_gmem(0)
                 chunk[me] = pull[:, first : first + _CHUNK]
                 plgpu.commit_smem()
                 component = pl.ds(me * columns + first, _CHUNK)
                 of_block = pull_ref.at[problem, mine, component]
-                send(chunk.at[me], of_block, part_pull_ref.at[worker, piece, within, component])
+                send(chunk.at[me], of_block, part_pull_ref.at[worker, within, component])
             plgpu.wait_smem_to_gmem(0)
 
     for me in range(2):

@@ -25,14 +25,15 @@ _AT_A_TIME = 1024
 
 
 class _Sums(NamedTuple):
-    """Of each query: whether it is still to be done again, the shift, the sum of the weights, the outputs summed with
-    these, and how many workers share that sum (halves_hopper.Weighed)."""
+    """Of each query the shift, the sum of the weights, and the outputs summed with these.
 
-    bad: Bool[Array, "rows"]
+    done: how many queries are done again.
+    """
+
+    done: Int32[Array, ""]
     shifts: Float[Array, "rows"]
     total: Float[Array, "rows"]
     rows: Float[Array, "rows width"]
-    sharing: Int32[Array, "rows"]
 
 
 def shared_pass(
@@ -58,17 +59,21 @@ def filled_recall(queries: Float16[Array, "rows width"], answers: Answers) -> tu
     bad = are_bad(levels, top, jnp.arange(len(queries)) < counts[0])
 
     def some_again(state: _Sums) -> _Sums:
-        n = len(state.bad)
-        which = jnp.nonzero(state.bad, size=min(_AT_A_TIME, n), fill_value=n)[0]
-        number = jnp.minimum(state.bad.sum(dtype=jnp.int32), len(which))
+        n = len(bad)
+        left = bad & (jnp.cumsum(bad) > state.done)
+        which = jnp.nonzero(left, size=min(_AT_A_TIME, n), fill_value=n)[0]
+        number = jnp.minimum(left.sum(dtype=jnp.int32), len(which))
         some, theirs, known = (part.at[which].get(mode="clip") for part in (queries, targets, top - LARGEST))
-        sums = _in_slices(jnp.stack([number, counts[1]]), outputs, some, theirs, known)
-        return _Sums(*(part.at[which].set(new, mode="drop") for part, new in zip(state, (False, known, *sums, 1))))
+        sums = known, *_in_slices(jnp.stack([number, counts[1]]), outputs, some, theirs, known)
+        mended = (part.at[which].set(new, mode="drop") for part, new in zip(state[1:], sums))
+        return _Sums(state.done + number, *mended)
 
-    state = _Sums(bad, shifts, total, rows, sharing)
-    _, shifts, total, rows, sharing = lax.while_loop(lambda state: state.bad.any(), some_again, state)
+    def is_left(state: _Sums) -> Bool[Array, ""]:
+        return state.done < bad.sum(dtype=jnp.int32)
+
+    _, shifts, total, rows = lax.while_loop(is_left, some_again, _Sums(jnp.int32(0), shifts, total, rows))
     single = own.astype(jnp.float32)
-    slope = weighed_slope(halves_hopper.summed(rows, parts, first, sharing), total, single)
+    slope = weighed_slope(halves_hopper.summed(rows, parts, first, sharing, bad), total, single)
     return Recall(target, rival, shifts + jnp.log(total), single + slope), slope
 
 
