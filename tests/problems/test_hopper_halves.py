@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.problems.passes import choice, devices, halves_hopper, shared_hopper_halves
+from loadstone.problems.passes import choice, devices, halves_hopper, halves_shared, shared_hopper_halves
 from loadstone.problems.passes.choice import Case
 from tests.problems.hopper_recall import RecallOfAPass
 from tests.problems.test_gpu_passes import agree, reference, rounded
@@ -55,7 +55,7 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
     passed = np.zeros((-(-asked // size), -(-count // size)), int)
     sharing = np.zeros(len(passed), int)
     for worker in range(workers):
-        begin, end, steps, busy = map(int, halves_hopper.share(worker, *counts, workers, whole))
+        begin, end, steps, busy = map(int, halves_shared.share(worker, *counts, workers, whole))
         for block in range(begin // steps, -(-end // steps)) if worker < busy else ():
             low, high = max(begin - block * steps, 0), min(end - block * steps, steps)
             passed[block, low:high] += 1
@@ -81,10 +81,10 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
         found = numbers[:, 0, 0].max(axis=0), numbers[:, 1, 0].max(axis=0), numbers[:, 2, 0].sum(axis=0), pull[0]
     else:
         operands = (jnp.asarray(part, jnp.float32) for part in (numbers, pull, part_numbers, part_pull))
-        *numbers, rows, parts, first, shared = (part[0] for part in jax.jit(halves_hopper.divided)(counts, *operands))
+        *numbers, rows, parts, first, shared = (part[0] for part in jax.jit(halves_shared.divided)(counts, *operands))
         complete = jnp.arange(n) % 5 == 0
         done = jnp.where(complete[:, None], jnp.asarray(expected[3], jnp.float32), rows)
-        found = *numbers, jax.jit(halves_hopper.summed)(done, parts, first, shared, complete)
+        found = *numbers, jax.jit(halves_shared.summed)(done, parts, first, shared, complete)
         assert (np.asarray(shared)[: len(sharing)] == sharing).all() and (np.asarray(shared)[len(sharing) :] == 1).all()
     agree([part[:asked] for part in found], [part[:asked] for part in expected], 1e-5)
 
@@ -108,7 +108,7 @@ class StandIn:
         pull = jnp.einsum("bnm,bmd->bnd", weights, outputs.astype(jnp.float32))
         inside = jnp.arange(queries.shape[1])[None] < counts[:, :1]
         numbers = (jnp.where(inside, part, jnp.nan) for part in (target, rival, weights.sum(axis=2)))
-        return halves_hopper.undivided(*numbers, jnp.where(inside[..., None], pull, jnp.nan))
+        return halves_shared.undivided(*numbers, jnp.where(inside[..., None], pull, jnp.nan))
 
 
 @pytest.fixture

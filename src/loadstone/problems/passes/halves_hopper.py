@@ -7,33 +7,28 @@ into shared memory for the other. Then each adds both tiles to its half of the s
 are known before, so neither has to wait for the largest score of the other.
 
 Two blocks of threads work as a pair, with different queries and the same tiles, of which each fetches one half for
-both. Workers share the blocks of queries as in shared_hopper.py. The parts of a block are added afterwards, where the
-sum is used: to write it out and read it again would take longer.
+both. Workers share the blocks of queries (halves_shared.py).
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
-from jaxtyping import Array, Bool, Float, Float16, Int32
+from jaxtyping import Array, Float, Float16, Int32
 
 from loadstone.arguments import refuse
 from loadstone.problems.passes.devices import processors
 from loadstone.problems.passes.filling import WIDTH
+from loadstone.problems.passes.halves_shared import SIZE, STEP, Weighed, divided, of_both, share, undivided
 
-#: Queries of a block of threads, outputs of a tile, components sent to memory at a time.
-_QUERIES, _TILE, _CHUNK = 64, 64, 32
-#: Outputs of a step, blocks of threads of a pair, and their queries.
-_STEP, _PAIR = 2 * _TILE, 2
-_SIZE = _PAIR * _QUERIES
+#: Blocks of threads of a pair; of each, the queries; outputs of a tile; components sent to memory at a time.
+_PAIR, _QUERIES, _TILE, _CHUNK = 2, SIZE // 2, STEP // 2, 32
 #: Queries and outputs are padded to multiples of this.
 ROWS = 128
 #: JAX 0.10 needs an index with a reference, later versions warn about one.
@@ -43,26 +38,6 @@ _LOG2E = math.log2(math.e)
 _NUMBERS = 3
 
 
-class Weighed(NamedTuple):
-    """What the kernel finds for each query.
-
-    target, rival: the target's score, and the best of the others.
-    total: the sum of all weights exp(score - shift).
-    rows: the outputs summed with these weights, as far as the worker has got that begins with the block of the query.
-    parts: the rest of these sums, for the block that a worker goes on with where another has stopped.
-    first: of each block of queries, which worker begins with it.
-    sharing: of each block, how many workers share it.
-    """
-
-    target: Float[Array, "batch n"]
-    rival: Float[Array, "batch n"]
-    total: Float[Array, "batch n"]
-    rows: Float[Array, "batch n width"]
-    parts: Float[Array, "batch workers size width"]
-    first: Int32[Array, "batch blocks"]
-    sharing: Int32[Array, "batch blocks"]
-
-
 def batch_weighed(
     counts: Int32[Array, "batch 2"],
     queries: Float16[Array, "batch n width"],
@@ -70,7 +45,7 @@ def batch_weighed(
     targets: Int32[Array, "batch n"],
     shifts: Float[Array, "batch n"],
 ) -> Weighed:
-    """The kernel itself; `summed` puts parts of a sum together. n and m are multiples of 128, width of 64.
+    """The kernel itself; `summed` puts the parts of a sum together. n and m are multiples of 128, width of 64.
 
     counts: of each problem how many queries and outputs count.
     """
@@ -82,76 +57,17 @@ def batch_weighed(
         raise refuse("shapes", shapes, "those of padded arrays")
     numbers, rows, *parts = _call(counts, queries, outputs, targets, shifts * _LOG2E)
     if batch > 1:
-        return undivided(*_of_both(*numbers.swapaxes(0, 1)), rows)
+        return undivided(*of_both(*numbers.swapaxes(0, 1)), rows)
     return divided(counts[0], numbers, rows, *parts)
-
-
-def divided(
-    counts: Int32[Array, "2"],
-    numbers: Float[Array, "2 3 1 n"],
-    rows: Float[Array, "1 n width"],
-    part_numbers: Float[Array, "2 3 workers size"],
-    part_rows: Float[Array, "workers size width"],
-) -> Weighed:
-    """What was found where workers share blocks: what each warpgroup found from the beginning of a block on, and what
-    in the rest of it."""
-    # As they are, these few numbers would be worked out again for each number that depends on them.
-    first, sharing = lax.optimization_barrier(sharers(counts, rows.shape[1] // _SIZE, len(part_rows)))
-    beginning = numbers.reshape(2, _NUMBERS, -1, _SIZE)
-    second, third = _rest(part_numbers, first, sharing, 2)
-
-    def together(index: int, combine: Callable[[Array, Array], Array], nothing: float) -> Float[Array, "2 1 n"]:
-        of_second = jnp.where(sharing[:, None] > 1, second[:, index], nothing)
-        of_third = jnp.where(sharing[:, None] > 2, third[:, index], nothing)
-        return combine(combine(beginning[:, index], of_second), of_third).reshape(2, 1, -1)
-
-    target, rival = (together(index, jnp.maximum, -jnp.inf) for index in range(2))
-    found = _of_both(target, rival, together(2, jnp.add, 0.0))
-    return Weighed(*found, rows, part_rows[None], first[None], sharing[None])
-
-
-def undivided(
-    target: Float[Array, "batch n"],
-    rival: Float[Array, "batch n"],
-    total: Float[Array, "batch n"],
-    rows: Float[Array, "batch n width"],
-) -> Weighed:
-    """What was found where workers share nothing."""
-    batch, n, width = rows.shape
-    first = jnp.zeros((batch, n // _SIZE), jnp.int32)
-    return Weighed(target, rival, total, rows, jnp.zeros((batch, 1, _SIZE, width)), first, first + 1)
-
-
-def summed(
-    rows: Float[Array, "n width"],
-    parts: Float[Array, "workers size width"],
-    first: Int32[Array, "blocks"],
-    sharing: Int32[Array, "blocks"],
-    complete: Bool[Array, "n"],
-) -> Float[Array, "n width"]:
-    """The outputs summed with weights, for each query of one problem; of those that are complete, rows have it all."""
-    second, third = (part.reshape(rows.shape) for part in _rest(parts, first, sharing, 0))
-    number = jnp.where(complete, 1, jnp.repeat(sharing, _SIZE))[:, None]
-    return rows + jnp.where(number > 1, second, 0.0) + jnp.where(number > 2, third, 0.0)
-
-
-def _rest(
-    parts: Float[Array, "..."], first: Int32[Array, "blocks"], sharing: Int32[Array, "blocks"], axis: int
-) -> tuple[Array, Array]:
-    """What a second and a third worker have of each block; arbitrary where there is none."""
-    # Where there is no third worker, what has just been read is read again, which takes no time.
-    places = first + 1, jnp.where(sharing > 2, first + 2, first + 1)
-    second, third = (parts.take(place, axis, mode="clip") for place in places)
-    return second, third
 
 
 def _call(counts, queries, outputs, targets, shifts):
     batch, n, width = queries.shape
     # In a batch each problem has too few blocks to be shared among workers.
-    workers = processors() // _PAIR if batch == 1 else n // _SIZE
+    workers = processors() // _PAIR if batch == 1 else n // SIZE
     call = plgpu.kernel(
         functools.partial(_pair_of_blocks, columns=width // 2, whole=batch > 1),
-        out_type=(*_results(width, batch, n), *_results(width, workers, _SIZE)),
+        out_type=(*_results(width, batch, n), *_results(width, workers, SIZE)),
         grid=(workers, batch),
         grid_names=("worker", "problem"),
         cluster=(_PAIR,),
@@ -166,51 +82,6 @@ def _call(counts, queries, outputs, targets, shifts):
 def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
     numbers = jax.ShapeDtypeStruct((2, _NUMBERS, *shape), jnp.float32)
     return numbers, jax.ShapeDtypeStruct((*shape, width), jnp.float32)
-
-
-def share(worker, asked, count, workers, whole=False):
-    """Where the share of a worker begins and ends (counting the steps of all blocks), how many steps a block has, and
-    how many workers have a share. No share is smaller than half a block, so no block has more than three workers.
-
-    whole: whether workers take whole blocks only.
-    """
-    steps, blocks = lax.div(count + (_STEP - 1), jnp.int32(_STEP)), lax.div(asked + (_SIZE - 1), jnp.int32(_SIZE))
-    # Shares are of steps, or, if only whole blocks are allowed, of blocks.
-    parts, unit = (blocks, steps) if whole else (steps * blocks, 1)
-    busy = jnp.minimum(jnp.minimum(parts, blocks + lax.div(blocks, jnp.int32(2))), workers)
-    least, more = _dealt(parts, busy)
-    return *((index * least + jnp.minimum(index, more)) * unit for index in (worker, worker + 1)), steps, busy
-
-
-def _dealt(parts, busy):
-    """How many parts each worker has at least, and how many workers have one more."""
-    return lax.div(parts, jnp.maximum(busy, 1)), lax.rem(parts, jnp.maximum(busy, 1))
-
-
-def sharers(
-    counts: Int32[Array, "2"], blocks: int, workers: int
-) -> tuple[Int32[Array, "blocks"], Int32[Array, "blocks"]]:
-    """Of each block of queries, which worker has its beginning, and how many workers share it."""
-    *_, steps, busy = share(0, counts[0], counts[1], workers)
-    asked = lax.div(counts[0] + (_SIZE - 1), jnp.int32(_SIZE))
-    least, more = _dealt(steps * asked, busy)
-
-    def holder(step):
-        """The worker whose share has a step: the first workers have one more than the others."""
-        longer = more * (least + 1)
-        among_others = more + (step - longer) // jnp.maximum(least, 1)
-        return jnp.where(step < longer, step // (least + 1), among_others)
-
-    block = jnp.arange(blocks, dtype=jnp.int32)
-    first, last = holder(block * steps), holder((block + 1) * steps - 1)
-    return first, jnp.where(block < asked, last - first + 1, 1)
-
-
-def _of_both(
-    target: Float[Array, "2 batch n"], rival: Float[Array, "2 batch n"], total: Float[Array, "2 batch n"]
-) -> tuple[Float[Array, "batch n"], Float[Array, "batch n"], Float[Array, "batch n"]]:
-    """The numbers of each query, from what two warpgroups found in their tiles."""
-    return target.max(axis=0), rival.max(axis=0), total.sum(axis=0)
 
 
 def _pair_of_blocks(*arrays, columns, whole):
@@ -250,7 +121,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
         @pl.loop(lax.div(begin, steps), lax.div(end - 1, steps) + 1)
         def _(block):
             low, high = jnp.maximum(begin - block * steps, 0), jnp.minimum(end - block * steps, steps)
-            mine = pl.ds(block * _SIZE + place, _QUERIES)
+            mine = pl.ds(block * SIZE + place, _QUERIES)
             row = plgpu.Layout.WGMMA.reduce(1)
             shift = plgpu.load(shift_ref.at[problem, mine], layout=row, optimized=False, **_WHOLE)
             own = plgpu.load(target_ref.at[problem, mine], layout=row, optimized=False, **_WHOLE)
@@ -295,7 +166,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
             @pl.when((index == begin) | (step == 0))
             def _():
                 pl.when(index > begin)(lambda: plgpu.barrier_wait(queries_done))
-                mine = pl.ds(block * _SIZE + place, _QUERIES)
+                mine = pl.ds(block * SIZE + place, _QUERIES)
                 for half in range(2):
                     part = query_ref.at[problem, mine, pl.ds(half * columns, columns)]
                     plgpu.copy_gmem_to_smem(part, queries.at[half], queries_there)

@@ -18,6 +18,7 @@ from loadstone.problems.passes import halves_hopper
 from loadstone.problems.passes.devices import MOST_SHARED
 from loadstone.problems.passes.filling import SLICES, Answers, filled_pass
 from loadstone.problems.passes.guessed_levels import LARGEST, are_bad, guessed_levels
+from loadstone.problems.passes.halves_shared import Weighed, summed
 from loadstone.problems.recall import Recall, Slope, weighed_slope
 
 #: So many queries are done again at a time: with each slice of the outputs they fill the chip.
@@ -73,7 +74,7 @@ def filled_recall(queries: Float16[Array, "rows width"], answers: Answers) -> tu
 
     _, shifts, total, rows = lax.while_loop(is_left, some_again, _Sums(jnp.int32(0), shifts, total, rows))
     single = own.astype(jnp.float32)
-    slope = weighed_slope(halves_hopper.summed(rows, parts, first, sharing, bad), total, single)
+    slope = weighed_slope(summed(rows, parts, first, sharing, bad), total, single)
     return Recall(target, rival, shifts + jnp.log(total), single + slope), slope
 
 
@@ -94,7 +95,7 @@ def _in_slices(
     each = jnp.stack([jnp.where(is_there, counts[0], 0), inside], axis=1)
     queries, shifts = (jnp.broadcast_to(part, (SLICES, *part.shape)) for part in (queries, shifts))
     in_slices = outputs.reshape(SLICES, size, -1)
-    found = halves_hopper.Weighed(*_weighed(each, queries, in_slices, targets[None] - begin[:, None], shifts))
+    found = Weighed(*_weighed(each, queries, in_slices, targets[None] - begin[:, None], shifts))
     # In a slice without outputs nothing is written.
     total, rows = jnp.where(is_there[:, None], found.total, 0), jnp.where(is_there[:, None, None], found.rows, 0)
     return total.sum(axis=0), rows.sum(axis=0)
