@@ -31,10 +31,10 @@ _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 #: margins, a capacity with such margins is smaller by 0.04 to 0.06 % (with two answers by 0.11 %): far less than the
 #: usual `width`. That is so because components of embeddings have a mean square of one.
 _HOPELESS = 0.001
-#: With two factors there is no such bound, but what small changes of them can gain tells as well: searches that stored
-#: everything never came below 31 over the number of their passes (77 searches close to the most that can be stored). So
-#: one that falls below this over the passes that it may have is given up. With few columns it may linger at a saddle
-#: and yet go on: seen with 3 and 4, never with 5 or more (benchmarks/README.md).
+#: With two factors there is no such bound, but what small changes of them can gain tells as well. A search that stores
+#: everything gains the less the more passes it takes, so one is given up where it gains less than this over the passes
+#: that it may have. With few columns it may linger at a saddle and yet go on. Of 190 bisections with 10 columns or more
+#: none ended elsewhere for that, and 2 would have with 30 in place of 20 (benchmarks/given_up.py).
 _HOPELESS_NEARBY, _LEAST_RANK = 20.0, 10
 
 
