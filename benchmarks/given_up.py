@@ -36,17 +36,17 @@ LIMITS = (20, 30, 40, 60)
 PASSES = (1000, 300)
 
 
-def reached(problem: str, d: int, columns: int, seed: int, passes: int, limit: float) -> Reach:
-    """What a bisection finds if searches with any number of columns are given up below this limit; 0: never."""
-    around = share_of_capacity(1, d, columns / d)
+def reached(problem: str, d: int, columns: int, seed: int, passes: int, limit: float | None) -> Reach:
+    """What a bisection finds if searches with any number of columns are given up below this limit; None: never."""
+    around, effort = share_of_capacity(1, d, columns / d), Effort(passes=passes, patient=limit is None)
     with mock.patch.multiple(efforts, _HOPELESS_NEARBY=limit, _LEAST_RANK=1):
-        return largest_stored(problem, Stream(seed, d), around, columns / d, effort=Effort(passes=passes))
+        return largest_stored(problem, Stream(seed, d), around, columns / d, effort=effort)
 
 
 def compared(problem: str, d: int, columns: int, streams: int, passes: int) -> dict[str, object]:
     """For each limit: in how many streams another p is stored, and the share of the passes."""
     row: dict[str, object] = {"problem": problem, "d": d, "columns": columns, "streams": streams, "passes": passes}
-    whole = [reached(problem, d, columns, seed, passes, 0) for seed in range(streams)]
+    whole = [reached(problem, d, columns, seed, passes, None) for seed in range(streams)]
     for limit in LIMITS:
         early = [reached(problem, d, columns, seed, passes, limit) for seed in range(streams)]
         differ = [(one.stored, other.stored) for one, other in zip(early, whole) if one.stored != other.stored]

@@ -164,6 +164,7 @@ REACHED = {
     "full": Spec("original", 7, 26, solver="reach"),
     "factored": Spec("original", 7, 18, kappa=0.5, solver="reach", parameters={"passes": 60}),
     "decoupled": Spec("decoupled", 7, 26, solver="reach", parameters={"passes": 60}),
+    "several starts": Spec("original", 11, 36, kappa=0.95, solver="reach", parameters={"passes": 60, "starts": 2}),
     "one precision": Spec(
         "original", 7, 30, solver="reach", answers=9,
         parameters={"digits": "tf32", "enough": "99%", "optimiser": "adam:0.1"},
@@ -177,7 +178,7 @@ def test_none_of_the_programs_of_a_bisection_is_compiled_again(name, tmp_path, m
     specs = [replace(REACHED[name], seed=seed) for seed in range(2)]
     jax.clear_caches()
     compile_all(specs)
-    searches = 1 if name == "one precision" else 2
+    searches = {"one precision": 1, "several starts": 4}.get(name, 2)
     assert compilations.count("advance_one") == searches and names(specs) == set(compilations)
     del compilations[:]
     store = Store(tmp_path)

@@ -1,5 +1,7 @@
 """Everything that is tried to store more at low rank: in which order, from which memories, and what comes of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,8 @@ def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
 
 
 @pytest.mark.parametrize("bad", [{"starts": 0}, {"starts": 1.5}, {"truncated": 1}, {"grown": "no"}, {"alternating": 2},
-                                 {"width": 0.0}, {"width": "wide"}, {"passes": 0}, {"passes": 1.5}])  # fmt: skip
+                                 {"patient": "no"}, {"width": 0.0}, {"width": "wide"}, {"passes": 0},
+                                 {"passes": 1.5}])  # fmt: skip
 def test_bad_parameters(bad):
     with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
         Effort(**bad)
@@ -114,14 +117,13 @@ def test_a_full_memory_has_no_factors(name):
         largest_stored("original", Stream(0, 6), 12, effort=Effort(**{name: True}))
 
 
-@pytest.mark.parametrize("kappa, around, name", [(1.0, 87, "_HOPELESS"), (0.5, 82, "_HOPELESS_NEARBY")])
-def test_a_hopeless_search_is_given_up_and_nothing_else_changes(monkeypatch, kappa, around, name):
+@pytest.mark.parametrize("kappa, around", [(1.0, 87), (0.5, 82)])
+def test_a_hopeless_search_is_given_up_and_nothing_else_changes(kappa, around):
     """The same p are stored as in searches that go on to the minimum, after fewer passes. A difference of one
     association would be seen."""
     stream, effort = Stream(2, 20), Effort(width=1e-3)
     early = largest_stored("original", stream, around, kappa, effort=effort)
-    monkeypatch.setattr(efforts, name, 0.0)
-    late = largest_stored("original", stream, around, kappa, effort=effort)
+    late = largest_stored("original", stream, around, kappa, effort=replace(effort, patient=True))
     assert [(one.p, one.stored) for one in early.attempts] == [(one.p, one.stored) for one in late.attempts]
     assert early.stored == late.stored == early.not_stored - 1
     pairs = [(one, other) for one, other in zip(early.attempts, late.attempts) if not one.stored]
@@ -134,6 +136,7 @@ def test_a_hopeless_search_is_given_up_and_nothing_else_changes(monkeypatch, kap
     (Effort(enough="99%"), 1.0, 0.0), (Effort(rivals=2), 1.0, 0.0),
     (Effort(), 0.5, 0.02), (Effort(passes=400), 0.5, 0.05), (Effort(optimiser="lbfgs:margin=0.01"), 0.5, 0.01),
     (Effort(), 0.45, 0.0), (Effort(enough="99%"), 0.5, 0.0), (Effort(rivals=2), 0.5, 0.0),
+    (Effort(patient=True), 1.0, 0.0), (Effort(patient=True), 0.5, 0.0),
     (Effort(starts=5), 0.5, 0.0), (Effort(starts=5, grown=True).one_start, 0.5, 0.02),
 ])  # fmt: skip
 def test_which_searches_are_given_up(effort, kappa, margin):

@@ -6,8 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.memories.families import initial_memory
+from loadstone.problems.original import original
 from loadstone.problems.passes import choice, devices, halves_hopper, halves_shared, shared_hopper_halves
 from loadstone.problems.passes.choice import Case
+from loadstone.problems.stream import Stream
+from loadstone.solvers.gradient import Paper
+from loadstone.solvers.loop import advance_batch, advance_one, begun, joined
+from loadstone.solvers.search_state import Plan
 from tests.problems.hopper_recall import RecallOfAPass
 from tests.problems.test_gpu_passes import agree, reference, rounded
 
@@ -21,6 +27,17 @@ def shaped(batch, n, m, width):
 def test_the_kernel_compiles_up_to_the_gpu(batch, n, m, width):
     operands = [jax.ShapeDtypeStruct(*one) for one in shaped(batch, n, m, width)]
     lowered = jax.jit(halves_hopper.batch_weighed).trace(*operands).lower(lowering_platforms=("cuda",))
+    assert "mosaic_gpu" in lowered.as_text()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_searches_compile_up_to_the_gpu_alone_and_side_by_side(count, monkeypatch):
+    monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
+    plan = Plan(Paper(steps=8, warmup=2), "none", "float16", 9, True)
+    one = original(Stream(0, 260), 256), begun(initial_memory(260), plan)
+    problem, state = one if count == 1 else (joined([part] * count) for part in one)
+    advance = advance_one if count == 1 else advance_batch
+    lowered = advance.trace(problem, state, jnp.int32(9), plan).lower(lowering_platforms=("cuda",))
     assert "mosaic_gpu" in lowered.as_text()
 
 
@@ -89,6 +106,18 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
     agree([part[:asked] for part in found], [part[:asked] for part in expected], 1e-5)
 
 
+def shared_out(counts, target, rival, total, pull):
+    """The same of one problem, with sums that the workers of a block have equal parts of; all other parts are NaN."""
+    workers, (_, n, width) = halves_hopper._workers(), pull.shape
+    first, sharing = halves_shared.sharers(counts[0], n // 128, workers)
+    each = (pull[0] / jnp.repeat(sharing, 128)[:, None]).reshape(-1, 128, width)
+    parts = jnp.full((workers + 1, 128, width), jnp.nan)  # with room for what nobody has
+    for later in (1, 2):
+        parts = parts.at[jnp.where(sharing > later, first + later, workers)].set(each)
+    rows = each.reshape(1, n, width)
+    return halves_shared.Weighed(target, rival, total, rows, parts[None, :-1], first[None], sharing[None])
+
+
 class StandIn:
     """What the kernel promises. Rows that it is not asked for come out as anything."""
 
@@ -108,7 +137,10 @@ class StandIn:
         pull = jnp.einsum("bnm,bmd->bnd", weights, outputs.astype(jnp.float32))
         inside = jnp.arange(queries.shape[1])[None] < counts[:, :1]
         numbers = (jnp.where(inside, part, jnp.nan) for part in (target, rival, weights.sum(axis=2)))
-        return halves_shared.undivided(*numbers, jnp.where(inside[..., None], pull, jnp.nan))
+        rows = jnp.where(inside[..., None], pull, jnp.nan)
+        if len(counts) == 1:
+            return shared_out(counts, *numbers, rows)
+        return halves_shared.undivided(*numbers, rows, halves_hopper._workers())
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
+from itertools import product
 
 import jax
 import jax.numpy as jnp
@@ -43,8 +44,7 @@ def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None, comp
 
 
 def _compile(function: jax.stages.Wrapped, arguments: tuple) -> None:
-    lowered = function.lower(*arguments)
-    lowered.compile()
+    function.lower(*arguments).compile()
 
 
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
@@ -93,8 +93,7 @@ def _making_answers(spec: Spec, facts: int) -> Iterator[Call]:
         yield stream._shared_rows, (key, columns, spec.d, spec.law)
     else:
         at_a_time = stream._ROWS if jax.default_backend() == "cpu" else sets_of_outputs(spec.problem, facts)
-        first = jax.ShapeDtypeStruct((), jnp.uint32)
-        yield stream._decoupled_block, (key, first, at_a_time, columns, spec.d, spec.law)
+        yield stream._decoupled_block, (key, jax.ShapeDtypeStruct((), jnp.uint32), at_a_time, columns, spec.d, spec.law)
 
 
 def _training(problem: Problem, memory: Memory, plan: Plan, count: int) -> Iterator[Call]:
@@ -120,15 +119,17 @@ def _stored_parts(problem: Problem) -> tuple[jax.ShapeDtypeStruct, ...]:
 def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     """What a bisection calls for every p that is not far from the first: its problems have one shape."""
     effort, memory = spec.effort, jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
-    solver = effort.one_start.solver_from(memory)
-    if is_grouped(spec.problem) or effort.rivals > 1 or not isinstance(solver, Iterative):
+    if is_grouped(spec.problem) or effort.rivals > 1 or not isinstance(effort.solver, Iterative):
         return
     stream, asked = Stream(spec.seed, spec.d, spec.law), (spec.answers, spec.frequencies)
     problem = jax.eval_shape(lambda: PaddedPrefixes(spec.problem, stream, spec.p, budget, *asked).of(spec.p))
     yield from _making(spec, problem, memory)
     request = Request(effort.enough, Limits(effort.passes))
-    for precision in worthwhile(solver.precisions(), problem) if effort.digits == "auto" else (effort.digits,):
-        if precision != "float64":  # which few searches come to
+    precisions = worthwhile(effort.solver.precisions(), problem) if effort.digits == "auto" else (effort.digits,)
+    # One start is tried for every p. If there are more, all are tried in the end, and are not given up as early.
+    solvers = dict.fromkeys((effort.one_start.solver_from(memory), effort.solver_from(memory)))
+    for solver, precision in product(solvers, precisions):
+        if isinstance(solver, Iterative) and precision != "float64":  # which few searches come to
             yield from _training(problem, memory, loop.plan_of(solver, request, precision), 1)
     if effort.enough == "exact":
         yield confirmation._violations, (problem.in_float32(), memory)

@@ -31,10 +31,11 @@ _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 #: margins, a capacity with such margins is smaller by 0.04 to 0.06 % (with two answers by 0.11 %): far less than the
 #: usual `width`. That is so because components of embeddings have a mean square of one.
 _HOPELESS = 0.001
-#: With two factors there is no such bound, but what small changes of them can gain tells as well. A search that stores
-#: everything gains the less the more passes it takes, so one is given up where it gains less than this over the passes
-#: that it may have. With few columns it may linger at a saddle and yet go on. Of 190 bisections with 10 columns or more
-#: none ended elsewhere for that, and 2 would have with 30 in place of 20 (benchmarks/given_up.py).
+#: With two factors there is no such bound, but what small changes of them can gain tells as well. Late in a search that
+#: stores everything they gain little, about in inverse proportion to the passes that it takes. So a search is given up
+#: where they gain less than this over the passes that it may have. With few columns it may linger at a saddle and yet
+#: go on. With 10 or more, none of 190 bisections ended elsewhere, and 2 would have with 30 in place of 20
+#: (benchmarks/given_up.py).
 _HOPELESS_NEARBY, _LEAST_RANK = 20.0, 10
 
 
@@ -60,6 +61,8 @@ class Effort:
     rivals: an association is stored if its target beats the mean of so many of its best rivals; 1: every rival.
     enough: a number counts as stored if this stop rule is met.
     digits: precision of the products of all searches.
+    patient: whether every search goes on to its minimum or its last pass; otherwise one that will not store everything
+        is given up where the gradient tells so.
     """
 
     starts: int = 1
@@ -72,12 +75,13 @@ class Effort:
     rivals: int = 1
     enough: str = "exact"
     digits: str = "auto"
+    patient: bool = False
 
     def __post_init__(self) -> None:
         # The same solver always has the same name in a spec.
         set_as(self, "optimiser", text_of(str(self.optimiser).partition(":")[0], self.solver))
         set_as(self, "starts", whole("starts", self.starts, 1, 10**6))
-        for name in ("truncated", "grown", "alternating"):
+        for name in ("truncated", "grown", "alternating", "patient"):
             if not isinstance(getattr(self, name), bool):
                 raise refuse(name, getattr(self, name), "True or False")
         set_as(self, "width", positive("width", self.width))
@@ -101,11 +105,11 @@ class Effort:
         be stored, L-BFGS does not go on to the minimum of the loss, which takes far longer."""
         solver = self.solver
         everything = self.enough == "exact" and self.rivals == 1
-        if not isinstance(solver, LBFGS) or solver.margin > 0 or not everything:
+        if not isinstance(solver, LBFGS) or solver.margin > 0 or not everything or self.patient:
             return solver
         if is_linear(memory):
             return replace(solver, margin=_HOPELESS)
-        # Where all that helps is tried, a search is given its time.
+        # Where several starts are tried after each other, each is given its time.
         nearby = isinstance(memory, LowRank) and memory.rank >= _LEAST_RANK and self.searches == 1
         return replace(solver, margin=_HOPELESS_NEARBY / self.passes) if nearby else solver
 

@@ -67,8 +67,9 @@ class LBFGS(Iterative):
     whiten: whether to search in coordinates in which inputs and outputs have unit covariance (solvers/whitening.py).
     margin: the search also ends, as if at the minimum, when the gradient tells that no memory has every margin above
         this share of its length |W|, in the coordinates of the search. That holds for memories that are linear in what
-        is trained: a full W, or one of a linear family. For W = Q R^T the gradient speaks of small changes alone: none
-        of the factors by a share s of their length raises every margin by more than margin s |W|. 0: never.
+        is trained: a full W, or one of a linear family. For W = Q R^T the gradient speaks of small changes alone: no
+        change of the factors by a small share s of their length raises every margin by more than margin s |W|. 0: the
+        search does not end for that.
     """
 
     pairs: int = 20
@@ -148,7 +149,8 @@ class LBFGS(Iterative):
             return moved, state
         # In the direction W' all scores together change the loss by the mean, over facts and rivals, of weight times
         # minus the margin that W' has. So no W' of length one has all margins above the length of the gradient over
-        # the mean weight of rivals. Where W is not what is trained, but made of it, lengths are compared as shares.
+        # the mean weight of rivals. For W = Q R^T, changes are measured in units of |(Q, R)| and margins in units of
+        # |W|; for a full W both are |W|.
         steepness, length = (jnp.linalg.norm(ravel_pytree(part)[0]) for part in (gradient, parameters))
         hopeless = steepness * length < self.margin * looks.wrong * looks.length()
         return moved, state._replace(flat=state.flat | hopeless)

@@ -51,20 +51,20 @@ def batch_weighed(
     """
     batch, n, width = queries.shape
     whole = n % ROWS == outputs.shape[1] % ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
-    rows = targets.shape == shifts.shape == (batch, n)
-    if not whole or not rows or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 2):
+    alike = targets.shape == shifts.shape == (batch, n)
+    if not whole or not alike or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 2):
         shapes = queries.shape, outputs.shape, targets.shape, shifts.shape, counts.shape
         raise refuse("shapes", shapes, "those of padded arrays")
     numbers, rows, *parts = _call(counts, queries, outputs, targets, shifts * _LOG2E)
     if batch > 1:
-        return undivided(*of_both(*numbers.swapaxes(0, 1)), rows)
+        return undivided(*of_both(*numbers.swapaxes(0, 1)), rows, _workers())
     return divided(counts[0], numbers, rows, *parts)
 
 
 def _call(counts, queries, outputs, targets, shifts):
     batch, n, width = queries.shape
     # In a batch each problem has too few blocks to be shared among workers.
-    workers = processors() // _PAIR if batch == 1 else n // SIZE
+    workers = _workers() if batch == 1 else n // SIZE
     call = plgpu.kernel(
         functools.partial(_pair_of_blocks, columns=width // 2, whole=batch > 1),
         out_type=(*_results(width, batch, n), *_results(width, workers, SIZE)),
@@ -77,6 +77,11 @@ def _call(counts, queries, outputs, targets, shifts):
         compiler_params=plgpu.CompilerParams(approx_math=True, reduction_scratch_bytes=0),
     )
     return call(counts, queries, outputs, targets, shifts)
+
+
+def _workers() -> int:
+    """How many workers share the blocks of one problem."""
+    return processors() // _PAIR
 
 
 def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:

@@ -24,9 +24,9 @@ class Weighed(NamedTuple):
 
     target, rival: the target's score, and the best of the others.
     total: the sum of all weights exp(score - shift).
-    rows: the outputs summed with these weights, as far as the worker has got that begins with the block of the query.
-    parts: the rest of these sums, for the block that a worker goes on with where another has stopped.
-    first: of each block of queries, which worker begins with it.
+    rows: the outputs summed with these weights, over the outputs that the first worker of the query's block has seen.
+    parts: of each worker, the same sums over the outputs that it has seen of a block that another worker began.
+    first: of each block of queries, which worker has its beginning.
     sharing: of each block, how many workers share it.
     """
 
@@ -46,8 +46,8 @@ def divided(
     part_numbers: Float[Array, "2 3 workers size"],
     part_rows: Float[Array, "workers size width"],
 ) -> Weighed:
-    """What was found where workers share blocks: what each warpgroup found from the beginning of a block on, and what
-    in the rest of it."""
+    """What was found where workers share blocks. Numbers and rows hold what the first worker of each block found, the
+    parts what later ones did; numbers are those of two warpgroups."""
     # As they are, these few numbers would be worked out again for each number that depends on them.
     first, sharing = lax.optimization_barrier(sharers(counts, rows.shape[1] // SIZE, len(part_rows)))
     beginning = numbers.reshape(2, 3, -1, SIZE)
@@ -68,11 +68,12 @@ def undivided(
     rival: Float[Array, "batch n"],
     total: Float[Array, "batch n"],
     rows: Float[Array, "batch n width"],
+    workers: int,
 ) -> Weighed:
-    """What was found where workers share nothing."""
+    """What was found where workers share nothing, with as many parts as if they did."""
     batch, n, width = rows.shape
-    first = jnp.zeros((batch, n // SIZE), jnp.int32)
-    return Weighed(target, rival, total, rows, jnp.zeros((batch, 1, SIZE, width), rows.dtype), first, first + 1)
+    parts, first = jnp.zeros((batch, workers, SIZE, width), rows.dtype), jnp.zeros((batch, n // SIZE), jnp.int32)
+    return Weighed(target, rival, total, rows, parts, first, first + 1)
 
 
 def summed(

@@ -31,9 +31,9 @@ class Filled(NamedTuple):
 
     inputs: in float16, in units of `unit`.
     answers: the outputs in float16, and which of them are targets.
-    slope_exponent: of the unit of slopes in float16. None of their components exceeds twice the largest of an output.
-        Float16 has all its digits down to a ten-millionth of that, and what is smaller is rounding: shares of outputs
-        are known to a millionth.
+    slope_exponent: the unit of slopes in float16 is two to this power. None of their components exceeds twice the
+        largest of an output. Float16 has all its digits down to a ten-millionth of that, and what is smaller is
+        rounding: shares of outputs are known to a millionth.
     """
 
     inputs: Float16[Array, "rows width"]
