@@ -44,7 +44,8 @@ def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None, comp
 
 
 def _compile(function: jax.stages.Wrapped, arguments: tuple) -> None:
-    function.lower(*arguments).compile()
+    lowered = function.lower(*arguments)
+    lowered.compile()
 
 
 def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> Iterator[Call]:
@@ -87,8 +88,7 @@ def _making(spec: Spec, problem: Problem, memory: Memory) -> Iterator[Call]:
 
 def _making_answers(spec: Spec, facts: int) -> Iterator[Call]:
     """The functions that make the outputs of a problem of so many facts with a number of answers."""
-    columns = stream._rounded_up(spec.answers or facts, stream._COLUMNS)
-    key = jax.ShapeDtypeStruct((2,), jnp.uint32)
+    key, columns = jax.ShapeDtypeStruct((2,), jnp.uint32), stream._rounded_up(spec.answers or facts, stream._COLUMNS)
     if spec.problem == "original":
         yield stream._shared_rows, (key, columns, spec.d, spec.law)
     else:
