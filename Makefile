@@ -39,7 +39,7 @@ soak: $(VENV)/test docs dist
 	$(RUN)/python benchmarks/footprint.py --wheel dist/*.whl
 	LOADSTONE_SOAK=1 $(RUN)/python -m pytest -m 'soak or not soak'
 	LOADSTONE_STORE_KILLS=1000 LOADSTONE_WORKER_KILLS=100 $(RUN)/python -m pytest -s -n 0 -m 'soak or not soak' -k 'killed or brings_down' \
-	  tests/records/test_store.py tests/experiments/test_one_machine.py tests/experiments/test_dask.py
+	  tests/runs/test_store.py tests/runs/test_one_machine.py tests/runs/test_dask.py
 	$(RUN)/python benchmarks/sanitize.py
 	JAX_PLATFORMS=cpu OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/threshold_shift.py \
 	  --sizes 8:400 12:400 20:300 30:150

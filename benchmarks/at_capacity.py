@@ -13,12 +13,12 @@ import json
 import statistics
 from pathlib import Path
 
-from loadstone.measurements.threshold import instance_capacity
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
+from loadstone.runs.grid import share_of_capacity
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.sweeps.grid import share_of_capacity
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import instance_capacity
 
 DIMENSIONS, SHARES = (30, 50), (0.99, 1.0)
 MOST_PASSES = 1000

@@ -28,10 +28,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from loadstone.problems.embeddings import decoupled_vectors
-from loadstone.problems.passes import decoupled_float16_triton, decoupled_made_triton, decoupled_triton
-from loadstone.problems.recall import Recall
-from loadstone.problems.stream import Stream
+from loadstone.kernels import decoupled_float16_triton, decoupled_regenerated_triton, decoupled_triton
+from loadstone.kernels.recall import Recall
+from loadstone.streams.embeddings import decoupled_vectors
+from loadstone.streams.stream import Stream
 
 STEPS, ROUNDS, THREADS = 8, 7, 12
 FIELDS = Recall._fields
@@ -67,7 +67,7 @@ def summed_stream(tile_of, queries, count, own_index, tile, group):
 Side = tuple[ModuleType, dict]
 _NO_WORDS, _NO_TABLE, _NO_SCORES = {"threefry": trivial_words}, {"_normal": trivial_normal}, {"_weighed": summed}
 _PARTS_OF_MADE: dict[str, Side] = {
-    name: (decoupled_made_triton, less)
+    name: (decoupled_regenerated_triton, less)
     for name, less in {
         "only generation": _NO_SCORES,
         "only words and scores, no table": _NO_TABLE,
@@ -77,8 +77,8 @@ _PARTS_OF_MADE: dict[str, Side] = {
         "only table": _NO_WORDS | _NO_SCORES,
     }.items()
 }
-_MADE: dict[str, Side] = {"the kernel": (decoupled_made_triton, {})} | {
-    f"tile of {tile}": (decoupled_made_triton, {"tile_and_warps": lambda half, tile=tile: (tile, 1)})
+_MADE: dict[str, Side] = {"the kernel": (decoupled_regenerated_triton, {})} | {
+    f"tile of {tile}": (decoupled_regenerated_triton, {"tile_and_warps": lambda half, tile=tile: (tile, 1)})
     for tile in (2, 4, 8)
 }
 _SINGLES: dict[str, Side] = {"products in float32": (decoupled_triton, {})}

@@ -21,9 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import loadstone
-from loadstone.problems.embeddings import decoupled_vectors
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.padded import padded
+from loadstone.streams.embeddings import decoupled_vectors
 
 
 def digest(*arrays) -> str:

@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.exact import ExactPass
-from loadstone.problems.stream import Stream
 from loadstone.solvers.hessian import Hessian
 from loadstone.solvers.newton import _softmax
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 from loadstone.theory.capacity import capacity_associations
 
 

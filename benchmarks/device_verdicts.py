@@ -10,9 +10,9 @@ import json
 
 import jax
 
-from loadstone.measurements.threshold import Prefixes
-from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import ProofLimits, decide
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 

@@ -32,9 +32,9 @@ from loadstone.books.scoring import margins_of
 from loadstone.books.storing import store
 from loadstone.memories.full import Full
 from loadstone.problems.facts import facts
+from loadstone.solvers.coordinates import whitened
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.solvers.whitening import whitened
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 MOST_PASSES, FEWEST_ROUNDS, ENOUGH_SECONDS = 5000, 3, 20.0

@@ -4,7 +4,7 @@
 
 Each bisection is done with searches that go on to their minimum or their last pass, and again with searches that are
 given up where small changes of the factors gain less than a number over the passes that they may have. Searches of
-loadstone use 20, from ten columns on (`measurements/effort.py`). Larger numbers show how far away the first mistake is,
+loadstone use 20, from ten columns on (`tasks/effort.py`). Larger numbers show how far away the first mistake is,
 and fewer columns where the rule would fail. Takes half an hour on two cores; --small only shows that the script runs.
 """
 
@@ -17,11 +17,11 @@ from unittest import mock
 
 import jax
 
-from loadstone.measurements import effort as efforts
-from loadstone.measurements.effort import Effort
-from loadstone.measurements.reach import Reach, largest_stored
-from loadstone.problems.stream import Stream
-from loadstone.sweeps.grid import share_of_capacity
+from loadstone.runs.grid import share_of_capacity
+from loadstone.streams.stream import Stream
+from loadstone.tasks import effort as efforts
+from loadstone.tasks.effort import Effort
+from loadstone.tasks.reach import Reach, largest_stored
 
 #: Problem, dimension, numbers of columns, streams.
 CASES = (

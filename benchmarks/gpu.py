@@ -28,13 +28,13 @@ from loadstone.compiling import compiled_loop
 from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
+from loadstone.runs.grid import associations
 from loadstone.solvers.digits import in_precision
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_one, begun
 from loadstone.solvers.search_state import Plan
 from loadstone.solvers.solver import automatic_precision
-from loadstone.sweeps.grid import associations
+from loadstone.streams.stream import Stream
 
 #: name: problem, d, load, how outputs are held, bytes of a stored output.
 CASES = {

@@ -1,6 +1,6 @@
 """How many small mistakes in the package would its tests notice?
 
-    python benchmarks/mutate.py [--sample 200] [--seed 0] [--only theory --only records/pack.py] [--out FILE.json]
+    python benchmarks/mutate.py [--sample 200] [--seed 0] [--only theory --only runs/pack.py] [--out FILE.json]
 
 A seeded random sample of small changes (`mutations.py`) is made one at a time in a copy of the tree, and tests are run
 there: first those that run the changed line, the quickest first, then the files that belong to the module: those in the
@@ -44,7 +44,7 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compilin
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["experiments/test_one_machine.py"],
                  "solvers/loop.py": ["solvers/test_checkpoint.py"],
-                 "experiments/run.py": ["cli/test_commands.py"], "evidence": ["figures/test_from_records.py"],
+                 "runs/run.py": ["cli/test_commands.py"], "evidence": ["figures/test_from_records.py"],
                  "figures": ["figures/test_gallery.py", "figures/test_from_records.py"],
                  "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
 #: Asks every public function, of whatever module, what it allows.

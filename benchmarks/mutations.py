@@ -29,7 +29,7 @@ OPERATORS = {
 EXTREMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 LOGGING = {"debug", "info", "warning", "error", "log", "warn", "say", "print", "tight_layout"}
 COSMETIC = set("alpha bottom capsize figsize fontsize frameon lw ms ncols pad rect repr rotation y zorder".split())
-NEED_A_GPU = {f"problems/passes/{name}_hopper.py" for name in ("shared", "halves", "weights")}
+NEED_A_GPU = {f"kernels/hopper/{name}.py" for name in ("to_256", "to_512_kernel", "wide_kernel")}
 DROPPED = (ast.Expr, ast.AugAssign, ast.Raise, ast.Delete, ast.Continue, ast.Break)
 #: One more or less of an amount as large, in a private constant, is no mistake: steps, samples, seconds, rows.
 MANY = 100

@@ -27,11 +27,11 @@ import jax  # noqa: E402
 from sampling import Sampling  # noqa: E402
 
 from loadstone.cli.interrupts import ends_like_an_interrupt  # noqa: E402
-from loadstone.experiments.engines.in_process import InProcess  # noqa: E402
-from loadstone.experiments.plan import by_program  # noqa: E402
-from loadstone.experiments.sweep import run_sweep  # noqa: E402
-from loadstone.records.record import Record  # noqa: E402
-from loadstone.records.store import Store  # noqa: E402
+from loadstone.runs.engines.in_process import InProcess  # noqa: E402
+from loadstone.runs.plan import by_program  # noqa: E402
+from loadstone.runs.record import Record  # noqa: E402
+from loadstone.runs.store import Store  # noqa: E402
+from loadstone.runs.sweep import run_sweep  # noqa: E402
 from loadstone.sweeps.catalogue import named_sweep  # noqa: E402
 
 

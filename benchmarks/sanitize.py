@@ -46,7 +46,7 @@ def check_shape(random, n: int, m: int, d: int) -> None:
     import jax.numpy as jnp
     import numpy as np
 
-    from loadstone.problems.passes import shared_cpu
+    from loadstone.kernels import shared_cpu
 
     inputs, outputs = random.standard_normal((2, n, d)), random.standard_normal((2, m, d))
     targets, weights = random.integers(0, m, (2, n)), random.standard_normal((2, d, d)) / d
@@ -90,7 +90,7 @@ def check_misfits() -> int:
 def run(shapes: int, seed: int) -> None:
     import numpy as np
 
-    from loadstone.problems.passes import shared_cpu
+    from loadstone.kernels import shared_cpu
 
     assert shared_cpu.available(), "the kernel could not be built with the sanitizers"
     random = np.random.default_rng(seed)

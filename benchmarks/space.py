@@ -18,10 +18,10 @@ import jax.numpy as jnp
 
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.space.chains import run_chains
 from loadstone.space.overlap import overlap
 from loadstone.space.starts import in_digits, starting_points
+from loadstone.streams.stream import Stream
 
 #: Steps of each of four chains, for each method.
 STEPS = {"reflections": 320, "slices": 40_000}

@@ -21,9 +21,9 @@ from loadstone.measurements.accuracy import measure
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.original import original
 from loadstone.problems.problem import Problem
-from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 from loadstone.theory.load import nearest_associations
 
 #: Dimension, associations, streams.
@@ -83,7 +83,7 @@ def theirs(problem: Facts) -> dict[str, object]:
 
 def white(problem: Facts) -> Facts:
     from loadstone.memories.families import initial_memory
-    from loadstone.solvers.whitening import whitened
+    from loadstone.solvers.coordinates import whitened
 
     return whitened(problem, initial_memory(problem.inputs.shape[1])).problem  # type: ignore[return-value]
 

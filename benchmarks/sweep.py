@@ -20,11 +20,11 @@ from pathlib import Path
 
 os.environ |= {"NPROC": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-from loadstone.experiments.engines.dask import DaskEngine, ThisMachine  # noqa: E402
-from loadstone.experiments.result import perform  # noqa: E402
-from loadstone.experiments.spec import Spec  # noqa: E402
-from loadstone.experiments.sweep import run_sweep  # noqa: E402
-from loadstone.records.store import Store  # noqa: E402
+from loadstone.runs.engines.dask import DaskEngine, ThisMachine  # noqa: E402
+from loadstone.runs.result import perform  # noqa: E402
+from loadstone.runs.spec import Spec  # noqa: E402
+from loadstone.runs.store import Store  # noqa: E402
+from loadstone.runs.sweep import run_sweep  # noqa: E402
 
 WORKERS = 2
 

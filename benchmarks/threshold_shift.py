@@ -23,8 +23,8 @@ KINDS = ("original", "decoupled")
 
 
 def capacity(task: tuple[int, int, str]) -> tuple[int, str, int | None]:
-    from loadstone.measurements.threshold import instance_capacity
-    from loadstone.problems.stream import Stream
+    from loadstone.streams.stream import Stream
+    from loadstone.tasks.capacity import instance_capacity
 
     d, seed, kind = task
     around = round(float(capacity_associations(d)))

@@ -18,10 +18,10 @@ import numpy as np
 from cpu import machine
 from scipy.optimize import linprog
 
-from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import nearest_associations
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from loadstone.files import write_whole
-from loadstone.pages.paper import paper_markdown
-from loadstone.pages.results import results_markdown
+from loadstone.studies.report.markdown import results_markdown
+from loadstone.studies.report.paper import paper_markdown
 
 DOCS = Path(__file__).parent
 SHIPPED = DOCS.parent / "results" / "paper" / "report.json"

@@ -20,18 +20,21 @@ import loadstone
 from loadstone.books import budget, editing, gathered, screening, storing
 from loadstone.cli import app
 from loadstone.cli.size import associations_from
-from loadstone.experiments.spec import Spec
 from loadstone.frequencies import check_answers
 from loadstone.levels import half_levels
-from loadstone.measurements import approach, bits, edits, effort, places, reach, robustness, space
+from loadstone.measurements import places
 from loadstone.memories.masks import RandomMask
 from loadstone.memories.rounding import RoundedTo
 from loadstone.memories.subspaces.masked import Blocks
 from loadstone.memories.two_layers import Hidden
-from loadstone.problems.laws.power_law import PowerLaw
-from loadstone.solvers import alternating, blocks, gradient, lbfgs, minibatch, most, normalised, perceptron, pruning
+from loadstone.runs.grid import grid
+from loadstone.runs.spec import Spec
+from loadstone.solvers import alternating, blocks, gradient, lbfgs, minibatch, normalised, perceptron, pruning
+from loadstone.solvers import weighted as most
+from loadstone.streams.laws.power_law import PowerLaw
 from loadstone.sweeps.catalogue import named_sweep
-from loadstone.sweeps.grid import grid
+from loadstone.tasks import approach, bits, edits, effort, reach, space
+from loadstone.tasks import margin as robustness
 from loadstone.theory import (
     alone,
     annealed,

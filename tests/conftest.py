@@ -18,23 +18,22 @@ from jax._src.interpreters import mlir
 from tests.array_annotations import check_arrays_in, spare_functions_without_arrays
 
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
-PROBLEMS = (
-    "arrays counters decoupled embeddings exact facts fingerprint loss normals original passes products recall stream "
-    "targets"
-)
+PROBLEMS = "arrays decoupled exact facts loss original"
+STREAMS = "counters embeddings normals stream targets"
 MEMORIES = "cones full low_rank masks memory normal projected subspaces two_layers"
 SOLVERS = (
-    "alternating blocks gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning refitting "
+    "alternating blocks fingerprint gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning refitting "
     "solution stop updates"
 )
 # Theory calls its small functions so often that to check them takes a third of its tests' time: `make soak` does.
 THEORY = ["loadstone.theory"] if "LOADSTONE_SOAK" in os.environ else []
 check_arrays_in(
     [f"loadstone.problems.{name}" for name in PROBLEMS.split()]
+    + [f"loadstone.streams.{name}" for name in STREAMS.split()]
     + [f"loadstone.memories.{name}" for name in MEMORIES.split()]
     + [f"loadstone.solvers.{name}" for name in SOLVERS.split()]
     + THEORY
-    + ["loadstone.proofs", "loadstone.measurements", "loadstone.space"]
+    + ["loadstone.kernels", "loadstone.proofs", "loadstone.measurements", "loadstone.space", "loadstone.tasks"]
 )
 
 from loadstone.cli.app import main  # noqa: E402
@@ -68,7 +67,7 @@ for chosen, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHU
 
 
 #: Where one process works or waits for long, so that the others should not have to wait for it at the end.
-LONGEST = ["experiments/test_dask.py", "experiments/test_one_machine.py", "figures/test_gallery.py"]
+LONGEST = ["runs/test_dask.py", "runs/test_one_machine.py", "studies/test_registry.py"]
 
 
 def pytest_collection_modifyitems(items):

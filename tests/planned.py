@@ -14,16 +14,15 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from loadstone.experiments import plan
-from loadstone.experiments.spec import Spec
 from loadstone.memories.families import subspace_of
-from loadstone.problems import batches
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import decoupled_bytes
 from loadstone.problems.facts import block_rows
 from loadstone.problems.original import original_bytes
 from loadstone.problems.spreading import ring_bytes
 from loadstone.proofs.conditioned import Conditioned
+from loadstone.runs import batches, plan
+from loadstone.runs.spec import Spec
 from loadstone.solvers.hessian import dense_bytes, matrices_bytes, scores_bytes
 from loadstone.solvers.newton import NewtonSearch
 from loadstone.solvers.restricted import restricted_bytes, restricted_work

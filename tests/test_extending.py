@@ -8,22 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.experiments.result import perform
-from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
-from loadstone.measurements.threshold import Prefixes
 from loadstone.memories.families import FAMILIES, initial_memory
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.subspaces.registry import SUBSPACES
 from loadstone.problems.decoupled import decoupled
-from loadstone.problems.laws.registry import LAWS
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.runs.grid import grid
+from loadstone.runs.result import perform
+from loadstone.runs.spec import Spec
 from loadstone.solvers.decide import decide
 from loadstone.solvers.registry import SOLVERS
 from loadstone.solvers.solve import solve, solve_batch
-from loadstone.sweeps.grid import grid
+from loadstone.streams.laws.registry import LAWS
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text()
 

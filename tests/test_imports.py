@@ -13,24 +13,28 @@ BESIDE = set("arguments compiling files frequencies hosts levels parameters plug
 #: Which rooms a room may import from, besides itself.
 ALLOWED = {
     "theory": set(),
-    "problems": set(),
-    "memories": {"problems"},
-    "proofs": {"problems", "memories"},
-    "solvers": {"problems", "memories", "proofs"},
-    "space": {"problems", "memories", "proofs", "solvers"},
-    "measurements": {"problems", "memories", "proofs", "solvers", "space"},
+    "streams": set(),
+    # A pass knows nothing of the problem whose pass it is; problems choose one from the table.
+    "kernels": {"streams"},
+    "problems": {"streams", "kernels"},
+    "memories": {"streams", "kernels", "problems"},
+    "proofs": {"kernels", "problems", "memories"},
+    "solvers": {"streams", "kernels", "problems", "memories", "proofs"},
+    "space": {"streams", "problems", "memories", "proofs", "solvers"},
+    "measurements": {"kernels", "problems", "memories", "proofs", "solvers"},
+    "tasks": {"streams", "kernels", "problems", "memories", "proofs", "solvers", "space", "measurements"},
     # Only the budget of a book knows the theory: it sets the law beside what is measured.
     "books": {"problems", "memories", "proofs", "solvers", "theory"},
-    "records": set(),
-    "experiments": {"problems", "memories", "proofs", "solvers", "space", "measurements", "records"},
     # Theory turns loads into numbers of associations.
-    "sweeps": {"theory", "memories", "solvers", "measurements", "experiments"},
-    "evidence": {"theory"},
+    "runs": {"theory", "streams", "kernels", "problems", "memories", "proofs", "solvers", "measurements", "space", "tasks"},
+    "sweeps": {"theory", "memories", "solvers", "tasks", "runs"},
+    "evidence": {"theory", "studies"},
     # A sweep is named in `figures`, or made there of specs.
-    "figures": {"theory", "evidence", "experiments", "sweeps"},
-    "pages": {"theory", "evidence", "figures"},
-    "cli": {"theory", "problems", "memories", "proofs", "solvers", "measurements", "records", "experiments"}
-    | {"space", "sweeps", "books", "evidence", "figures", "pages"},
+    "figures": {"theory", "evidence", "runs", "studies", "sweeps"},
+    "studies": {"theory", "evidence", "figures", "runs", "sweeps"},
+    "pages": {"theory"},
+    "cli": {"theory", "streams", "problems", "memories", "proofs", "solvers", "measurements", "tasks", "runs"}
+    | {"space", "sweeps", "books", "evidence", "figures", "studies", "pages"},
 }
 
 
@@ -69,7 +73,7 @@ def test_every_room_is_walked():
 
 def test_passes_know_nothing_of_solvers_and_solvers_nothing_of_passes():
     for file in (*(PACKAGE / "memories").glob("*.py"), *(PACKAGE / "solvers").glob("*.py")):
-        assert "problems.passes" not in file.read_text(), file
+        assert "loadstone.kernels.table" not in file.read_text(), file
 
 
 def test_the_proofs_know_subspaces_and_no_memory():

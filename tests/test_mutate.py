@@ -119,8 +119,8 @@ def test_the_same_seed_gives_the_same_sample():
 
 def test_tests_belong_to_the_modules_that_they_name_or_import():
     root = SCRIPT.parents[1]
-    found = mutate.tests_of("records/pack.py", root, "loadstone")
-    assert {"tests/cli/test_stores.py", "tests/records/test_pack.py", "tests/test_security.py"} <= set(found)
+    found = mutate.tests_of("runs/pack.py", root, "loadstone")
+    assert {"tests/cli/test_stores.py", "tests/runs/test_pack.py", "tests/test_security.py"} <= set(found)
     assert "tests/theory/test_capacity.py" not in found
     assert "tests/theory/test_capacity.py" in mutate.tests_of("theory/checks.py", root, "loadstone")
     assert "tests/solvers/test_newton.py" in mutate.tests_of("problems/exact.py", root, "loadstone")

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import loadstone
 from loadstone.memories.files import load_memory
 from loadstone.problems.arrays import read_instance
-from loadstone.records.pack import MANIFEST, unpack
-from loadstone.records.record import Record, _header, key_of, to_bytes
-from loadstone.records.store import Store
-from loadstone.sweeps.grid import read_grid
+from loadstone.runs.grid import read_grid
+from loadstone.runs.pack import MANIFEST, unpack
+from loadstone.runs.record import Record, _header, key_of, to_bytes
+from loadstone.runs.store import Store
 
 PACKAGE = Path(loadstone.__file__).parent
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
-from loadstone.measurements.threshold import Prefixes
-from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 from loadstone.threads import _blas, all_threads, one_thread, shared_out
 
 

@@ -16,8 +16,8 @@ from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import FAMILIES, initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve, solve_batch
+from loadstone.streams.stream import Stream
 from loadstone.trees import check_told_apart, parameters, tree
 
 PARAMETER = {"masked": 0.5, "blocks": 2, "rounded": 2, "relu": 8, "gelu": 8, "attention": 8}

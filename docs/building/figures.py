@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator, ScalarFormatter
 from docs.building.links import ROOT
 from docs.building.shipped import PROVED, Point, full_rank_points, large_runs, thresholds
 from loadstone.evidence.one_law import proved_facts
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE
 from loadstone.theory.capacity import asymptotic_capacity_associations, bits_per_parameter, capacity_associations
 from loadstone.theory.cone import mean_merged, merge_law
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.building.links import ROOT
-from loadstone.figures.gallery import GALLERY, figure_of
+from loadstone.studies.registry import GALLERY, figure_of
 
 
 def markdown() -> str:

@@ -10,9 +10,9 @@ from functools import cache
 import numpy as np
 
 from docs.building.links import ROOT
-from loadstone.evidence.brackets import Bracket, middles, proved_bracket, resolution
-from loadstone.evidence.rows import Row, grouped, row_of
-from loadstone.records.pack import packed_records
+from loadstone.runs.pack import packed_records
+from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
+from loadstone.studies.kit.rows import Row, grouped, row_of
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import storable_interval
 

@@ -1,6 +1,7 @@
 from loadstone.books.book import Book as Book
 from loadstone.books.book import open_book as open_book
 from loadstone.books.storing import remember as remember
+from loadstone.kernels.recall import Recall as Recall
 from loadstone.measurements.accuracy import Measurement as Measurement
 from loadstone.measurements.accuracy import measure as measure
 from loadstone.measurements.noise import NoisyAccuracy as NoisyAccuracy
@@ -11,8 +12,6 @@ from loadstone.measurements.scores import SingleScores as SingleScores
 from loadstone.measurements.scores import scores as scores
 from loadstone.measurements.scores import single_scores as single_scores
 from loadstone.measurements.spectrum import singular_values as singular_values
-from loadstone.measurements.threshold import InstanceCapacity as InstanceCapacity
-from loadstone.measurements.threshold import instance_capacity as instance_capacity
 from loadstone.memories.families import initial_memory as initial_memory
 from loadstone.memories.families import subspace_of as subspace_of
 from loadstone.memories.files import load_memory as load_memory
@@ -38,12 +37,10 @@ from loadstone.problems.loss import mean_loss as mean_loss
 from loadstone.problems.original import original as original
 from loadstone.problems.padded import padded as padded
 from loadstone.problems.problem import Problem as Problem
-from loadstone.problems.recall import Recall as Recall
 from loadstone.problems.spread import Spread as Spread
 from loadstone.problems.spreading import spread as spread
 from loadstone.problems.spreading import spread_decoupled as spread_decoupled
 from loadstone.problems.spreading import spread_original as spread_original
-from loadstone.problems.stream import Stream as Stream
 from loadstone.proofs.certificate import Check as Check
 from loadstone.proofs.certificate import check_proof as check_proof
 from loadstone.proofs.certificate import write_proof as write_proof
@@ -67,6 +64,9 @@ from loadstone.solvers.solver import Solver as Solver
 from loadstone.solvers.stop import Limits as Limits
 from loadstone.space.sample import Sampled as Sampled
 from loadstone.space.sample import sample as sample
+from loadstone.streams.stream import Stream as Stream
+from loadstone.tasks.capacity import InstanceCapacity as InstanceCapacity
+from loadstone.tasks.capacity import instance_capacity as instance_capacity
 from loadstone.theory.answers import facts_capacity as facts_capacity
 from loadstone.theory.answers import memories_seen as memories_seen
 from loadstone.theory.capacity import HEBBIAN_CAPACITY as HEBBIAN_CAPACITY

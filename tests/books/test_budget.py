@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from loadstone.books import beside, nested, shuffled
-from loadstone.books.beside import Beside
+from loadstone.books import further as beside
+from loadstone.books import largest as nested
+from loadstone.books import shuffled
 from loadstone.books.book import Book
 from loadstone.books.budget import BookBudget, budget_of
+from loadstone.books.further import Beside
 from loadstone.books.gathered import gather
-from loadstone.books.nested import Fitting, largest_fitting
+from loadstone.books.largest import Fitting, largest_fitting
 from loadstone.books.shuffled import WIDTH, Control, distinct_rows
 from loadstone.books.span import dimensions
 from loadstone.books.storing import remember

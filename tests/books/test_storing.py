@@ -18,7 +18,7 @@ from loadstone.books.storing import store
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers.decide import decide
-from loadstone.solvers.most import store_most
+from loadstone.solvers.weighted import store_most
 
 
 def made(n, d, answers=None, seed=0):

@@ -19,9 +19,9 @@ import pytest
 import loadstone
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.train_runs import summary
-from loadstone.experiments.spec import Spec
 from loadstone.memories.files import load_memory
 from loadstone.memories.memory import recall_index
+from loadstone.runs.spec import Spec
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from loadstone.books.beside import Beside
 from loadstone.books.book import open_book
-from loadstone.books.nested import Fitting
+from loadstone.books.further import Beside
+from loadstone.books.largest import Fitting
 from loadstone.books.shuffled import Control
 from loadstone.books.storing import remember
 from loadstone.cli import facts_budget

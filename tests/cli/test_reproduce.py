@@ -9,11 +9,11 @@ import pytest
 
 import loadstone
 from loadstone.cli import reproduce
-from loadstone.experiments.result import perform
-from loadstone.figures.gallery import figure_of
-from loadstone.records.pack import pack
-from loadstone.records.record import Record
-from loadstone.records.store import Store
+from loadstone.runs.pack import pack
+from loadstone.runs.record import Record
+from loadstone.runs.result import perform
+from loadstone.runs.store import Store
+from loadstone.studies.registry import figure_of
 from loadstone.sweeps.catalogue import named_sweep
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from loadstone.experiments.result import perform
-from loadstone.records.pack import pack
-from loadstone.records.record import Record, key_of
-from loadstone.records.store import Store
+from loadstone.runs.pack import pack
+from loadstone.runs.record import Record, key_of
+from loadstone.runs.result import perform
+from loadstone.runs.store import Store
 from loadstone.sweeps.catalogue import named_sweep
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")

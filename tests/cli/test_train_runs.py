@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.cli import train_runs
 from loadstone.cli.train_runs import about, run_all
-from loadstone.experiments.spec import Spec
+from loadstone.runs.spec import Spec
 
 
 def test_a_checkpoint_is_for_one_run():

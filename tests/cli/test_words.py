@@ -12,7 +12,7 @@ import typer
 from loadstone.books.book import Book, Failure
 from loadstone.books.changes import Change
 from loadstone.books.editing import Edited
-from loadstone.books.nested import Fitting
+from loadstone.books.largest import Fitting
 from loadstone.books.storing import Stored
 from loadstone.cli import (
     app,
@@ -31,9 +31,9 @@ from loadstone.cli import (
     train_runs,
 )
 from loadstone.cli.facts_options import counted, named_columns, some
-from loadstone.experiments.spec import Spec
-from loadstone.experiments.sweep import Outcome
-from loadstone.records.record import Record
+from loadstone.runs.record import Record
+from loadstone.runs.spec import Spec
+from loadstone.runs.sweep import Outcome
 from loadstone.space.diagnostics import Mixing
 from loadstone.space.overlap import Estimate
 from loadstone.space.sample import Sampled
@@ -258,10 +258,10 @@ def outcome(**changes):
     ({"failed": {name: f"why {name}" for name in "abcd"}}, "why a; why b; why c"), ({"stopped": "no room"}, "no room"),
 ])  # fmt: skip
 def test_reproduce_ends_where_runs_are_missing(changes, reason, monkeypatch):
-    monkeypatch.setattr("loadstone.experiments.sweep.run_sweep", lambda *given: outcome(**changes))
+    monkeypatch.setattr("loadstone.runs.sweep.run_sweep", lambda *given: outcome(**changes))
     with pytest.raises(ValueError, match=f"^4 of 5 runs are missing: {reason}$"):
         reproduce._run([], None, 1)
-    monkeypatch.setattr("loadstone.experiments.sweep.run_sweep", lambda *given: outcome(missing=0))
+    monkeypatch.setattr("loadstone.runs.sweep.run_sweep", lambda *given: outcome(missing=0))
     assert reproduce._run([], None, 1) is None
 
 
@@ -302,7 +302,7 @@ def test_a_search_among_facts_in_words_begins_with_what_the_law_expects(family, 
     asked = []
     monkeypatch.setattr(own_facts, "gathered_from", lambda *given: Six())
     monkeypatch.setattr(
-        "loadstone.books.first_facts.first_that_fit", lambda found, *given: asked.append(given) or fitting
+        "loadstone.books.prefixes.first_that_fit", lambda found, *given: asked.append(given) or fitting
     )
     fitting = Fitting(6, 6, None, 2)
     own_facts.own_capacity("f.csv", "v.txt", None, "a,b", "mean", 7.0, family, 9, "1kB", True)
@@ -511,7 +511,7 @@ def test_an_interrupted_sweep_says_what_is_recorded(command, monkeypatch, tmp_pa
         records.put(Record(specs[0].key, specs[0].identity(), {"status": "closed form"}, {}))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("loadstone.experiments.sweep.run_sweep", interrupted)
+    monkeypatch.setattr("loadstone.runs.sweep.run_sweep", interrupted)
     (tmp_path / "grid.toml").write_text('[[grid]]\nproblem = "original"\nd = 4\np = [6, 7, 8]\nsolver = "hebbian"\n')
     done = command("run", "grid.toml", "--store", "s", "--workers", 1, cwd=tmp_path)
     assert done.returncode == 130 and done.stderr.splitlines() == [

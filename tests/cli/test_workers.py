@@ -7,9 +7,9 @@ import pytest
 
 from loadstone.cli import workers
 from loadstone.cli.workers import default_workers, engine_here
-from loadstone.experiments.engines import machine
-from loadstone.experiments.engines.dask import DaskEngine
-from loadstone.experiments.engines.in_process import InProcess
+from loadstone.runs.engines import machine
+from loadstone.runs.engines.dask import DaskEngine
+from loadstone.runs.engines.in_process import InProcess
 
 
 @pytest.mark.parametrize(

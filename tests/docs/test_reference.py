@@ -8,7 +8,7 @@ import pytest
 import loadstone
 from docs.building import api, commands, gallery
 from docs.building.links import ROOT
-from loadstone.figures.gallery import GALLERY
+from loadstone.studies.registry import GALLERY
 
 REFERENCE = commands.markdown()
 COMMANDS = dict(commands.commands())

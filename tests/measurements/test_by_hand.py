@@ -8,20 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from loadstone.measurements import approach, bits, edits, noise, places, reach, robustness, scores, space, threshold
+from loadstone.measurements import noise, places, scores
 from loadstone.measurements.accuracy import Contenders
-from loadstone.measurements.bits import Bits, largest_rounded
-from loadstone.measurements.edits import Edits
-from loadstone.measurements.effort import Effort
-from loadstone.measurements.reach import largest_stored
-from loadstone.measurements.space import Space, space_of
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.rounding import rounded_to_bits
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.margin import NoMarginError
 from loadstone.solvers.newton import Undecided
@@ -29,6 +23,15 @@ from loadstone.space.diagnostics import Mixing
 from loadstone.space.overlap import Estimate
 from loadstone.space.sample import Sampled
 from loadstone.space.starts import NotStorableError
+from loadstone.streams.stream import Stream
+from loadstone.tasks import approach, bits, edits, reach, space
+from loadstone.tasks import capacity as threshold
+from loadstone.tasks import margin as robustness
+from loadstone.tasks.bits import Bits, largest_rounded
+from loadstone.tasks.edits import Edits
+from loadstone.tasks.effort import Effort
+from loadstone.tasks.reach import largest_stored
+from loadstone.tasks.space import Space, space_of
 from tests.measurements.stand_ins import Associations
 
 RANDOM = np.random.default_rng(7)

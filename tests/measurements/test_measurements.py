@@ -10,10 +10,10 @@ from loadstone.memories.full import Full
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.hebbian import hebbian
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
+from loadstone.streams.stream import Stream
 
 
 def all_scores(problem, memory):

@@ -4,13 +4,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.measurements.effort import Effort
 from loadstone.measurements.places import places, target_places
-from loadstone.measurements.reach import largest_stored
 from loadstone.memories.full import Full
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
+from loadstone.tasks.effort import Effort
+from loadstone.tasks.reach import largest_stored
 
 
 def test_places_by_hand():

@@ -11,8 +11,8 @@ from loadstone.memories.cones import PositiveSemidefinite
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve_batch
+from loadstone.streams.stream import Stream
 from tests.solvers.linear_program import largest_margin
 
 D, P, STREAMS = 5, 7, 12

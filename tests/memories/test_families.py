@@ -10,8 +10,6 @@ import pytest
 from safetensors.numpy import save_file
 
 import loadstone
-from loadstone.experiments.result import perform
-from loadstone.experiments.spec import Spec
 from loadstone.memories.families import FAMILIES, initial_memory, is_linear, subspace_of
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.subspaces.given import Given
@@ -19,8 +17,10 @@ from loadstone.memories.subspaces.masked import Masked
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
+from loadstone.runs.result import perform
+from loadstone.runs.spec import Spec
 from loadstone.solvers.solve import solve, solve_batch
+from loadstone.streams.stream import Stream
 
 D = 6
 BASIS = np.random.default_rng(0).standard_normal((20, D, D))

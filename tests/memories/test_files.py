@@ -15,8 +15,8 @@ from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.memory import recall_index
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve
+from loadstone.streams.stream import Stream
 
 
 @pytest.mark.parametrize("kappa", [1.0, 0.5])

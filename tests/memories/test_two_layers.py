@@ -12,9 +12,9 @@ from loadstone.memories.families import initial_memory, is_linear, subspace_of
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.two_layers import Relu, TwoLayers
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
 from loadstone.solvers.solve import solve
+from loadstone.streams.stream import Stream
 
 BY_HAND = {
     "relu": lambda x: np.maximum(x, 0),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from loadstone.cli.predict import MODEL_WIDTHS, _rows
-from loadstone.figures.style import COLOURS, PREDICTION, TARGET
 from loadstone.pages.explorer import explorer_page
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, TARGET
 from loadstone.theory.facts import predict_facts
 from loadstone.theory.hebbian import score_moments
 from loadstone.theory.prediction import predict

@@ -5,11 +5,11 @@ from html import escape
 
 import pytest
 
-from loadstone.evidence.claims import CLAIMS
-from loadstone.evidence.comparison import Comparison
-from loadstone.figures.gallery import GALLERY, figure_of
-from loadstone.pages.numbers import Section
-from loadstone.pages.report import report_page
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.report.claims import CLAIMS
+from loadstone.studies.report.html import report_page
+from loadstone.studies.report.numbers import Section
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="200" height="100"><rect width="200" height="100"/></svg>'
 KIND = "mean of the proved capacity, decoupled"

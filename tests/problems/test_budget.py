@@ -11,7 +11,7 @@ from loadstone.problems.decoupled import decoupled, decoupled_bytes
 from loadstone.problems.facts import block_rows
 from loadstone.problems.grouped import grouped
 from loadstone.problems.original import original, original_bytes
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 STREAM = Stream(0, 3)
 

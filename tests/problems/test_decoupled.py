@@ -3,13 +3,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.kernels import devices
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
 from loadstone.problems.listwise import listwise
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.passes import devices
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 
 def recall_of(problem, scale=1.0):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.accuracy import measure
-from loadstone.measurements.threshold import Prefixes
 from loadstone.memories.families import initial_memory
 from loadstone.problems.arrays import Arrays, read_instance
 from loadstone.problems.budget import Budget
@@ -13,9 +12,10 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.grouped import grouped
 from loadstone.problems.instance import write_instance
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
 from loadstone.solvers.solve import train
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 
 STREAM = Stream(5, 6)
 

@@ -13,7 +13,7 @@ from loadstone.problems.listwise import listwise, smooth_mean_of_best
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 D, P, K = 6, 11, 3
 

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.kernels import shared_cpu
+from loadstone.kernels.products import mapped, times
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.full import Full
@@ -16,11 +18,9 @@ from loadstone.problems.facts import facts
 from loadstone.problems.loss import differentiable_losses, mean_loss
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.passes import shared_cpu
 from loadstone.problems.problem import Problem
-from loadstone.problems.products import mapped, times
-from loadstone.problems.stream import Stream
 from loadstone.solvers.solve import solve
+from loadstone.streams.stream import Stream
 from loadstone.trees import tree
 
 STREAM = Stream(4, 6)

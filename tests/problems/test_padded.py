@@ -7,8 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.experiments.plan import padded_rows
-from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
 from loadstone.measurements.scores import _block, scores, single_scores
 from loadstone.memories.families import initial_memory
@@ -16,11 +14,13 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.runs.plan import padded_rows
+from loadstone.runs.spec import Spec
 from loadstone.solvers.decide import decide
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.solve import solve, solve_batch
+from loadstone.streams.stream import Stream
 
 D, P, ROWS = 12, 30, 48
 SHORT = {"solver": Paper(steps=40), "stop": "none"}

@@ -8,18 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
+from loadstone.kernels import products, shared_cpu
+from loadstone.kernels.products import crossed, product
+from loadstone.kernels.products import dense as product_around
+from loadstone.kernels.recall import Recall
+from loadstone.kernels.shared_xla import over_blocks, shared_recall
 from loadstone.memories.full import Full
-from loadstone.problems import products
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.original import original
-from loadstone.problems.passes import shared_cpu
-from loadstone.problems.passes.shared_xla import over_blocks, shared_recall
-from loadstone.problems.products import crossed, product
-from loadstone.problems.products import dense as product_around
-from loadstone.problems.recall import Recall
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 
 def dense(queries, outputs, targets):

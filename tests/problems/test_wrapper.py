@@ -10,8 +10,8 @@ from loadstone.problems.original import original
 from loadstone.problems.padded import Padded, padded
 from loadstone.problems.spread import Spread
 from loadstone.problems.spreading import spread
-from loadstone.problems.stream import Stream
 from loadstone.problems.wrapper import Wrapper
+from loadstone.streams.stream import Stream
 
 #: What padding would change, or what would lose it.
 ABOUT_THE_PADDING = {"associations", "competitors", "recall", "scores", "arrays", "in_float32"}

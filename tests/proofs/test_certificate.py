@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from loadstone import parameters
-from loadstone.measurements.threshold import Prefixes
 from loadstone.memories.subspaces import registry
 from loadstone.problems import archive
 from loadstone.problems import arrays as arrays_module
 from loadstone.problems.archive import read_archive
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import facts
-from loadstone.problems.stream import Stream
 from loadstone.proofs import arithmetic, certificate, membership, rounding, verdict
 from loadstone.proofs.certificate import _CONTENTS, _checksum, check_proof, write_proof
 from loadstone.proofs.rounding import least_margin
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import ProofLimits, decide
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from loadstone.measurements.threshold import Prefixes
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.given import Given
-from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import _checksum, check_proof, write_proof
 from loadstone.proofs.verdict import Outcome, in_words
 from loadstone.solvers.decide import decide
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 
 D = 6
 BASIS = np.random.default_rng(5).standard_normal((15, D, D))

@@ -9,10 +9,10 @@ import pytest
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.proofs.rounding import least_margin
 from loadstone.proofs.streamed import _UNITS, streamed_bound
 from loadstone.solvers.decide import decide
+from loadstone.streams.stream import Stream
 
 
 @cache

@@ -4,7 +4,7 @@
 
 A search that takes twice as many steps, or a bound that is looser than it need be, is right all the same, and no other
 test notices it. Numbers of steps depend on the last digits, so they are compared on the kind of processor that the file
-names, as in `tests/figures/shown.py`.
+names, as in `tests/studies/shown.py`.
 """
 
 import os
@@ -29,12 +29,12 @@ from loadstone.solvers.conflict import conflict_in
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.margin import maximum_margin
-from loadstone.solvers.most import store_most
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.solvers.updates import all_at_once, one_at_a_time
-from tests.figures.shown import REWRITE, brief
+from loadstone.solvers.weighted import store_most
+from tests.studies.shown import REWRITE, brief
 
 KEPT = Path(__file__).with_name("searches.json")
 

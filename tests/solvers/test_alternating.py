@@ -10,12 +10,12 @@ from scipy.special import logsumexp
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers import alternating
 from loadstone.solvers.alternating import Alternating
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 
 
 @cache

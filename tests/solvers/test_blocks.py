@@ -12,13 +12,13 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.stream import Stream
 from loadstone.solvers.blocks import _order
 from loadstone.solvers.minibatch import Minibatch
 from loadstone.solvers.perceptron import Perceptron
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.solver import Looks
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 
 STREAM, P, ROWS = Stream(0, 12), 23, 30
 

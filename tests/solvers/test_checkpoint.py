@@ -16,12 +16,12 @@ import pytest
 
 import loadstone
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers import checkpoint as checkpoints
 from loadstone.solvers import loop
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 
 PASSES = Limits(passes=40)
 CHAIN = optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.5, momentum=0.9))

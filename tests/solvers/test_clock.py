@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.measurements.threshold import Prefixes
-from loadstone.problems.stream import Stream
 from loadstone.solvers import clock as clocks
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.hessian import Hessian
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 from tests.solvers.searches import drawn
 
 

@@ -8,12 +8,12 @@ import pytest
 from loadstone.memories.families import initial_memory
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.confirmation import confirmed
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.solver import Request
+from loadstone.streams.stream import Stream
 
 D = 6
 

@@ -5,9 +5,9 @@ import pytest
 
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.conflict import conflict_in
 from loadstone.solvers.decide import decide
+from loadstone.streams.stream import Stream
 
 
 def part(arrays, rows):

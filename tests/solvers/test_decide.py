@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import loadstone
-from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.original import original
 from loadstone.problems.separate import separate
-from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.solvers import decide as deciding
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import pytest
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.stream import Stream
 from loadstone.solvers import loop
 from loadstone.solvers.digits import worthwhile
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solve import solve
+from loadstone.streams.stream import Stream
 
 LADDER = ("float16", "split", "float32", "float64")
 WITHOUT = ("float16", "float32", "float64")
@@ -17,7 +17,7 @@ WITHOUT = ("float16", "float32", "float64")
 
 def test_numbers_are_split_only_for_many_scores_of_shared_outputs(monkeypatch):
     """Decoupled outputs are read in float32 in any case, so split passes would take as long as those in float32."""
-    monkeypatch.setattr("loadstone.problems.passes.devices.SOME_SCORES", 400)
+    monkeypatch.setattr("loadstone.kernels.devices.SOME_SCORES", 400)
     longer = original(Stream(0, 5), 20)
     assert [worthwhile(LADDER, original(Stream(0, 5), p)) for p in (19, 20)] == [WITHOUT, LADDER]
     assert worthwhile(LADDER, padded(longer, 12)) == worthwhile(LADDER, longer.weighted([1] * 20)) == LADDER
@@ -33,7 +33,7 @@ def test_a_search_that_runs_out_of_digits_goes_on_to_the_next_that_is_worthwhile
     seen, plan_of = [], loop.plan_of
     monkeypatch.setattr(LBFGS, "precisions", lambda self: LADDER)
     monkeypatch.setattr(LBFGS, "out_of_digits", lambda self, state: state.trials >= 0)
-    monkeypatch.setattr("loadstone.problems.passes.devices.SOME_SCORES", few)
+    monkeypatch.setattr("loadstone.kernels.devices.SOME_SCORES", few)
     monkeypatch.setattr(loop, "plan_of", lambda *given: seen.append(given[2]) or plan_of(*given))
     solve(original(Stream(0, 4), 12))
     assert seen[:2] == used

@@ -10,13 +10,13 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers import loop
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_one
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve as solve_with
 from loadstone.solvers.solve import solve_batch
+from loadstone.streams.stream import Stream
 from loadstone.theory.load import nearest_associations
 
 PAPER = Paper()

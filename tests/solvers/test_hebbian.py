@@ -4,8 +4,8 @@ import numpy as np
 
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.hebbian import hebbian
+from loadstone.streams.stream import Stream
 
 
 def test_matrix_is_the_sum_of_outer_products():

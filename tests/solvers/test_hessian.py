@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.measurements.threshold import Prefixes
 from loadstone.problems import exact as exact_pass
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.exact import ExactPass
-from loadstone.problems.stream import Stream
 from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes, matrices_bytes, scores_bytes
 from loadstone.solvers.newton import _softmax
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 
 
 def at(weights, exact):

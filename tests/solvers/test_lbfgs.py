@@ -14,13 +14,13 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.stream import Stream
 from loadstone.solvers import loop
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.solver import Looks
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 
 
 def float64_loss(problem, weights):
@@ -130,7 +130,7 @@ def test_the_search_goes_on_in_float64_where_float32_has_too_few_digits():
 def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
     """Passes in float16 round the outputs, so what they see stored need not be."""
     monkeypatch.setattr(LBFGS, "precisions", lambda self: (first, "split", "float32", "float64"))
-    monkeypatch.setattr("loadstone.problems.passes.devices.SOME_SCORES", 150**2)
+    monkeypatch.setattr("loadstone.kernels.devices.SOME_SCORES", 150**2)
     used = []
     monkeypatch.setattr(loop, "plan_of", lambda *given: used.append(given[2]) or PLAN_OF(*given))
     problem = original(Stream(0, 30), 150)

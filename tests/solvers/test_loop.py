@@ -8,7 +8,6 @@ import pytest
 
 from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
-from loadstone.problems.stream import Stream
 from loadstone.solvers import loop
 from loadstone.solvers.digits import unconfirmed_out_of_passes, unsettled
 from loadstone.solvers.gradient import Paper
@@ -28,6 +27,7 @@ from loadstone.solvers.search_state import (
 from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import Request
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 
 STATUSES = RUNNING, STOPPED, SCHEDULE_ENDED, MINIMUM, OUT_OF_DIGITS, OUT_OF_PASSES, DIVERGED
 

@@ -6,11 +6,11 @@ from scipy.optimize import nnls
 
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.proofs.rounding import margin_bound
 from loadstone.solvers import margin
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.margin import maximum_margin
+from loadstone.streams.stream import Stream
 
 
 def instance(d, n, m, decoupled, seed=0, targets=None):

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import loadstone
-from loadstone.measurements.threshold import Prefixes
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.exact import ExactPass
-from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers import newton
 from loadstone.solvers.decide import ProofLimits, decide
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
 from tests.solvers.linear_program import largest_margin
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from loadstone.memories.families import initial_memory
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.normalised import Normalised
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 
 PROBLEM = original(Stream(0, 12), 23)
 

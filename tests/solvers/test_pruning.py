@@ -5,20 +5,20 @@ from functools import cache
 import numpy as np
 import pytest
 
-from loadstone.experiments.result import perform
-from loadstone.experiments.spec import Spec
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.masks import largest_entries
 from loadstone.memories.projected import Projected
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
+from loadstone.runs.result import perform
+from loadstone.runs.spec import Spec
 from loadstone.solvers import pruning
 from loadstone.solvers.decide import decide
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.pruning import Pruning
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
 
 D = 10
 

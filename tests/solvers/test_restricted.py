@@ -4,21 +4,21 @@ import numpy as np
 import pytest
 
 import loadstone
-from loadstone.experiments.result import perform
-from loadstone.experiments.spec import Spec
-from loadstone.measurements.threshold import Prefixes, instance_capacity
 from loadstone.memories.families import subspace_of
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Masked
 from loadstone.problems.exact import ExactPass
-from loadstone.problems.stream import Stream
 from loadstone.proofs.certificate import check_proof, write_proof
+from loadstone.runs.result import perform
+from loadstone.runs.spec import Spec
 from loadstone.solvers import decide as deciding
 from loadstone.solvers import restricted
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.hessian import Hessian, dense_bytes
 from loadstone.solvers.restricted import RestrictedHessian
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes, instance_capacity
 from tests.solvers.linear_program import largest_margin
 
 D = 6

@@ -13,7 +13,6 @@ from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.full import Full
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.gradient import OPTIMISERS, Paper
 from loadstone.solvers.hebbian import hebbian
 from loadstone.solvers.lbfgs import LBFGS
@@ -23,6 +22,7 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits, met
+from loadstone.streams.stream import Stream
 
 EASY, HARD = original(Stream(0, 12), 14), original(Stream(0, 6), 40)
 

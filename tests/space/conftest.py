@@ -4,7 +4,7 @@ import pytest
 
 import loadstone
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 PROBLEM = original(Stream(0, 3), 4)
 

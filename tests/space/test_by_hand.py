@@ -10,13 +10,14 @@ import pytest
 from loadstone.memories.subspaces.symmetric import Symmetric
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
-from loadstone.problems.stream import Stream
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.solution import Status
-from loadstone.space import carried, chains, sample, starts, steps, volume
+from loadstone.space import chains, sample, starts, steps, volume
+from loadstone.space import margins_table as carried
 from loadstone.space.chains import Seen, run_chains
 from loadstone.space.steps import Walk, begun
 from loadstone.space.volume import PATHS
+from loadstone.streams.stream import Stream
 from tests.space.conftest import PROBLEM
 
 TWO = np.stack([np.eye(3), 2 * np.diag([1.0, 1.0, -1.0])]).astype(np.float32)

@@ -9,9 +9,9 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.separate import separate
-from loadstone.problems.stream import Stream
 from loadstone.space import ratios as module
 from loadstone.space.ratios import arc, kept_angle, ratios
+from loadstone.streams.stream import Stream
 
 D, P, CHAINS = 4, 7, 3
 #: Made when they are needed: every process of the suite reads this file, and one of them runs it.

@@ -7,11 +7,11 @@ import loadstone
 from loadstone.memories.subspaces.symmetric import Symmetric
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.stream import Stream
 from loadstone.space.chains import run_chains
 from loadstone.space.overlap import overlap
 from loadstone.space.sample import _problem
 from loadstone.space.starts import NotStorableError, in_digits, starting_points
+from loadstone.streams.stream import Stream
 from tests.space.conftest import PROBLEM
 
 

@@ -9,10 +9,10 @@ from scipy.stats import chi2, kstest
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.solvers.decide import decide
 from loadstone.space.ratios import ratios
 from loadstone.space.steps import begun, reflection_step, slice_step
+from loadstone.streams.stream import Stream
 
 CHAINS = 20_000
 #: One input, and four outputs in a plane: the query of the input lies in a wedge between three walls.

@@ -6,9 +6,9 @@ from scipy.special import gammaln
 
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
-from loadstone.problems.stream import Stream
 from loadstone.space.sample import sample
 from loadstone.space.volume import _MOST_ROUNDS, halvings, rounds_needed, summed
+from loadstone.streams.stream import Stream
 from tests.space.conftest import PROBLEM
 
 KINDS = {"original": original, "decoupled": decoupled}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.arguments import positive, whole
-from loadstone.books.beside import Beside, facts_beside
+from loadstone.books.further import Beside, facts_beside
 from loadstone.books.gathered import Gathered
-from loadstone.books.nested import Fitting
+from loadstone.books.largest import Fitting
 from loadstone.books.shuffled import Control, shuffled_control
 from loadstone.books.span import dimensions
 from loadstone.theory.given_facts import Law, given_facts_law

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Int
 
-from loadstone.books.nested import Fitting, largest_fitting
+from loadstone.books.largest import Fitting, largest_fitting
 from loadstone.books.screening import alike
 from loadstone.problems.arrays import Arrays
 

@@ -34,11 +34,11 @@ from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.conflict import Conflict, conflict_in
 from loadstone.solvers.decide import decide
-from loadstone.solvers.most import seconds_a_pass, store_most
-from loadstone.solvers.plain import is_plain
+from loadstone.solvers.lbfgs_numpy import is_plain
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
+from loadstone.solvers.weighted import seconds_a_pass, store_most
 
 #: Called with what is being done, in words.
 Tell = Callable[[str], None]

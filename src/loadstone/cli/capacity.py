@@ -66,12 +66,12 @@ def capacity(
     problem = check_kind(problem)
 
     from loadstone.frequencies import check_answers, read_frequencies
-    from loadstone.measurements.threshold import instance_capacity
     from loadstone.memories.families import subspace_of
     from loadstone.problems.budget import Budget
-    from loadstone.problems.stream import Stream
     from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.decide import ProofLimits
+    from loadstone.streams.stream import Stream
+    from loadstone.tasks.capacity import instance_capacity
 
     answers, drawn = check_answers(answers, read_frequencies(frequencies))
     subspace = subspace_of(family, d, seed)

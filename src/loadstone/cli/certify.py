@@ -72,17 +72,17 @@ def certify(
     if out is not None:
         check_writable(out)
 
-    from loadstone.books.first_facts import first_facts
+    from loadstone.books.prefixes import first_facts
     from loadstone.frequencies import read_frequencies
-    from loadstone.measurements.threshold import Prefixes
     from loadstone.memories.families import subspace_of
     from loadstone.memories.subspaces.registry import name_of
     from loadstone.problems.arrays import read_instance
     from loadstone.problems.budget import Budget
-    from loadstone.problems.stream import Stream
     from loadstone.proofs.certificate import write_proof
     from loadstone.proofs.verdict import Outcome, in_words
     from loadstone.solvers.decide import ProofLimits, decide
+    from loadstone.streams.stream import Stream
+    from loadstone.tasks.capacity import Prefixes
 
     limits = ProofLimits(steps, Budget.parse(budget) if budget is not None else None, seconds)
     about: dict[str, object]

@@ -20,7 +20,7 @@ def export(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Write one row for each record of a store: what was run, what came out, how long it took."""
-    from loadstone.records.export import export as export_store
+    from loadstone.runs.export import export as export_store
 
     format = format or ("parquet" if Path(out).suffix == ".parquet" else "csv")
     check_writable(file_name("out", out))

@@ -11,8 +11,8 @@ from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFil
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
-    from loadstone.books.beside import Beside
     from loadstone.books.budget import BookBudget
+    from loadstone.books.further import Beside
     from loadstone.books.shuffled import Control
     from loadstone.theory.given_facts import Law
 

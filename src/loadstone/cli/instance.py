@@ -30,7 +30,7 @@ def instance(
         raise ValueError(f"out is {out!r}, but must end in .npz.")
     from loadstone.frequencies import read_frequencies
     from loadstone.problems.instance import write_instance
-    from loadstone.problems.stream import Stream
+    from loadstone.streams.stream import Stream
 
     with ends_like_an_interrupt():
         write_instance(out, problem, Stream(seed, d, law), p, answers, read_frequencies(frequencies))

@@ -19,7 +19,7 @@ from rich.text import Text
 from loadstone.cli.streams import answering, tell
 
 if TYPE_CHECKING:
-    from loadstone.experiments import sweep
+    from loadstone.runs import sweep
 
 
 def print_json(record: dict[str, object]) -> None:

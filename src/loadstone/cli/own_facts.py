@@ -52,7 +52,7 @@ def own_capacity(
 ) -> None:
     """The largest k whose first k facts are storable, in the order of a file."""
     found, about = own_facts(instance, vectors, words, columns, phrases)
-    from loadstone.books.first_facts import first_that_fit
+    from loadstone.books.prefixes import first_that_fit
     from loadstone.memories.families import subspace_of
     from loadstone.problems.budget import Budget
     from loadstone.solvers.decide import ProofLimits

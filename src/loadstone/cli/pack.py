@@ -18,7 +18,7 @@ def pack(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Write all records of a store to one file."""
-    from loadstone.records.pack import pack as pack_store
+    from loadstone.runs.pack import pack as pack_store
 
     check_writable(out)
     packed = pack_store(existing_store(store), out)
@@ -35,9 +35,9 @@ def unpack(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
     """Add the records of a packed file to a store. The store keeps the records that it has."""
-    from loadstone.records.pack import check_packed
-    from loadstone.records.pack import unpack as unpack_into
-    from loadstone.records.store import Store
+    from loadstone.runs.pack import check_packed
+    from loadstone.runs.pack import unpack as unpack_into
+    from loadstone.runs.store import Store
 
     if not Path(store).exists():
         check_packed(file)  # so that a refused file leaves no new folder behind

@@ -13,15 +13,15 @@ from loadstone.arguments import choice, whole
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.output import say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
-from loadstone.figures.gallery import GALLERY, figure_of
 from loadstone.files import check_writable, write_whole
+from loadstone.studies.registry import GALLERY, figure_of
 
 if TYPE_CHECKING:
-    from loadstone.evidence.rows import Row
-    from loadstone.experiments.spec import Spec
-    from loadstone.figures.figure import Figure
-    from loadstone.pages.numbers import Section
-    from loadstone.records.store import Store
+    from loadstone.runs.spec import Spec
+    from loadstone.runs.store import Store
+    from loadstone.studies.kit.rows import Row
+    from loadstone.studies.kit.study import Figure
+    from loadstone.studies.report.numbers import Section
 
 
 def reproduce(
@@ -48,7 +48,7 @@ def reproduce(
     for file in (*files, "report.html", "report.json", "explore.html"):
         check_writable(folder / file)
 
-    from loadstone.records.store import Store
+    from loadstone.runs.store import Store
 
     sweeps = {one.name: [spec for spec in dict.fromkeys(one.sweep(scale)) if spec.seed < most] for one in chosen}
     specs = list(dict.fromkeys(spec for sweep in sweeps.values() for spec in sweep))
@@ -75,7 +75,7 @@ def _folder(out: str) -> Path:
 
 
 def _run(specs: list[Spec], records: Store, workers: int) -> None:
-    from loadstone.experiments.sweep import run_sweep
+    from loadstone.runs.sweep import run_sweep
 
     with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
         outcome = run_sweep(specs, records, engine_here(workers), watch)
@@ -99,7 +99,7 @@ def _shipped(scale: str) -> list[Path]:
 
 
 def _unpack(packed: list[Path], records: Store) -> None:
-    from loadstone.records.pack import unpack
+    from loadstone.runs.pack import unpack
 
     for file in packed:
         found = unpack(file, records)
@@ -108,7 +108,7 @@ def _unpack(packed: list[Path], records: Store) -> None:
 
 def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
     """The record of each spec that has one; each is read once, for all figures that show it."""
-    from loadstone.evidence.rows import row_of
+    from loadstone.studies.kit.rows import row_of
 
     found = {spec: record for spec in specs if (record := records.get(spec.key))}
     return {spec: row_of(record.spec, record.result, record.circumstances) for spec, record in found.items()}
@@ -116,9 +116,9 @@ def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
 
 def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: Path) -> Section | None:
     """Draw a figure and compare its numbers. If there is nothing to draw, say so and return None."""
-    from loadstone.evidence.together import corrected
-    from loadstone.figures.style import NothingToDrawError
-    from loadstone.pages.numbers import Section
+    from loadstone.studies.kit.multiple_tests import corrected
+    from loadstone.studies.kit.panels import NothingToDrawError
+    from loadstone.studies.report.numbers import Section
 
     usable = _usable(figure.name, sweep, rows)
     try:
@@ -157,8 +157,8 @@ def _times(rows: list[Row]) -> dict[str, float]:
 def _report(sections: list[Section], folder: Path, scale: str) -> None:
     """The report, its numbers, and the interactive page."""
     from loadstone.pages.explorer import explorer_page
-    from loadstone.pages.numbers import report_numbers, report_text
-    from loadstone.pages.report import report_page
+    from loadstone.studies.report.html import report_page
+    from loadstone.studies.report.numbers import report_numbers, report_text
 
     numbers = report_numbers(sections, scale, loadstone.__version__)
     _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))

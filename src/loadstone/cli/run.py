@@ -12,7 +12,7 @@ from loadstone.cli.output import duration, print_json, say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
 
 if TYPE_CHECKING:
-    from loadstone.experiments.sweep import Engine, Outcome
+    from loadstone.runs.sweep import Engine, Outcome
 
 ENGINES = ("auto", "process", "dask")
 
@@ -52,15 +52,15 @@ def run(
         workers = 1 if engine == "process" else default_workers()
     whole("workers", workers, 1, 1024)
 
-    from loadstone.experiments.sweep import run_sweep
     from loadstone.problems.budget import Budget
-    from loadstone.records.store import Store
+    from loadstone.runs.store import Store
+    from loadstone.runs.sweep import run_sweep
     from loadstone.sweeps.catalogue import specs_of
 
     specs = specs_of(grid, scale)
     limit = Budget.parse(budget).bytes if budget is not None else None
     if elsewhere or engine == "dask":
-        from loadstone.experiments.engines.dask import DaskEngine, Elsewhere, ThisMachine
+        from loadstone.runs.engines.dask import DaskEngine, Elsewhere, ThisMachine
 
         there = Elsewhere(scheduler_file, address, tls_ca, tls_cert, tls_key, trust_network) if elsewhere else None
         chosen: Engine = DaskEngine(there or ThisMachine(workers), resource, patience, limit)

@@ -50,12 +50,12 @@ def sample(
         p = associations_from(p, load, d)
 
     from loadstone.frequencies import read_frequencies
-    from loadstone.measurements.threshold import Prefixes
     from loadstone.memories.families import subspace_of
     from loadstone.memories.subspaces.registry import name_of
     from loadstone.problems.arrays import read_instance
-    from loadstone.problems.stream import Stream
     from loadstone.space.sample import sample as sampled
+    from loadstone.streams.stream import Stream
+    from loadstone.tasks.capacity import Prefixes
     from loadstone.theory.answers import memories_seen
     from loadstone.theory.entropy import facts_free_entropy
 

@@ -13,7 +13,7 @@ from loadstone.cli.existing import existing_store
 from loadstone.cli.output import duration, print_json, print_pairs, say
 
 if TYPE_CHECKING:
-    from loadstone.experiments.spec import Spec
+    from loadstone.runs.spec import Spec
 
 
 def status(
@@ -50,8 +50,8 @@ def status(
 
 def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers: int) -> float | None:
     """How long the missing runs will take on the device that most recorded runs used, at the pace of these."""
-    from loadstone.experiments.plan import cost
-    from loadstone.experiments.spec import Spec
+    from loadstone.runs.plan import cost
+    from loadstone.runs.spec import Spec
 
     timed: dict[str, list[tuple[float, Spec]]] = {}
     for summary in summaries:

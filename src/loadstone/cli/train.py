@@ -78,11 +78,11 @@ def train(
     # Heavy imports come after the first checks, so that a mistake is reported at once.
     from loadstone.cli.devices import devices_of
     from loadstone.cli.train_runs import about, run_all, summary
-    from loadstone.experiments.spec import Spec
     from loadstone.frequencies import read_frequencies
     from loadstone.hosts import is_first
     from loadstone.memories.files import save_memory
     from loadstone.problems.budget import Budget
+    from loadstone.runs.spec import Spec
     from loadstone.solvers.registry import solver_of
     from loadstone.solvers.stop import Limits
 

@@ -11,10 +11,10 @@ from typing import Any
 import jax
 
 from loadstone.arguments import rank_of, refuse
-from loadstone.experiments.plan import batch_size
-from loadstone.experiments.run import Advance, Run, run_batch
-from loadstone.experiments.spec import Spec
 from loadstone.problems.budget import Budget
+from loadstone.runs.plan import batch_size
+from loadstone.runs.run import Advance, Run, run_batch
+from loadstone.runs.spec import Spec
 from loadstone.solvers.stop import NO_LIMITS, Limits
 from loadstone.theory.load import load
 

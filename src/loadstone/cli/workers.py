@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from loadstone.experiments.engines.machine import gpu_expected, has_dask
+from loadstone.runs.engines.machine import gpu_expected, has_dask
 
 if TYPE_CHECKING:
-    from loadstone.experiments.sweep import Engine
+    from loadstone.runs.sweep import Engine
 
 
 def default_workers() -> int:
@@ -20,9 +20,9 @@ def default_workers() -> int:
 def engine_here(workers: int, budget: int | None = None) -> Engine:
     """The engine for so many workers on this machine: one runs in this process, several are processes of Dask."""
     if workers == 1:
-        from loadstone.experiments.engines.in_process import InProcess
+        from loadstone.runs.engines.in_process import InProcess
 
         return InProcess(budget)
-    from loadstone.experiments.engines.dask import DaskEngine, ThisMachine
+    from loadstone.runs.engines.dask import DaskEngine, ThisMachine
 
     return DaskEngine(ThisMachine(workers), budget=budget)

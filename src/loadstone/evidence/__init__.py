@@ -1,1 +1,1 @@
-"""Predictions beside measurements: statistics of records, without figures."""
+"""Predicted beside measured, figure by figure."""

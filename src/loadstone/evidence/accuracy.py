@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.counts import count_comparison
 from loadstone.evidence.curves import compare_curves
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.counts import count_comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.hebbian import finite_accuracy
 from loadstone.theory.load import load
 

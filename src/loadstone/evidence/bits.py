@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.bits import counting_bound, rounded_facts
 
 _FAMILY = re.compile(r"rounded:bits=(\d+)")

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.load import load
 
 MANY = "float32"

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from loadstone.evidence.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser, minimiser

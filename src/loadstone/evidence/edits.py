@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
 
-#: What the parameters of a record stand for where it does not state them (measurements/edits.py).
+#: What the parameters of a record stand for where it does not state them (tasks/edits.py).
 _UNSAID = {"method": "rank-one", "action": "add"}
 #: A method has broken down when this share of the facts that were to stay is lost.
 BROKEN = 0.05

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from loadstone.evidence.brackets import mean_and_error, middles, proved_bracket
-from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.brackets import mean_and_error, middles, proved_bracket
+from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.storable import capacity_moments
 
 _GROUPS = "groups:"
@@ -66,7 +66,7 @@ def _excess(point: dict) -> Comparison:
 
 
 def would_have_been_seen(point: dict) -> float:
-    """The smallest excess that so many streams would have shown, as a share (evidence/comparison.py)."""
+    """The smallest excess that so many streams would have shown, as a share (studies/kit/comparison.py)."""
     return _excess(point).detectable / 100
 
 

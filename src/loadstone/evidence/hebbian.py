@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.comparison import Comparison
-from loadstone.evidence.rows import Row, grouped
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.hebbian import finite_probability_all_stored
 
 #: Loads at which the law is surer than this that everything is stored, or not, say nothing.

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations, facts_that_fit
 
 _TWO_LAYERS = re.compile(r"(\w+):width=(\d+)")

@@ -14,9 +14,9 @@ from functools import cache
 import numpy as np
 from scipy.special import chdtrc
 
-from loadstone.evidence.comparison import CHANCE, FEWEST, Comparison
-from loadstone.evidence.rows import Row, grouped
 from loadstone.evidence.space import NOTE, SHARED_OUTPUTS, predicted, room_of, solution_spaces
+from loadstone.studies.kit.comparison import CHANCE, FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.entropy import Estimate
 from loadstone.theory.output_lengths import length_shift

@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.alone import winning_queries
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.finite_margin import LENGTHS, Estimate, finite_largest_margin

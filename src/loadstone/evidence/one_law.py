@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from loadstone.evidence.brackets import mean_and_error, proved_bracket
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, grouped
+from loadstone.studies.kit.brackets import mean_and_error, proved_bracket
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.storable import probability_facts_storable
 

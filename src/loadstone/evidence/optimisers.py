@@ -11,7 +11,7 @@ import math
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.evidence.rows import Row, grouped
+from loadstone.studies.kit.rows import Row, grouped
 
 #: Exponents are fitted to distances up to this one: further away other things than the capacity slow a search down.
 FURTHEST = 0.1

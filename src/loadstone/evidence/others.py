@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from loadstone.evidence.bounds import BELOW, BoundComparison
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.bounds import BELOW, BoundComparison
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.load import load
 
 #: The value of a normal law, and what 100 % is.

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.bounds import trend
-from loadstone.evidence.comparison import Comparison, short_number, with_error
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.bounds import trend
+from loadstone.studies.kit.comparison import Comparison, short_number, with_error
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
 
 #: With fewer streams the scatter is not known, and neither is the shape with fewer than that many.

@@ -13,9 +13,9 @@ from functools import cache
 
 import numpy as np
 
-from loadstone.evidence.brackets import middles, proved_bracket, resolution
-from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.brackets import middles, proved_bracket, resolution
+from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.listwise import Mean
 from loadstone.theory.load import associations, load

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from loadstone.evidence.one_law import expected_capacity
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.answers import facts_capacity
 
 _PRUNING = re.compile(r"pruning:density=([\d.e-]+),rounds=(\d+)")

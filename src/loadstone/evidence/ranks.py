@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from loadstone.evidence.comparison import Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
-from loadstone.evidence.thresholds import compare_reach
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
+from loadstone.studies.kit.thresholds import compare_reach
 from loadstone.theory.capacity import capacity_associations
 
 EVERYTHING, ONE_START = "everything tried", "one start"

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.bounds import BELOW, BoundComparison
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
-from loadstone.evidence.thresholds import TRAINING_STOPS_SHORT
+from loadstone.studies.kit.bounds import BELOW, BoundComparison
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
+from loadstone.studies.kit.thresholds import TRAINING_STOPS_SHORT
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.hebbian import score_moments
 from loadstone.theory.load import load

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.optimize import curve_fit
 from scipy.special import chdtrc, ndtri
 
-from loadstone.evidence.bounds import BELOW, trend
-from loadstone.evidence.brackets import middles, proved_bracket, resolution
-from loadstone.evidence.comparison import FEWEST, Comparison, freedom_of
 from loadstone.evidence.groups import FORMULA, has_groups
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.bounds import BELOW, trend
+from loadstone.studies.kit.brackets import middles, proved_bracket, resolution
+from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.storable import capacity_moments
 
 PROVED, STORED = "proved", "stored by L-BFGS"

@@ -12,9 +12,9 @@ import math
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.evidence.comparison import Comparison
-from loadstone.evidence.rows import Row, grouped
-from loadstone.evidence.thresholds import proved_thresholds, trained_thresholds
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.thresholds import proved_thresholds, trained_thresholds
 from loadstone.theory.capacity import finite_capacity
 
 #: The paper's slope.

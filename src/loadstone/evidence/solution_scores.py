@@ -7,10 +7,10 @@ import math
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.evidence.comparison import FEWEST, Comparison
 from loadstone.evidence.robustness import NOTE, predicted_queries
-from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.evidence.space import SHARED_OUTPUTS, room_of
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.load import load
 from loadstone.theory.solution_scores import scores_by_length
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.evidence.bounds import trend
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.bounds import trend
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.answers import memories_seen
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.entropy import facts_free_entropy, free_entropy, overlap

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from loadstone.evidence.comparison import LARGE_D, Comparison, freedom_of
-from loadstone.evidence.distances import capacity_reference, kolmogorov, square_reference
-from loadstone.evidence.rows import Row, grouped
+from loadstone.studies.kit.comparison import LARGE_D, Comparison, freedom_of
+from loadstone.studies.kit.distances import capacity_reference, kolmogorov, square_reference
+from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored
 

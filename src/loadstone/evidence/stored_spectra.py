@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.bounds import BELOW, trend
-from loadstone.evidence.comparison import FEWEST, Comparison
-from loadstone.evidence.distances import capacity_reference, kolmogorov
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.bounds import BELOW, trend
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.distances import capacity_reference, kolmogorov
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.spectra import at_capacity
 
 #: Words for the solvers of the accuracy figure that search.

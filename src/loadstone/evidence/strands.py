@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from loadstone.evidence.bounds import BELOW, trend
-from loadstone.evidence.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.evidence.stored_spectra import STORED
 from loadstone.evidence.witnesses import FOURTH, moments
+from loadstone.studies.kit.bounds import BELOW, trend
+from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 
 #: Numbers of one run, by name.
 NUMBERS: dict[str, Callable[[Row], float]] = {

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.comparison import Comparison, freedom_of
-from loadstone.evidence.rows import Row, deviation, grouped
+from loadstone.studies.kit.comparison import Comparison, freedom_of
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.listwise import list_capacity
 
 #: Fewer streams have no standard error worth the name.

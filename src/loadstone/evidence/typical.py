@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
-from loadstone.evidence.bounds import BELOW, trend
-from loadstone.evidence.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.evidence.witnesses import FOURTH, moments
+from loadstone.studies.kit.bounds import BELOW, trend
+from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
 
 #: The three memories, as records name them, in words.

@@ -13,10 +13,10 @@ from functools import cache
 
 import numpy as np
 
-from loadstone.evidence.bounds import ABOVE, BELOW, BoundComparison, trend
-from loadstone.evidence.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.evidence.rows import Row, deviation, grouped
 from loadstone.evidence.shift import Fit, fitted_laws
+from loadstone.studies.kit.bounds import ABOVE, BELOW, BoundComparison, trend
+from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from loadstone.evidence.bits import TRAINED, compare_bits, stored_in_bits
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.panels import STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.bits import counting_bound, rounded_facts
 
 #: Mark of each way.

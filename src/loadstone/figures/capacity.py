@@ -9,12 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.evidence.comparison import Comparison
-from loadstone.evidence.rows import Row
 from loadstone.evidence.scores import compare_proved_scores
-from loadstone.evidence.thresholds import compare_capacity, proved_capacities
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
+from loadstone.studies.kit.thresholds import compare_capacity, proved_capacities
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
 

@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from loadstone.evidence.control import QUANTITIES, compare_control, control_points
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import STYLE, NothingToDrawError, colour, counted, legend, save
+from loadstone.studies.kit.panels import STYLE, NothingToDrawError, colour, counted, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 
 #: Runs of one load are drawn side by side.
 _APART = 0.003

@@ -11,9 +11,9 @@ from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
 from loadstone.evidence.curves import compare_curves, curve_points, trained_law
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import MARKS, STYLE, NothingToDrawError, colour, counted, save, trained_keys
+from loadstone.studies.kit.panels import MARKS, STYLE, NothingToDrawError, colour, counted, save, trained_keys
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser

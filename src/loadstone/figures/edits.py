@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from loadstone.evidence.edits import BROKEN, lost_by_edits
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue, no_comparison
 
 _INKS = dict(zip(("rank-one", "batch", "refit"), (COLOURS[5], COLOURS[0], COLOURS[2])))
 _MARKS = ("o", "s", "^", "D")

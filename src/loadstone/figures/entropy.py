@@ -9,9 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, no_comparison, no_runs
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, legend, save
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, no_comparison, no_runs
 from loadstone.theory.capacity import finite_capacity
 from loadstone.theory.entropy import (
     EntropyCurve,

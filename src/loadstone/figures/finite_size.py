@@ -11,13 +11,13 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from loadstone.evidence.comparison import Comparison
-from loadstone.evidence.rows import Row, grouped
 from loadstone.evidence.scores import compare_proved_scores
 from loadstone.evidence.slopes import compare_slopes
-from loadstone.evidence.thresholds import compare_capacity, compare_thresholds, proved_thresholds, trained_thresholds
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
+from loadstone.studies.kit.thresholds import compare_capacity, compare_thresholds, proved_thresholds, trained_thresholds
 from loadstone.theory.capacity import finite_capacity
 
 _MARKS = {"proved": "o", "exact stop": "^", "paper's stop": "v"}

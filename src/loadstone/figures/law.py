@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from loadstone.evidence.rows import Row
-from loadstone.evidence.thresholds import compare_reach, reached_thresholds
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.panels import COLOURS, MARKS, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
+from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
 

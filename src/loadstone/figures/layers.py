@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from loadstone.evidence.layers import as_many_parameters, as_wide, parameters, stored_by_layers
-from loadstone.evidence.rows import Row, grouped
-from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue, no_comparison
 
 _MARKS = {"relu": "o", "gelu": "s", "attention": "^"}
 

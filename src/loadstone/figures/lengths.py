@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from loadstone.evidence.lengths import DIFFERENT, EQUAL, compare_lengths, excess_in_words, free_entropies
-from loadstone.evidence.rows import Row, grouped
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.panels import COLOURS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 
 #: Mark, face colour and name of each law, and by how much its points are moved to the right so that none is hidden.
 _MARKS = {DIFFERENT: ("o", None, "Gaussian", 0.0), EQUAL: ("s", "white", "equal lengths", 0.0012)}

@@ -20,11 +20,11 @@ from loadstone.evidence.accuracy import (
     compare_problems,
     load_curves,
 )
-from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.hebbian import compare_hebbian_all
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.panels import PREDICTION, STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 
 #: Line, mark, and whether the mark is filled.

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from loadstone.evidence.margins import compare_margins, largest_margins, load_of, noisy_recalls
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.panels import COLOURS, MARKS, STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.margin import largest_margin
 

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from loadstone.evidence.one_law import compare_one_law, proved_facts
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, PREDICTION, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.cone import mean_merged
 

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from loadstone.evidence.optimisers import approached
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
-from loadstone.figures.style import COLOURS, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.panels import COLOURS, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue, no_comparison
 
 #: Name, colour and mark of each optimiser, by the first word of its text.
 _LOOKS = {

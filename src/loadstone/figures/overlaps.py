@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from loadstone.evidence.overlaps import compare_overlaps, law_in_words, overlap_laws
-from loadstone.evidence.rows import Row, grouped
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 
 _BINS = np.linspace(-3.5, 3.5, 15)
 

@@ -17,9 +17,9 @@ from loadstone.evidence.peers import (
     recalled_points,
     remarks_on_peers,
 )
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity, capacity_associations
 from loadstone.theory.load import load
 

@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 
-from loadstone.evidence.rows import Row
-from loadstone.evidence.thresholds import compare_thresholds, compare_with_limit, trained_thresholds
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import MARKS, PREDICTION, STYLE, colour, counted, save, trained_keys
+from loadstone.studies.kit.panels import MARKS, PREDICTION, STYLE, colour, counted, save, trained_keys
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
+from loadstone.studies.kit.thresholds import compare_thresholds, compare_with_limit, trained_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
 

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 
 from loadstone.evidence.one_law import compare_one_law
 from loadstone.evidence.pruning import proved_random_masks, stored_by_pruning
-from loadstone.evidence.rows import Row
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.panels import COLOURS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.answers import facts_capacity
 
 _MARKS = ("o", "s", "^", "D")

@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from loadstone.evidence.ranks import EVERYTHING, ONE_START, compare_ranks, stored_by_rank
-from loadstone.evidence.rows import Row, deviation
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.panels import COLOURS, MARKS, STYLE, NothingToDrawError, counted, save
+from loadstone.studies.kit.rows import Row, deviation
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 
 
 def draw_rank(rows: list[Row], stem: Path) -> list[Path]:

@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from loadstone.evidence.robustness import COMPARED, NOISY, ROUNDED, compare_robustness, robustness_points
-from loadstone.evidence.rows import Row, grouped
 from loadstone.evidence.typical import MEMORIES
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.panels import COLOURS, MARKS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 
 _INKS = dict(zip(MEMORIES, COLOURS))
 #: The dimension that is shown if there is one as large.

@@ -9,9 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.evidence.comparison import Comparison
 from loadstone.evidence.others import compare_others
-from loadstone.evidence.rows import Row
 from loadstone.evidence.scores import (
     as_in_the_paper,
     compare_gaps,
@@ -19,8 +17,10 @@ from loadstone.evidence.scores import (
     compare_scores,
     widths_in_words,
 )
-from loadstone.figures.figure import Caption, Figure, from_catalogue, no_comparison
-from loadstone.figures.style import OTHERS, STYLE, TARGET, NothingToDrawError, legend, save
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.panels import OTHERS, STYLE, TARGET, NothingToDrawError, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue, no_comparison
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load

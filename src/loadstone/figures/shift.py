@@ -10,13 +10,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.evidence.comparison import Comparison, with_error
 from loadstone.evidence.group_laws import fitted_group_laws, left
 from loadstone.evidence.groups import compare_groups, excess_left, group_points, would_have_been_seen
-from loadstone.evidence.rows import Row
 from loadstone.evidence.shift import PROVED, STORED, Fit, compare_shift, fitted_laws, shift_points
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.comparison import Comparison, with_error
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.capacity import capacity_associations
 
 _MARKS = {PROVED: "o", STORED: "^"}

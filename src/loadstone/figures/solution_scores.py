@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.evidence.rows import Row, grouped
 from loadstone.evidence.solution_scores import SCORES, compare_solution_scores, law_of_scores, score_points
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import MARKS, OTHERS, STYLE, TARGET, NothingToDrawError, colour, counted, legend, save
+from loadstone.studies.kit.panels import MARKS, OTHERS, STYLE, TARGET, NothingToDrawError, colour, counted, legend, save
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.capacity import capacity_associations
 
 #: How many bins of a record are joined to one of the figure.

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from loadstone.evidence.rows import Row
 from loadstone.evidence.space import compare_space, solution_spaces
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import MARKS, STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.panels import MARKS, STYLE, NothingToDrawError, colour, counted, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.entropy import free_entropy, overlap
 
 

@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.evidence.rows import Row
 from loadstone.evidence.spectra import compare_initial_spectra, compare_spectra
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import PREDICTION, STYLE, NothingToDrawError, colour, legend, save
+from loadstone.studies.kit.panels import PREDICTION, STYLE, NothingToDrawError, colour, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored, initial_full
 

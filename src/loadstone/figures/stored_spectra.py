@@ -7,11 +7,11 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from loadstone.evidence.rows import Row
 from loadstone.evidence.stored_spectra import SOLVERS, compare_stored_spectra, distances_in_words, spectrum_points
 from loadstone.evidence.strands import compare_strands
-from loadstone.figures.figure import Caption, Figure, from_catalogue
-from loadstone.figures.style import COLOURS, MARKS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.panels import COLOURS, MARKS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.rows import Row
+from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 
 _INKS = dict(zip(SOLVERS, COLOURS))
 

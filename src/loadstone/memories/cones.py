@@ -23,9 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from loadstone.kernels.products import exact_there, mapped
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import exact_there, mapped
 from loadstone.trees import tree
 
 #: Deviation of what a start is multiplied by, entry by entry. Our normals stay below 6.4, so no factor is near zero.

@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import rank_of
+from loadstone.kernels.products import exact_there, mapped, times
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import exact_there, mapped, times
 from loadstone.trees import tree
 
 

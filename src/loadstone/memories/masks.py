@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from loadstone.arguments import rank_fraction, refuse, set_as
 from loadstone.memories.subspaces.masked import Masked
-from loadstone.problems.counters import Key, stream_key, threefry
+from loadstone.streams.counters import Key, stream_key, threefry
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from loadstone.kernels.recall import Recall
 from loadstone.memories.memory import in_digits_of
 from loadstone.problems.loss import queries_of
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall
 
 
 @contextmanager

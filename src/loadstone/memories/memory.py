@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse
+from loadstone.kernels.products import exact
 from loadstone.problems.loss import queries_of
-from loadstone.problems.products import exact
 
 
 class Memory(abc.ABC):
@@ -36,7 +36,7 @@ class Memory(abc.ABC):
 
     @abc.abstractmethod
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
-        """The query of each input. Multiply with `times(..., precision)` (problems/products.py): such products and
+        """The query of each input. Multiply with `times(..., precision)` (kernels/products.py): such products and
         their derivatives are as fast as those of the pass."""
 
     @classmethod

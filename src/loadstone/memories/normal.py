@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32
 
-from loadstone.problems.counters import Key, stream_key
-from loadstone.problems.embeddings import vectors
+from loadstone.streams.counters import Key, stream_key
+from loadstone.streams.embeddings import vectors
 
 
 def normal_matrix(seed: int, purpose: str, d: int, columns: int) -> Float32[Array, "d columns"]:
-    """Entries drawn from N(0, 1/d^2). Matrices of different purposes (problems/counters.py) are independent."""
+    """Entries drawn from N(0, 1/d^2). Matrices of different purposes (streams/counters.py) are independent."""
     return _normal_matrix(stream_key(seed, purpose, d), d, columns)
 
 

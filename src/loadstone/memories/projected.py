@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from loadstone.kernels.products import mapped
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.problems.products import mapped
 
 
 @jax.tree_util.register_pytree_with_keys_class

@@ -11,10 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float, Float64
 
 from loadstone.arguments import set_as, whole
+from loadstone.kernels.products import mapped
 from loadstone.levels import MOST_BITS, half_levels, step_of
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import mapped
 from loadstone.trees import tree
 
 

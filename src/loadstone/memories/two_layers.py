@@ -18,9 +18,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import set_as, whole
+from loadstone.kernels.products import mapped
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
-from loadstone.problems.products import mapped
 from loadstone.trees import tree
 
 Activation = Callable[[Float[Array, "n h"]], Float[Array, "n h"]]

@@ -12,18 +12,18 @@ from jaxtyping import Array, Float, Float16, Int
 
 from loadstone.arguments import choice, refuse, whole
 from loadstone.frequencies import Frequencies, check_answers
+from loadstone.kernels.decoupled_xla import ROWS_AT_A_TIME, decoupled_scores
+from loadstone.kernels.devices import has_triton_kernels
+from loadstone.kernels.recall import Recall, Slope
+from loadstone.kernels.shapes import check_queries
+from loadstone.kernels.table import Case, chosen, is_faster_in_float16
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.counters import Key
-from loadstone.problems.embeddings import decoupled_vectors
-from loadstone.problems.passes.choice import Case, chosen, is_faster_in_float16
-from loadstone.problems.passes.decoupled_xla import ROWS_AT_A_TIME, decoupled_scores
-from loadstone.problems.passes.devices import has_triton_kernels
-from loadstone.problems.passes.shapes import check_queries
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall, Slope
 from loadstone.problems.separate import Separate
-from loadstone.problems.stream import Stream
+from loadstone.streams.counters import Key
+from loadstone.streams.embeddings import decoupled_vectors
+from loadstone.streams.stream import Stream
 from loadstone.trees import tree
 
 #: How the outputs are held: stored if they fit ('auto'), stored, or regenerated in every pass.

@@ -11,12 +11,12 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, whole
+from loadstone.kernels.recall import Recall, Slope, rows_of
+from loadstone.kernels.shared_xla import shared_scores
+from loadstone.kernels.table import Case, chosen, found, is_split_worthwhile
 from loadstone.problems.arrays import Arrays, exact_floats
-from loadstone.problems.passes.choice import Case, chosen, found, is_split_worthwhile
-from loadstone.problems.passes.shared_xla import shared_scores
 from loadstone.problems.problem import LinearStep, Problem
 from loadstone.problems.ready import ready
-from loadstone.problems.recall import Recall, Slope, rows_of
 from loadstone.trees import tree
 
 #: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.

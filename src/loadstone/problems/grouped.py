@@ -8,7 +8,7 @@ from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.budget import Budget
 from loadstone.problems.separate import Separate
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 
 def grouped(

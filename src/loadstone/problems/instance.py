@@ -15,7 +15,7 @@ from loadstone.arguments import whole
 from loadstone.files import write_whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.kinds import check_kind, sets_of_outputs
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 #: Bytes of separate outputs made at a time while writing.
 _PIECE = 2**26

@@ -23,11 +23,11 @@ from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse, whole
 from loadstone.compiling import one_program
+from loadstone.kernels.recall import Recall, Slope, target_and_rival, without_padding
+from loadstone.kernels.shared_xla import over_blocks
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.padded import Padded
-from loadstone.problems.passes.shared_xla import over_blocks
 from loadstone.problems.problem import Problem, check_problem
-from loadstone.problems.recall import Recall, Slope, target_and_rival, without_padding
 from loadstone.problems.wrapper import SameOutputs
 from loadstone.trees import tree
 

@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
+from loadstone.kernels.recall import Recall
 from loadstone.problems.problem import Problem
-from loadstone.problems.recall import Recall
 from loadstone.trees import check_told_apart
 
 

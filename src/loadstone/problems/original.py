@@ -9,7 +9,7 @@ from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import Facts, block_rows
-from loadstone.problems.stream import Stream
+from loadstone.streams.stream import Stream
 
 
 def original(

@@ -15,12 +15,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.arguments import refuse, whole
+from loadstone.kernels.recall import Recall, Slope, without_padding
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
 from loadstone.problems.facts import Facts, Given
 from loadstone.problems.problem import Problem
 from loadstone.problems.ready import ready
-from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.wrapper import Wrapper
 from loadstone.trees import tree
 

@@ -19,7 +19,7 @@ _SCORES_AT_A_TIME, _FEWEST_ROWS = 2**17, 128
 
 
 class Seen(NamedTuple):
-    """What a pass saw: the mean loss, its gradient, and which facts are stored, or clearly so (problems/recall.py)."""
+    """What a pass saw: the mean loss, its gradient, and which facts are stored, or clearly so (kernels/recall.py)."""
 
     loss: float
     gradient: Float[np.ndarray, "d d"]

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
-from loadstone.problems.recall import Recall, Slope
+from loadstone.kernels.recall import Recall, Slope
 from loadstone.trees import check_told_apart
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from loadstone.kernels.hopper.arrays import FilledRecall
+from loadstone.kernels.hopper.step import Filled, filled_up, slopes, step
+from loadstone.kernels.recall import Recall, Slope, without_padding
+from loadstone.kernels.table import Case, found
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.passes.choice import Case, found
-from loadstone.problems.passes.filling import FilledRecall
-from loadstone.problems.passes.hopper_step import Filled, filled_up, slopes, step
 from loadstone.problems.problem import LinearStep, Problem
-from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.wrapper import SameOutputs
 from loadstone.trees import tree
 

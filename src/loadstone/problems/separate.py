@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from loadstone.kernels.decoupled_xla import decoupled_recall, decoupled_scores
+from loadstone.kernels.products import rounded
+from loadstone.kernels.recall import Recall, Slope
+from loadstone.kernels.shapes import check_queries
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.passes.decoupled_xla import decoupled_recall, decoupled_scores
-from loadstone.problems.passes.shapes import check_queries
 from loadstone.problems.problem import Problem
-from loadstone.problems.products import rounded
-from loadstone.problems.recall import Recall, Slope
 from loadstone.trees import tree
 
 

@@ -1,7 +1,7 @@
 """One problem over several devices: every device has some of the associations, and does their part of the pass.
 
 Of the original problem each device has its inputs, and all outputs, or a part of them that is passed round
-(passes/shared_ring.py). Of the decoupled problem each device has its associations with their outputs. Only three
+(kernels/shared_ring.py). Of the decoupled problem each device has its associations with their outputs. Only three
 numbers an association, and sums, go from device to device: the loss, and its gradient with respect to the memory, which
 every device holds whole. A solver sees none of this.
 """
@@ -19,13 +19,13 @@ from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int
 
+from loadstone.kernels.recall import Recall, Slope, without_padding
+from loadstone.kernels.shared_ring import ring_pass
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.loss import is_real, queries_of
-from loadstone.problems.passes.shared_ring import ring_pass
 from loadstone.problems.problem import MemoryStep
-from loadstone.problems.recall import Recall, Slope, without_padding
 from loadstone.problems.separate import Separate
 from loadstone.problems.wrapper import Wrapper
 from loadstone.trees import tree

@@ -16,17 +16,17 @@ from jaxtyping import Array, Float, Shaped, UInt32
 
 from loadstone.arguments import choice, refuse, whole
 from loadstone.frequencies import Frequencies, check_answers
+from loadstone.kernels.decoupled_xla import ROWS_AT_A_TIME
 from loadstone.problems.budget import Budget
-from loadstone.problems.counters import Key, stream_key
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, Regenerated, Stored, check_stored_answers
-from loadstone.problems.embeddings import decoupled_targets, decoupled_vectors, vectors
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.original import original_bytes
-from loadstone.problems.passes.decoupled_xla import ROWS_AT_A_TIME
 from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.spread import AXIS, ROWS, WHOLE, Pieces, Spread
-from loadstone.problems.stream import Stream
+from loadstone.streams.counters import Key, stream_key
+from loadstone.streams.embeddings import decoupled_targets, decoupled_vectors, vectors
+from loadstone.streams.stream import Stream
 
 #: Stored outputs are split into arrays of at most this many numbers a device: see problems/decoupled.py.
 _NUMBERS = 2**30

@@ -20,9 +20,9 @@ from jaxtyping import Array, Bool, Float, Float32, Float64, Int
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
+from loadstone.kernels.products import exact
+from loadstone.kernels.recall import target_and_rival
 from loadstone.problems.facts import Facts, block_rows
-from loadstone.problems.products import exact
-from loadstone.problems.recall import target_and_rival
 from loadstone.proofs.arithmetic import SLACK
 
 #: Of float32 and float64: the unit of rounding, and the smallest number that is not rounded to zero.

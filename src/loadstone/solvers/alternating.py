@@ -17,10 +17,10 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from loadstone.arguments import refuse, set_as, whole
 from loadstone.memories.low_rank import LowRank
 from loadstone.problems.problem import Problem
+from loadstone.solvers.coordinates import in_better_coordinates
 from loadstone.solvers.lbfgs import LBFGS, Pairs, State
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative, Request
-from loadstone.solvers.whitening import in_better_coordinates
 
 
 class Turn(NamedTuple):

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
 from loadstone.arguments import refuse, set_as, whole
-from loadstone.problems.counters import threefry
 from loadstone.problems.problem import Problem
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative, Looks, Request
+from loadstone.streams.counters import threefry
 
 #: Any two words: the order of the associations must only be random and the same everywhere.
 _KEY = 1, 2

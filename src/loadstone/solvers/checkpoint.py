@@ -23,8 +23,8 @@ import numpy as np
 from loadstone.arguments import refuse
 from loadstone.files import check_writable, write_whole
 from loadstone.hosts import agreed, is_first
-from loadstone.problems.fingerprint import fingerprint
 from loadstone.problems.problem import Problem
+from loadstone.solvers.fingerprint import fingerprint
 from loadstone.trees import parameters
 
 _FORMAT = "loadstone checkpoint 1"

@@ -1,6 +1,6 @@
 """What a search calls stored is measured once more, in the memory that it returns.
 
-A search speaks of what its last pass saw: the facts in other coordinates (solvers/whitening.py), rounded there, among
+A search speaks of what its last pass saw: the facts in other coordinates (solvers/coordinates.py), rounded there, among
 others in a batch. Mapped back, W may have too few digits for facts that lie very unevenly. One pass more, beside the
 many of a search, and 'stored' is a statement about the memory that the caller gets.
 """

@@ -36,8 +36,8 @@ from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import scores_bytes
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.lbfgs_numpy import is_plain
 from loadstone.solvers.newton import OUT_OF_TIME, NewtonSearch, Undecided
-from loadstone.solvers.plain import is_plain
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits

@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.compiling import compiled
+from loadstone.kernels.products import exact
 from loadstone.memories.full import Full
 from loadstone.problems.problem import Problem
-from loadstone.problems.products import exact
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import Request, Solver
 

@@ -22,12 +22,12 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.memories.projected import Projected
 from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
-from loadstone.solvers import plain
-from loadstone.solvers.pairs import Pairs, no_pairs, times_inverse_hessian, with_pair
-from loadstone.solvers.plain import DECREASE, FLATTER, MOST_IDLE, MOST_TRIALS
+from loadstone.solvers import lbfgs_numpy as plain
+from loadstone.solvers.coordinates import in_better_coordinates
+from loadstone.solvers.inverse_hessian import Pairs, no_pairs, times_inverse_hessian, with_pair
+from loadstone.solvers.lbfgs_numpy import DECREASE, FLATTER, MOST_IDLE, MOST_TRIALS
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative, Looks, Request
-from loadstone.solvers.whitening import in_better_coordinates
 
 
 class State(NamedTuple):
@@ -64,7 +64,7 @@ class LBFGS(Iterative):
 
     pairs: how many moves a direction is made of.
     tolerance: the minimum is reached when the length of the gradient times that of W is below this share of the loss.
-    whiten: whether to search in coordinates in which inputs and outputs have unit covariance (solvers/whitening.py).
+    whiten: whether to search in coordinates in which inputs and outputs have unit covariance (solvers/coordinates.py).
     margin: the search also ends, as if at the minimum, when the gradient tells that no memory has every margin above
         this share of its length |W|, in the coordinates of the search. That holds for memories that are linear in what
         is trained: a full W, or one of a linear family. For W = Q R^T the gradient speaks of small changes alone: no

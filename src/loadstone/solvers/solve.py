@@ -10,10 +10,10 @@ import jax
 import optax
 
 from loadstone.arguments import choice, refuse
+from loadstone.kernels.products import PRECISIONS
 from loadstone.memories.families import initial_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
-from loadstone.problems.products import PRECISIONS
 from loadstone.problems.spreading import spread
 from loadstone.solvers.checkpoint import checkpoint_of
 from loadstone.solvers.confirmation import confirmed

@@ -28,7 +28,7 @@ class Request:
 
     stop: the stop rule (solvers/stop.py).
     limits: passes and seconds that the search may take.
-    precisions: of the products, from PRECISIONS (problems/products.py): the search begins with the first, and goes on
+    precisions: of the products, from PRECISIONS (kernels/products.py): the search begins with the first, and goes on
         to the next when it cannot get further, or seems to have got to its end.
     progress: called now and then with how far the search is.
     checkpoint: the file that the search is kept in, and goes on from. Only one problem can have one.

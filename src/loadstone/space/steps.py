@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, Key
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
-from loadstone.space.carried import carried_path, fits
+from loadstone.space.margins_table import carried_path, fits
 from loadstone.space.paths import Path, passing_path, turned
 from loadstone.space.ratios import arc, ratios
 

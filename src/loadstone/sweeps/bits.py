@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.experiments.spec import Spec
-from loadstone.sweeps.grid import share_of_capacity
+from loadstone.runs.grid import share_of_capacity
+from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 8, 20: 4}}

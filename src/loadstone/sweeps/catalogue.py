@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from loadstone.arguments import choice
-from loadstone.experiments.spec import Spec
+from loadstone.runs.grid import associations, read_grid, share_of_capacity
+from loadstone.runs.spec import Spec
 from loadstone.sweeps.bits import bits
 from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
-from loadstone.sweeps.grid import associations, read_grid, share_of_capacity
 from loadstone.sweeps.law import law, thresholds
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.lengths import lengths

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loadstone.experiments.spec import Spec
-from loadstone.measurements.edits import METHODS
-from loadstone.sweeps.grid import share_of_capacity
+from loadstone.runs.grid import share_of_capacity
+from loadstone.runs.spec import Spec
+from loadstone.tasks.edits import METHODS
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3, 100: 2}}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.experiments.spec import Spec
+from loadstone.runs.spec import Spec
 from loadstone.theory.capacity import facts_that_fit
 
 #: Of each, a program is compiled for every width, which takes most of the time of a quick sweep.

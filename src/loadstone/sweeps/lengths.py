@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loadstone.experiments.spec import Spec
+from loadstone.runs.spec import Spec
 from loadstone.sweeps.space import space
 
 #: The largest dimension at which streams are sampled again with embeddings on a sphere, and how full they are at most:

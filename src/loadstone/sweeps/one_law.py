@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from loadstone.experiments.spec import Spec
+from loadstone.runs.spec import Spec
 from loadstone.theory.answers import facts_capacity
 
 #: For each scale: dimension, numbers of answers, streams.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.experiments.spec import Spec
+from loadstone.runs.spec import Spec
 from loadstone.sweeps.one_law import guess
 
 #: For each scale: streams of each dimension.

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from loadstone.experiments.spec import Spec
-from loadstone.sweeps.grid import share_of_capacity
+from loadstone.runs.grid import share_of_capacity
+from loadstone.runs.spec import Spec
 
 #: Streams of each dimension whose capacity is proved in both problems.
 PROVED: dict[str, dict[int, int]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from loadstone.experiments.spec import Spec
+from loadstone.runs.spec import Spec
 from loadstone.sweeps.space import space
 
 #: Larger dimensions would take minutes a run.

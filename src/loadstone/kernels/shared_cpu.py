@@ -1,0 +1,140 @@
+"""The pass over shared outputs as one fused kernel on a CPU, built on first use if there is a C++ compiler.
+
+XLA's CPU products reach only about half of the machine's speed on the narrow matrices of a pass (their inner size is
+d), and its softmax goes to memory and back. The kernel in shared_cpu.cc keeps both in the cache. If it cannot be built,
+the pass runs in XLA, with the same results to rounding, and a sentence is logged.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import jaxlib
+from jaxtyping import Array, Float32, Int32
+
+from loadstone.arguments import refuse
+from loadstone.kernels.recall import Recall, Slope, rows_of
+from loadstone.kernels.shapes import check_shared
+
+_SOURCE = Path(__file__).with_suffix(".cc")
+_KERNELS = _SOURCE.with_name("shared_cpu_kernels.h")
+_RECALL, _STEP = "loadstone_shared_recall", "loadstone_shared_step"
+_FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC", "-w")
+#: Set to 0 to run the pass in XLA.
+_SWITCH = "LOADSTONE_CPU_KERNEL"
+#: Further flags for the compiler, such as those of a sanitizer.
+_MORE_FLAGS = "LOADSTONE_CPU_KERNEL_FLAGS"
+
+_log = logging.getLogger("loadstone")
+
+
+@cache
+def available() -> bool:
+    """Whether the kernel runs here: on a CPU, with a compiler, and unless it is switched off."""
+    if jax.default_backend() != "cpu" or os.environ.get(_SWITCH) == "0":
+        return False
+    try:
+        library = ctypes.CDLL(str(_built()))
+        for target in (_RECALL, _STEP):
+            jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(getattr(library, target)), platform="cpu")
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        _log.info("The fused CPU pass cannot be built (%s), so the pass runs in XLA.", error)
+        return False
+    return True
+
+
+def shared_pass(
+    queries: Float32[Array, "n d"],
+    outputs: Float32[Array, "m d"],
+    targets: Int32[Array, "n"],
+    precision: str,
+    block: int,
+    count: None = None,
+) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, in float32. Memory O(n d + m d)."""
+    if count is not None:
+        raise refuse("count", count, "None: the fused CPU pass has no padding")
+    _check(queries, outputs, targets)
+    row, rows = _shapes(queries)
+    call = jax.ffi.ffi_call(_RECALL, (row, row, row, rows), vmap_method="broadcast_all")
+    target, rival, logsumexp, slope = call(queries, outputs, targets)
+    return Recall(target, rival, logsumexp, slope + rows_of(outputs, targets)), slope
+
+
+def linear_step(
+    weights: Float32[Array, "d d"],
+    inputs: Float32[Array, "n d"],
+    outputs: Float32[Array, "m d"],
+    targets: Int32[Array, "n"],
+) -> tuple[Recall, Float32[Array, "d d"]]:
+    """A pass with the queries W e, and the gradient of its summed loss with respect to W, in one go."""
+    _check(inputs, outputs, targets)
+    if weights.shape != (inputs.shape[1],) * 2 or weights.dtype != jnp.float32:
+        wanted = f"float32({inputs.shape[1]}, {inputs.shape[1]}), to go with inputs of shape {inputs.shape}"
+        raise refuse("weights", f"{weights.dtype}{weights.shape}", wanted)
+    row, rows = _shapes(inputs)
+    square = jax.ShapeDtypeStruct(weights.shape, weights.dtype)
+    call = jax.ffi.ffi_call(_STEP, (row, row, row, rows, square), vmap_method="broadcast_all")
+    target, rival, logsumexp, slope, gradient = call(weights, inputs, outputs, targets)
+    # Training does not use the pull, and XLA then omits its sum.
+    return Recall(target, rival, logsumexp, slope + rows_of(outputs, targets)), gradient
+
+
+def _check(queries: Array, outputs: Array, targets: Array) -> None:
+    check_shared(queries, outputs, targets)
+    operands = ("queries", queries, "float32"), ("outputs", outputs, "float32"), ("targets", targets, "int32")
+    for name, array, wanted in operands:
+        if array.dtype != wanted:
+            raise refuse(f"{name}.dtype", str(array.dtype), f"{wanted} for the fused CPU pass")
+
+
+def _shapes(vectors: Float32[Array, "n d"]) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
+    return jax.ShapeDtypeStruct(vectors.shape[:1], vectors.dtype), jax.ShapeDtypeStruct(vectors.shape, vectors.dtype)
+
+
+def _built() -> Path:
+    """The kernel's library, from the user's cache or newly compiled for this kind of machine."""
+    compiler = next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
+    if compiler is None:
+        raise FileNotFoundError("no C++ compiler is installed")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+    sources = _SOURCE.read_text() + _KERNELS.read_text()
+    flags = [*_FLAGS, *os.environ.get(_MORE_FLAGS, "").split()]
+    identity = "\n".join([sources, version, jaxlib.__version__, " ".join(flags), _processor()])
+    name = f"shared_recall-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.so"
+    folder = _cache_folder()
+    library = folder / name
+    if not library.exists():
+        # Two processes may build at once: each writes a separate file and renames it when it is complete.
+        with tempfile.TemporaryDirectory(dir=folder) as workshop:
+            fresh = Path(workshop) / name
+            command = [compiler, *flags, f"-I{jax.ffi.include_dir()}", str(_SOURCE), "-o", str(fresh)]
+            subprocess.run(command, capture_output=True, check=True, timeout=300)
+            os.replace(fresh, library)
+    return library
+
+
+def _cache_folder() -> Path:
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _processor() -> str:
+    """What `-march=native` depends on: machines of several kinds may share a home folder."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.platform() + platform.processor()
+    return platform.machine() + "".join(sorted({line for line in lines if line.startswith(("flags", "model name"))}))

@@ -1,0 +1,269 @@
+"""The store: a folder with one file per record, written whole and durably, safe for many writers at once.
+
+    STORE/records/ab/abcdef....record     named by the key of its spec
+    STORE/quarantine/                     damaged files, each with a line that says why
+    STORE/index.json                      summaries of the records, for speed; may be deleted at any time
+
+A record is acknowledged when `put` returns: its bytes and its name are then on the disk. A reader never sees half a
+record, because a file gets its name only when it is complete. A file that does not match its checksum is moved to
+quarantine, and its run counts as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+
+from loadstone.arguments import refuse
+from loadstone.runs.record import (
+    MOST_BYTES,
+    DamagedError,
+    NewerSchemaError,
+    Record,
+    canonical,
+    from_bytes,
+    key_of,
+    to_bytes,
+)
+from loadstone.runs.validity import check_parts, check_values
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+#: If a temporary file is older than this, its writer is taken to have died.
+_ABANDONED_SECONDS = 3600.0
+_INDEX_FORM = 1
+_MOST_INDEX_BYTES = 2**30
+_making_folders = Lock()
+_TEMPORARY = re.compile(r"\.(?:[0-9a-f]{64}\.record|probe|index)\.\d+\.\d+\.part")
+
+
+class Store:
+    """Records by key. Every method is safe while other processes read and write the same folder."""
+
+    def __init__(self, folder: str | Path) -> None:
+        if str(folder) == "":
+            raise refuse("store", "", "the name of a folder")
+        self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise NotADirectoryError(f"store is {str(folder)!r}, which is a file: give the name of a folder.")
+        self.records, self.quarantine = self.folder / "records", self.folder / "quarantine"
+        try:
+            for path in (self.records, self.quarantine):
+                path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OSError(f"store is {str(folder)!r}, which cannot be made: {error.strerror}.") from error
+
+    def check_writable(self) -> None:
+        """Refuse, before any long work, a store that cannot take a record."""
+        probe = self.records / f".probe.{os.getpid()}.{time.monotonic_ns()}.part"
+        try:
+            with open(probe, "xb") as file:
+                file.write(b"probe")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise OSError(f"store is {str(self.folder)!r}, which cannot be written to: {error.strerror}.") from error
+        finally:
+            with contextlib.suppress(OSError):
+                probe.unlink(missing_ok=True)
+
+    def put(self, record: Record) -> None:
+        """Write a record; when this returns it is on the disk, complete."""
+        path = self._path(record.key)
+        content = to_bytes(record)
+        with _making_folders:  # no other thread uses a folder before its name is on the disk
+            if not path.parent.exists():
+                path.parent.mkdir(exist_ok=True)
+                _sync_folder(self.records)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.part")
+        try:
+            with open(temporary, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+    def get(self, key: str) -> Record | None:
+        """The record of a key, or None if there is none; a damaged one is moved to quarantine and counts as none."""
+        path = self._path(key)
+        try:
+            return _read(path, key)
+        except FileNotFoundError:
+            return None
+        except NewerSchemaError as newer:
+            raise NewerSchemaError(f"{path} cannot be read: {newer}.") from newer
+        except DamagedError as damage:
+            self._set_aside(path, str(damage), key)
+            return None
+
+    def keys(self) -> set[str]:
+        """Keys that have a file, damaged or not."""
+        return set(self._files())
+
+    def missing(self, keys: list[str]) -> list[str]:
+        """The keys that have no file, in the order given."""
+        there = self.keys()
+        return [key for key in keys if key not in there]
+
+    def quarantined(self) -> list[str]:
+        """Why each file in quarantine is there."""
+        return [_content(path, 1000).decode(errors="replace").strip() for path in sorted(self.quarantine.glob("*.why"))]
+
+    def summaries(self) -> dict[str, dict[str, dict[str, object]]]:
+        """For each record its spec, the short part of its result and its circumstances. Reads only what is new."""
+        known = self._index()
+        fresh: dict[str, dict] = {}
+        for key, path in self._files().items():
+            try:
+                state = path.stat()
+            except FileNotFoundError:
+                continue
+            stamp = [state.st_size, state.st_mtime_ns]
+            entry = known.get(key)
+            if entry is None or entry["stamp"] != stamp:
+                record = self.get(key)
+                if record is None:
+                    continue
+                entry = {"stamp": stamp, "summary": _summary(record)}
+            fresh[key] = entry
+        if fresh != known:
+            self._write_index(fresh)
+        return {key: entry["summary"] for key, entry in fresh.items()}
+
+    def tidy(self) -> int:
+        """Remove the unfinished files of writers that died; return how many there were."""
+        removed = 0
+        for path in self._unfinished():
+            try:
+                if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+                    path.unlink()
+                    removed += 1
+            except FileNotFoundError:
+                continue
+        return removed
+
+    def _unfinished(self) -> Iterator[Path]:
+        """Temporary files with names that we give, in the folders of the store."""
+        folders = [Path(entry.path) for entry in _entries(self.records) if _is_shard(entry)]
+        for folder in (self.folder, self.records, *folders):
+            for entry in _entries(folder):
+                if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield Path(entry.path)
+
+    def _path(self, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise refuse("key", key, "64 hexadecimal digits")
+        return self.folder / place_of(key)
+
+    def _files(self) -> dict[str, Path]:
+        found = {}
+        for folder in _entries(self.records):
+            if _is_shard(folder):
+                for entry in _entries(folder):
+                    key = entry.name.removesuffix(".record")
+                    if entry.name.endswith(".record") and _KEY.fullmatch(key) and key[:2] == folder.name:
+                        found[key] = Path(entry.path)
+        return found
+
+    def _set_aside(self, path: Path, why: str, key: str) -> None:
+        name = f"{path.stem}.{time.time_ns()}"
+        aside = self.quarantine / f"{name}.damaged"
+        try:
+            os.replace(path, aside)
+        except FileNotFoundError:
+            return  # another reader has moved it already
+        with contextlib.suppress(DamagedError, OSError):
+            _read(aside, key)
+            os.replace(aside, path)  # a writer had just replaced the damaged record by a good one
+            return
+        (self.quarantine / f"{name}.why").write_text(f"{path.name}: {why}.\n")
+
+    def _index(self) -> dict[str, dict]:
+        try:
+            index = json.loads(_content(self.folder / "index.json", _MOST_INDEX_BYTES))
+            entries = index["entries"] if index["form"] == _INDEX_FORM else {}
+            return {key: entry for key, entry in entries.items() if _is_entry(key, entry)}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return {}  # it can always be made again
+
+    def _write_index(self, entries: dict[str, dict]) -> None:
+        path = self.folder / "index.json"
+        temporary = path.with_name(f".index.{os.getpid()}.{time.monotonic_ns()}.part")
+        try:
+            temporary.write_text(canonical({"form": _INDEX_FORM, "entries": entries}))
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
+
+
+def place_of(key: str) -> str:
+    """Where a store has the record of a key, from its folder on."""
+    return f"records/{key[:2]}/{key}.record"
+
+
+def _read(path: Path, key: str) -> Record:
+    record = from_bytes(_content(path, MOST_BYTES + 1024))
+    if record.key != key:
+        raise DamagedError(f"it is the record of another key, {record.key}")
+    check_values(record)
+    return record
+
+
+def _content(path: Path, most: int) -> bytes:
+    """The first bytes of a regular file; others are refused, because reading a pipe could wait for ever."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise DamagedError("it is not a regular file")
+    with open(handle, "rb") as file:
+        return file.read(most)
+
+
+def _is_shard(entry: os.DirEntry) -> bool:
+    return bool(re.fullmatch("[0-9a-f]{2}", entry.name)) and entry.is_dir(follow_symlinks=False)
+
+
+def _is_entry(key: str, entry: object) -> bool:
+    """Whether `summaries` could have written this entry of the index, a file that anybody may have changed."""
+    if not isinstance(entry, dict) or entry.keys() != {"stamp", "summary"} or not isinstance(entry["summary"], dict):
+        return False
+    summary = entry["summary"]
+    if summary.keys() != {"spec", "result", "circumstances"} or not all(isinstance(p, dict) for p in summary.values()):
+        return False
+    try:
+        check_parts(**summary)
+    except DamagedError:
+        return False
+    return key == key_of(summary["spec"])
+
+
+def _summary(record: Record) -> dict[str, dict[str, object]]:
+    """A record without its lists: traces, spectra and histograms."""
+    short = {name: value for name, value in record.result.items() if not isinstance(value, list | dict)}
+    return {"spec": record.spec, "result": short, "circumstances": record.circumstances}
+
+
+def _entries(folder: os.PathLike[str]) -> Iterator[os.DirEntry]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except FileNotFoundError:
+        return
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make new names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

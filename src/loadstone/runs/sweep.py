@@ -1,0 +1,142 @@
+"""A sweep: every spec of a grid gets its record; specs that have one already are not run again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from loadstone.runs.plan import expected_costs
+from loadstone.runs.spec import Spec
+from loadstone.runs.store import Store
+
+
+class SweepError(RuntimeError):
+    """The sweep cannot go on; the message says why. Records that were written stay."""
+
+
+@dataclass
+class Progress:
+    """How far a sweep is. Engines report what happens; `watch` shows it."""
+
+    #: How many specs the sweep has.
+    total: int
+    #: How many of them had their record before the sweep began.
+    before: int
+    #: The specs that are to be run.
+    specs: Sequence[Spec]
+    #: When the sweep began, by the monotonic clock.
+    began: float = field(default_factory=time.monotonic)
+    #: How many runs the sweep has recorded.
+    done: int = 0
+    #: How many of these diverged.
+    diverged: int = 0
+    #: How many workers died or disappeared.
+    lost_workers: int = 0
+    #: Why each failed run failed, by its key.
+    failed: dict[str, str] = field(default_factory=dict)
+    #: What each worker is running, in words.
+    current: dict[str, str] = field(default_factory=dict)
+    #: Called with this object whenever something happens.
+    watch: Callable[["Progress"], None] = lambda progress: None
+
+    def __post_init__(self) -> None:
+        self._platform = "cpu"
+        #: The expected cost of each spec that is still to be run, by its key.
+        self._costs = expected_costs(self.specs, self._platform)
+        self._cost_left, self._cost_done = sum(self._costs.values()), 0.0
+
+    def runs_on(self, platform: str) -> None:
+        """Expect the costs of this platform from now on: a run that is long on a CPU may be short on an accelerator."""
+        if platform == self._platform:
+            return
+        self._platform, costs = platform, expected_costs(self.specs, platform)
+        self._cost_done = sum(costs.pop(key) for key in costs.keys() - self._costs.keys())
+        self._costs, self._cost_left = costs, sum(costs.values())
+
+    def at(self, worker: str, specs: Sequence[Spec]) -> None:
+        """A worker has begun to run these specs."""
+        more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
+        self.current[worker] = f"{specs[0]}{more}"
+
+    def tell(self, spec: Spec, status: str | None, why: str = "") -> None:
+        """A run has its record, with this status; or it failed (status None), and why."""
+        if status is None:
+            self.failed[spec.key] = f"{spec}: {why}"
+        else:
+            self.done += 1
+            self.diverged += status == "diverged"
+            self.failed.pop(spec.key, None)
+        cost = self._costs.pop(spec.key, 0.0)
+        self._cost_left -= cost
+        self._cost_done += cost
+        self.watch(self)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated from the pace so far, with runs weighted by their expected length."""
+        return self.seconds * max(0.0, self._cost_left) / self._cost_done if self._cost_done > 0 else None
+
+
+Engine = Callable[[Sequence[Spec], Store, Progress], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a sweep ended. `complete` means that every spec has its record in the store."""
+
+    #: How many specs the sweep had.
+    total: int
+    #: How many of them had their record before the sweep began.
+    before: int
+    #: How many runs the sweep recorded.
+    done: int
+    #: How many of these diverged.
+    diverged: int
+    #: How many specs have no record.
+    missing: int
+    #: Why each failed run failed, by its key.
+    failed: dict[str, str]
+    #: How many workers died or disappeared.
+    lost_workers: int
+    #: How many damaged records were moved to quarantine.
+    quarantined: int
+    #: How long the sweep took.
+    seconds: float
+    #: Why the engine stopped early, or ''.
+    stopped: str
+
+    @property
+    def complete(self) -> bool:
+        return self.missing == 0
+
+
+def run_sweep(
+    specs: Sequence[Spec], store: Store, engine: Engine, watch: Callable[[Progress], None] = lambda progress: None
+) -> Outcome:
+    """Let an engine run the specs that have no record. A damaged one is moved to quarantine and its spec run again."""
+    store.check_writable()
+    store.tidy()
+    specs = list(dict.fromkeys(specs))
+    aside, stopped = len(store.quarantined()), ""
+    missing = [spec for spec in specs if store.get(spec.key) is None]
+    progress = Progress(len(specs), len(specs) - len(missing), missing, watch=watch)
+    if missing:
+        watch(progress)
+        try:
+            engine(missing, store, progress)
+        except SweepError as error:
+            stopped = str(error)
+    # Read every new record once more: what counts is what the store holds, not what an engine reports.
+    left = {spec.key for spec in missing if store.get(spec.key) is None}
+    left |= set(store.missing([spec.key for spec in specs]))
+    quarantined = len(store.quarantined()) - aside
+    failed = {key: why for key, why in progress.failed.items() if key in left}
+    return Outcome(
+        len(specs), progress.before, progress.done, progress.diverged, len(left), failed, progress.lost_workers,
+        quarantined, progress.seconds, stopped,
+    )  # fmt: skip

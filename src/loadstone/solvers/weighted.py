@@ -1,0 +1,201 @@
+"""As many facts as possible, where no memory stores all of them or where there is no time for all of them.
+
+The minimum of the loss serves all facts alike. Far above the capacity it recalls hardly any: 11 of 6000 at d = 64. What
+we want to be large is the expected number of facts recalled, the sum of p_mu, the softmax weight of each target.
+Since log x <= x - 1, for every p'
+
+    1 - p <= 1 - p' + p' log(p' / p),
+
+so the loss in which each fact has its present p' as its share bounds what is missing, and touches it here. Every round
+minimises this bound for a while, and then takes new shares. Facts that have no chance lose their share to the others:
+620 of those 6000 are stored in the end.
+
+Of very many facts only the most promising take part, so that time is left for enough passes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from loadstone.arguments import positive
+from loadstone.compiling import compiled
+from loadstone.problems.facts import Facts, block_rows
+from loadstone.problems.loss import queries_of
+from loadstone.problems.plain_pass import PlainPass
+from loadstone.solvers.coordinates import whitened
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.lbfgs_numpy import is_plain
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
+from loadstone.threads import shared_out
+
+#: Passes of a round, so that time allows a number of rounds. Of 10 000 cities, rounds of 5, 10, 20 and 40 passes stored
+#: 7377, 8147, 8689 and 8986 in the same time.
+_ROUNDS, _FEWEST_PASSES, _MOST_PASSES = 8, 8, 100
+#: Time should allow so many passes over the facts that take part, and this share of it is for choosing them.
+_WORTHWHILE, _FOR_CHOICE = 16, 0.2
+#: The search ends when so many rounds in a row stored no more facts than the best before.
+_IDLE = 3
+#: Rounds in which only the answers of the facts that take part compete, if these are few among all.
+_AMONG_THEMSELVES, _FEW = 3, 0.3
+#: No share is smaller: a fact without any would never come back.
+_LEAST_SHARE = 1e-8
+#: Root mean square score of a start, as in solvers/coordinates.py.
+_MODERATE_SCORE = 3.0
+_TIMED_ROWS, _ROWS_AT_A_TIME = 1024, 4096
+
+#: Called with how many facts take part, and how many of them are stored.
+Report = Callable[[int, int], None]
+
+
+class _Seen(NamedTuple):
+    """What a pass saw of some facts: which are stored, and the softmax weight of each target, as a logarithm."""
+
+    stored: Bool[np.ndarray, "n"]
+    log_weight: Float[np.ndarray, "n"]
+
+
+def seconds_a_pass(problem: Facts) -> float:
+    """How long a pass over all facts takes here, judged by a few of them."""
+    n, d = problem.inputs.shape
+    part = _part(problem, np.arange(min(_TIMED_ROWS, n)))
+    with shared_out() as each:
+        passes = PlainPass(part, np.dtype(np.float32), each)
+        plain = lambda: passes.at(np.eye(d, dtype=np.float32)).loss  # noqa: E731
+        look = plain if _is_plain(problem) else lambda: jax.block_until_ready(_recalled(part, part.inputs))
+        for _ in range(2):  # the first also compiles, or begins threads
+            began = time.perf_counter()
+            look()
+    return (time.perf_counter() - began) * n / part.inputs.shape[0]
+
+
+def store_most(
+    problem: Facts,
+    memory: Any,
+    seconds: float,
+    report: Report = lambda facts, stored: None,
+    pass_seconds: float | None = None,
+) -> Any:
+    """A memory of the same family that stores as many facts as are found in so many seconds.
+
+    memory: where the search starts. If its matrix is zero, it starts from the projections of targets onto inputs, which
+        in whitened coordinates are the pseudo-inverse.
+    seconds: most time. The clock is looked at after every pass over the facts that take part, of which time allows 16.
+    pass_seconds: how long a pass over all facts takes, if that is known.
+    """
+    end = time.perf_counter() + positive("seconds", seconds)
+    pass_seconds = seconds_a_pass(problem) if pass_seconds is None else positive("pass_seconds", pass_seconds)
+    better = whitened(problem, memory)
+    assert isinstance(better.problem, Facts)
+    trained = bool(np.any(np.asarray(better.start.matrix())))
+    start = better.start if trained else _projections(better.problem, better.start)
+    return better.back(_search(better.problem, start, trained, end, report, pass_seconds))
+
+
+def _search(problem: Facts, memory: Any, trained: bool, end: float, report: Report, pass_seconds: float) -> Any:
+    allowed = (end - time.perf_counter()) / pass_seconds
+    if allowed >= _WORTHWHILE:
+        passes = max(_FEWEST_PASSES, min(_MOST_PASSES, int(allowed / _ROUNDS)))
+        return _rounds(problem, memory, _seen(problem, memory) if trained else None, end, report, passes)
+    if allowed <= 0:
+        return memory
+    rows, seen = _promising(problem, memory, _FOR_CHOICE * allowed, (1 - _FOR_CHOICE) * allowed / _WORTHWHILE)
+    part = _part(problem, rows)
+    answers, targets = np.unique(np.asarray(part.targets), return_inverse=True)
+    if 1 < len(answers) < _FEW * problem.competitors:
+        alone = replace(part, outputs=part.outputs[answers], targets=jnp.asarray(targets, jnp.int32))
+        memory = _rounds(alone, memory, seen, end, report, 2 * _FEWEST_PASSES, _AMONG_THEMSELVES)
+        seen = _seen(part, memory)
+    return _rounds(part, memory, seen, end, report, _FEWEST_PASSES)
+
+
+def _promising(problem: Facts, memory: Any, looked_at: float, chosen: float) -> tuple[Int[np.ndarray, "b"], _Seen]:
+    """A share of the facts: of the share that is looked at, those whose targets have the largest weights."""
+    n = problem.inputs.shape[0]
+    few = max(1, int(n * min(looked_at, 1.0)))
+    rows = np.sort(np.random.default_rng(0).permutation(n)[:few])
+    seen = _seen(_part(problem, rows), memory)
+    best = np.sort(np.argsort(-seen.log_weight)[: max(1, int(n * chosen))])
+    return rows[best], _Seen(seen.stored[best], seen.log_weight[best])
+
+
+def _rounds(
+    part: Facts, memory: Any, seen: _Seen | None, end: float, report: Report, passes: int, most: int | None = None
+) -> Any:
+    """Rounds until nothing is gained; the memory with most facts stored among those that were seen."""
+    n = part.inputs.shape[0]
+    best, most_stored, idle, done, looking = memory, -1, 0, 0, 0.0
+    # A memory that nothing was learned in yet gets a round without shares first.
+    shares = np.ones(n, np.float32) if seen is None else _shares(seen)
+    while (left := end - time.perf_counter() - looking) > 0 and idle < _IDLE and done != most:
+        weighted = part.weighted(shares)
+        memory = solve(weighted, memory, LBFGS(whiten=False), "exact", Limits(passes, left), "float32").memory
+        searched = time.perf_counter()
+        seen, done = _seen(part, memory), done + 1
+        looking = time.perf_counter() - searched
+        stored = int(seen.stored.sum())
+        report(n, stored)
+        idle = 0 if stored > most_stored else idle + 1
+        if stored > most_stored:
+            best, most_stored = memory, stored
+        if stored == n:
+            break
+        shares = _shares(seen)
+    return best
+
+
+def _shares(seen: _Seen) -> Float[np.ndarray, "n"]:
+    """Relative to the largest, because only ratios count, and all may be tiny at first."""
+    return np.maximum(np.exp(seen.log_weight - seen.log_weight.max()), _LEAST_SHARE).astype(np.float32)
+
+
+def _seen(problem: Facts, memory: Any) -> _Seen:
+    n = problem.inputs.shape[0]
+    if _is_plain(problem):
+        with shared_out() as each:
+            passes = PlainPass(problem, np.dtype(np.float32), each)
+            stored, loss = passes.recalled(np.asarray(memory.matrix(), np.float32))
+        return _Seen(stored, -loss)
+    found = []
+    for first in range(0, n, _ROWS_AT_A_TIME):
+        # Always as many rows, the last of them twice if need be: one compiled program does all.
+        rows = np.minimum(np.arange(first, first + min(n, _ROWS_AT_A_TIME)), n - 1)
+        part = _part(problem, rows)
+        stored, loss = _recalled(part, queries_of(memory, part.inputs))
+        found.append((np.asarray(stored), -np.asarray(loss)))
+    stored, log_weight = (np.concatenate(column)[:n] for column in zip(*found))
+    return _Seen(stored, log_weight)
+
+
+def _is_plain(problem: Facts) -> bool:
+    """Whether to look at the facts once takes less time than to compile a program for it."""
+    (n, d), m = problem.inputs.shape, problem.competitors
+    return is_plain(n, m, d, passes=1)
+
+
+@compiled
+def _recalled(part: Facts, queries: Float[Array, "b d"]) -> tuple[Bool[Array, "b"], Float[Array, "b"]]:
+    recall = part.recall(queries)
+    return recall.clearly_stored, recall.loss
+
+
+def _part(problem: Facts, rows: Int[np.ndarray, "b"]) -> Facts:
+    block = block_rows(len(rows), problem.competitors)
+    return replace(problem, inputs=problem.inputs[rows], targets=problem.targets[rows], shares=None, block=block)
+
+
+def _projections(problem: Facts, memory: Any) -> Any:
+    """The sum of target times input, as far as it lies in the family, with scores of moderate size."""
+    inputs, outputs = np.asarray(problem.inputs), np.asarray(problem.outputs)
+    start = replace(memory, weights=jnp.asarray(outputs[np.asarray(problem.targets)].T @ inputs))
+    weights = np.asarray(start.matrix())
+    size = float(np.sqrt(np.mean((inputs @ weights.T) ** 2) * weights.shape[0]))
+    return replace(memory, weights=jnp.asarray(weights * np.float32(_MODERATE_SCORE / size) if size > 0 else weights))

@@ -1,0 +1,1 @@
+"""Predictions beside measurements: statistics of records, without figures."""

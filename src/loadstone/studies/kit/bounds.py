@@ -1,0 +1,104 @@
+"""A number that a statement says lies on one side of a bound, or that it rises or falls: an inequality, tested as one.
+
+'The norm stays bounded' or 'the scatter is far smaller' are not predictions of a number. A measurement agrees with such
+a statement if it lies on the right side of the bound by more than chance explains, differs from it if it lies on the
+wrong side by as much, and otherwise cannot tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, nctdtrinc, ndtri, stdtr, stdtrit
+
+from loadstone.studies.kit.comparison import CHANCE, POWER, Comparison, Judgement, short_number, with_error
+
+BELOW, ABOVE = "below", "above"
+
+
+@dataclass(frozen=True)
+class BoundComparison(Comparison):
+    """A measured number beside a bound, `predicted`, on one side of which it is said to lie."""
+
+    #: The side on which it is said to lie, 'below' or 'above'.
+    side: str = BELOW
+
+    @property
+    def excess(self) -> float:
+        """By how much it lies on the right side; negative on the wrong one."""
+        return self.difference if self.side == ABOVE else -self.difference
+
+    @property
+    def chance(self) -> float:
+        """With which probability chance alone puts a number that lies on the bound as far on the side where it is."""
+        return float(stdtr(self.freedom, -abs(self.deviations)))
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true distance from the bound that would have been seen with probability POWER."""
+        bound = stdtrit(self.freedom, 1 - self.level)
+        if math.isinf(self.freedom):
+            return float(self.error * (bound + ndtri(POWER)))
+        return float(self.error * nctdtrinc(self.freedom, 1 - POWER, bound))
+
+    @property
+    def within(self) -> float:
+        """Nothing is said about how far from the bound it is."""
+        return math.inf
+
+    @property
+    def verdict(self) -> Judgement:
+        """Two streams are too few for any agreement, as elsewhere."""
+        if self.chance >= self.level:
+            return Judgement.CANNOT_TELL
+        if self.excess < 0:
+            return Judgement.DIFFERS
+        return Judgement.AGREES if self.freedom > 1 else Judgement.CANNOT_TELL
+
+    def in_words(self) -> str:
+        """The verdict with its numbers."""
+        sign = "<" if self.side == BELOW else ">"
+        number = with_error(self.measured, self.error).removeprefix("+")
+        found = f"{number} {sign} {self.predicted:.3g}"
+        if self.verdict == Judgement.AGREES:
+            return f"holds: {found}"
+        if self.verdict == Judgement.DIFFERS:
+            return f"does not hold: {number} is not {sign} {self.predicted:.3g}"
+        least = short_number(self.detectable)
+        return f"cannot tell whether {found}: less than {least} from it would not have been seen"
+
+
+def trend(
+    what: str,
+    sizes: Sequence[float],
+    values: Sequence[float],
+    errors: Sequence[float],
+    bound: float = 0.0,
+    side: str = BELOW,
+    freedom: float = math.inf,
+    note: str = "",
+) -> BoundComparison | None:
+    """The exponent with which positive values change with the size, as a power law, beside a bound; None with fewer
+    than three sizes.
+
+    The exponent is fitted by least squares with the errors as weights. Where the values scatter about the power law
+    by more than their errors explain, the error of the exponent is larger by as much, and known from that scatter only.
+    freedom: behind the errors.
+    """
+    x, y, error = (np.asarray(one, float) for one in (sizes, values, errors))
+    if len(x) < 3 or (y <= 0).any() or (error <= 0).any():
+        return None
+    weights = (y / error) ** 2
+    centred = np.log(x) - np.average(np.log(x), weights=weights)
+    information = float((weights * centred**2).sum())
+    slope = float((weights * centred * np.log(y)).sum()) / information
+    left = np.log(y) - np.average(np.log(y), weights=weights) - slope * centred
+    chi_square, rest = float((weights * left**2).sum()), len(x) - 2
+    scatter = 1.0
+    if chdtrc(rest, chi_square) < CHANCE:
+        scatter, freedom = math.sqrt(chi_square / rest), float(rest)
+    error_of_slope = scatter / math.sqrt(information)
+    return BoundComparison(what, bound, slope, error_of_slope, freedom, note, family=what, side=side)

@@ -1,0 +1,45 @@
+"""Between which numbers the capacity of a stream lies, and the mean over streams.
+
+Most capacities are proved and known exactly. A stream that stayed undecided between two numbers is not left out: those
+that are hard to decide may not be like the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from loadstone.studies.kit.rows import Row, deviation
+
+#: The smallest and the largest capacity that a stream may have.
+Bracket = tuple[int, int]
+
+
+def proved_bracket(row: Row) -> Bracket | None:
+    """The bracket of a record of an exact capacity; None if nothing was found that bounds it from above."""
+    if row["p_c"] is not None:
+        return row["p_c"], row["p_c"]
+    low, beyond = row.get("storable"), row.get("not_storable")
+    return None if low is None or beyond is None else (low, beyond - 1)
+
+
+def middles(brackets: Sequence[Bracket]) -> np.ndarray:
+    """The middle of each bracket."""
+    return np.array(brackets, float).mean(axis=1)
+
+
+def resolution(brackets: Sequence[Bracket]) -> float:
+    """What the widths of the brackets add to the standard error of the mean of their middles.
+
+    A whole number anywhere in a bracket of n has a variance of (n^2 - 1) / 12.
+    """
+    low, high = np.array(brackets, float).T
+    return math.sqrt(float((((high - low + 1) ** 2 - 1) / 12).sum())) / len(brackets)
+
+
+def mean_and_error(brackets: Sequence[Bracket]) -> tuple[float, float]:
+    """The mean capacity and its standard error, from the scatter of the streams and the widths of the brackets."""
+    found = middles(brackets)
+    return float(found.mean()), math.hypot(deviation(found) / math.sqrt(len(found)), resolution(brackets))

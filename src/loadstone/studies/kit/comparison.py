@@ -1,0 +1,150 @@
+"""One predicted number beside the measured one: how far apart they are, what would have been seen, and a verdict.
+
+Each prediction is made without looking at the measurement. If it is for large sizes, or for a memory that training does
+not reach, the note says so: a difference is then a finding and not a failure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from scipy.special import nctdtrinc, ndtri, stdtr, stdtrit
+
+#: Theory and measurement differ if chance alone gives a larger difference with less than this probability: beyond 2.6
+#: standard errors if these are known exactly.
+CHANCE = 0.01
+#: A difference counts as one that would have been seen if it is seen with this probability.
+POWER = 0.8
+#: Theory and measurement agree only if a difference of this share of the prediction would have been seen, and if the
+#: measurement leaves no larger one possible.
+MATTERS = 0.05
+#: With fewer values no standard error can be estimated, because they show no scatter.
+FEWEST = 2
+LARGE_D = "the law is for large d"
+
+
+class Judgement(StrEnum):
+    """What a comparison shows."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One number, predicted and measured."""
+
+    #: Which number, in words; the same words mean the same number in every figure.
+    what: str
+    #: The prediction of theory, without a free parameter.
+    predicted: float
+    #: The value measured from the records.
+    measured: float
+    #: The standard error of measured - predicted.
+    error: float
+    #: Degrees of freedom behind `error`; infinite where it is known and not estimated.
+    freedom: float = math.inf
+    #: Why theory and measurement may differ, or ''.
+    note: str = ""
+    #: Comparisons of one family ask the same question at several sizes: see `studies/kit/multiple_tests.py`.
+    family: str = ""
+    #: Which streams were used. Within a family, only comparisons with different streams are independent.
+    streams: str = ""
+    #: What 100 % is; None for the prediction itself. A prediction of zero needs it.
+    scale: float | None = None
+    #: How rarely chance alone may be called a difference: less than CHANCE if it is one comparison of many.
+    level: float = CHANCE
+
+    @property
+    def difference(self) -> float:
+        """measured - predicted."""
+        return self.measured - self.predicted
+
+    @property
+    def deviations(self) -> float:
+        """The difference in standard errors; infinite if there is a difference but the standard error is zero."""
+        if self.error > 0:
+            return self.difference / self.error
+        return math.copysign(math.inf, self.difference) if self.difference else 0.0
+
+    @property
+    def chance(self) -> float:
+        """With which probability chance alone gives a larger difference; few degrees of freedom make it larger."""
+        return float(2 * stdtr(self.freedom, -abs(self.deviations)))
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true difference that would have been seen with probability POWER."""
+        bound = stdtrit(self.freedom, 1 - self.level / 2)
+        if math.isinf(self.freedom):
+            return float(self.error * (bound + ndtri(POWER)))
+        return float(self.error * nctdtrinc(self.freedom, 1 - POWER, bound))
+
+    @property
+    def percent(self) -> float:
+        """One per cent, in the units of the measurement."""
+        return abs(self.predicted if self.scale is None else self.scale) / 100
+
+    @property
+    def within(self) -> float:
+        """The largest difference that the measurement leaves possible, in per cent, at the level CHANCE."""
+        most = abs(self.difference) + self.error * float(stdtrit(self.freedom, 1 - CHANCE / 2))
+        return most / self.percent if self.percent else math.inf
+
+    @property
+    def verdict(self) -> Judgement:
+        """Two streams never agree with anything (see `freedom_of`)."""
+        if self.chance < self.level:
+            return Judgement.DIFFERS
+        most = 100 * MATTERS
+        enough = self.freedom > FEWEST - 1 and self.detectable <= most * self.percent and self.within <= most
+        return Judgement.AGREES if enough else Judgement.CANNOT_TELL
+
+    def in_words(self) -> str:
+        """The verdict with its numbers: how well it agrees, by how much it differs, or what would have been seen."""
+        if self.verdict == Judgement.AGREES:
+            return f"agrees within {short_number(self.within)} %"
+        unit, sign = (self.percent, " %") if self.percent else (1.0, "")
+        found = f"{with_error(self.difference / unit, self.error / unit)}{sign}"
+        if self.verdict == Judgement.DIFFERS:
+            return f"differs by {found}"
+        least = f"{short_number(self.detectable / unit)}{sign}"
+        return f"cannot tell: {found}, and less than {least} would not have been seen"
+
+    def as_row(self) -> dict[str, object]:
+        """All fields, and what follows from them, as JSON can hold them: None stands for infinity."""
+        names = ("difference", "deviations", "chance", "detectable", "within", "verdict")
+        row = asdict(self) | {name: getattr(self, name) for name in names} | {"in_words": self.in_words()}
+        return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in row.items()}
+
+
+def freedom_of(streams: int, error: float = 1.0, spread: float = 0.0) -> float:
+    """Degrees of freedom of an error of which only the part `spread` is estimated from the scatter of so many streams.
+
+    Satterthwaite's formula; infinite if nothing is estimated. Two streams have one degree of freedom in any case:
+    nobody should trust an agreement of two.
+    """
+    if streams <= FEWEST:
+        return 1.0
+    return (streams - 1) * (error / spread) ** 4 if spread > 0 else math.inf
+
+
+def short_number(number: float) -> str:
+    """Two digits, or whole from 100 on."""
+    return f"{number:.2g}" if number < 100 else f"{number:.0f}"
+
+
+def with_error(value: float, error: float) -> str:
+    """A signed number with the error of its last digit in brackets: +1.2(3), -15(4)."""
+    if not (math.isfinite(value) and math.isfinite(error)) or error <= 0:
+        return f"{value:+.3g}"
+    digits = -math.floor(math.log10(error))
+    if round(error * 10**digits) == 10:  # 0.96 is 1, which has one digit less
+        digits -= 1
+    if digits > 0:
+        return f"{value:+.{digits}f}({round(error * 10**digits)})"
+    unit = 10**-digits
+    return f"{round(value / unit) * unit:+d}({round(error / unit) * unit})"

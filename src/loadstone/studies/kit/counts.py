@@ -1,0 +1,82 @@
+"""A share that counts independent cases, such as facts recalled: its law is binomial, however rare failures are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+from scipy.special import bdtr, bdtrc, bdtri
+
+from loadstone.studies.kit.comparison import CHANCE, POWER, Comparison
+
+
+@dataclass(frozen=True)
+class CountComparison(Comparison):
+    """A predicted share beside a counted one. `error` is that of the predicted law, and not used for the verdict."""
+
+    #: How many cases there were.
+    cases: int = 1
+
+    @property
+    def chance(self) -> float:
+        """Twice the probability of a count at least as far out on its side."""
+        count = round(self.measured * self.cases)
+        # Both sides include what was counted, so their sum is above one and the smaller may be above a half.
+        low, high = _at_most(count, self.cases, self.predicted), _at_least(count, self.cases, self.predicted)
+        return min(1.0, 2 * min(low, high))
+
+    @property
+    def detectable(self) -> float:
+        """The smallest difference that would have been seen on whichever side it is. On a side where nothing would be
+        seen, this is the largest difference that a share can have there."""
+        down, up = self._downwards(), self._upwards()
+        return max(self.predicted if down is None else down, 1 - self.predicted if up is None else up)
+
+    @property
+    def within(self) -> float:
+        """The same from the exact limits of the share (Clopper and Pearson)."""
+        count, cases = round(self.measured * self.cases), self.cases
+        low = 1 - float(bdtri(cases - count, cases, CHANCE / 2)) if count else 0.0
+        high = float(bdtri(count, cases, CHANCE / 2)) if count < cases else 1.0
+        return max(high - self.predicted, self.predicted - low) / self.percent if self.percent else math.inf
+
+    def _downwards(self) -> float | None:
+        """The largest count that is called too small, and the share that gives one as small often enough."""
+        most = _largest(lambda count: 2 * _at_most(count, self.cases, self.predicted) < self.level, self.cases)
+        if most < 0:
+            return None
+        return self.predicted - float(bdtri(most, self.cases, POWER))
+
+    def _upwards(self) -> float | None:
+        fewest = 1 + _largest(lambda count: 2 * _at_least(count, self.cases, self.predicted) >= self.level, self.cases)
+        if fewest > self.cases:
+            return None
+        share = brentq(lambda share: _at_least(fewest, self.cases, share) - POWER, self.predicted, 1.0)
+        return float(share) - self.predicted
+
+
+def count_comparison(
+    what: str, predicted: float, count: int, cases: int, note: str = "", family: str = "", streams: str = ""
+) -> CountComparison:
+    """`count` of `cases`, beside the predicted share."""
+    error = math.sqrt(max(predicted * (1 - predicted), 0.0) / cases)
+    return CountComparison(what, predicted, count / cases, error, math.inf, note, family, streams, cases=cases)
+
+
+def _at_most(count: int, cases: int, share: float) -> float:
+    return float(bdtr(count, cases, share)) if count >= 0 else 0.0
+
+
+def _at_least(count: int, cases: int, share: float) -> float:
+    return float(bdtrc(count - 1, cases, share)) if count >= 1 else 1.0
+
+
+def _largest(holds: Callable[[int], bool], cases: int) -> int:
+    """The largest count from 0 to `cases` for which something holds that holds up to some count; -1 if for none."""
+    low, high = -1, cases + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

@@ -1,0 +1,211 @@
+"""Thresholds: proved capacities, and the loads at which training first fails, beside the predicted capacities."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from loadstone.arguments import rank_of
+from loadstone.studies.kit.bounds import ABOVE, BoundComparison
+from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
+from loadstone.studies.kit.censored import censored_mean
+from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.rows import Row, deviation, grouped
+from loadstone.theory.capacity import capacity, capacity_associations
+from loadstone.theory.load import associations, load
+from loadstone.theory.storable import capacity_moments
+
+TRAINING_STOPS_SHORT = "512 steps of training fail before the capacity is reached"
+#: The prediction is for every association.
+NEARLY_ALL = "the rule asks for 99.9 % only, which can be had a little above the capacity for all"
+
+
+def proved_capacities(rows: list[Row]) -> dict[tuple[str, int], list[Bracket]]:
+    """The capacities of the streams of each problem and dimension, as brackets: exact ones and undecided ones."""
+    proved = [row for row in rows if row["solver"] == "capacity" and proved_bracket(row)]
+    return {key: [found for row in group if (found := proved_bracket(row))] for key, group in grouped(proved, *_KIND)}
+
+
+_KIND = ("problem", "d")
+
+
+def proved_thresholds(rows: list[Row]) -> list[dict]:
+    """Mean load at the proved capacity of each problem and dimension, with its standard error."""
+    points = []
+    for (problem, d), capacities in proved_capacities(rows).items():
+        # If p associations are storable but not p + 1, the threshold lies between the two.
+        sizes = middles(capacities) + 0.5
+        loads = np.asarray(load(sizes, d))
+        unresolved = resolution(capacities) * float(loads.mean() / sizes.mean())
+        points.append(
+            {"problem": problem, "d": d, "seeds": len(sizes), "p": float(np.mean(sizes))}
+            | {"alpha": float(np.mean(loads))}
+            | {"error": math.hypot(deviation(loads) / math.sqrt(len(sizes)), unresolved)}
+        )
+    return points
+
+
+def trained_thresholds(rows: list[Row]) -> list[dict]:
+    """The load at which training first fails, for each problem, dimension, rank fraction and stop rule.
+
+    For each seed it is the middle between the last load at which the stop rule was met and the next one. A seed that
+    fails at the first load, or never, has its threshold below or above all loads, and enters the mean as that
+    (studies/kit/censored.py); `censored` counts them among the `seeds`. `alpha` is the mean over the seeds, `spread` the
+    standard error of this mean; `error` includes the width of the step between loads too.
+    """
+    trained = [
+        row | {"stop": row["protocol"]["stop"]}
+        for row in rows
+        if row["solver"] == "adam" and row["protocol"]["stop"] != "none"
+    ]
+    points = []
+    for (problem, d, kappa, stop), group in grouped(trained, "problem", "d", "kappa", "stop"):
+        around = [_last_and_next(one_seed) for _, one_seed in grouped(group, "seed")]
+        seen = [(low, high) for low, high in around if low is not None and high is not None]
+        if not seen:
+            continue
+        loads = np.array([[float(load(p, d)) for p in pair] for pair in seen])
+        # A threshold that is uniform within a step has a deviation of the step's width / sqrt(12).
+        step = float(np.diff(loads, axis=1).max()) / math.sqrt(12)
+        below = [float(load(high, d)) for low, high in around if low is None and high is not None]
+        above = [float(load(low, d)) for low, high in around if high is None and low is not None]
+        found = censored_mean(loads.mean(axis=1).tolist(), below, above, least=step if below or above else 0.0)
+        if found is None:
+            continue
+        points.append(
+            {"problem": problem, "d": d, "kappa": kappa, "stop": stop, "seeds": len(around)}
+            | {"censored": len(below) + len(above)}
+            | {"alpha": found.mean, "error": math.hypot(found.error, step), "spread": found.error}
+            | {"p": float(associations(found.mean, d))}
+        )
+    return points
+
+
+def _last_and_next(rows: list[Row]) -> tuple[int | None, int | None]:
+    """The last p before the first failure of one seed, and the p of that failure; None where there is no such p."""
+    met = {row["p"]: row["status"] in ("stored", "stop rule met") for row in rows}
+    sizes = sorted(met)
+    first = next((index for index, p in enumerate(sizes) if not met[p]), len(sizes))
+    return (sizes[first - 1] if first else None), (sizes[first] if first < len(sizes) else None)
+
+
+def reached_thresholds(rows: list[Row]) -> list[dict]:
+    """For each problem, dimension and rank fraction: the mean p up to which L-BFGS stored everything, its standard
+    error, the capacity that is predicted for the rank that the memories had, and of how many streams the next p was not
+    stored because the passes had run out."""
+    reached = [row for row in rows if row["solver"] == "reach"]
+    points = []
+    for (problem, d, kappa, rank), group in grouped(reached, "problem", "d", "kappa", "rank"):
+        sizes = np.array([(row["stored"] + row["not_stored"]) / 2 for row in group])
+        widths = np.array([row["not_stored"] - row["stored"] for row in group])
+        spread = deviation(sizes) / math.sqrt(len(sizes))
+        # A threshold that is uniform within its bracket has a deviation of the width / sqrt(12).
+        resolution = math.sqrt(float((widths**2).sum()) / 12) / len(sizes)
+        points.append(
+            {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "seeds": len(sizes), "p": float(sizes.mean())}
+            | {"spread": spread, "error": math.hypot(spread, resolution)}
+            | {"predicted": float(capacity_associations(d, rank / d))}
+            | {"out_of_passes": sum(_ran_out(row) for row in group)}
+        )
+    return points
+
+
+def _ran_out(row: Row) -> bool:
+    """Whether the smallest p that was not stored might have been with more passes."""
+    return any(p == row["not_stored"] and status == "out of passes" for p, _, status, _ in row["attempts"])
+
+
+def compare_reach(rows: list[Row]) -> list[Comparison]:
+    """How far L-BFGS stores, beside the predicted capacity."""
+    comparisons = []
+    for point in reached_thresholds(rows):
+        if point["seeds"] < FEWEST:
+            continue
+        what = f"associations that L-BFGS stores, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
+        note = "the original problem can store a little more at small d" if point["problem"] == "original" else ""
+        if point["rank"] < point["d"]:
+            note = "below full rank the prediction is an upper bound in the limit of large d"
+            if point["out_of_passes"]:
+                note += f"; passes ran out in {point['out_of_passes']} of {point['seeds']} streams"
+        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
+        family = f"associations that L-BFGS stores, {point['problem']}, kappa = {point['kappa']:g}"
+        streams = f"d = {point['d']}"
+        comparisons.append(
+            Comparison(what, point["predicted"], point["p"], point["error"], freedom, note, family, streams)
+        )
+    return comparisons
+
+
+def compare_capacity(rows: list[Row]) -> list[Comparison]:
+    """Mean and deviation of the proved capacities; the prediction is for the decoupled problem."""
+    comparisons = []
+    for (problem, d), found in proved_capacities(rows).items():
+        count = len(found)
+        if count < FEWEST:
+            continue
+        mean, scatter = capacity_moments(d)
+        note = "the original problem can store a little more at small d" if problem == "original" else ""
+        of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
+        errors = math.hypot(scatter / math.sqrt(count), resolution(found)), scatter / math.sqrt(2 * (count - 1))
+        pairs = (mean, float(middles(found).mean())), (scatter, deviation(middles(found)))
+        for name, (predicted, measured), error in zip(("mean", "deviation"), pairs, errors):
+            family, streams = f"{name} of the proved capacity, {problem}", f"d = {d}"
+            comparisons.append(
+                Comparison(f"{name} {of}", predicted, measured, error, freedom_of(count), note, family, streams)
+            )
+    return comparisons
+
+
+def compare_thresholds(rows: list[Row]) -> list[Comparison]:
+    """Where training first fails, beside the capacity predicted for that size and rank."""
+    comparisons = []
+    for point in trained_thresholds(rows):
+        d, kappa = point["d"], point["kappa"]
+        # kappa = 1/4 at d = 50 is a rank of 12.
+        predicted = float(load(capacity_associations(d, rank_of(kappa, d) / d), d))
+        what = f"load at which training fails ({point['stop']} stop), {point['problem']}, d = {d}, kappa = {kappa:g}"
+        # The spread over seeds is estimated, the width of the step is known.
+        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
+        family = f"load at which training fails ({point['stop']} stop), {point['problem']}, kappa = {kappa:g}"
+        note = TRAINING_STOPS_SHORT
+        if point["stop"] == "paper":
+            note += f"; {NEARLY_ALL}"
+        if point["censored"]:
+            note += f"; {point['censored']} of {point['seeds']} seeds have it outside the loads that were run"
+        comparisons.append(
+            Comparison(what, predicted, point["alpha"], point["error"], freedom, note, family, f"d = {d}")
+        )
+    return comparisons
+
+
+def compare_with_limit(rows: list[Row]) -> list[Comparison]:
+    """Whether training with the paper's stop rule fails above the capacity of the limit of large d, and whether both
+    problems fail at the same load, to the resolution that training has."""
+    points = [point for point in trained_thresholds(rows) if point["stop"] == "paper" and point["error"] > 0]
+    comparisons: list[Comparison] = []
+    for point in points:
+        d, kappa = point["d"], point["kappa"]
+        family = f"load at which training fails above that of the limit, {point['problem']}, kappa = {kappa:g}"
+        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
+        limit = float(capacity(rank_of(kappa, d) / d))
+        comparisons.append(
+            BoundComparison(
+                f"{family}, d = {d}", limit, point["alpha"], point["error"], freedom, "", family, f"d = {d}", side=ABOVE
+            )  # fmt: skip
+        )
+    for (kappa, d), group in grouped(points, "kappa", "d"):
+        of = {point["problem"]: point for point in group}
+        if len(of) < 2 or min(point["seeds"] for point in group) < FEWEST:
+            continue
+        one, other = of["decoupled"], of["original"]
+        error, spread = (math.hypot(one[name], other[name]) for name in ("error", "spread"))
+        family = f"load at which training fails, decoupled - original, kappa = {kappa:g}"
+        freedom = freedom_of(one["seeds"] + other["seeds"] - 1, error, spread)
+        comparisons.append(
+            Comparison(
+                f"{family}, d = {d}", 0.0, one["alpha"] - other["alpha"], error, freedom, "", family, f"d = {d}",
+                other["alpha"],
+            )  # fmt: skip
+        )
+    return comparisons

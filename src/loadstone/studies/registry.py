@@ -1,0 +1,64 @@
+"""Every figure by its name: one line each."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loadstone.studies.kit.study import Figure
+
+#: The module of each figure and the name of its value there. Modules are imported only when needed: commands know all
+#: names without spending seconds on importing the plotting library.
+GALLERY: dict[str, str] = {
+    "equivalence": "loadstone.figures.load_curves:EQUIVALENCE",
+    "accuracy": "loadstone.figures.load_curves:ACCURACY",
+    "spectra": "loadstone.figures.spectra:SPECTRA",
+    "stored-spectra": "loadstone.figures.stored_spectra:STORED_SPECTRA",
+    "scores": "loadstone.figures.scores:SCORES",
+    "single": "loadstone.figures.scores:SINGLE",
+    "loss": "loadstone.figures.load_curves:LOSS",
+    "finite-size": "loadstone.figures.finite_size:FINITE_SIZE",
+    "initial-spectra": "loadstone.figures.spectra:INITIAL_SPECTRA",
+    "hebbian": "loadstone.figures.scores:HEBBIAN",
+    "capacity": "loadstone.figures.capacity:CAPACITY",
+    "witnesses": "loadstone.figures.witnesses:WITNESSES",
+    "law": "loadstone.figures.law:LAW",
+    "rank": "loadstone.figures.rank:RANK",
+    "optimisers": "loadstone.figures.optimisers:OPTIMISERS",
+    "answers": "loadstone.figures.one_law:ANSWERS",
+    "families": "loadstone.figures.one_law:FAMILIES",
+    "margin": "loadstone.figures.margin:MARGIN",
+    "skew": "loadstone.figures.skew:SKEW",
+    "shift": "loadstone.figures.shift:SHIFT",
+    "pruning": "loadstone.figures.pruning:PRUNING",
+    "layers": "loadstone.figures.layers:LAYERS",
+    "edits": "loadstone.figures.edits:EDITS",
+    "topk": "loadstone.figures.topk:TOPK",
+    "peers": "loadstone.figures.peers:PEERS",
+    "space": "loadstone.figures.space:SPACE",
+    "overlaps": "loadstone.figures.overlaps:OVERLAPS",
+    "lengths": "loadstone.figures.lengths:LENGTHS",
+    "typical": "loadstone.figures.typical:TYPICAL",
+    "solution-scores": "loadstone.figures.solution_scores:SOLUTION_SCORES",
+    "robustness": "loadstone.figures.robustness:ROBUSTNESS",
+    "bits": "loadstone.figures.bits:BITS",
+    "curves": "loadstone.figures.curves:CURVES",
+    "phase": "loadstone.figures.phase:PHASE",
+    "beyond": "loadstone.figures.curves:BEYOND",
+    "control": "loadstone.figures.control:CONTROL",
+    "entropy": "loadstone.figures.entropy:ENTROPY",
+}
+
+
+@cache
+def figure_of(name: str) -> Figure:
+    """The figure of a name in the gallery."""
+    module, _, value = GALLERY[name].partition(":")
+    try:
+        return getattr(import_module(module), value)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("matplotlib"):
+            raise ValueError("figures need matplotlib: pip install 'loadstone[figures]'.") from error
+        raise

@@ -1,0 +1,108 @@
+"""report.json: every number of the report, and every sentence that follows from them.
+
+It has the keys scale, version, figures, sensitivity, comparisons and families. What documents say about results is made
+from this file alone (studies/report/markdown.py, studies/report/paper.py).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from loadstone.studies.kit.bounds import BoundComparison
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.counts import CountComparison
+from loadstone.studies.kit.multiple_tests import together
+from loadstone.studies.kit.sensitivity import in_words
+from loadstone.studies.kit.sentences import findings
+from loadstone.studies.kit.study import Figure
+
+#: Digits of a number in the file: far more than any measurement here has.
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Section:
+    """One figure of the report."""
+
+    #: The figure.
+    figure: Figure
+    #: The picture as it was written.
+    svg: bytes
+    #: How many runs it shows.
+    runs: int
+    #: How many runs its sweep has.
+    wanted: int
+    #: Its measured numbers beside their predictions.
+    comparisons: list[Comparison]
+    #: Sentences about its rows that no comparison makes.
+    remarks: list[str] = field(default_factory=list)
+    #: Seconds that its runs took, by device.
+    times: dict[str, float] = field(default_factory=dict)
+
+
+def report_numbers(sections: Sequence[Section], scale: str, version: str) -> dict[str, Any]:
+    """The report as plain data."""
+    figures, comparisons, families = [], [], []
+    for section in sections:
+        name = section.figure.name
+        figures.append(
+            {"name": name} | asdict(section.figure.caption) | {"runs": section.runs, "wanted": section.wanted}
+            | {"seconds": section.times, "findings": findings(section.comparisons), "remarks": section.remarks}
+        )  # fmt: skip
+        comparisons += [_without_empty(one.as_row()) | {"figure": name} for one in section.comparisons]
+        families += [one.as_row() | {"figure": name} for one in together(section.comparisons)]
+    found = {"scale": scale, "version": version, "figures": figures}
+    # Several figures may have the same number: it counts once.
+    once = list({one.what: one for section in sections for one in section.comparisons}.values())
+    found["sensitivity"] = in_words(once)
+    return _rounded(found | {"comparisons": comparisons, "families": families})
+
+
+def report_text(numbers: Mapping[str, Any]) -> str:
+    """The file, one comparison a line, so that versions of it can be compared."""
+    lists = {name: value for name, value in numbers.items() if isinstance(value, list)}
+    head = json.dumps({name: value for name, value in numbers.items() if name not in lists})[:-1]
+    body = [f'"{name}": [\n{_lines(value)}\n]' for name, value in lists.items()]
+    return head + ",\n" + ",\n".join(body) + "}\n"
+
+
+def by_figure(numbers: Mapping[str, Any]) -> dict[str, list[Comparison]]:
+    """The comparisons of each figure of a report.json."""
+    found: dict[str, list[Comparison]] = {figure["name"]: [] for figure in numbers["figures"]}
+    for row in numbers["comparisons"]:
+        found[row["figure"]].append(_comparison(row))
+    return found
+
+
+def read_comparisons(numbers: Mapping[str, Any]) -> list[Comparison]:
+    """The comparisons of a report.json, with all that follows from them."""
+    return [_comparison(row) for row in numbers["comparisons"]]
+
+
+def _comparison(row: Mapping[str, Any]) -> Comparison:
+    kind = CountComparison if "cases" in row else BoundComparison if "side" in row else Comparison
+    known = {one.name: row[one.name] for one in fields(kind) if one.name in row}
+    # JSON has no infinity: None stands for it, except as the scale, where it means the prediction itself.
+    values: dict[str, Any] = {name: math.inf if one is None and name != "scale" else one for name, one in known.items()}
+    return kind(**values)
+
+
+def _without_empty(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A note, kind or scale that is not there needs no room in a file that comes with every checkout."""
+    return {name: value for name, value in row.items() if value != "" and not (name == "scale" and value is None)}
+
+
+def _lines(values: list[object]) -> str:
+    return ",\n".join(json.dumps(value, allow_nan=False) for value in values)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {name: _rounded(one) for name, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,1 @@
+"""What a run does: one file for each task."""

@@ -1,0 +1,127 @@
+"""How fast a solver stores a stream close below its capacity: the passes that it takes at several distances.
+
+The capacity of the stream is proved first, so that a search that fails is known to fail on something storable.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from loadstone.arguments import set_as, whole
+from loadstone.measurements.accuracy import measure
+from loadstone.memories.families import initial_memory
+from loadstone.parameters import text_of
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
+from loadstone.problems.kinds import check_kind
+from loadstone.proofs.conditioned import Conditioned
+from loadstone.proofs.verdict import Outcome
+from loadstone.solvers.newton import NewtonSearch, Undecided
+from loadstone.solvers.registry import solver_of
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import InstanceCapacity, Prefixes, instance_capacity
+from loadstone.tasks.reach import Attempt, PaddedPrefixes
+from loadstone.threads import one_thread
+
+#: Distances from the capacity, 1 - p / p_c, at which a solver is tried.
+DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.0)
+#: Newton's method is no search pass by pass, but it stores too.
+NEWTON = "newton"
+
+
+@dataclass(frozen=True)
+class Approach:
+    """What is tried.
+
+    optimiser: a solver with its parameters, as in 'adam:0.1', or 'newton'.
+    passes: most passes of one search (of Newton's method: most steps).
+    """
+
+    optimiser: str = "lbfgs"
+    passes: int = 3000
+
+    def __post_init__(self) -> None:
+        set_as(self, "passes", whole("passes", self.passes, 1, 10**9))
+        if self.optimiser != NEWTON:
+            # The same solver always has the same name in a spec.
+            set_as(self, "optimiser", text_of(str(self.optimiser).partition(":")[0], solver_of(self.optimiser)))
+
+
+@dataclass(frozen=True)
+class Approached:
+    """What came out.
+
+    p_c: the proved capacity of the stream; None if a verdict was undecided, and nothing was tried then.
+    attempts: one for each distance, in the order of DISTANCES.
+    seconds: time taken, without the proof.
+    """
+
+    p_c: int | None
+    attempts: tuple[Attempt, ...]
+    seconds: float
+
+
+def approach(
+    kind: str, stream: Stream, around: int, tried: Approach | None = None, budget: Budget | None = None
+) -> Approached:
+    """Prove the capacity of a stream, looking around a guess first, and store it up to each distance below."""
+    kind = check_kind(kind, "kind")
+    tried, around = tried or Approach(), whole("around", around, 4)
+    p_c = proved_capacity(kind, stream, around).p_c
+    if p_c is None:
+        return Approached(None, (), 0.0)
+    began, sizes = time.perf_counter(), [max(2, round((1 - distance) * p_c)) for distance in DISTANCES]
+    if tried.optimiser == NEWTON:
+        arrays = Prefixes(kind, stream)
+        attempts = [_newton(arrays.of(p), tried.passes) for p in sizes]
+    else:
+        prefixes = PaddedPrefixes(kind, stream, around, budget)
+        attempts = [_search(prefixes, p, tried) for p in sizes]
+    return Approached(p_c, tuple(attempts), time.perf_counter() - began)
+
+
+@lru_cache(maxsize=256)
+def proved_capacity(kind: str, stream: Stream, around: int) -> InstanceCapacity:
+    """The exact capacity, proved once for all solvers that are tried on a stream in this process."""
+    return instance_capacity(kind, stream, around)
+
+
+def _search(prefixes: PaddedPrefixes, p: int, tried: Approach) -> Attempt:
+    problem, stream = prefixes.of(p), prefixes.stream
+    memory, solver = initial_memory(stream.d, 1.0, stream.seed), solver_of(tried.optimiser)
+    found = solve(problem, memory, solver, "exact", Limits(tried.passes))
+    stored = found.status == Status.STORED and measure(problem, found.memory).violations == 0
+    return Attempt(p, stored, found.status, max(1, found.passes))
+
+
+def _newton(instance: Arrays, steps: int) -> Attempt:
+    """Newton's method from W = 0, with its arithmetic in units of passes."""
+    n, d = instance.inputs.shape
+    search = NewtonSearch(Conditioned(instance), np, np.zeros((d, d)), steps)
+    try:
+        with one_thread():
+            stored = search.run().outcome == Outcome.STORABLE
+        status = Status.STORED if stored else Status.MINIMUM
+    except Undecided:
+        stored, status = False, Status.OUT_OF_PASSES
+    return Attempt(n, stored, status, newton_passes(search, n, instance.outputs.shape[-2], d))
+
+
+def newton_passes(search: NewtonSearch, n: int, m: int, d: int) -> int:
+    """The multiplications of a search divided by those of a pass, 2 n m d: scores, and the mean output.
+
+    A step takes a pass, the scores of the step (half a pass), and the second moments of n softmaxes (n m d^2). A
+    product with the Hessian takes 2 n d^2. A dense solve takes n d^4 / 2 to form the Hessian and d^6 / 6 to factorise
+    it. The last look, which found the witness, is one more pass.
+    """
+    steps = search.steps * (1.5 + d / 2)
+    products = search.products * d / m
+    dense = search.dense_solves * (n * d**4 / 2 + d**6 / 6) / (2 * n * m * d)
+    return round(1 + steps + products + dense)

@@ -1,0 +1,160 @@
+"""How many facts are lost when a memory that stores a stream is edited, edit after edit.
+
+It starts from the memory of largest margin, from which every way of editing has most to lose before it loses a fact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float64
+
+from loadstone.arguments import choice, set_as, whole
+from loadstone.frequencies import Frequencies
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.exact import ExactPass
+from loadstone.solvers.margin import NoMarginError, maximum_margin
+from loadstone.solvers.refitting import refit
+from loadstone.solvers.updates import all_at_once, one_at_a_time
+from loadstone.streams.stream import Stream
+from loadstone.tasks.capacity import Prefixes
+from loadstone.threads import one_thread
+
+#: 'rank-one' makes one edit after the other, 'batch' all that were asked for so far at once from the first memory;
+#: 'refit' searches again, from the last memory, whenever the facts are counted.
+METHODS = ("rank-one", "batch", "refit")
+#: 'add' takes the next facts of the stream; 'change' gives the facts that are there other answers, from the first on.
+ACTIONS = ("add", "change")
+#: How closely the largest margin is found.
+_TOLERANCE = 0.01
+#: Facts are counted after so many numbers of edits, spaced evenly, and after so many spaced evenly in the logarithm.
+_EVENLY, _IN_LOGARITHM = 16, 9
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What is done.
+
+    method: one of METHODS.
+    action: one of ACTIONS.
+    edits: how many there are in the end.
+    """
+
+    method: str = "rank-one"
+    action: str = "add"
+    edits: int = 32
+
+    def __post_init__(self) -> None:
+        choice("method", self.method, METHODS)
+        choice("action", self.action, ACTIONS)
+        set_as(self, "edits", whole("edits", self.edits, 1, 10**6))
+
+    def counts(self) -> list[int]:
+        """After how many edits facts are counted."""
+        evenly = np.linspace(0, self.edits, _EVENLY + 1)[1:]
+        found = np.concatenate([evenly, np.geomspace(1, self.edits, _IN_LOGARITHM)])
+        return [int(count) for count in np.unique(np.maximum(1, found.round()))]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many facts a memory lacks after some edits.
+
+    edits: how many were made.
+    lost: of the facts that were there at the start and were not changed, so many are not recalled.
+    missed: of the edits, so many are not recalled.
+    undecided: of these, so many might fit beside the others, for all that is proved; counted for 'refit' only.
+    """
+
+    edits: int
+    lost: int
+    missed: int
+    undecided: int = 0
+
+
+def edited(
+    stream: Stream, p: int, done: Edits, answers: int | None = None, frequencies: Frequencies = "uniform"
+) -> tuple[str, list[Counted]]:
+    """Store p facts of a stream, edit, and count. Returns 'edited' or why nothing could be, and the counts."""
+    facts = _Facts(stream, p, done, answers, frequencies)
+    start = _first(stream, p, answers, frequencies)
+    if isinstance(start, str):
+        return start, []
+    with one_thread():
+        margin = float(np.median(_margins(start, facts.after(0))))
+        return "edited", {"rank-one": _one, "batch": _batch, "refit": _refit}[done.method](facts, start, margin, done)
+
+
+class _Facts:
+    """The facts of a stream after a number of edits."""
+
+    def __init__(self, stream: Stream, p: int, done: Edits, answers: int | None, frequencies: Frequencies) -> None:
+        self.p, self.action = p, done.action
+        self.prefixes = Prefixes("original", stream, answers, frequencies)
+        self.prefixes.of(p + done.edits)  # made once, and not again for each edit
+        first = self.prefixes.of(p)
+        m = len(first.outputs)
+        # Another answer than its own, each with the same probability.
+        steps = np.random.default_rng(stream.seed).integers(1, m, size=p)
+        self.others = (first.targets + steps) % m
+
+    def after(self, edits: int) -> Arrays:
+        if self.action == "add":
+            return self.prefixes.of(self.p + edits)
+        first = self.prefixes.of(self.p)
+        targets = np.where(np.arange(self.p) < edits, self.others, first.targets)
+        return Arrays(first.inputs, first.outputs, targets)
+
+    def rows(self, edits: int) -> range:
+        """Which facts are new or changed after so many edits."""
+        return range(self.p, self.p + edits) if self.action == "add" else range(edits)
+
+    def counted(self, weights: Float64[np.ndarray, "d d"], edits: int, undecided: int = 0) -> Counted:
+        facts, rows = self.after(edits), np.asarray(self.rows(edits), int)
+        lacking = _margins(weights, facts) <= 0
+        missed = int(lacking[rows].sum())
+        return Counted(edits, int(lacking.sum()) - missed, missed, undecided)
+
+
+def _one(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done: Edits) -> list[Counted]:
+    found, weights, counts = [], start, set(done.counts())
+    for edits in range(1, done.edits + 1):
+        weights = one_at_a_time(weights, facts.after(edits), [facts.rows(edits)[-1]], margin)
+        if edits in counts:
+            found.append(facts.counted(weights, edits))
+    return found
+
+
+def _batch(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done: Edits) -> list[Counted]:
+    return [
+        facts.counted(all_at_once(start, facts.after(edits), facts.rows(edits), margin), edits)
+        for edits in done.counts()
+    ]
+
+
+def _refit(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done: Edits) -> list[Counted]:
+    found, weights, kept, undecided, before = [], start, list(range(facts.p)), 0, 0
+    for edits in done.counts():
+        new = facts.rows(edits)[before:]
+        changed = set(new)
+        result = refit(facts.after(edits), [*(row for row in kept if row not in changed), *new], weights)
+        weights, kept, undecided, before = result.weights, list(result.kept), undecided + len(result.undecided), edits
+        found.append(facts.counted(weights, edits, undecided))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _first(stream: Stream, p: int, answers: int | None, frequencies: Frequencies) -> Float64[np.ndarray, "d d"] | str:
+    """The memory of largest margin, found once for all ways of editing in this process; or why there is none."""
+    try:
+        found = maximum_margin(Prefixes("original", stream, answers, frequencies).of(p), _TOLERANCE)
+    except NoMarginError as error:
+        return error.outcome.value
+    return np.asarray(found.memory.weights)
+
+
+def _margins(weights: Float64[np.ndarray, "d d"], facts: Arrays) -> Float64[np.ndarray, "n"]:
+    exact = ExactPass(facts)
+    return np.asarray(exact.margins(exact.scores(weights)))

@@ -1,0 +1,278 @@
+"""What a run needs is compiled before it is run: all of it, from shapes alone."""
+
+import errno
+import logging
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from types import SimpleNamespace
+
+import jax
+import pytest
+
+from loadstone.runs import compile_ahead as ahead
+from loadstone.runs import plan
+from loadstone.runs import worker as job
+from loadstone.runs.compile_ahead import calls, compile_ahead
+from loadstone.runs.engines import in_process
+from loadstone.runs.engines.in_process import InProcess
+from loadstone.runs.spec import Spec
+from loadstone.runs.store import Store
+from loadstone.runs.sweep import run_sweep
+from loadstone.solvers import loop
+from loadstone.solvers.lbfgs import LBFGS
+from loadstone.streams import stream
+
+SHORT = {"steps": 8, "warmup": 2}
+
+
+@pytest.fixture
+def compilations():
+    """The names of the functions that were compiled so far."""
+    heard = []
+
+    def listen(event, seconds, **others):
+        if event == "/jax/core/compile/backend_compile_duration":
+            heard.append(str(others.get("fun_name")).removeprefix("jit(").removesuffix(")"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield heard
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def ours():
+    """The names of all functions of the package that are compiled."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("loadstone.")]
+    return {name for module in modules for name, held in vars(module).items() if hasattr(held, "eval_shape")}
+
+
+def names(specs):
+    return {function.__name__ for function, _ in calls(specs, "cpu")}
+
+
+def compile_all(specs):
+    with ThreadPoolExecutor(1) as compiler:
+        for one in compile_ahead(specs, "cpu", None, compiler):
+            one.result()
+
+
+MANY = {
+    "original": Spec("original", 7, 14, parameters=SHORT),
+    "decoupled": Spec("decoupled", 7, 14, parameters=SHORT),
+    "factored": Spec("original", 7, 14, parameters=SHORT, kappa=0.5),
+    "regenerated": Spec("decoupled", 7, 14, parameters=SHORT, hold="regenerated"),
+    "float16": Spec("decoupled", 7, 14, parameters=SHORT, stored_dtype="float16"),
+    "hebbian": Spec("decoupled", 7, 14, solver="hebbian"),
+    "answers": Spec("original", 7, 14, parameters=SHORT, answers=130, frequencies="zipf:1"),
+    "decoupled answers": Spec("decoupled", 7, 14, parameters=SHORT, answers=3),
+    "groups": Spec("groups:3", 7, 14, parameters=SHORT),
+    "initial": Spec("original", 7, 14, solver="initial", law="sphere"),
+}
+
+
+LONG = {"factored", "float16", "groups"}
+
+
+@pytest.mark.parametrize(
+    "name, size",
+    [*(pytest.param(name, 1, marks=pytest.mark.soak if name in LONG else ()) for name in MANY),
+     ("original", 2), pytest.param("decoupled", 3, marks=pytest.mark.soak)],
+)  # fmt: skip
+def test_none_of_the_programs_of_a_run_is_compiled_again(name, size, tmp_path, monkeypatch, compilations):
+    specs = [replace(MANY[name], p=14 + size, seed=seed) for seed in range(3)]
+    if MANY[name].is_iterative:
+        monkeypatch.setattr(plan, "batch_size", lambda spec, platform: size)
+    jax.clear_caches()
+    compile_all(specs)
+    assert names(specs) == set(compilations) and len(names(specs)) >= 6
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    # What is left is small: single operations on arrays.
+    assert names(specs) <= ours() and not ours() & set(compilations), compilations
+
+
+def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, compilations):
+    monkeypatch.setattr(plan.batches, "padded_rows", lambda problem, p, d, platform: 32)
+    specs = [Spec("original", 7, p, parameters=SHORT) for p in (30, 25, 20)]
+    jax.clear_caches()
+    compile_all(specs)
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    assert not ours() & set(compilations), compilations
+
+
+@pytest.mark.parametrize("p, most", [(14, 30), (14, 3), (140, 500_000)])
+def test_it_holds_where_few_scores_are_drawn_and_for_long_streams(p, most, tmp_path, monkeypatch, compilations):
+    """A histogram of two associations, one of a single one, and a stream that is made in more than one block."""
+    monkeypatch.setattr("loadstone.runs.result._HISTOGRAM_SCORES", most)
+    specs = [Spec("original", 7, p, solver="hebbian")]
+    jax.clear_caches()
+    compile_all(specs)
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    assert not ours() & set(compilations), compilations
+
+
+def test_the_confirmation_of_an_exact_end_is_compiled_ahead(tmp_path, compilations):
+    specs = [Spec("original", 7, 3, parameters={"steps": 60, "warmup": 2}, stop="exact")]
+    jax.clear_caches()
+    compile_all(specs)
+    assert "_violations" in compilations
+    del compilations[:]
+    store = Store(tmp_path)
+    assert run_sweep(specs, store, InProcess()).complete and store.get(specs[0].key).result["status"] == "stored"
+    assert not ours() & set(compilations), compilations
+
+
+def test_a_search_is_compiled_in_its_first_precision(monkeypatch):
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("tf32", "float32"))
+    spec = Spec("original", 7, 14, solver="lbfgs", stop="exact")
+    for given, expected in ((spec, "tf32"), (replace(spec, precision="bfloat16"), "bfloat16")):
+        plans = [arguments[3] for function, arguments in calls([given], "cpu") if function is loop.advance_one]
+        assert [one.precision for one in plans] == [expected]
+
+
+def test_the_rounding_of_decoupled_outputs_is_compiled_ahead(tmp_path, monkeypatch, compilations):
+    monkeypatch.setattr("loadstone.problems.decoupled.is_faster_in_float16", lambda case: True)
+    monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 4 * 7 * 15 * 9)  # the last part is shorter
+    specs = [Spec("decoupled", 7, 15, parameters=SHORT, precision="float16", seed=seed) for seed in range(2)]
+    jax.clear_caches()
+    compile_all(specs)
+    assert compilations.count("rounded_part") == 2
+    del compilations[:]
+    assert run_sweep(specs, Store(tmp_path), InProcess()).complete
+    assert not ours() & set(compilations), compilations
+
+
+@pytest.mark.parametrize("solver, facts", [("paper", 14), ("reach", 17)])
+def test_a_gpu_makes_the_outputs_of_all_facts_at_once(solver, facts, monkeypatch):
+    """A bisection has room for 15 % more facts."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    spec = Spec("decoupled", 7, 14, answers=3, solver=solver, parameters=SHORT if solver == "paper" else ())
+    made = [arguments for function, arguments in calls([spec], "gpu") if function is stream._decoupled_block]
+    assert [arguments[2] for arguments in made] == [facts]
+
+
+def test_no_array_is_made(monkeypatch):
+    """A problem that no memory could hold: 2 TB of outputs."""
+    monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2**62)
+    spec = Spec("decoupled", 500, 32_000, parameters=SHORT)
+    assert [function.__name__ for function, _ in calls([spec], "cpu")].count("advance_one") == 1
+
+
+REACHED = {
+    "full": Spec("original", 7, 26, solver="reach"),
+    "factored": Spec("original", 7, 18, kappa=0.5, solver="reach", parameters={"passes": 60}),
+    "decoupled": Spec("decoupled", 7, 26, solver="reach", parameters={"passes": 60}),
+    "several starts": Spec("original", 11, 36, kappa=0.95, solver="reach", parameters={"passes": 60, "starts": 2}),
+    "one precision": Spec(
+        "original", 7, 30, solver="reach", answers=9,
+        parameters={"digits": "tf32", "enough": "99%", "optimiser": "adam:0.1"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_none_of_the_programs_of_a_bisection_is_compiled_again(name, tmp_path, monkeypatch, compilations):
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("tf32", "float32"))  # as on a GPU: one, then more digits
+    specs = [replace(REACHED[name], seed=seed) for seed in range(2)]
+    jax.clear_caches()
+    compile_all(specs)
+    searches = {"one precision": 1, "several starts": 4}.get(name, 2)
+    assert compilations.count("advance_one") == searches and names(specs) == set(compilations)
+    del compilations[:]
+    store = Store(tmp_path)
+    assert run_sweep(specs, store, InProcess()).complete
+    assert all(len(store.get(spec.key).result["attempts"]) >= 2 for spec in specs)
+    assert not ours() & set(compilations), compilations
+
+
+def test_what_else_is_measured_of_whole_streams_compiles_nothing():
+    for solver in ("capacity", "approach", "margin", "edits"):
+        assert not names([Spec("original", 12, 40, solver=solver)])
+
+
+class Accelerator:
+    """An in-process engine that takes this CPU for an accelerator."""
+
+    def __init__(self, monkeypatch):
+        monkeypatch.setattr(in_process.jax, "default_backend", lambda: "gpu")
+        monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
+        monkeypatch.setattr(in_process, "_LANES", 1)
+        monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
+
+
+SPECS = [Spec("original", 6, p, parameters=SHORT) for p in (16, 14, 12)]
+
+
+def test_programs_are_compiled_in_a_thread_of_their_own_each_before_it_is_run(tmp_path, monkeypatch):
+    Accelerator(monkeypatch)
+    events, here = [], threading.current_thread()
+
+    def compile_and_say(specs, platform, budget, compilers):
+        assert threading.current_thread() is not here and platform == "gpu" and budget is None
+        return [compilers.submit(lambda: time.sleep(0.05) or events.append(("compiled", specs[0].p)))]
+
+    run_one = job.begin
+    monkeypatch.setattr(in_process, "compile_ahead", compile_and_say)
+    monkeypatch.setattr(job, "begin", lambda specs, *more: events.append(("run", specs[0].p)) or run_one(specs, *more))
+    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+    assert [p for what, p in events if what == "run"] == [16, 14, 12]
+    for p in (16, 14, 12):
+        assert events.index(("compiled", p)) < events.index(("run", p))
+
+
+def test_programs_are_compiled_in_the_order_in_which_they_run(tmp_path, monkeypatch):
+    """The last of them has the device to itself, so it runs first: it must not wait until all others are compiled."""
+    Accelerator(monkeypatch)
+    run, compiled, begin = [], [], job.begin
+    monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: spec.p == 12)
+    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p) or [])
+    monkeypatch.setattr(job, "begin", lambda specs, *more: run.append(specs[0].p) or begin(specs, *more))
+    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+    assert run == [12, 16, 14] == compiled
+
+
+def test_all_compilers_work_on_the_first_program_first():
+    """Its functions wait for each other here, which they could not do in one thread."""
+    specs, meeting, begun = SPECS[:2], threading.Barrier(3), []
+    function = SimpleNamespace(lower=lambda p: SimpleNamespace(compile=lambda: begun.append(p) or meeting.wait(30)))
+    with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(3) as compilers:
+        patched.setattr(ahead, "calls", lambda specs, *_: [(function, (specs[0].p,))] * 3)
+        both = [one for spec in specs for one in compile_ahead([spec], "gpu", None, compilers)]
+        assert sorted(one.exception() is None for one in both) == [True] * 6
+    assert begun == [16] * 3 + [14] * 3
+
+
+@pytest.mark.parametrize("listing", [True, False])
+def test_an_error_of_compiling_is_left_for_the_run_itself(listing, tmp_path, monkeypatch, caplog):
+    """Whether it comes while functions are listed or while the second of them is compiled."""
+    Accelerator(monkeypatch)
+
+    def fail(*given):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
+
+    def compile_two(specs, platform, budget, compilers):
+        return [compilers.submit(int), compilers.submit(fail)]
+
+    monkeypatch.setattr(in_process, "compile_ahead", fail if listing else compile_two)
+    with caplog.at_level(logging.INFO, "loadstone"):
+        assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+    assert "p = 14" in caplog.text and "was not compiled ahead: RESOURCE_EXHAUSTED" in caplog.text
+
+
+def test_a_cpu_compiles_as_it_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(in_process, "compile_ahead", None)
+    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+
+
+def test_a_store_that_cannot_be_written_ends_the_sweep_in_one_sentence(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Store, "put", full)
+    found = run_sweep([Spec("original", 5, 6, solver="hebbian")], Store(tmp_path), InProcess())
+    assert found.missing == 1 and not found.done
+    assert found.stopped == f"the store {tmp_path} cannot be written: [Errno 28] No space left on device."

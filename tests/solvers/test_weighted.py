@@ -1,0 +1,128 @@
+"""As many facts as possible: more than the minimum of the loss recalls, never beyond what a proof allows, in time."""
+
+import time
+from types import SimpleNamespace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from loadstone.books.scoring import margins_of, seconds_of_rivals
+from loadstone.memories.full import Full
+from loadstone.memories.projected import Projected
+from loadstone.memories.subspaces.symmetric import Symmetric
+from loadstone.problems.facts import facts
+from loadstone.solvers import weighted as most
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
+from loadstone.solvers.weighted import seconds_a_pass, store_most
+
+
+def drawn(n, d, m=None, seed=0):
+    random = np.random.default_rng(seed)
+    inputs, outputs = (random.standard_normal((k, d)).astype("f") for k in (n, m or n))
+    return facts(inputs, outputs, np.arange(n) % (m or n))
+
+
+def stored(problem, memory):
+    arrays = problem.arrays()
+    margins = margins_of(np.asarray(memory.matrix(), np.float64), arrays)
+    return int((margins > 0).sum())
+
+
+def test_far_above_capacity_it_stores_many_times_what_the_minimum_of_the_loss_recalls():
+    problem, d = drawn(1000, 20), 20
+    minimum = stored(problem, solve(problem, limits=Limits(200)).memory)
+    told = []
+    found = store_most(problem, Full(jnp.zeros((d, d))), 60.0, lambda facts, count: told.append((facts, count)))
+    # Of facts that are drawn, not chosen, about 49 fit: d^2 / D(1000).
+    assert stored(problem, found) > max(90, 5 * minimum)
+    assert told[-1][0] == 1000 and max(count for _, count in told) == stored(problem, found)
+
+
+def test_everything_is_stored_if_it_can_be():
+    problem, d = drawn(60, 20), 20
+    assert stored(problem, store_most(problem, Full(jnp.zeros((d, d))), 60.0)) == 60
+
+
+def test_a_family_is_kept():
+    problem, d = drawn(300, 12), 12
+    found = store_most(problem, Projected.made(jnp.zeros((d, d)), Symmetric()), 60.0)
+    np.testing.assert_array_equal(found.matrix(), np.asarray(found.matrix()).T)
+    assert stored(problem, found) >= 10
+
+
+def test_of_too_many_facts_the_most_promising_take_part(monkeypatch):
+    monkeypatch.setattr(most, "_WORTHWHILE", 10**6)  # as if a pass took very long
+    problem, d, told = drawn(2000, 30), 30, []
+    found = store_most(problem, Full(jnp.zeros((d, d))), 30.0, lambda *numbers: told.append(numbers))
+    assert 0 < told[-1][0] < 2000 and stored(problem, found) >= told[-1][1] == told[-1][0]
+
+
+def test_the_clock_is_looked_at():
+    problem, d = drawn(6000, 40), 40
+    store_most(problem, Full(jnp.zeros((d, d))), 0.001)  # compiles what the next call measures
+    began = time.perf_counter()
+    store_most(problem, Full(jnp.zeros((d, d))), 0.001)
+    assert time.perf_counter() - began < 0.001 + 20 * seconds_a_pass(problem) + 5.0
+
+
+def test_float32_decides_nothing_that_it_is_not_sure_of(monkeypatch):
+    import loadstone.books.scoring as scoring
+
+    random = np.random.default_rng(1)
+    inputs, outputs = random.standard_normal((200, 8)), random.standard_normal((50, 8))
+    # Answers in pairs that differ by less than float32 can tell: for half of the facts the other one wins by a hair.
+    outputs = np.concatenate([outputs, outputs + 1e-9 * random.standard_normal((50, 8))])
+    weights, targets = 1e30 * random.standard_normal((8, 8)), np.arange(200) % 100
+    there = SimpleNamespace(inputs=inputs, outputs=outputs, targets=targets)
+    exact = scoring.margins_of(weights, there)
+    monkeypatch.setattr(scoring, "_MANY", 0)
+    rivals, margins = scoring.rivals_of(weights, there)
+    np.testing.assert_array_equal(margins > 0, exact > 0)
+    size = np.linalg.norm(inputs @ weights.T, axis=1) * np.linalg.norm(outputs, axis=1).max()
+    assert (np.abs(margins - exact) <= 2 * 12 * 2.0**-24 * size).all() and (rivals != targets).all()
+
+
+def test_how_long_scores_take_is_judged_by_a_few():
+    problem = drawn(6000, 20)
+    weights, arrays = np.eye(20), problem.arrays()
+    began = time.perf_counter()
+    margins_of(weights, arrays)
+    taken = time.perf_counter() - began
+    assert taken / 20 < seconds_of_rivals(weights, arrays) < 20 * taken  # a machine may be busy at one of both times
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+def test_seconds_must_be_positive(seconds):
+    with pytest.raises(ValueError, match="seconds"):
+        store_most(drawn(4, 3), Full(jnp.zeros((3, 3))), seconds)
+
+
+def test_the_promising_are_the_best_of_those_that_were_looked_at():
+    problem, memory = drawn(200, 8), Full(jnp.eye(8))
+    everything = most._seen(problem, memory).log_weight
+    rows, seen = most._promising(problem, memory, 0.5, 0.1)
+    looked_at = np.random.default_rng(0).permutation(200)[:100]
+    assert rows.tolist() == sorted(looked_at[np.argsort(-everything[looked_at])][:20])
+    np.testing.assert_allclose(seen.log_weight, everything[rows], rtol=1e-4)
+    # All of them at most, and one at least.
+    assert [len(most._promising(problem, memory, *shares)[0]) for shares in ((3.0, 2.0), (1e-9, 1e-9))] == [200, 1]
+
+
+def test_a_compiled_look_at_all_facts_is_the_plain_one_block_by_block(monkeypatch):
+    """With blocks of 16 of 40 facts, the last of which is filled up."""
+    problem = drawn(40, 8)
+    memory = Full(problem.outputs.T @ problem.inputs / 10)
+    plain = most._seen(problem, memory)
+    monkeypatch.setattr(most, "_is_plain", lambda problem: False)
+    monkeypatch.setattr(most, "_ROWS_AT_A_TIME", 16)
+    found = most._seen(problem, memory)
+    assert 0 < plain.stored.sum() < 40
+    np.testing.assert_array_equal(found.stored, plain.stored)
+    np.testing.assert_allclose(found.log_weight, plain.log_weight, rtol=1e-5, atol=1e-5)
+
+
+def test_shares_are_relative_to_the_largest_and_never_vanish():
+    seen = most._Seen(np.ones(4, bool), np.array([-1000.0, -1001.0, -1010.0, -1100.0], np.float32))
+    np.testing.assert_allclose(most._shares(seen), [1, np.exp(-1), np.exp(-10), 1e-8], rtol=1e-5)

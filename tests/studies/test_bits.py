@@ -1,0 +1,37 @@
+"""What memories of few bits store: the table in the docs is that of the shipped records."""
+
+import pytest
+
+from loadstone.evidence.bits import TRAINED, stored_in_bits
+from tests.studies.shipped import RESULTS, shipped_rows
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    points = stored_in_bits(shipped_rows("bits", "bits"))
+    return {(point["d"], point["bits"], point["way"]): point for point in points}
+
+
+def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):
+    text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
+    table = text[text.index("| d, bits |") :].split("\n\n")[0].splitlines()[2:]
+    assert len(table) == 12
+    for line in table:
+        size, *cells, noise, bound = (cell.strip() for cell in line.strip("|").split("|"))
+        d, bits = map(int, size.split(", "))
+        for way, cell in zip(("largest margin", "centre", TRAINED), cells):
+            point = shipped.get((d, bits, way))
+            assert cell == (f"{point['stored']:.1f}({point['error']:.1f})" if point else "-"), line
+        point = shipped[d, bits, "largest margin"]
+        assert (noise, bound) == (f"{point['noise']:.1f}", f"{point['bound']:.1f}")
+
+
+def test_training_stores_more_than_rounding_and_never_more_than_counting_allows(shipped):
+    for (d, bits, way), point in shipped.items():
+        assert point["stored"] < point["bound"]
+        if way == TRAINED:
+            rounded = shipped[d, bits, "largest margin"]
+            assert point["stored"] > rounded["stored"] - 2 * (rounded["error"] + point["error"])
+    ratio = max(one["stored"] / shipped[d, bits, "largest margin"]["stored"]
+                for (d, bits, way), one in shipped.items() if way == TRAINED)  # fmt: skip
+    assert 1.65 < ratio < 1.8  # the docs say: up to 1.7 times

@@ -1,0 +1,77 @@
+"""How fast a solver stores below a proved capacity: sizes, counts, and Newton's arithmetic."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from loadstone.problems.original import original
+from loadstone.proofs.verdict import Outcome
+from loadstone.runs.result import perform
+from loadstone.runs.spec import Spec
+from loadstone.runs.validity import check_values
+from loadstone.solvers.decide import decide
+from loadstone.streams.stream import Stream
+from loadstone.tasks import approach as module
+from loadstone.tasks.approach import DISTANCES, Approach, approach, newton_passes
+from loadstone.tasks.capacity import instance_capacity
+
+STREAM = Stream(1, 7)
+
+
+@pytest.fixture(scope="module")
+def p_c():
+    return instance_capacity("original", STREAM, 16).p_c
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "newton"])
+def test_what_reaches_the_capacity_stores_at_every_distance(optimiser, p_c):
+    found = approach("original", STREAM, 16, Approach(optimiser))
+    assert found.p_c == p_c and [one.p for one in found.attempts] == [round((1 - x) * p_c) for x in DISTANCES]
+    assert all(one.stored and one.status == "stored" and one.passes >= 1 for one in found.attempts)
+    assert found.attempts[-1].p == p_c and found.attempts[-1].passes > found.attempts[0].passes
+
+
+def test_a_search_that_fails_is_told_from_one_that_stores(p_c):
+    """Few passes are enough far below the capacity and not at the capacity, which a proof says is storable."""
+    found = approach("original", STREAM, 16, Approach("perceptron", 50))
+    assert found.attempts[0].stored and not found.attempts[-1].stored
+    assert (found.attempts[-1].status, found.attempts[-1].passes) == ("out of passes", 50)
+    assert decide(original(STREAM, p_c)).verdict == Outcome.STORABLE
+
+
+def test_the_capacity_of_a_stream_is_proved_once_for_all_solvers(monkeypatch):
+    proved = []
+    monkeypatch.setattr(module, "instance_capacity", lambda *given: proved.append(given) or SimpleNamespace(p_c=None))
+    module.proved_capacity.cache_clear()
+    for optimiser in ("lbfgs", "newton"):
+        assert approach("original", STREAM, 16, Approach(optimiser)).p_c is None
+    assert proved == [("original", STREAM, 16)]
+    (record,) = perform([Spec("original", 7, 16, 1, solver="approach")])
+    assert record.result["status"] == "undecided" and record.result["attempts"] == []
+    module.proved_capacity.cache_clear()
+
+
+def test_newton_is_counted_by_its_multiplications():
+    """Against the products themselves, written out: n = 5 inputs, m = 6 outputs, d = 3."""
+    n, m, d = 5, 6, 3
+    one_pass = n * m * d + n * m * d  # scores, mean outputs
+    step = one_pass + n * m * d + n * m * d * d  # a pass, the scores of the step, second moments
+    product = n * d * d + n * d * d  # of each input with V, and with its matrix of second moments
+    dense = n * d**4 / 2 + d**6 / 6  # half of a symmetric matrix, and its Cholesky factor
+    search = SimpleNamespace(steps=40, products=70, dense_solves=3)
+    expected = 1 + (40 * step + 70 * product + 3 * dense) / one_pass
+    assert newton_passes(search, n, m, d) == pytest.approx(expected, abs=0.5)
+
+
+def test_a_record_holds_what_was_tried(p_c):
+    spec = Spec("original", 7, 16, 1, solver="approach", parameters={"optimiser": "newton", "passes": 100})
+    (record,) = perform([spec])
+    assert (record.result["p_c"], record.result["status"], record.result["limit"]) == (p_c, "proved", 100)
+    assert record.result["distances"] == list(DISTANCES) and record.result["attempts"][-1][:3] == [p_c, True, "stored"]
+    check_values(record)
+
+
+@pytest.mark.parametrize("change", [{"around": 1}, {"kind": "other"}])
+def test_bad_arguments(change):
+    with pytest.raises(ValueError, match=f"{next(iter(change))} is .* but must be"):
+        approach(**({"kind": "original", "stream": STREAM, "around": 16} | change))

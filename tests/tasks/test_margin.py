@@ -1,0 +1,48 @@
+"""The record of a largest margin: proved by a linear program of another kind, and recall measured beside predicted."""
+
+import numpy as np
+import pytest
+
+from loadstone.runs.result import perform
+from loadstone.runs.spec import Spec
+from loadstone.streams.stream import Stream
+from loadstone.studies.kit.rows import row_of
+from loadstone.tasks.capacity import Prefixes
+from loadstone.tasks.margin import DRAWS, NOISES, robustness
+from tests.solvers.linear_program import largest_margin
+
+
+@pytest.fixture(scope="module")
+def record():
+    (found,) = perform([Spec("decoupled", 6, 5, 1, solver="margin")])
+    return found
+
+
+def test_a_largest_margin_is_a_record(record):
+    row = row_of(record.spec, record.result)
+    assert (row["solver"], row["status"], row["noises"]) == ("margin", "proved", list(NOISES))
+    assert 0 < row["margin"] <= row["upper_bound"] and row["gap"] <= 1e-6
+    # Coordinates in [-1, 1] hold the ball of unit norm and lie in one of norm d: bounds from both sides.
+    bound = largest_margin(Prefixes("decoupled", Stream(1, 6)).of(5))
+    assert bound / 6 <= row["upper_bound"] and row["margin"] <= bound
+
+
+def test_the_same_instance_gives_the_same_numbers(record):
+    again = robustness(Prefixes("decoupled", Stream(1, 6)).of(5), seed=1)
+    assert [one.recalled for one in again.recalls] == record.result["recalled"]
+    assert again.found.margin == record.result["margin"]
+    other = robustness(Prefixes("decoupled", Stream(1, 6)).of(5), seed=2)
+    assert [one.recalled for one in other.recalls] != record.result["recalled"]
+
+
+def test_recall_falls_with_the_noise_as_predicted(record):
+    recalled, predicted = (np.array(record.result[name]) for name in ("recalled", "recalled_predicted"))
+    assert recalled[0] == 1 and np.all(np.diff(predicted) <= 0) and predicted[-1] < 0.95
+    error = np.sqrt(np.maximum(predicted * (1 - predicted), 1e-4) / (5 * DRAWS))
+    # 0.02 for the approximation (docs/theory/finite_margin.md).
+    assert np.all(np.abs(recalled - predicted) < 0.02 + 4 * error)
+
+
+def test_without_a_margin_the_record_says_why():
+    (found,) = perform([Spec("original", 4, 60, solver="margin")])
+    assert found.result == {"status": "not storable"}

@@ -1,0 +1,139 @@
+"""The largest p that a solver stores, against proved capacities and a bisection that is known."""
+
+import numpy as np
+import pytest
+
+from loadstone.streams.stream import Stream
+from loadstone.tasks import reach
+from loadstone.tasks.capacity import instance_capacity
+from loadstone.tasks.effort import Effort
+from loadstone.tasks.reach import largest_stored
+from tests.measurements.stand_ins import Associations
+
+
+@pytest.mark.parametrize(
+    "kind, seed", [("original", 0), pytest.param("decoupled", 1, marks=pytest.mark.soak), ("groups:3", 0)]
+)
+def test_it_is_the_proved_capacity(kind, seed):
+    """L-BFGS gets to the capacity itself at this size; it cannot get beyond, or the proof would be wrong."""
+    stream = Stream(seed, 6)
+    proved = instance_capacity(kind, stream, 13)
+    found = largest_stored(kind, stream, 13)
+    assert found.not_stored == found.stored + 1 and proved.p_c - 1 <= found.stored <= proved.p_c
+    assert [one.stored for one in found.attempts] == [one.p <= found.stored for one in found.attempts]
+    assert all((one.status == "stored") == one.stored and one.passes >= 1 for one in found.attempts)
+
+
+def test_it_is_the_proved_capacity_with_given_answers_too():
+    stream, asked = Stream(0, 5), {"answers": 4, "frequencies": "balanced"}
+    proved = instance_capacity("decoupled", stream, 20, **asked)
+    found = largest_stored("decoupled", stream, proved.p_c, **asked)
+    assert proved.p_c - 1 <= found.stored <= proved.p_c
+
+
+@pytest.mark.parametrize("kind", ["original", "decoupled", "groups:3"])
+def test_facts_beyond_the_first_p_repeat_them(kind):
+    stream = Stream(0, 5)
+    prefixes = reach.PaddedPrefixes(kind, stream, 20, None, 4, "zipf:1")
+    for p in (18, 23, 30):
+        arrays = prefixes.of(p).arrays()
+        np.testing.assert_array_equal(arrays.targets[:p], stream.targets(p, 4, "zipf:1"))
+        for part in (arrays.inputs, arrays.targets, arrays.outputs) if arrays.decoupled else (arrays.inputs,):
+            np.testing.assert_array_equal(part[p:], part[: len(part) - p])
+
+
+@pytest.mark.parametrize("limit", [3, 40, 97, 100, 103, 400])
+@pytest.mark.parametrize("width", [0.005, 0.05])
+def test_the_bracket_closes_on_a_known_limit(limit, width, monkeypatch):
+    """With a search that stores up to a limit, from a guess far below, close to and far above it."""
+
+    class Found:
+        def __init__(self, p):
+            self.status, self.passes, self.memory = ("stored" if p <= limit else "minimum reached"), 1, None
+
+    tried = []
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: tried.append(p) or Found(p))
+    monkeypatch.setattr(reach, "measure", lambda p, memory: np.zeros(1).view(type=_NoViolations))
+    found = largest_stored("original", Stream(0, 8), 100, effort=Effort(width=width))
+    assert found.stored <= limit < found.not_stored
+    assert found.not_stored - found.stored <= max(1, width * found.stored)
+    assert tried == [one.p for one in found.attempts] and len(set(tried)) == len(tried) <= 20
+
+
+class _NoViolations(np.ndarray):
+    violations = 0
+
+
+def test_a_stream_that_cannot_even_hold_two(monkeypatch):
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
+    lost = type("Found", (), {"status": "out of passes", "passes": 1, "memory": 0})
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: lost)
+    found = largest_stored("original", Stream(0, 8), 10)
+    assert (found.stored, found.not_stored) == (1, 2)
+
+
+def test_99_percent_of_fewer_than_100_are_all():
+    stream, rates = Stream(0, 8, "sphere"), {"optimiser": "adam:125", "passes": 2000}
+    proved = instance_capacity("original", stream, 22).p_c
+    few = largest_stored("original", stream, 22, effort=Effort(enough="99%", digits="float32", **rates))
+    assert proved - 1 <= few.stored <= proved
+    assert {one.status for one in few.attempts if one.stored} == {"stop rule met"}
+
+
+@pytest.mark.parametrize("enough, stored", [("exact", 1000), ("paper", 1001), ("99%", 1010)])
+def test_some_may_be_missing_if_that_is_enough(enough, stored, monkeypatch):
+    """Of p associations p - 1000 are missing. The largest p that a rule allows is found, whatever the search claims."""
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
+    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: ended)
+    monkeypatch.setattr(reach, "measure", lambda p, memory: type("Counted", (), {"violations": max(0, p - 1000)}))
+    found = largest_stored("original", Stream(0, 8), 990, effort=Effort(enough=enough, width=1e-4))
+    assert (found.stored, found.not_stored) == (stored, stored + 1)
+
+
+def test_facts_that_padding_repeats_count_as_often_as_in_the_search(monkeypatch):
+    """One of 106 facts may be missing, but none of the 95 that are left without repetitions."""
+    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p + 11))
+    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
+    lost = type("Lost", (), {"status": "out of passes", "passes": 1, "memory": None})
+    monkeypatch.setattr(reach, "solve", lambda rows, *rest: ended if rows <= 106 else lost)
+    monkeypatch.setattr(reach, "measure", lambda rows, memory: type("Counted", (), {"violations": 1}))
+    found = largest_stored("original", Stream(0, 8), 95, answers=4, effort=Effort(enough="99%"))
+    assert (found.stored, found.not_stored) == (95, 96)
+
+
+def test_a_search_needs_a_rule_that_can_be_met():
+    with pytest.raises(ValueError, match="enough is 'none', but must be one of paper, 99%, exact"):
+        Effort(enough="none")
+    with pytest.raises(ValueError, match="digits is 'int8', but must be one of auto"):
+        Effort(digits="int8")
+
+
+@pytest.mark.parametrize("change", [{"around": 1}, {"kind": "other"}])
+def test_bad_arguments(change):
+    arguments = {"kind": "original", "stream": Stream(0, 6), "around": 12} | change
+    with pytest.raises(ValueError, match=f"{next(iter(change))} is .* but must be"):
+        largest_stored(**arguments)
+
+
+def test_any_solver_can_search():
+    """A memory of all entries is the full one, so with density 1 pruning stores what is proved; with fewer it stores
+    less."""
+    stream = Stream(0, 6)
+    proved = instance_capacity("original", stream, 13).p_c
+    efforts = [Effort(optimiser=f"pruning:{density},1") for density in (1.0, 0.5)]
+    whole, half = (largest_stored("original", stream, 13, effort=effort) for effort in efforts)
+    assert proved - 1 <= whole.stored <= proved and half.stored < whole.stored
+    assert Effort(optimiser="pruning:0.5,1").optimiser == "pruning:density=0.5,rounds=1" != Effort().optimiser
+    with pytest.raises(ValueError, match="solver is 'prune', but must be one of"):
+        Effort(optimiser="prune")
+
+
+@pytest.mark.parametrize("kind, answers, platform, rows", [
+    ("decoupled", None, "cpu", 24), ("decoupled", None, "gpu", 128), ("original", None, "gpu", 128),
+    ("original", 5, "gpu", 24), ("decoupled", 5, "gpu", 24),
+])  # fmt: skip
+def test_on_a_gpu_arrays_have_whole_lines_unless_facts_would_be_repeated(kind, answers, platform, rows, monkeypatch):
+    monkeypatch.setattr(reach.jax, "default_backend", lambda: platform)
+    assert reach.PaddedPrefixes(kind, Stream(0, 6), 20, None, answers).longer.inputs.shape[0] == rows
