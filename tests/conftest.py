@@ -22,8 +22,8 @@ PROBLEMS = "arrays decoupled exact facts loss original"
 STREAMS = "counters embeddings normals stream targets"
 MEMORIES = "cones full low_rank masks memory normal projected subspaces two_layers"
 SOLVERS = (
-    "alternating blocks fingerprint gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning refitting "
-    "solution stop updates"
+    "alternating blocks fingerprint gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning "
+    "refitting solution stop updates"
 )
 # Theory calls its small functions so often that to check them takes a third of its tests' time: `make soak` does.
 THEORY = ["loadstone.theory"] if "LOADSTONE_SOAK" in os.environ else []

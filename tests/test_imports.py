@@ -9,7 +9,10 @@ import loadstone
 
 PACKAGE = Path(loadstone.__file__).parent
 #: The modules beside the rooms belong to none of them.
-BESIDE = set("arguments compiling files frequencies hosts levels parameters plugins threads trees".split())
+BESIDE = set(
+    "arguments bisect compiling deadline estimate families_text files frequencies hosts levels parameters plugins "
+    "progress threads trees".split()
+)
 #: Which rooms a room may import from, besides itself.
 ALLOWED = {
     "theory": set(),
@@ -26,7 +29,8 @@ ALLOWED = {
     # Only the budget of a book knows the theory: it sets the law beside what is measured.
     "books": {"problems", "memories", "proofs", "solvers", "theory"},
     # Theory turns loads into numbers of associations.
-    "runs": {"theory", "streams", "kernels", "problems", "memories", "proofs", "solvers", "measurements", "space", "tasks"},
+    "runs": {"theory", "streams", "kernels", "problems", "memories", "proofs", "solvers", "measurements", "space"}
+    | {"tasks"},
     "sweeps": {"theory", "memories", "solvers", "tasks", "runs"},
     "evidence": {"theory", "studies"},
     # A sweep is named in `figures`, or made there of specs.

@@ -20,7 +20,7 @@ from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
 from loadstone.tasks.reach import Attempt
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
-from tests.sweeps import runs
+from tests.studies import sweep_keys
 
 #: The nine figures of the paper that show computations.
 PAPER = ["equivalence", "accuracy", "spectra", "scores", "single", "loss", "finite-size", "initial-spectra", "hebbian"]
@@ -40,8 +40,8 @@ def test_all_is_the_union_and_names_each_run_once(scale):
 
 
 def test_no_run_is_added_lost_or_changed_by_mistake():
-    kept = json.loads(runs.KEPT.read_text())
-    assert runs.runs() == kept, "if that is meant, run `python -m tests.studies.sweep_keys`"
+    kept = json.loads(sweep_keys.KEPT.read_text())
+    assert sweep_keys.runs() == kept, "if that is meant, run `python -m tests.studies.sweep_keys`"
 
 
 @pytest.mark.parametrize("scale", SCALES)

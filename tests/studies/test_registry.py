@@ -360,7 +360,7 @@ OUTCOMES = "harder easier faster slower slowly better worse approach restore exa
 
 
 def test_captions_do_not_say_in_advance_what_the_numbers_will_say():
-    """A title and what is drawn are the same whatever is measured; how it came out is told by studies/kit/sentences.py."""
+    """A title and what is drawn are the same whatever is measured; how it came out is told by kit/sentences.py."""
     said = {name: f"{figure_of(name).caption.title} {figure_of(name).caption.drawn}".lower() for name in GALLERY}
     found = {(name, word) for name, words in said.items() for word in OUTCOMES.split() if word in words}
     # A load at which training fails is a threshold by definition.

@@ -1,9 +1,9 @@
 """Blocks of queries that workers share: who has which part, and how what they find is put together.
 
-The steps of all blocks are dealt out in equal shares, one after another (hopper/to_512_kernel.py). Where a share begins within
-a block, its worker goes on with what another one began. The first worker of a block writes what it finds to the rows of
-the block, the others beside them; these parts are added where the sums are needed. To write the sums out first, and
-read them again, would take longer.
+The steps of all blocks are dealt out in equal shares, one after another (hopper/to_512_kernel.py). Where a share begins
+within a block, its worker goes on with what another one began. The first worker of a block writes what it finds to the
+rows of the block, the others beside them; these parts are added where the sums are needed. To write the sums out first,
+and read them again, would take longer.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
 
     For each seed it is the middle between the last load at which the stop rule was met and the next one. A seed that
     fails at the first load, or never, has its threshold below or above all loads, and enters the mean as that
-    (studies/kit/censored.py); `censored` counts them among the `seeds`. `alpha` is the mean over the seeds, `spread` the
+    (censored.py); `censored` counts them among the `seeds`. `alpha` is the mean over the seeds, `spread` the
     standard error of this mean; `error` includes the width of the step between loads too.
     """
     trained = [

@@ -21,7 +21,7 @@ def paper_markdown(numbers: Mapping[str, Any]) -> str:
         "# The paper, claim by claim",
         "",
         "Made by `python docs/write.py` from [results/paper/report.json](../results/paper/report.json); do not edit it",
-        "here. The claims and what tests them are in `src/loadstone/studies/report/claims.py`. A claim **differs** if any of",
+        "here. The claims and what tests them are in `studies/report/claims.py`. A claim **differs** if any of",
         "its numbers does, alone or as a kind; it is **reproduced** if none does and at least one agrees. A claim",
         "about large d that is tested as a trend with d can have the **right trend**, no more. What sharper tests",
         "find, which the paper does not claim, is told beside and does not decide. When numbers agree or differ is",
