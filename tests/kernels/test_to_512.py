@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from loadstone.kernels import devices, table
-from loadstone.kernels.hopper import to_512, to_512_kernel, workers
+from loadstone.kernels.hopper import to_512, to_512_kernel
+from loadstone.kernels.hopper import workers as sharing_workers
 from loadstone.kernels.table import Case
 from loadstone.memories.families import initial_memory
 from loadstone.problems.original import original
@@ -73,7 +74,7 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
     passed = np.zeros((-(-asked // size), -(-count // size)), int)
     sharing = np.zeros(len(passed), int)
     for worker in range(workers):
-        begin, end, steps, busy = map(int, workers.share(worker, *counts, workers, whole))
+        begin, end, steps, busy = map(int, sharing_workers.share(worker, *counts, workers, whole))
         for block in range(begin // steps, -(-end // steps)) if worker < busy else ():
             low, high = max(begin - block * steps, 0), min(end - block * steps, steps)
             passed[block, low:high] += 1
@@ -99,10 +100,10 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
         found = numbers[:, 0, 0].max(axis=0), numbers[:, 1, 0].max(axis=0), numbers[:, 2, 0].sum(axis=0), pull[0]
     else:
         operands = (jnp.asarray(part, jnp.float32) for part in (numbers, pull, part_numbers, part_pull))
-        *numbers, rows, parts, first, shared = (part[0] for part in jax.jit(workers.divided)(counts, *operands))
+        *numbers, rows, parts, first, shared = (part[0] for part in jax.jit(sharing_workers.divided)(counts, *operands))
         complete = jnp.arange(n) % 5 == 0
         done = jnp.where(complete[:, None], jnp.asarray(expected[3], jnp.float32), rows)
-        found = *numbers, jax.jit(workers.summed)(done, parts, first, shared, complete)
+        found = *numbers, jax.jit(sharing_workers.summed)(done, parts, first, shared, complete)
         assert (np.asarray(shared)[: len(sharing)] == sharing).all() and (np.asarray(shared)[len(sharing) :] == 1).all()
     agree([part[:asked] for part in found], [part[:asked] for part in expected], 1e-5)
 
@@ -110,13 +111,13 @@ def test_blocks_that_workers_share_are_put_together(asked, count, workers, most,
 def shared_out(counts, target, rival, total, pull):
     """The same of one problem, with sums that the workers of a block have equal parts of; all other parts are NaN."""
     workers, (_, n, width) = to_512_kernel._workers(), pull.shape
-    first, sharing = workers.sharers(counts[0], n // 128, workers)
+    first, sharing = sharing_workers.sharers(counts[0], n // 128, workers)
     each = (pull[0] / jnp.repeat(sharing, 128)[:, None]).reshape(-1, 128, width)
     parts = jnp.full((workers + 1, 128, width), jnp.nan)  # with room for what nobody has
     for later in (1, 2):
         parts = parts.at[jnp.where(sharing > later, first + later, workers)].set(each)
     rows = each.reshape(1, n, width)
-    return workers.Weighed(target, rival, total, rows, parts[None, :-1], first[None], sharing[None])
+    return sharing_workers.Weighed(target, rival, total, rows, parts[None, :-1], first[None], sharing[None])
 
 
 class StandIn:
@@ -141,7 +142,7 @@ class StandIn:
         rows = jnp.where(inside[..., None], pull, jnp.nan)
         if len(counts) == 1:
             return shared_out(counts, *numbers, rows)
-        return workers.undivided(*numbers, rows, to_512_kernel._workers())
+        return sharing_workers.undivided(*numbers, rows, to_512_kernel._workers())
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The runs of every sweep, as a number and a digest of their keys: records of other runs would be of no use to it.
 
-    python -m tests.studies.sweep_keys      # after a deliberate change of a sweep: rewrite runs.json
+    python -m tests.studies.sweep_keys      # after a deliberate change of a sweep: rewrite sweep_keys.json
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep
 
-KEPT = Path(__file__).with_name("runs.json")
+KEPT = Path(__file__).with_name("sweep_keys.json")
 
 
 def runs() -> dict[str, dict[str, str]]:
