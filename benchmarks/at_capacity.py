@@ -14,10 +14,10 @@ import statistics
 from pathlib import Path
 
 from loadstone.problems.original import original
-from loadstone.runs.grid import share_of_capacity
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.streams.stream import Stream
+from loadstone.studies.kit.runs import share_of_capacity
 from loadstone.tasks.capacity import instance_capacity
 
 DIMENSIONS, SHARES = (30, 50), (0.99, 1.0)

@@ -17,8 +17,8 @@ from unittest import mock
 
 import jax
 
-from loadstone.runs.grid import share_of_capacity
 from loadstone.streams.stream import Stream
+from loadstone.studies.kit.runs import share_of_capacity
 from loadstone.tasks import effort as efforts
 from loadstone.tasks.effort import Effort
 from loadstone.tasks.reach import Reach, largest_stored

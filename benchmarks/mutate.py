@@ -39,13 +39,14 @@ from mutations import Mutation, choose, diff, statement
 HERE = Path(__file__).parent
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "out", "build", "dist", "__pycache__", ".*_cache", ".hypothesis")
 #: Tests that exercise a module, or a folder of modules, without importing it.
-FURTHER_TESTS = {"cli": ["cli"], "files.py": ["records/test_pack.py"], "compiling.py": ["problems", "solvers"],
-                 "sweeps": ["sweeps/test_catalogue.py"],
+FURTHER_TESTS = {"cli": ["cli"], "files.py": ["runs/test_pack.py"], "compiling.py": ["problems", "solvers"],
+                 "sweeps": ["studies/test_catalogue.py"],
                  "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
-                 "cli/status.py": ["experiments/test_one_machine.py"],
+                 "cli/status.py": ["runs/test_one_machine.py"],
                  "solvers/loop.py": ["solvers/test_checkpoint.py"],
-                 "runs/run.py": ["cli/test_commands.py"], "evidence": ["figures/test_from_records.py"],
-                 "figures": ["figures/test_gallery.py", "figures/test_from_records.py"],
+                 "runs/run.py": ["cli/test_commands.py"], "evidence": ["studies/test_plotted.py"],
+                 "figures": ["studies/test_registry.py", "studies/test_plotted.py"],
+                 "studies": ["studies/test_registry.py", "studies/test_plotted.py"],
                  "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
 #: Asks every public function, of whatever module, what it allows.
 FOR_ALL = "test_arguments.py"

@@ -31,7 +31,7 @@ ALLOWED = {
     # Theory turns loads into numbers of associations.
     "runs": {"theory", "streams", "kernels", "problems", "memories", "proofs", "solvers", "measurements", "space"}
     | {"tasks"},
-    "sweeps": {"theory", "memories", "solvers", "tasks", "runs"},
+    "sweeps": {"theory", "memories", "solvers", "studies", "tasks", "runs"},
     "evidence": {"theory", "studies"},
     # A sweep is named in `figures`, or made there of specs.
     "figures": {"theory", "evidence", "runs", "studies", "sweeps"},

@@ -18,7 +18,8 @@ from typing import Any
 import loadstone
 
 ROOMS = (
-    "theory", "streams", "kernels", "problems", "memories", "solvers", "proofs", "measurements", "tasks", "space", "books",
+    "theory", "streams", "kernels", "problems", "memories", "solvers", "proofs", "measurements", "tasks",
+    "space", "books",
 )  # fmt: skip
 #: A field of a class as its docstring explains it: 'inputs, outputs: what they are', with lines that go on indented.
 _FIELD = re.compile(r"^(\w+(?:, \w+)*): (.+(?:\n {4,}\S.*)*)", re.MULTILINE)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from docs.building.links import ROOT
-from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.registry import STUDIES, study_of
 
 
 def markdown() -> str:
     """A section for each figure, in the order of the report."""
-    return "\n\n".join(_section(name) for name in GALLERY)
+    return "\n\n".join(_section(name) for name in STUDIES)
 
 
 def _section(name: str) -> str:
-    caption = figure_of(name).caption
+    caption = study_of(name).caption
     lines = [f"## {caption.title}", ""]
     if (ROOT / "results" / "paper" / f"{name}.png").exists():
         lines += [f"![{caption.title}](../results/paper/{name}.png)", ""]

@@ -21,7 +21,7 @@ from loadstone.cli.app import main
 from loadstone.runs.record import Record
 from loadstone.runs.store import Store
 from loadstone.sweeps.catalogue import specs_of
-from tests.studies.shown import flat, sentence, written
+from tests.kept import flat, sentence, written
 
 KEPT = Path(__file__).with_name("answered.json")
 GRID = '[[grid]]\nproblem = "original"\nd = 4\np = [6, 8]\nseed = [0, 1]\nsolver = "hebbian"\n'

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from loadstone.cli.app import main
-from tests.studies.shown import flat, sentence, written
+from tests.kept import flat, sentence, written
 
 _FRAMES = str.maketrans(dict.fromkeys("┌┬┐├┼┤└┴┘─│", " "))
 KEPT = Path(__file__).with_name("said.json")

@@ -3,7 +3,7 @@
 import json
 
 from tests.cli.answered import KEPT, answered
-from tests.studies.shown import differences
+from tests.kept import differences
 
 
 def test_commands_answer_what_they_did():

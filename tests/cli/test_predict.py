@@ -12,7 +12,7 @@ import loadstone
 from loadstone.cli.predict import MODEL_WIDTHS
 from loadstone.theory.prediction import least_dimension, predict
 from tests.cli.said import KEPT, said
-from tests.studies.shown import differences
+from tests.kept import differences
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 KEYS = {"d", "p", "kappa", "alpha", "alpha_c", "alpha_c_finite", "p_c", "p_c_asymptotic", "p_hebbian", "D", "var_k",

@@ -13,7 +13,7 @@ from loadstone.runs.pack import pack
 from loadstone.runs.record import Record
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
-from loadstone.studies.registry import figure_of
+from loadstone.studies.registry import study_of
 from loadstone.sweeps.catalogue import named_sweep
 
 
@@ -55,7 +55,7 @@ def test_the_report_says_what_it_has_and_what_it_lacks(shipped, command, tmp_pat
     assert "single is not drawn: there are no records of its runs." in done.stderr
     page = (tmp_path / "out" / "report.html").read_text()
     assert "From 2 runs, 100 s on fast, 100 s on slow." in page and "4 of 6 runs are missing or diverged" in page
-    assert figure_of("single").caption.title not in page
+    assert study_of("single").caption.title not in page
     assert not list((tmp_path / "out").glob("single*")) and (tmp_path / "out" / "explore.html").exists()
 
 

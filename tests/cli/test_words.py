@@ -283,11 +283,12 @@ def test_a_section_holds_the_first_of_the_files_that_are_drawn(tmp_path, capfd):
     for file in drawn:
         file.write_text(file.suffix)
     figure = SimpleNamespace(
-        name="a", draw=lambda rows, path: drawn, compare=lambda rows: [], remarks=lambda rows: ["so"]
-    )
+        name="a", points=lambda rows: rows, write=lambda rows, path: drawn, compare=lambda rows: [],
+        remarks=lambda rows: ["so"],
+    )  # fmt: skip
     row = {"status": "stored", "circumstances": {"seconds": 2.0, "device": "cpu"}}
     found = reproduce._section(figure, SPECS, {SPECS[0]: row, SPECS[1]: row | {"status": "diverged"}}, tmp_path)
-    assert (found.figure, found.svg, found.runs, found.wanted) == (figure, b".svg", 1, 3)
+    assert (found.study, found.svg, found.runs, found.wanted) == (figure, b".svg", 1, 3)
     assert found.remarks == ["so"] and found.times == {"cpu": 2.0}
     assert capfd.readouterr().err.splitlines() == [
         "a: 1 of 3 runs diverged and are left out.", "a: 1 of 3 runs are not among the shipped records.",

@@ -8,7 +8,7 @@ import pytest
 import loadstone
 from docs.building import api, commands, gallery
 from docs.building.links import ROOT
-from loadstone.studies.registry import GALLERY
+from loadstone.studies.registry import STUDIES
 
 REFERENCE = commands.markdown()
 COMMANDS = dict(commands.commands())
@@ -74,7 +74,7 @@ def test_a_public_name_is_explained_with_all_its_fields(name):
 
 def test_the_gallery_shows_every_figure_with_its_command():
     text = gallery.markdown()
-    for figure in GALLERY:
+    for figure in STUDIES:
         assert f"loadstone reproduce {figure} --scale paper --from-shipped" in text
         there = (ROOT / "results" / "paper" / f"{figure}.png").exists()
         assert (f"results/paper/{figure}.png" in text) == there

@@ -6,7 +6,7 @@ from html import escape
 import pytest
 
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.registry import STUDIES, study_of
 from loadstone.studies.report.claims import CLAIMS
 from loadstone.studies.report.html import report_page
 from loadstone.studies.report.numbers import Section
@@ -25,8 +25,8 @@ def page():
 
 def made():
     sections = [
-        Section(figure_of(name), SVG, 3, 4, [GOOD, BAD] if name == "capacity" else [], ["1 < 2."], TIMES)
-        for name in GALLERY
+        Section(study_of(name), SVG, 3, 4, [GOOD, BAD] if name == "capacity" else [], ["1 < 2."], TIMES)
+        for name in STUDIES
     ]
     return report_page(sections, "quick", "1.2.3")
 
@@ -34,12 +34,12 @@ def made():
 def test_the_page_says_all_there_is_to_say(page):
     assert page == made()
     assert "2 numbers with a prediction: 1 agree, 1 differ, for 0 the measurement cannot tell" in page
-    assert page.count("1 of 4 runs are missing or diverged") == len(GALLERY)
-    assert page.count("From 3 runs, 21 min on NVIDIA &lt;H200&gt;, 20 s on cpu. ") == len(GALLERY)
+    assert page.count("1 of 4 runs are missing or diverged") == len(STUDIES)
+    assert page.count("From 3 runs, 21 min on NVIDIA &lt;H200&gt;, 20 s on cpu. ") == len(STUDIES)
     assert "<!--" not in page and "&lt;d = 20&gt;" in page and "training &amp; its limits" in page
-    assert page.count("<li>1 &lt; 2.</li>") == len(GALLERY)
-    for name in GALLERY:
-        caption = figure_of(name).caption
+    assert page.count("<li>1 &lt; 2.</li>") == len(STUDIES)
+    for name in STUDIES:
+        caption = study_of(name).caption
         assert f"loadstone reproduce {name} --scale quick</code>" in page
         # In the contents and above the figure.
         assert page.count(f">{escape(caption.title)}</a>") == page.count(f"<h2>{escape(caption.title)}</h2>") == 1
@@ -50,7 +50,7 @@ def test_the_page_says_all_there_is_to_say(page):
 
 
 def test_without_thresholds_it_says_so():
-    page = report_page([Section(figure_of("single"), SVG, 3, 3, [])], "quick", "1")
+    page = report_page([Section(study_of("single"), SVG, 3, 3, [])], "quick", "1")
     assert "missing or diverged" not in page
     assert "None of the figures chosen for this report shows a threshold" in page
     assert "None of the figures chosen for this report answers one of its questions" in page
@@ -60,11 +60,11 @@ def test_without_thresholds_it_says_so():
 def test_it_opens_offline_with_every_picture(page, open_page, tmp_path, width):
     (tmp_path / "report.html").write_text(page)
     opened = open_page(tmp_path / "report.html", width)
-    assert opened.locator("figure img").count() == len(GALLERY)
+    assert opened.locator("figure img").count() == len(STUDIES)
     assert opened.locator("article img").count() == 1  # one of the five questions is about the number that is there
     assert opened.evaluate("[...document.images].every(image => image.complete && image.naturalWidth === 200)")
     assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    opened.get_by_role("link", name=figure_of("capacity").caption.title).click()
+    opened.get_by_role("link", name=study_of("capacity").caption.title).click()
     assert opened.locator("#capacity h2").is_visible() and opened.url.endswith("#capacity")
 
 

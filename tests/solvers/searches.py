@@ -4,7 +4,7 @@
 
 A search that takes twice as many steps, or a bound that is looser than it need be, is right all the same, and no other
 test notices it. Numbers of steps depend on the last digits, so they are compared on the kind of processor that the file
-names, as in `tests/studies/shown.py`.
+names, as in `tests/kept.py`.
 """
 
 import os
@@ -34,7 +34,7 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.solvers.updates import all_at_once, one_at_a_time
 from loadstone.solvers.weighted import store_most
-from tests.studies.shown import REWRITE, brief
+from tests.kept import REWRITE, brief
 
 KEPT = Path(__file__).with_name("searches.json")
 

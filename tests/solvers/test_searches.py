@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.kept import compare
 from tests.solvers.searches import KEPT, changes, close, given_away, margins, most, stored, verdicts
-from tests.studies.shown import compare
 
 MADE = [verdicts, close, stored, most, margins, changes, given_away]
 

@@ -7,7 +7,7 @@ from loadstone.runs.result import perform
 from loadstone.studies.kit.comparison import CHANCE
 from loadstone.studies.kit.distances import capacity_reference, kolmogorov
 from loadstone.studies.kit.rows import row_of
-from loadstone.studies.registry import figure_of
+from loadstone.studies.registry import study_of
 from loadstone.sweeps.catalogue import named_sweep
 from loadstone.theory.spectra import at_capacity
 
@@ -22,7 +22,8 @@ def rows_of(name, chosen):
 
 
 def compared(name, rows):
-    return figure_of(name).compare(rows)
+    study = study_of(name)
+    return study.compare(study.points(rows))
 
 
 @pytest.mark.soak

@@ -2,14 +2,14 @@
 
 import pytest
 
-from loadstone.evidence.bits import TRAINED, stored_in_bits
+from loadstone.studies.bits import TRAINED, points
 from tests.studies.shipped import RESULTS, shipped_rows
 
 
 @pytest.fixture(scope="module")
 def shipped():
-    points = stored_in_bits(shipped_rows("bits", "bits"))
-    return {(point["d"], point["bits"], point["way"]): point for point in points}
+    found = points(shipped_rows("bits", "bits"))
+    return {(point["d"], point["bits"], point["way"]): point for point in found}
 
 
 def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.registry import GALLERY
+from loadstone.studies.registry import STUDIES
 from loadstone.studies.report.claims import CLAIMS, MISPRINTS, Claim, Outcome
 from loadstone.theory.capacity import capacity
 
@@ -57,7 +57,7 @@ def test_every_claim_can_be_followed_up():
     for claim in CLAIMS:
         ways = [bool(claim.kinds), bool(claim.test), bool(claim.beyond)]
         assert sum(ways) == 1, claim
-        assert not claim.figure or claim.figure in GALLERY, claim
+        assert not claim.figure or claim.figure in STUDIES, claim
         assert not claim.test or (ROOT / claim.test).is_file(), claim
         assert not claim.kinds or claim.figure
     assert len({(claim.place, claim.says) for claim in CLAIMS}) == len(CLAIMS)

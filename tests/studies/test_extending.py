@@ -11,7 +11,7 @@ import pytest
 import loadstone.figures
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
-from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.registry import STUDIES, study_of
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "extending.md"
 
@@ -26,15 +26,15 @@ def added(tmp_path, monkeypatch):
     (tmp_path / "rooms" / f"{name}.py").write_text(code)
     monkeypatch.setattr(loadstone.figures, "__path__", [*loadstone.figures.__path__, str(tmp_path / "rooms")])
     for key, value in ast.literal_eval("{" + line.strip() + "}").items():
-        monkeypatch.setitem(GALLERY, key, value)
+        monkeypatch.setitem(STUDIES, key, value)
     yield name
-    figure_of.cache_clear()
+    study_of.cache_clear()
     sys.modules.pop(f"loadstone.figures.{name}", None)
     vars(loadstone.figures).pop(name, None)
 
 
 def test_the_figure_of_the_document_is_drawn_compared_and_reported(added, command, tmp_path):
-    figure, store = figure_of(added), Store(tmp_path / "store")
+    figure, store = study_of(added), Store(tmp_path / "store")
     for spec in figure.sweep("quick"):
         (record,) = perform([spec])
         store.put(record)
@@ -54,5 +54,5 @@ def test_the_figure_of_the_document_is_drawn_compared_and_reported(added, comman
 
 def test_the_figure_of_the_document_says_when_there_is_nothing_to_draw(added, tmp_path):
     with pytest.raises(ValueError, match="there are no runs of the Hebbian rule"):
-        figure_of(added).draw([], tmp_path / "empty")
-    assert figure_of(added).compare([]) == []
+        study_of(added).draw([], tmp_path / "empty")
+    assert study_of(added).compare([]) == []

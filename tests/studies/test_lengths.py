@@ -6,9 +6,9 @@ import pytest
 from loadstone.evidence import space
 from loadstone.evidence.lengths import at_infinity, compare_lengths, excess_in_words, free_entropies
 from loadstone.evidence.space import compare_space
-from loadstone.runs.grid import share_of_capacity
 from loadstone.studies.kit.comparison import Judgement, with_error
 from loadstone.studies.kit.multiple_tests import together
+from loadstone.studies.kit.runs import share_of_capacity
 from tests.studies.shipped import RESULTS, docs_table, shipped_rows
 
 

@@ -10,7 +10,7 @@ import pytest
 from loadstone.studies.kit.bounds import ABOVE, BoundComparison
 from loadstone.studies.kit.comparison import Comparison
 from loadstone.studies.kit.counts import count_comparison
-from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.registry import STUDIES, study_of
 from loadstone.studies.report.claims import CLAIMS, Outcome
 from loadstone.studies.report.markdown import results_markdown
 from loadstone.studies.report.numbers import Section, by_figure, read_comparisons, report_numbers, report_text
@@ -25,7 +25,7 @@ BOUND = BoundComparison("bound", 0.5, 0.8, 0.1, 4, "", "bounds", "d = 12", side=
 
 
 def made():
-    section = Section(figure_of("capacity"), b"", 3, 4, [GOOD, FREE, COUNT, BOUND], ["1.5 remarks."])
+    section = Section(study_of("capacity"), b"", 3, 4, [GOOD, FREE, COUNT, BOUND], ["1.5 remarks."])
     return report_numbers([section], "quick", "1")
 
 
@@ -50,7 +50,7 @@ def test_the_documents_are_those_of_the_shipped_numbers(shipped):
     assert (ROOT / "docs" / "results.md").read_text() == results_markdown(shipped)
     assert (ROOT / "docs" / "paper.md").read_text() == paper_markdown(shipped)
     names = [figure["name"] for figure in shipped["figures"]]
-    assert names == [name for name in GALLERY if name in names] and len(names) >= 26 and shipped["scale"] == "paper"
+    assert names == [name for name in STUDIES if name in names] and len(names) >= 26 and shipped["scale"] == "paper"
 
 
 def numbers_in(text):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from loadstone.evidence.overlaps import compare_overlaps, law_in_words, overlap_laws
-from loadstone.runs.grid import share_of_capacity
 from loadstone.studies.kit.comparison import Judgement
+from loadstone.studies.kit.runs import share_of_capacity
 from tests.studies.shipped import RESULTS, shipped_rows
 
 

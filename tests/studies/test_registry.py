@@ -5,7 +5,6 @@ import math
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -19,13 +18,12 @@ from loadstone.runs.spec import Spec
 from loadstone.studies.kit import panels as style
 from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, colour, counted
 from loadstone.studies.kit.rows import row_of
-from loadstone.studies.kit.study import Figure
-from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.registry import STUDIES, study_of
 from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
+from tests.studies.drawing import compared, drawn
 from tests.studies.shipped import shipped_records
-from tests.studies.shown import RAN, brief, compare, compare_with_kept
 
 SHORT = {"steps": 60}
 #: At d = 10: few enough to be stored in 60 steps, and the first size above capacity, which is 30.6.
@@ -183,19 +181,19 @@ def rows():
 
 
 def test_each_name_leads_to_a_figure_of_that_name():
-    assert set(GALLERY) == set(CASES), "a figure needs a few small runs in CASES"
-    for name in GALLERY:
-        figure = figure_of(name)
-        assert isinstance(figure, Figure) and figure.name == name
+    assert set(STUDIES) == set(CASES), "a figure needs a few small runs in CASES"
+    for name in STUDIES:
+        figure = study_of(name)
+        assert figure.name == name
         assert all(text.strip() for text in vars(figure.caption).values())
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_a_figure_shows_the_sweep_that_the_catalogue_has_under_its_name(scale):
+def test_a_study_shows_the_sweep_that_the_catalogue_has_under_its_name(scale):
     for name in CATALOGUE.keys() - {"thresholds"}:
-        assert figure_of(name).sweep(scale) == named_sweep(name, scale)
-    assert set(named_sweep("thresholds", scale)) <= set(figure_of("law").sweep(scale))
-    assert figure_of("entropy").sweep(scale) == []  # theory alone
+        assert study_of(name).runs(scale) == named_sweep(name, scale)
+    assert set(named_sweep("thresholds", scale)) <= set(study_of("law").runs(scale))
+    assert study_of("entropy").runs(scale) == []  # theory alone
 
 
 def test_names_need_no_plotting_and_drawing_needs_no_jax():
@@ -204,10 +202,10 @@ def test_names_need_no_plotting_and_drawing_needs_no_jax():
 import sys
 import loadstone.cli.reproduce
 assert not {"matplotlib", "scipy", "jax"} & set(sys.modules)
-from loadstone.studies.registry import GALLERY, figure_of
-for name in GALLERY:
-    figure_of(name)
-assert "matplotlib" in sys.modules and "jax" not in sys.modules
+from loadstone.studies.registry import STUDIES, study_of
+for name in STUDIES:
+    study_of(name)
+assert "jax" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 
@@ -215,73 +213,48 @@ assert "matplotlib" in sys.modules and "jax" not in sys.modules
 #: All figures are drawn and saved by the same few functions. So these are written in all formats, and twice, to see
 #: that nothing differs; `make soak` does it with all figures.
 FULLY_TESTED = ("accuracy", "spectra", "rank")
-IN_ALL_FORMATS = set(GALLERY if "LOADSTONE_SOAK" in os.environ else FULLY_TESTED)
+IN_ALL_FORMATS = set(STUDIES if "LOADSTONE_SOAK" in os.environ else FULLY_TESTED)
 
 
-@pytest.fixture(scope="module", params=GALLERY)
+@pytest.fixture(scope="module", params=STUDIES)
 def finished(request, rows, tmp_path_factory):
-    """The name of a figure, the figure as it was drawn, and its files: once for all tests of it."""
-    name, drawn = request.param, []
+    """The name of a study and its files: once for all tests of it."""
+    name = request.param
     with pytest.MonkeyPatch.context() as monkeypatch:
         if name not in IN_ALL_FORMATS:
             monkeypatch.setattr(style, "FORMATS", (".png",))
-        module = sys.modules[figure_of(name).draw.__module__]
-        monkeypatch.setattr(module, "save", lambda figure, *rest: drawn.append(figure) or style.save(figure, *rest))
-        contents = written(name, rows, tmp_path_factory.mktemp(name))
-    return name, *drawn, contents
+        return name, written(name, rows, tmp_path_factory.mktemp(name))
 
 
 def test_each_is_written_in_four_formats(finished):
-    name, _, contents = finished
+    name, contents = finished
     assert contents[".png"].startswith(b"\x89PNG") and len(contents[".png"]) > 10_000
     if name in IN_ALL_FORMATS:
         assert list(contents) == [".svg", ".pdf", ".png", ".json"]
         assert contents[".svg"].startswith(b"<?xml") and contents[".pdf"].startswith(b"%PDF")
 
 
-def test_each_shows_what_it_did(finished, rows):
-    name, figure, contents = finished
-    shown = figure_of(name)
-    compare_with_kept(name, figure, json.loads(contents[".json"]), shown.remarks(rows[name]), shown.compare(rows[name]))
-
-
-def test_each_run_gives_what_it_gave(rows):
-    """Small runs of most solvers and all measurements: their losses, traces, spectra, scores, verdicts and counts."""
-    found = {}
-    for name, case in CASES.items():
-        for spec, row in zip(case.specs, rows[name]):
-            if spec not in SHIPPED:
-                gave = {field: row[field] for field in sorted(row.keys() - spec.identity().keys() - {"circumstances"})}
-                found[json.dumps(spec.identity())] = brief(gave)
-    compare(RAN, "runs", found)
-
-
 @pytest.mark.parametrize(
     "finished",
-    [name if name in FULLY_TESTED else pytest.param(name, marks=pytest.mark.soak) for name in GALLERY],
+    [name if name in FULLY_TESTED else pytest.param(name, marks=pytest.mark.soak) for name in STUDIES],
     indirect=True,
 )
 def test_the_same_rows_give_the_same_bytes(finished, rows, tmp_path):
-    name, _, contents = finished
+    name, contents = finished
     again = written(name, rows, tmp_path)
     assert contents and all(again[suffix] == content for suffix, content in contents.items())
 
 
 def written(name, rows, folder):
-    paths = figure_of(name).draw(rows[name], folder / name)
+    study = study_of(name)
+    paths = study.write(study.points(rows[name]), folder / name)
     assert [path.name for path in paths] == [f"{name}{suffix}" for suffix in (*style.FORMATS, ".json")]
     return {path.suffix: path.read_bytes() for path in paths}
 
 
-@pytest.fixture
-def numbers_alone(monkeypatch):
-    """Figures are not rendered: only what they show is written."""
-    monkeypatch.setattr(style, "FORMATS", ())
-
-
-def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path, numbers_alone):
-    figure_of("accuracy").draw(rows["accuracy"], tmp_path / "a")
-    curves = json.loads((tmp_path / "a.json").read_text())["curves"]
+def test_curves_are_means_and_deviations_of_the_runs(rows):
+    with drawn("accuracy", rows["accuracy"]) as (_, numbers):
+        curves = numbers["curves"]
     assert len(curves) == 2 * 2 + 1 + 2
     for curve in curves:
         for index, p in enumerate(curve["p"]):
@@ -295,15 +268,17 @@ def test_curves_are_means_and_deviations_of_the_runs(rows, tmp_path, numbers_alo
             assert curve["deviation"][index] == pytest.approx(np.std(chosen, ddof=1))
 
 
-def test_densities_have_the_mass_that_they_should(rows, tmp_path, numbers_alone):
+def test_densities_have_the_mass_that_they_should(rows):
     for name in ("spectra", "initial-spectra"):
-        figure_of(name).draw(rows[name], tmp_path / name)
-        for one in json.loads((tmp_path / f"{name}.json").read_text())["histograms"]:
+        with drawn(name, rows[name]) as (_, numbers):
+            shown = numbers["histograms"]
+        for one in shown:
             mass = np.sum(np.diff(one["edges"]) * one["density"])
             assert mass == pytest.approx(one["kappa"] if name == "initial-spectra" else 1)
     for name in ("scores", "hebbian"):
-        figure_of(name).draw(rows[name], tmp_path / name)
-        for one in json.loads((tmp_path / f"{name}.json").read_text())["panels"]:
+        with drawn(name, rows[name]) as (_, numbers):
+            shown = numbers["panels"]
+        for one in shown:
             for part in ("target", "others"):
                 assert np.sum(np.diff(one["edges"]) * one[part]) == pytest.approx(1)
 
@@ -315,8 +290,8 @@ def test_the_papers_dimensions_and_the_quick_ones_have_colours_of_their_own(dime
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_no_figure_shows_two_dimensions_in_one_colour(scale):
-    for name in GALLERY.keys() - OTHER_COLOURS:
-        dimensions = {spec.d for spec in figure_of(name).sweep(scale)}
+    for name in STUDIES.keys() - OTHER_COLOURS:
+        dimensions = {spec.d for spec in study_of(name).runs(scale)}
         assert len({colour(d) for d in dimensions}) == len(dimensions), name
 
 
@@ -326,23 +301,19 @@ def test_sample_sizes_in_words():
 
 
 @pytest.fixture
-def drawn(rows, monkeypatch):
-    """The figure itself, and its numbers, in place of files."""
+def shown(rows):
+    """The picture of a study, and its numbers, in place of files."""
 
     def draw(name, chosen=None):
-        found = []
-        module = sys.modules[figure_of(name).draw.__module__]
-        monkeypatch.setattr(module, "save", lambda figure, stem, numbers: found.append((figure, numbers)) or [])
-        figure_of(name).draw(rows[name] if chosen is None else chosen, Path(name))
-        return found[0]
+        with drawn(name, rows[name] if chosen is None else chosen) as both:
+            return both
 
-    yield draw
-    plt.close("all")
+    return draw
 
 
-def test_the_legend_names_a_prediction_where_one_is_drawn(drawn):
+def test_the_legend_names_a_prediction_where_one_is_drawn(shown):
     for name, expected in (("accuracy", True), ("loss", False)):
-        figure, _ = drawn(name)
+        figure, _ = shown(name)
         labels = {text.get_text() for text in figure.legends[0].get_texts()}
         assert ("Hebbian, predicted" in labels) == expected
         # Each line says which solver it comes from.
@@ -350,9 +321,9 @@ def test_the_legend_names_a_prediction_where_one_is_drawn(drawn):
         assert "Adam: the paper's protocol" in figure.get_suptitle()
 
 
-def test_titles_tell_how_many_seeds_there_are(drawn):
+def test_titles_tell_how_many_seeds_there_are(shown):
     for name, count in (("scores", "2 seeds"), ("hebbian", "2 seeds"), ("single", "1 seed")):
-        assert drawn(name)[0].get_suptitle().endswith(f"({count})"), name
+        assert shown(name)[0].get_suptitle().endswith(f"({count})"), name
 
 
 #: Words that say how a measurement came out.
@@ -361,24 +332,24 @@ OUTCOMES = "harder easier faster slower slowly better worse approach restore exa
 
 def test_captions_do_not_say_in_advance_what_the_numbers_will_say():
     """A title and what is drawn are the same whatever is measured; how it came out is told by kit/sentences.py."""
-    said = {name: f"{figure_of(name).caption.title} {figure_of(name).caption.drawn}".lower() for name in GALLERY}
+    said = {name: f"{study_of(name).caption.title} {study_of(name).caption.drawn}".lower() for name in STUDIES}
     found = {(name, word) for name, words in said.items() for word in OUTCOMES.split() if word in words}
     # A load at which training fails is a threshold by definition.
     assert found <= {("finite-size", "threshold"), ("peers", "threshold")}, found
 
 
-def test_the_title_of_spectra_says_at_which_share_of_the_capacity_they_are(rows, drawn):
+def test_the_title_of_spectra_says_at_which_share_of_the_capacity_they_are(rows, shown):
     """With twice as many associations in all rows it says twice as much."""
     full = [row for row in rows["spectra"] if row["kappa"] == 1 and row["problem"] == "original"]
     share = 100 * full[0]["p"] / float(capacity_associations(full[0]["d"], 1.0))
-    assert f"at {share:.0f} % of the predicted capacity (" in drawn("spectra", full)[0].get_suptitle()
+    assert f"at {share:.0f} % of the predicted capacity (" in shown("spectra", full)[0].get_suptitle()
     more = full + [row | {"p": 2 * row["p"]} for row in full]
-    assert f"at {share:.0f} to {2 * share:.0f} % of the predicted" in drawn("spectra", more)[0].get_suptitle()
+    assert f"at {share:.0f} to {2 * share:.0f} % of the predicted" in shown("spectra", more)[0].get_suptitle()
 
 
-def test_targets_at_capacity_are_in_units_of_their_querys_length(rows, drawn):
+def test_targets_at_capacity_are_in_units_of_their_querys_length(rows, shown):
     """There, and only there, the law is drawn too, and it is for scores in these units."""
-    for panel in drawn("scores")[1]["panels"]:
+    for panel in shown("scores")[1]["panels"]:
         name = "own" if panel["p"] == SIZES[1] else "target"
         chosen = [row for row in rows["scores"] if (row["problem"], row["p"]) == (panel["problem"], panel["p"])]
         counts = np.sum([row["scores"][name] for row in chosen], axis=0).reshape(len(panel["target"]), -1).sum(axis=1)
@@ -386,18 +357,18 @@ def test_targets_at_capacity_are_in_units_of_their_querys_length(rows, drawn):
         assert chosen[0]["scores"]["own"] != chosen[0]["scores"]["target"]
 
 
-def test_predicted_curves_begin_at_capacity_with_everything_stored(drawn):
+def test_predicted_curves_begin_at_capacity_with_everything_stored(shown):
     for name in ("curves", "beyond"):
-        figure, _ = drawn(name)
+        figure, _ = shown(name)
         for panel, start in zip(figure.axes, (0, 1)):  # loss, accuracy
             x, y = panel.lines[0].get_data()
             assert x[0] == pytest.approx(load(float(capacity_associations(10)), 10)) and y[0] == start
 
 
-def test_marks_grow_with_the_dimension_where_points_coincide(rows, drawn):
+def test_marks_grow_with_the_dimension_where_points_coincide(rows, shown):
     other = [row | {"d": 12, "p": {6: 8, 31: 45}[row["p"]]} for row in rows["beyond"]]
     for name, growth in (("curves", 0), ("beyond", 1.3)):
-        panel = drawn(name, rows[name] + other)[0].axes[0]
+        panel = shown(name, rows[name] + other)[0].axes[0]
         sizes = {bars.lines[0].get_color(): bars.lines[0].get_markersize() for bars in panel.containers}
         assert sizes[colour(12)] - sizes[colour(10)] == pytest.approx(growth)
 
@@ -414,12 +385,12 @@ def test_shares_of_streams_are_drawn_at_whole_numbers_of_associations(middle):
     assert shares[0] == 1 and shares[-1] == 0
 
 
-@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.parametrize("name", STUDIES)
 def test_one_seed_is_compared_only_where_no_scatter_is_needed(name, rows):
     single = [row for row in rows[name] if row["seed"] == 0]
     counts = []
     for chosen in (single, rows[name]):
-        found = figure_of(name).compare(chosen)
+        found = compared(name, chosen)
         counts.append(len(found))
         assert len({one.what for one in found}) == len(found)
         # A number that is known to no error at all, or to any, could be compared with nothing.
@@ -429,7 +400,7 @@ def test_one_seed_is_compared_only_where_no_scatter_is_needed(name, rows):
     assert counts == [CASES[name].with_one_seed, CASES[name].with_all]
 
 
-@pytest.mark.parametrize("name", [name for name in GALLERY if name != "entropy"])
+@pytest.mark.parametrize("name", [name for name in STUDIES if name != "entropy"])
 def test_records_that_are_missing_leave_a_picture_or_a_sentence(name, rows, tmp_path, monkeypatch):
     # What is drawn is rendered by `make soak` alone, which takes twice as long.
     monkeypatch.setattr(style, "FORMATS", (".svg",) if "LOADSTONE_SOAK" in os.environ else ())
@@ -437,7 +408,8 @@ def test_records_that_are_missing_leave_a_picture_or_a_sentence(name, rows, tmp_
     # With no other problem nothing is missing.
     for chosen in ([], rows[name][:1], original if len(original) < len(rows[name]) else []):
         try:
-            figure_of(name).draw(chosen, tmp_path / name)
+            study = study_of(name)
+            study.write(study.points(chosen), tmp_path / name)
         except NothingToDrawError:
             assert not list(tmp_path.iterdir())
         for path in tmp_path.iterdir():

@@ -5,7 +5,7 @@ from dataclasses import replace
 from loadstone.studies.kit.comparison import Comparison
 from loadstone.studies.kit.multiple_tests import corrected
 from loadstone.studies.kit.sentences import findings
-from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.registry import STUDIES, study_of
 
 #: Words that state an outcome. A caption is written before anything is measured.
 CLAIMS = ("agree", "differ by", "equally", "as far as was measured", "far less", "far more", "stores more", "lies on")
@@ -36,8 +36,8 @@ def test_another_measurement_makes_another_sentence():
 
 
 def test_captions_claim_nothing_that_the_numbers_may_not_show():
-    for name in GALLERY:
-        caption = figure_of(name).caption
+    for name in STUDIES:
+        caption = study_of(name).caption
         for text in (caption.title, caption.drawn, caption.theory):
             found = [claim for claim in CLAIMS if claim in text.lower()]
             assert not found, f"{name}: {found} in {text!r}"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from loadstone.evidence import space
-from loadstone.evidence.bits import TRAINED, compare_bits, stored_in_bits
 from loadstone.evidence.space import compare_space, solution_spaces
+from loadstone.studies.bits import TRAINED, compare, points
 from loadstone.studies.kit.comparison import Judgement
 from loadstone.theory.answers import memories_seen
 from loadstone.theory.entropy import facts_free_entropy
@@ -89,10 +89,10 @@ def test_bits_of_all_three_ways():
     given += [base | {"seed": 0, "stored": 20, "parameters": {"bits": 2, "way": "centre"}}]
     given += [base | {"seed": 0, "solver": "reach", "family": "rounded:bits=2", "stored": 25}]
     given += [base | {"seed": 0, "solver": "reach", "family": "full", "stored": 39}]  # of another figure
-    points = {point["way"]: point for point in stored_in_bits(given)}
-    assert points.keys() == {"largest margin", "centre", TRAINED} and points[TRAINED]["stored"] == 25
-    best = points["largest margin"]
+    ways = {point["way"]: point for point in points(given)}
+    assert ways.keys() == {"largest margin", "centre", TRAINED} and ways[TRAINED]["stored"] == 25
+    best = ways["largest margin"]
     assert best["facts_per_parameter"] == pytest.approx(16 / 144) and best["bits_per_bit"] == pytest.approx(64 / 288)
     assert best["error"] == pytest.approx(2 / np.sqrt(3)) and best["stored"] < best["bound"]
-    (only,) = compare_bits(given)
+    (only,) = compare(points(given))
     assert only.predicted == best["noise"] and only.freedom == 2

@@ -5,10 +5,10 @@ import pytest
 
 from loadstone.evidence.typical import compare_typical, excesses_in_words, gaussian_fourth, typical_points
 from loadstone.evidence.witnesses import FOURTH, moments
-from loadstone.runs.grid import share_of_capacity
 from loadstone.studies.kit.bounds import BELOW
 from loadstone.studies.kit.comparison import Judgement
 from loadstone.studies.kit.rows import deviation
+from loadstone.studies.kit.runs import share_of_capacity
 
 
 def rows(excess, problem="decoupled", sizes=(8, 12, 16, 30), streams=24):

@@ -46,7 +46,7 @@ from loadstone.theory import (
     storable,
     typical,
 )
-from tests.studies.shown import written
+from tests.kept import written
 
 KEPT = Path(__file__).with_name("values.json")
 #: Formulas agree to so much: their digits, and what another library's rounding does to sums.

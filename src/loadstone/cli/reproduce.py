@@ -14,18 +14,19 @@ from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.output import say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
 from loadstone.files import check_writable, write_whole
-from loadstone.studies.registry import GALLERY, figure_of
+from loadstone.studies.kit.panels import check_installed
+from loadstone.studies.registry import STUDIES, study_of
 
 if TYPE_CHECKING:
     from loadstone.runs.spec import Spec
     from loadstone.runs.store import Store
     from loadstone.studies.kit.rows import Row
-    from loadstone.studies.kit.study import Figure
+    from loadstone.studies.kit.study import Study
     from loadstone.studies.report.numbers import Section
 
 
 def reproduce(
-    figures: Annotated[Optional[list[str]], typer.Argument(help=f"Of {', '.join(GALLERY)}; default: all.")] = None,
+    figures: Annotated[Optional[list[str]], typer.Argument(help=f"Of {', '.join(STUDIES)}; default: all.")] = None,
     out: Annotated[str, typer.Option(help="Folder for figures and records; made if missing.")] = "out",
     scale: Annotated[str, typer.Option(help="quick, or paper for the paper's own sizes.")] = "quick",
     seeds: Annotated[Optional[int], typer.Option(help="Only so many seeds of each point.")] = None,
@@ -40,8 +41,9 @@ def reproduce(
     most = whole("seeds", seeds, 1) if seeds is not None else 2**64
     workers = default_workers() if workers is None else whole("workers", workers, 1, 1024)
     choice("scale", scale, ("quick", "paper"))
-    names = list(dict.fromkeys(choice("figure", name, tuple(GALLERY)) for name in figures or GALLERY))
-    chosen = [figure_of(name) for name in names]
+    names = list(dict.fromkeys(choice("figure", name, tuple(STUDIES)) for name in figures or STUDIES))
+    check_installed()
+    chosen = [study_of(name) for name in names]
     packed = _shipped(scale) if from_shipped else []
     folder = _folder(out)
     files = [f"{name}.{ending}" for name in names for ending in ("svg", "pdf", "png", "json")]
@@ -50,15 +52,15 @@ def reproduce(
 
     from loadstone.runs.store import Store
 
-    sweeps = {one.name: [spec for spec in dict.fromkeys(one.sweep(scale)) if spec.seed < most] for one in chosen}
-    specs = list(dict.fromkeys(spec for sweep in sweeps.values() for spec in sweep))
+    wanted = {one.name: [spec for spec in dict.fromkeys(one.runs(scale)) if spec.seed < most] for one in chosen}
+    specs = list(dict.fromkeys(spec for runs in wanted.values() for spec in runs))
     records = Store(store or folder / "store")
     if from_shipped:
         _unpack(packed, records)
     else:
         _run(specs, records, workers)
     rows = _rows(specs, records)
-    sections = [_section(one, sweeps[one.name], rows, folder) for one in chosen]
+    sections = [_section(one, wanted[one.name], rows, folder) for one in chosen]
     _report([section for section in sections if section], folder, scale)
 
 
@@ -114,34 +116,36 @@ def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
     return {spec: row_of(record.spec, record.result, record.circumstances) for spec, record in found.items()}
 
 
-def _section(figure: Figure, sweep: list[Spec], rows: dict[Spec, Row], folder: Path) -> Section | None:
-    """Draw a figure and compare its numbers. If there is nothing to draw, say so and return None."""
+def _section(study: Study, wanted: list[Spec], rows: dict[Spec, Row], folder: Path) -> Section | None:
+    """Draw a study and compare its numbers. If there is nothing to draw, say so and return None."""
     from loadstone.studies.kit.multiple_tests import corrected
     from loadstone.studies.kit.panels import NothingToDrawError
     from loadstone.studies.report.numbers import Section
 
-    usable = _usable(figure.name, sweep, rows)
+    usable = _usable(study.name, wanted, rows)
     try:
-        if sweep and not usable:
+        if wanted and not usable:
             raise NothingToDrawError("there are no records of its runs")
-        written = figure.draw(usable, folder / figure.name)
+        points = study.points(usable)
+        written = study.write(points, folder / study.name)
     except NothingToDrawError as error:
-        say(f"{figure.name} is not drawn: {error}.")
+        say(f"{study.name} is not drawn: {error}.")
         return None
     say(f"Written: {', '.join(map(str, written))}")
-    compared = corrected(figure.compare(usable))
-    remarks = figure.remarks(usable)
-    return Section(figure, written[0].read_bytes(), len(usable), len(sweep), compared, remarks, _times(usable))
+    compared = corrected(study.compare(points))
+    return Section(
+        study, written[0].read_bytes(), len(usable), len(wanted), compared, study.remarks(points), _times(usable)
+    )
 
 
-def _usable(name: str, sweep: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
-    """The rows of a sweep that exist and did not diverge; lines say how many others there are."""
-    found = [rows[spec] for spec in sweep if spec in rows]
+def _usable(name: str, wanted: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
+    """The rows of runs that exist and did not diverge; lines say how many others there are."""
+    found = [rows[spec] for spec in wanted if spec in rows]
     kept = [row for row in found if row["status"] != "diverged"]
     if len(kept) < len(found):
-        say(f"{name}: {len(found) - len(kept)} of {len(sweep)} runs diverged and are left out.")
-    if len(found) < len(sweep):
-        say(f"{name}: {len(sweep) - len(found)} of {len(sweep)} runs are not among the shipped records.")
+        say(f"{name}: {len(found) - len(kept)} of {len(wanted)} runs diverged and are left out.")
+    if len(found) < len(wanted):
+        say(f"{name}: {len(wanted) - len(found)} of {len(wanted)} runs are not among the shipped records.")
     return kept
 
 

@@ -30,19 +30,10 @@ from loadstone.solvers.registry import parameter_names
 from loadstone.tasks.approach import Approach
 from loadstone.tasks.edits import Edits
 from loadstone.tasks.effort import Effort
-from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import nearest_associations
 
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 associations = cache(nearest_associations)
-
-
-@cache
-def share_of_capacity(share: float, d: int, kappa: float = 1.0) -> int:
-    """How many associations are such a share of the predicted capacity."""
-    return round(share * float(capacity_associations(d, kappa)))
-
-
 
 #: Of every solver, and of what is measured of a stream instead.
 _OF_STREAMS = tuple(field.name for kind in (Approach, Effort, Edits) for field in fields(kind))

@@ -1,4 +1,7 @@
-"""Every figure by its name: one line each."""
+"""Every study by its name, one line each, and the runs that can be asked for by name.
+
+Modules are imported only when needed: commands know all names without spending seconds on what studies need.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from loadstone.studies.kit.study import Figure
+    from loadstone.studies.kit.study import Study
 
-#: The module of each figure and the name of its value there. Modules are imported only when needed: commands know all
-#: names without spending seconds on importing the plotting library.
-GALLERY: dict[str, str] = {
+#: The module of each study and the name of its value there.
+STUDIES: dict[str, str] = {
     "equivalence": "loadstone.figures.load_curves:EQUIVALENCE",
     "accuracy": "loadstone.figures.load_curves:ACCURACY",
     "spectra": "loadstone.figures.spectra:SPECTRA",
@@ -43,7 +45,7 @@ GALLERY: dict[str, str] = {
     "typical": "loadstone.figures.typical:TYPICAL",
     "solution-scores": "loadstone.figures.solution_scores:SOLUTION_SCORES",
     "robustness": "loadstone.figures.robustness:ROBUSTNESS",
-    "bits": "loadstone.figures.bits:BITS",
+    "bits": "loadstone.studies.bits:BITS",
     "curves": "loadstone.figures.curves:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.figures.curves:BEYOND",
@@ -53,12 +55,7 @@ GALLERY: dict[str, str] = {
 
 
 @cache
-def figure_of(name: str) -> Figure:
-    """The figure of a name in the gallery."""
-    module, _, value = GALLERY[name].partition(":")
-    try:
-        return getattr(import_module(module), value)
-    except ModuleNotFoundError as error:
-        if error.name and error.name.startswith("matplotlib"):
-            raise ValueError("figures need matplotlib: pip install 'loadstone[figures]'.") from error
-        raise
+def study_of(name: str) -> Study:
+    """The study of a name in `STUDIES`."""
+    module, _, value = STUDIES[name].partition(":")
+    return getattr(import_module(module), value)

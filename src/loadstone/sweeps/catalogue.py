@@ -11,12 +11,24 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
-import numpy as np
-
 from loadstone.arguments import choice
-from loadstone.runs.grid import associations, read_grid, share_of_capacity
+from loadstone.runs.grid import read_grid
 from loadstone.runs.spec import Spec
-from loadstone.sweeps.bits import bits
+from loadstone.studies.kit.runs import (
+    DIMENSIONS,
+    KAPPAS,
+    LOADS,
+    PROVED,
+    SCALES,
+    SEEDS,
+    associations,
+    by_lbfgs,
+    exact_capacities,
+    protocol,
+    share_of_capacity,
+    trained,
+)
+from loadstone.studies.registry import study_of
 from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
 from loadstone.sweeps.law import law, thresholds
@@ -28,67 +40,33 @@ from loadstone.sweeps.optimisers import optimisers
 from loadstone.sweeps.peers import peers
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
-from loadstone.sweeps.shift import PROVED, exact_capacities, shift
+from loadstone.sweeps.shift import shift
 from loadstone.sweeps.solution_scores import solution_scores
 from loadstone.sweeps.space import space
 from loadstone.sweeps.topk import topk
 
-SCALES = ("quick", "paper")
-_KAPPAS = (0.25, 0.5, 1.0)
-
-#: Dimensions, loads and seeds of the training experiments; those of 'paper' are the paper's.
-_DIMENSIONS: dict[str, dict[str, tuple[int, ...]]] = {
-    "quick": {"original": (20, 40), "decoupled": (20, 40)},
-    "paper": {"original": (50, 100, 150, 300, 400, 500), "decoupled": (50, 100, 150)},
-}
-_LOADS = {
-    "quick": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2),
-    "paper": tuple(round(float(x), 4) for x in np.linspace(0.4, 1.0, 25)),
-}
-_SEEDS = {"quick": 3, "paper": 5}
-#: The Hebbian rule fails at far lower loads than training.
-_HEBBIAN_LOADS = {
-    "quick": (0.03, 0.06, 0.09, 0.12, 0.2, 0.3, 0.45, 0.6, 0.9, 1.2),
-    "paper": (0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.35) + _LOADS["paper"],
-}
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
-#: What L-BFGS stores is shown at few of the quick sizes: its programs take longer to compile than to run.
-_LBFGS_DIMENSIONS: dict[str, dict[tuple[str, float], tuple[int, ...]]] = {
-    "quick": {("original", 1.0): (20,), ("decoupled", 1.0): (20,), ("original", 0.5): (20,)},
-    "paper": {(problem, kappa): ds for problem, ds in _DIMENSIONS["paper"].items() for kappa in _KAPPAS},
-}  # fmt: skip
 
 
 def equivalence(scale: str) -> list[Spec]:
     """Accuracy against load at full rank, original and decoupled: the paper's protocol, and L-BFGS."""
-    return _trained(scale, (1.0,)) + _by_lbfgs(scale, (1.0,))
+    return trained(scale, (1.0,)) + by_lbfgs(scale, (1.0,))
 
 
 def accuracy(scale: str) -> list[Spec]:
     """The same for three rank fractions, and the Hebbian rule."""
-    return protocol(scale) + _by_lbfgs(scale, _KAPPAS)
-
-
-def protocol(scale: str) -> list[Spec]:
-    """The paper's protocol at three rank fractions, and the Hebbian rule."""
-    hebbian = [
-        Spec("original", d, associations(load, d), seed, solver="hebbian")
-        for d in _DIMENSIONS[scale]["original"]
-        for load in _HEBBIAN_LOADS[scale]
-        for seed in range(_SEEDS[scale])
-    ]
-    return _trained(scale, _KAPPAS) + hebbian
+    return protocol(scale) + by_lbfgs(scale, KAPPAS)
 
 
 def spectra(scale: str) -> list[Spec]:
     """Memories at the capacity that is predicted for their size and rank."""
     return [
         Spec(problem, d, share_of_capacity(1, d, kappa), seed, kappa)
-        for problem, dimensions in _DIMENSIONS[scale].items()
+        for problem, dimensions in DIMENSIONS[scale].items()
         for d in dimensions
-        for kappa in _KAPPAS
-        for seed in range(_SEEDS[scale])
+        for kappa in KAPPAS
+        for seed in range(SEEDS[scale])
     ]
 
 
@@ -100,13 +78,13 @@ def scores(scale: str) -> list[Spec]:
         Spec(problem, d, associations(load, d), seed)
         for problem in ("original", "decoupled")
         for load in _SCORE_LOADS[:2]
-        for seed in range(_SEEDS[scale])
+        for seed in range(SEEDS[scale])
     ]
     return stopped + [
         Spec(problem, d, p, seed, stop="none")
         for problem in ("original", "decoupled")
         for p in (*(associations(load, d) for load in _SCORE_LOADS), share_of_capacity(1, d))
-        for seed in range(_SEEDS[scale])
+        for seed in range(SEEDS[scale])
     ]
 
 
@@ -114,21 +92,21 @@ def finite_size(scale: str) -> list[Spec]:
     """Where the first error appears: trained with the stop rule 'exact' up to d = 150, and proved at small sizes."""
     until_exact = [
         Spec(problem, d, associations(load, d), seed, stop="exact")
-        for problem, dimensions in _DIMENSIONS[scale].items()
+        for problem, dimensions in DIMENSIONS[scale].items()
         for d in dimensions
         if d <= 150
-        for load in _LOADS[scale]
-        for seed in range(_SEEDS[scale])
+        for load in LOADS[scale]
+        for seed in range(SEEDS[scale])
     ]
-    return _trained(scale, (1.0,)) + until_exact + capacity(scale)
+    return trained(scale, (1.0,)) + until_exact + capacity(scale)
 
 
 def initial_spectra(scale: str) -> list[Spec]:
     """Factored memories before training; p does not matter."""
     d = {"quick": 300, "paper": 1000}[scale]
     # At kappa = 1 a memory has no factors; just below it has factors of full rank.
-    kappas = (*_KAPPAS[:-1], 0.9999)
-    return [Spec("original", d, 2, seed, kappa, solver="initial") for kappa in kappas for seed in range(_SEEDS[scale])]
+    kappas = (*KAPPAS[:-1], 0.9999)
+    return [Spec("original", d, 2, seed, kappa, solver="initial") for kappa in kappas for seed in range(SEEDS[scale])]
 
 
 def hebbian(scale: str) -> list[Spec]:
@@ -137,7 +115,7 @@ def hebbian(scale: str) -> list[Spec]:
     return [
         Spec("original", d, associations(load, d), seed, solver="hebbian")
         for load in (0.125, 0.3, 1.0)
-        for seed in range(_SEEDS[scale])
+        for seed in range(SEEDS[scale])
     ]
 
 
@@ -163,7 +141,7 @@ def curves(scale: str) -> list[Spec]:
     loads, seeds = {"quick": ((0.9, 1.0, 1.1, 1.2, 1.4, 1.6), 6), "paper": ((0.8, 0.9, 1.0, 1.2), 5)}[scale]
     return [
         Spec(problem, d, associations(load, d), seed)
-        for problem, dimensions in _DIMENSIONS[scale].items()
+        for problem, dimensions in DIMENSIONS[scale].items()
         for d in dimensions
         for load in loads
         if associations(load, d) > share_of_capacity(1, d)
@@ -230,7 +208,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "space": space,
     "lengths": lengths,
     "solution-scores": solution_scores,
-    "bits": bits,
+    "bits": study_of("bits").runs,
 }
 
 #: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'
@@ -262,31 +240,6 @@ def specs_of(grid: str, scale: str = "quick") -> list[Spec]:
     if grid.endswith(".toml") or Path(grid).is_file():
         return read_grid(grid)
     return named_sweep(grid, scale)
-
-
-def _trained(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
-    return [
-        Spec(problem, d, associations(load, d), seed, kappa)
-        for problem, dimensions in _DIMENSIONS[scale].items()
-        for d in dimensions
-        for kappa in kappas
-        for load in _LOADS[scale]
-        for seed in range(_SEEDS[scale])
-    ]
-
-
-def _by_lbfgs(scale: str, kappas: tuple[float, ...]) -> list[Spec]:
-    """Until everything is stored, or the minimum of the loss is reached. Above d = 100 the minimum takes seconds of a
-    large GPU, and streams differ little: fewer loads and streams do."""
-    loads = {"quick": (0.7, 0.8, 0.9, 1.0, 1.2), "paper": _LOADS["paper"]}[scale]
-    return [
-        Spec(problem, d, associations(load, d), seed, kappa, solver="lbfgs", stop="exact")
-        for (problem, kappa), dimensions in _LBFGS_DIMENSIONS[scale].items()
-        if kappa in kappas
-        for d in dimensions
-        for load in (loads if d <= 100 else loads[::3])
-        for seed in range(_SEEDS[scale] if d <= 100 else 2)
-    ]
 
 
 def _suggestion(name: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 from loadstone.tasks.edits import METHODS
 
 #: For each scale: streams of each dimension.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.arguments import rank_of
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 
 _SIZES = {
     "quick": {"original": (20, 40), "decoupled": (20,)},

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 48, 20: 32, 30: 16}}

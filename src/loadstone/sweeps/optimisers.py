@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 
 #: Constant rates, those of defaults included, are the best of a few, a factor of 2 or 3 apart, on streams 100 to 103 of
 #: d = 30 at 3 % below their capacity. Adam's is the usual one; 0.3 would be faster.

@@ -12,8 +12,8 @@ taken for every N, where theirs are drawn again, and accuracy is measured after 
 
 from __future__ import annotations
 
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 
 _DIMENSIONS = {"quick": (8, 16, 32), "paper": (8, 16, 32, 64, 128, 256)}
 _SEEDS = {"quick": 3, "paper": 5}

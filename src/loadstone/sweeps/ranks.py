@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.arguments import rank_of
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 
 #: Rank fractions, and what is tried to store as much as possible at each (tasks/effort.py).
 _RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}

@@ -3,16 +3,9 @@ of inputs that share outputs between the two."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import PROVED, exact_capacities, share_of_capacity
 
-#: Streams of each dimension whose capacity is proved in both problems.
-PROVED: dict[str, dict[int, int]] = {
-    "quick": {12: 40, 20: 40, 30: 40},
-    "paper": {12: 200, 20: 200, 30: 200, 50: 10},
-}
 #: Larger sizes, where proofs take minutes: what L-BFGS stores, found to 0.1 % with long searches.
 _REACHED = (("original", (100, 150, 200, 300)), ("decoupled", (100,)))
 _CLOSELY: dict[str, object] = {"width": 0.001, "passes": 3000}
@@ -24,16 +17,6 @@ _GROUPS: dict[str, dict[int, tuple[tuple[int, ...], int]]] = {
     "quick": {12: ((2, 8), 40)},
     "paper": {12: ((2, 4, 8, 16, 32), 400), 16: ((2, 4, 8, 16, 32), 200), 20: ((2, 4, 8, 16, 32, 64), 200)},
 }
-
-
-def exact_capacities(streams: Mapping[int, int], problems: Sequence[str] = ("original", "decoupled")) -> list[Spec]:
-    """Exact capacities of so many streams of each dimension."""
-    return [
-        Spec(problem, d, share_of_capacity(1, d), seed, solver="capacity")
-        for problem in problems
-        for d, count in streams.items()
-        for seed in range(count)
-    ]
 
 
 def grouped_capacities(scale: str) -> list[Spec]:

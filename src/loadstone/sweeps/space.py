@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 
 #: For each scale: streams of each dimension, and shares of the predicted capacity at which they are filled. Free
 #: entropies scatter between streams, at d = 16 by eight or nine per cent: 24 streams know the mean to two.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from loadstone.runs.grid import share_of_capacity
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import share_of_capacity
 from loadstone.theory.listwise import limit_capacity
 
 #: For each scale: streams of each dimension, and lengths of the list.

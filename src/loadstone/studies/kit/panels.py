@@ -1,24 +1,23 @@
-"""What all figures share: colours, marks, legends, and how they are written."""
+"""What all pictures share: colours, marks, legends, and how they are written.
+
+Studies are also asked for their runs, where matplotlib need not be installed: it is imported where something is drawn.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
-from matplotlib.artist import Artist
-from matplotlib.lines import Line2D
+from typing import TYPE_CHECKING, Any
 
 from loadstone.files import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from matplotlib.typing import RcKeyType
 
 #: Colour-blind safe (Okabe and Ito).
@@ -40,7 +39,45 @@ def colour(d: int) -> str:
 
 
 class NothingToDrawError(ValueError):
-    """The records hold nothing that the figure can show: they are missing, diverged or undecided."""
+    """The records hold nothing that the picture can show: they are missing, diverged or undecided."""
+
+
+def check_installed() -> None:
+    """Refuse to draw, before any long work, where matplotlib is not installed."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError as error:
+        raise ValueError("figures need matplotlib: pip install 'loadstone[figures]'.") from error
+    matplotlib.use("Agg")
+
+
+@contextmanager
+def picture() -> Iterator[Figure]:
+    """An empty picture in the style of all of them, closed in the end."""
+    check_installed()
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        empty = plt.figure()
+        try:
+            yield empty
+        finally:
+            plt.close(empty)
+
+
+def subplots(
+    figure: Figure, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.8), **options: Any
+) -> Any:
+    """Panels on an empty picture of this size in inches, as `matplotlib.pyplot.subplots` makes them."""
+    figure.set_size_inches(*size)
+    return figure.subplots(rows, columns, **options)
+
+
+def key(label: str, **style: Any) -> Line2D:
+    """An entry of a legend that stands for no line of its own."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **style)
 
 
 def counted(counts: Iterable[int], what: str) -> str:
@@ -58,15 +95,14 @@ MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
 def trained_keys(points: Iterable[dict]) -> list[Line2D]:
     """Keys of a legend for points of the paper's protocol: a colour for each dimension, a mark for each problem."""
     points = list(points)
-    keys = [Line2D([], [], color=colour(d), lw=3, label=f"d = {d}") for d in sorted({point["d"] for point in points})]
+    keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
     for problem in sorted({point["problem"] for point in points}, reverse=True):
         mark, face = MARKS[problem]
-        name = f"{problem}, Adam"
-        keys.append(Line2D([], [], label=name, marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
+        keys.append(key(f"{problem}, Adam", marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
     return keys
 
 
-def legend(figure: plt.Figure, columns: int) -> int:
+def legend(figure: Figure, columns: int) -> int:
     """Draw one legend below all panels, with each label once; return the number of its lines."""
     labels: dict[str, Artist] = {}
     for panel in figure.axes:
@@ -81,8 +117,10 @@ def legend(figure: plt.Figure, columns: int) -> int:
 FORMATS: tuple[str, ...] = (".svg", ".pdf", ".png")
 
 
-def save(figure: plt.Figure, stem: Path, numbers: object = None) -> list[Path]:
+def save(figure: Figure, stem: Path, numbers: object = None) -> list[Path]:
     """Write a figure to `stem` as SVG, PDF and PNG and the plotted numbers as JSON, and close it."""
+    import matplotlib.pyplot as plt
+
     paths = [stem.with_suffix(suffix) for suffix in FORMATS]
     for path in paths:
         # Without dates the same records give the same bytes.

@@ -1,24 +1,27 @@
-"""What a figure is: the runs that it shows, how it is drawn, what it is compared with, and its caption."""
+"""What a study is: a question, the runs that answer it, what is read off them, how that is drawn and compared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from loadstone.studies.kit import panels
 from loadstone.studies.kit.comparison import Comparison
 from loadstone.studies.kit.rows import Row
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
     from loadstone.runs.spec import Spec
 
 
 @dataclass(frozen=True)
 class Caption:
-    """The words below a figure, for a reader who has not seen the paper."""
+    """The words below a picture, for a reader who has not seen the paper."""
 
-    #: What the figure is about; what it shows is told by its numbers (studies/kit/sentences.py).
+    #: What the picture is about; what it shows is told by its numbers (sentences.py).
     title: str
     #: What is drawn.
     drawn: str
@@ -26,23 +29,70 @@ class Caption:
     theory: str
 
 
+def no_runs(scale: str) -> list[Spec]:
+    """The runs of a study of theory alone."""
+    return []
+
+
+def no_comparison(points: object) -> list[Comparison]:
+    """For a study without a measured number that has a prediction."""
+    return []
+
+
 @dataclass(frozen=True)
-class Figure:
-    """One figure. A new one is such a value in a separate file, and a line in `gallery.py`."""
+class Study:
+    """One question, from the runs to the words below the picture. A new one is such a value in a file of its own, and
+    a line in `registry.py`.
+
+    Points are what is read off the records of the runs: a list of dictionaries, or whatever else the study draws and
+    compares.
+    """
 
     #: Its name in commands, in file names and in the report's links.
     name: str
-    #: The runs that it shows at a scale, 'quick' or 'paper'; none if it shows only theory.
-    sweep: Callable[[str], list[Spec]]
-    #: Draws rows and writes files at a path given without its ending; returns them: SVG, PDF, PNG, and JSON with the
-    #: plotted numbers.
-    draw: Callable[[list[Row], Path], list[Path]]
-    #: The measured numbers of the rows beside their predictions.
-    compare: Callable[[list[Row]], list[Comparison]]
-    #: The words below it in the report.
+    #: What it asks.
+    question: str
+    #: The runs that answer it at a scale, 'quick' or 'paper'.
+    runs: Callable[[str], list[Spec]]
+    #: What is drawn and compared, from the records of the runs.
+    points: Callable[[list[Row]], Any]
+    #: Draws the points on an empty picture, or raises a NothingToDrawError.
+    draw: Callable[[Picture, Any], None]
+    #: The words below the picture.
     caption: Caption
-    #: Sentences about the rows that no comparison makes: fits, ratios, counts. Their numbers come from the rows.
+    #: Measured numbers beside their predictions.
+    compare: Callable[[Any], list[Comparison]] = no_comparison
+    #: Sentences that no comparison makes: fits, ratios, counts. Their numbers come from the points.
+    remarks: Callable[[Any], list[str]] = lambda points: []
+    #: The numbers that are plotted, as they are written beside the picture.
+    plotted: Callable[[Any], object] = lambda points: {"points": points}
+
+    def write(self, points: Any, stem: Path) -> list[Path]:
+        """Draw, and write the picture to `stem` as SVG, PDF and PNG and the plotted numbers as JSON; the files."""
+        with panels.picture() as picture:
+            self.draw(picture, points)
+            return panels.save(picture, stem, self.plotted(points))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A study whose sweep, statistics and drawing stand in three files: each becomes a `Study` in one."""
+
+    name: str
+    sweep: Callable[[str], list[Spec]]
+    draw: Callable[[list[Row], Path], list[Path]]
+    compare: Callable[[list[Row]], list[Comparison]]
+    caption: Caption
     remarks: Callable[[list[Row]], list[str]] = lambda rows: []
+
+    def runs(self, scale: str) -> list[Spec]:
+        return self.sweep(scale)
+
+    def points(self, rows: list[Row]) -> list[Row]:
+        return rows
+
+    def write(self, points: list[Row], stem: Path) -> list[Path]:
+        return self.draw(points, stem)
 
 
 def from_catalogue(name: str) -> Callable[[str], list[Spec]]:
@@ -54,13 +104,3 @@ def from_catalogue(name: str) -> Callable[[str], list[Spec]]:
         return named_sweep(name, scale)
 
     return sweep
-
-
-def no_runs(scale: str) -> list[Spec]:
-    """The sweep of a figure that shows only theory."""
-    return []
-
-
-def no_comparison(rows: list[Row]) -> list[Comparison]:
-    """For a figure without a measured number that has a prediction."""
-    return []

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from loadstone.studies.kit.comparison import CHANCE, MATTERS, POWER, Comparison, Judgement
 from loadstone.studies.kit.sentences import findings
-from loadstone.studies.kit.study import Figure
+from loadstone.studies.kit.study import Study
 from loadstone.studies.report.numbers import Section
 from loadstone.studies.report.opening import statements
 from loadstone.studies.report.paper import paper_table
@@ -24,12 +24,12 @@ def report_page(sections: list[Section], scale: str, version: str) -> str:
     frame = (files("loadstone.studies.report") / "report.html").read_text("utf-8")
     # Every text is escaped, so none of them can contain a placeholder that is replaced later.
     page = (files("loadstone.studies.report") / "report.js").read_text("utf-8")
-    comparisons = {section.figure.name: section.comparisons for section in sections}
+    comparisons = {section.study.name: section.comparisons for section in sections}
     for mark, text in {
         "OPENING": _opening(sections, comparisons),
-        "PAPER": paper_table(comparisons, [section.figure.name for section in sections]),
+        "PAPER": paper_table(comparisons, [section.study.name for section in sections]),
         "SUMMARY": _summary(sections),
-        "CONTENTS": "".join(_link(one.figure) for one in sections),
+        "CONTENTS": "".join(_link(one.study) for one in sections),
         "THRESHOLDS": _thresholds(sections),
         "SECTIONS": "".join(_section(one, scale) for one in sections),
         "SCALE": scale,
@@ -42,7 +42,7 @@ def report_page(sections: list[Section], scale: str, version: str) -> str:
 
 def _opening(sections: list[Section], comparisons: dict[str, list[Comparison]]) -> str:
     """The statements, each beside its picture, which leads to its section."""
-    pictures = {section.figure.name: section for section in sections}
+    pictures = {section.study.name: section for section in sections}
     found = [one for one in statements(comparisons) if one.figure in pictures]
     if not found:
         return "<p>None of the figures chosen for this report answers one of its questions.</p>"
@@ -55,11 +55,11 @@ def _opening(sections: list[Section], comparisons: dict[str, list[Comparison]]) 
 
 def _picture(section: Section) -> str:
     picture = base64.b64encode(section.svg).decode()
-    return f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(section.figure.caption.drawn)}">'
+    return f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(section.study.caption.drawn)}">'
 
 
-def _link(figure: Figure) -> str:
-    return f'<li><a href="#{figure.name}">{escape(figure.caption.title)}</a></li>'
+def _link(study: Study) -> str:
+    return f'<li><a href="#{study.name}">{escape(study.caption.title)}</a></li>'
 
 
 def _summary(sections: list[Section]) -> str:
@@ -92,7 +92,7 @@ def _thresholds(sections: list[Section]) -> str:
 
 
 def _section(section: Section, scale: str) -> str:
-    name, caption = section.figure.name, section.figure.caption
+    name, caption = section.study.name, section.study.caption
     count = len(section.comparisons)
     verdict = f"{count} numbers beside their prediction: {_counts(section.comparisons)}."
     took = "".join(f", {_span(seconds)} on {escape(device)}" for device, seconds in sorted(section.times.items()))

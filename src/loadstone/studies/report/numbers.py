@@ -18,7 +18,7 @@ from loadstone.studies.kit.counts import CountComparison
 from loadstone.studies.kit.multiple_tests import together
 from loadstone.studies.kit.sensitivity import in_words
 from loadstone.studies.kit.sentences import findings
-from loadstone.studies.kit.study import Figure
+from loadstone.studies.kit.study import Study
 
 #: Digits of a number in the file: far more than any measurement here has.
 _DIGITS = 6
@@ -28,8 +28,8 @@ _DIGITS = 6
 class Section:
     """One figure of the report."""
 
-    #: The figure.
-    figure: Figure
+    #: The study.
+    study: Study
     #: The picture as it was written.
     svg: bytes
     #: How many runs it shows.
@@ -48,9 +48,9 @@ def report_numbers(sections: Sequence[Section], scale: str, version: str) -> dic
     """The report as plain data."""
     figures, comparisons, families = [], [], []
     for section in sections:
-        name = section.figure.name
+        name = section.study.name
         figures.append(
-            {"name": name} | asdict(section.figure.caption) | {"runs": section.runs, "wanted": section.wanted}
+            {"name": name} | asdict(section.study.caption) | {"runs": section.runs, "wanted": section.wanted}
             | {"seconds": section.times, "findings": findings(section.comparisons), "remarks": section.remarks}
         )  # fmt: skip
         comparisons += [_without_empty(one.as_row()) | {"figure": name} for one in section.comparisons]

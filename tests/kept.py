@@ -1,77 +1,23 @@
-"""What a figure shows, in a form that can be kept and compared: texts, axes, and for each artist its style and data;
-the numbers that are written beside it; and what the runs gave that it shows.
+"""Comparing what something gives with what it gave when a person last looked at it, kept as JSON.
 
-    python -m tests.studies.shown      # after a deliberate change: rewrite shown.json and ran.json, and read the diff
-
-A figure has hundreds of numbers, colours and words, and no formula says what they should be. So the test that draws it
-compares it with what a person has looked at. Its runs are repeated in the test, and another kind of processor rounds
-otherwise: a search may then end elsewhere. So the comparison is made on the kind of processor that the file names, and
-skipped on others.
+No formula says what some hundreds of numbers and words should be. Where they come from runs that a test repeats,
+another kind of processor rounds otherwise, and a search may then end elsewhere: `compare` is made on the kind of
+processor that the file names, and skipped on others.
 """
 
 import hashlib
 import json
 import os
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
-from matplotlib.ticker import FixedFormatter
 
-KEPT = Path(__file__).with_name("shown.json")
-RAN = Path(__file__).with_name("ran.json")
 REWRITE = "LOADSTONE_REWRITE_SHOWN"
-#: Numbers may differ by so much of the largest beside them: runs are repeated on the reader's machine.
+#: Numbers may differ by so much of the largest beside them.
 TOLERANCE = 2e-3
-#: Of a comparison: these follow from its other numbers, and rounding may change them much.
-DERIVED = ("deviations", "chance", "within", "in_words", "verdict")
 #: Differences between the losses of two precisions are themselves rounding: so much tells nothing.
 NOISE = 1e-5
-
-
-def shown(figure):
-    """A figure as nested lists of texts and numbers."""
-    texts = [figure.get_suptitle(), *(_legend(one) for one in figure.legends)]
-    return [texts, *(_panel(panel) for panel in figure.axes)]
-
-
-def _panel(panel):
-    axes = [
-        [one.get_label_text(), scale, _numbers(limits), _ticks(one)]
-        for one, scale, limits in (
-            (panel.xaxis, panel.get_xscale(), panel.get_xlim()), (panel.yaxis, panel.get_yscale(), panel.get_ylim())
-        )
-    ]  # fmt: skip
-    words = [[text.get_text(), _numbers(text.get_position())] for text in panel.texts]
-    lines = [[*_style(one), _data(one.get_xdata()), _data(one.get_ydata())] for one in panel.lines]
-    areas = [
-        [str(one.get_label()), len(paths), *(_data(part) for part in np.concatenate(paths).T)]
-        for one in panel.collections
-        if (paths := [path.vertices for path in one.get_paths()])
-    ]
-    boxes = [one.get_patch_transform().transform_path(one.get_path()).get_extents().bounds for one in panel.patches]
-    bars = [_data(side) for side in zip(*boxes)]  # left, lower, width and height
-    legend = [_legend(panel.get_legend())] if panel.get_legend() else []
-    return [panel.get_title(), axes, words, lines, areas, bars, legend]
-
-
-def _style(line):
-    marker, face = line.get_marker(), line.get_markerfacecolor()
-    look = (to_hex(line.get_color()), line.get_linestyle(), marker, face if face == "none" else to_hex(face))
-    return " ".join([str(line.get_label()), *map(str, look)]), _numbers([line.get_linewidth(), line.get_markersize()])
-
-
-def _legend(legend):
-    return [text.get_text() for text in legend.get_texts()] + [str(legend._ncols)]
-
-
-def _ticks(axis):
-    """Ticks that a figure chose itself."""
-    formatter = axis.get_major_formatter()
-    return list(formatter.seq) + _numbers(axis.get_majorticklocs()) if isinstance(formatter, FixedFormatter) else []
 
 
 def _data(values):
@@ -89,7 +35,7 @@ def _numbers(values):
 
 
 def differences(now, then, where=""):
-    """Where a figure is not what was kept, in words."""
+    """Where it is not what was kept, in words."""
     if isinstance(now, dict) and isinstance(then, dict) and now.keys() == then.keys():
         for name in now:
             yield from differences(now[name], then[name], f"{where}/{name}")
@@ -152,13 +98,7 @@ def brief(value):
     return flat(value)
 
 
-def compare_with_kept(name, figure, numbers, remarks, comparisons):
-    """Fail if a figure, its numbers and what is said about it are not what they were."""
-    judged = [flat({name: value for name, value in one.as_row().items() if name not in DERIVED}) for one in comparisons]
-    compare(KEPT, name, [*shown(figure), brief(numbers), [sentence(text) for text in remarks], judged])
-
-
-def compare(file, name, found, kept_by="tests.studies.shown"):
+def compare(file, name, found, kept_by):
     """Fail if something is not what is kept under its name, or keep it if that was asked for; skip on another kind of
     processor."""
     kept = json.loads(file.read_text()) if file.exists() else {}
@@ -172,12 +112,3 @@ def compare(file, name, found, kept_by="tests.studies.shown"):
         found = list(differences(now, kept.get(name), name))
         advice = f"if that is meant, run `python -m {kept_by}` and read the diff of {file.name}"
         assert not found, "\n".join([*found[:9], advice])
-
-
-if __name__ == "__main__":
-    from tests.compiler import flags
-
-    # Numbers are kept as programs compiled for `make test` give them.
-    os.environ |= {REWRITE: "yes", "OPENBLAS_NUM_THREADS": "1", "XLA_FLAGS": " ".join(flags())}
-    tests = "shows_what_it_did or what_it_gave"
-    sys.exit(pytest.main(["-q", "-n", "0", "tests/studies/test_registry.py", "-k", tests]))

@@ -1,0 +1,167 @@
+"""How many facts do memories of few bits an entry store, rounded or trained through the rounding?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from loadstone.estimate import mean_of
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.panels import NothingToDrawError, colour, counted, key, subplots
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.study import Caption, Study
+from loadstone.theory.bits import counting_bound, rounded_facts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    from loadstone.runs.spec import Spec
+
+#: For each scale: streams of each dimension.
+_STREAMS = {"quick": {12: 4}, "paper": {12: 8, 20: 4}}
+_BITS = (1, 2, 3, 4, 5, 6, 7, 8)
+#: Up to this dimension the centre is sampled, which takes a minute for each stream; and it is trained at some bits.
+_CENTRE = {"quick": 0, "paper": 12}
+_TRAINED_BITS: dict[str, Sequence[int]] = {"quick": (2,), "paper": _BITS}
+_TRAINED_STREAMS = {"quick": 1, "paper": 4}
+#: Adam passes the rounding best; it takes longer than without.
+_TRAINING = {"optimiser": "adam:0.1", "passes": 2000, "width": 0.02}
+
+_ROUNDED = re.compile(r"rounded:bits=(\d+)")
+TRAINED = "trained through the rounding"
+#: Mark of each way to few bits.
+_MARKS = {"largest margin": "o", "centre": "s", TRAINED: "^"}
+_NOTE = "the prediction takes the changes of entries as independent noise and the margin of large d"
+
+
+def runs(scale: str) -> list[Spec]:
+    """The largest p stored with b bits an entry: the memory of largest margin rounded, the centre rounded, training."""
+    chosen = []
+    for d, streams in _STREAMS[scale].items():
+        p = share_of_capacity(1.1, d)  # beyond what can be stored at all
+        ways = ("largest margin", "centre") if d <= _CENTRE[scale] else ("largest margin",)
+        chosen += [
+            spec("original", d, p, seed, solver="bits", parameters={"bits": count, "way": way})
+            for way in ways for count in _BITS for seed in range(streams)
+        ]  # fmt: skip
+        chosen += [
+            spec("original", d, _guess(d, count), seed, solver="reach", family=f"rounded:{count}", parameters=_TRAINING)
+            for count in _TRAINED_BITS[scale] for seed in range(min(streams, _TRAINED_STREAMS[scale]))
+        ]  # fmt: skip
+    return chosen
+
+
+def _guess(d: int, bits: int) -> int:
+    """Where to look first."""
+    return share_of_capacity(min(0.9, 0.3 + 0.15 * bits), d)
+
+
+def points(rows: list[Row]) -> list[dict]:
+    """For each dimension, way and number of bits: the mean over streams of the largest p stored, its standard error,
+    facts a parameter, bits of facts for each bit of the memory, the most that counting allows, and what noise of the
+    size of the rounding leaves of the memory of largest margin."""
+    return [
+        _point(d, way, bits, [float(row["stored"]) for row in group])
+        for (d, way, bits), group in grouped(_labelled(rows), "d", "way", "bits")
+    ]
+
+
+def _point(d: int, way: str, bits: int, stored: list[float]) -> dict[str, Any]:
+    (facts, error), bound, noise = mean_of(stored), counting_bound(d, bits), rounded_facts(d, bits)
+    return {
+        "d": d, "way": way, "bits": bits, "streams": len(stored), "stored": facts, "error": error,
+        "facts_per_parameter": facts / d**2, "facts_error": error / d**2,
+        "bits_per_bit": facts * math.log2(facts) / (bits * d**2), "bound": bound, "noise": noise,
+        "bound_per_parameter": bound / d**2, "noise_per_parameter": noise / d**2,
+    }  # fmt: skip
+
+
+def _labelled(rows: list[Row]) -> list[Row]:
+    """Rows of all three ways, with their way and bits."""
+    labelled = []
+    for row in rows:
+        trained = _ROUNDED.fullmatch(str(row.get("family", "")))
+        if row["solver"] == "bits":
+            given = row.get("parameters", {})
+            labelled.append(row | {"way": given.get("way", "largest margin"), "bits": given.get("bits", 8)})
+        elif row["solver"] == "reach" and trained and "stored" in row:
+            labelled.append(row | {"way": TRAINED, "bits": int(trained[1])})
+    return labelled
+
+
+def compare(points: list[dict]) -> list[Comparison]:
+    """The memory of largest margin, rounded, beside the prediction from noise."""
+    return [
+        Comparison(
+            f"facts stored by the rounded memory of largest margin, d = {point['d']}, {point['bits']} bits "
+            f"({point['streams']} streams)",
+            point["noise"], point["stored"], point["error"], point["streams"] - 1, _NOTE,
+            "facts stored by the rounded memory of largest margin", f"d = {point['d']}",
+        )
+        for point in points
+        if point["way"] == "largest margin" and point["streams"] >= FEWEST and point["error"] > 0
+    ]  # fmt: skip
+
+
+def draw(figure: Figure, points: list[dict]) -> None:
+    """Left facts a parameter against bits, right bits of facts for each bit of the memory."""
+    if not points:
+        raise NothingToDrawError("no memory of few bits was tried")
+    left, right = subplots(figure, 1, 2, size=(8.2, 4.4))
+    for d in sorted({point["d"] for point in points}):
+        bits = np.arange(1, 9)
+        bound = np.array([counting_bound(d, int(b)) for b in bits])
+        noise = np.array([rounded_facts(d, int(b)) for b in bits])
+        for facts, style in ((bound, ":"), (noise, "--")):
+            left.plot(bits, facts / d**2, style, color=colour(d), lw=1.2, zorder=0)
+            right.plot(bits, facts * np.log2(facts) / (bits * d**2), style, color=colour(d), lw=1.2, zorder=0)
+        for way, mark in _MARKS.items():
+            here = [point for point in points if point["d"] == d and point["way"] == way]
+            x = [point["bits"] for point in here]
+            y, error = ([point[name] for point in here] for name in ("facts_per_parameter", "facts_error"))
+            face = colour(d) if way == "largest margin" else "white"
+            left.errorbar(x, y, error, fmt=mark, color=colour(d), mfc=face, ms=4.5, lw=1)
+            right.plot(x, [point["bits_per_bit"] for point in here], mark, color=colour(d), mfc=face, ms=4.5)
+    most = max(point["facts_per_parameter"] for point in points)
+    left.set(xlabel="bits of each entry of W", ylabel="facts stored a parameter", ylim=(0, 1.6 * most))
+    right.set(xlabel="bits of each entry of W", ylabel="bits of facts for each bit of W", ylim=(0, 1.05))
+    streams = counted((point["streams"] for point in points), "streams")
+    figure.suptitle(f"Memories of few bits ({streams} a point)", fontsize=10)
+    figure.legend(handles=_keys(points), loc="lower center", ncols=4, frameon=False)
+    figure.tight_layout(rect=(0, 0.14, 1, 1))
+
+
+def _keys(points: list[dict]) -> list[Line2D]:
+    keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
+    words = {"largest margin": "largest margin, rounded", "centre": "centre of all solutions, rounded"}
+    for way, mark in _MARKS.items():
+        if any(point["way"] == way for point in points):
+            face = "0.3" if way == "largest margin" else "white"
+            keys.append(key(words.get(way, way), color="0.3", marker=mark, mfc=face, ls="", ms=4.5))
+    keys.append(key("predicted from noise", color="0.3", ls="--", lw=1.2))
+    keys.append(key("most by counting", color="0.3", ls=":", lw=1.2))
+    return keys
+
+
+BITS = Study(
+    "bits",
+    "How many facts do memories of few bits an entry store?",
+    runs,
+    points,
+    draw,
+    Caption(
+        "What memories of few bits an entry hold",
+        "The largest number of facts that were stored without an error when each entry of W has one of 2^b values, for "
+        "each parameter (left) and as bits of facts for each bit of W (right): the memory of largest margin, rounded; "
+        "the centre of all solutions, rounded; and training through the rounding. Means over streams.",
+        "Counting allows p log2 p = b d^2 facts. Rounding acts as noise on the margins, from which follows what the "
+        "memory of largest margin still stores. No free parameter.",
+    ),
+    compare,
+)
