@@ -8,8 +8,7 @@ from collections import Counter
 import pytest
 
 import loadstone
-from loadstone.cli import reproduce
-from loadstone.runs.pack import pack
+from loadstone.runs.pack import PackedStore, pack
 from loadstone.runs.record import Record
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
@@ -60,20 +59,30 @@ def test_the_report_says_what_it_has_and_what_it_lacks(shipped, command, tmp_pat
 
 
 def test_each_record_is_read_once_for_all_figures(shipped, command, tmp_path, monkeypatch):
-    reads, get = Counter(), Store.get
+    reads, get = Counter(), PackedStore.get
 
     def counted(store, key):
         reads[key] += 1
         return get(store, key)
 
-    monkeypatch.setattr(Store, "get", counted)
-    unpack = reproduce._unpack
-    monkeypatch.setattr(reproduce, "_unpack", lambda *given: unpack(*given) or reads.clear())
+    monkeypatch.setattr(PackedStore, "get", counted)
     names = ("scores", "hebbian", "single", "hebbian")
     done = command("reproduce", *names, "--seeds", 1, "--from-shipped", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     specs = {spec.key for name in names for spec in named_sweep(name) if spec.seed == 0}
     assert reads == Counter(specs)
+    assert not (tmp_path / "out" / "store").exists()  # nothing is unpacked
+
+
+def test_records_of_a_store_come_before_shipped_ones(shipped, command, tmp_path):
+    """So that runs of one's own can be drawn among them; the store is only read."""
+    own, made = Store(tmp_path / "own"), Store(tmp_path / "made")
+    diverged = made.get(shipped[2].key)
+    own.put(Record(diverged.key, diverged.spec, diverged.result | {"status": "closed form"}, diverged.circumstances))
+    chosen = ("reproduce", "hebbian", "--seeds", 1, "--from-shipped", "--out", "out", "--store", "own")
+    done = command(*chosen, cwd=tmp_path)
+    assert done.returncode == 0 and "diverged" not in done.stderr, done.stderr
+    assert own.keys() == {diverged.key}
 
 
 def test_outside_a_checkout_one_sentence_says_where_the_records_are(command, tmp_path, monkeypatch):

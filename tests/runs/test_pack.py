@@ -16,7 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.runs.pack import MANIFEST, MOST_RECORDS, Packed, Unpacked, check_packed, pack, packed_records, unpack
+from loadstone.runs.pack import (
+    MANIFEST,
+    MOST_RECORDS,
+    Packed,
+    PackedStore,
+    Unpacked,
+    check_packed,
+    pack,
+    packed_records,
+    unpack,
+)
 from loadstone.runs.record import MOST_BYTES, Record, _header, key_of, to_bytes
 from loadstone.runs.store import Store
 
@@ -422,3 +432,48 @@ def test_no_file(tmp_path):
     for path in (tmp_path / "nowhere.zip", tmp_path):
         with pytest.raises(FileNotFoundError, match="is not a file: give the name of a packed store"):
             unpack(path, Store(tmp_path / "store"))
+
+
+def packed_numbers(tmp_path, name, numbers):
+    pack(filled(tmp_path / f"store of {name}", numbers), tmp_path / name)
+    return tmp_path / name
+
+
+def test_a_packed_store_gives_each_record_by_its_key(tmp_path):
+    paths = [packed_numbers(tmp_path, "a.zip", range(3)), packed_numbers(tmp_path, "b.zip", range(2, 5))]
+    with PackedStore(paths) as packed:
+        assert packed.keys() == {key(number) for number in range(5)}
+        assert [packed.get(key(number)) for number in range(5)] == [record(number) for number in range(5)]
+        assert packed.get(key(5)) is None and packed.get("no key") is None
+
+
+def test_a_packed_store_reads_only_what_it_is_asked_for(tmp_path):
+    """A damaged record keeps no other from being read, and is refused in one sentence when it is asked for."""
+    content = bytearray(to_bytes(record(1)))
+    content[-3] ^= 1
+    sums = {name_of(number): hashlib.sha256(to_bytes(record(number))).hexdigest() for number in range(2)}
+    manifest = json.dumps({"format": 2, "number": 2, "records": sums})
+    path = forged(
+        tmp_path / "a.zip", [(name_of(0), to_bytes(record(0))), (name_of(1), bytes(content))], manifest
+    )
+    with PackedStore([path]) as packed:
+        assert packed.get(key(0)) == record(0)
+        with pytest.raises(ValueError, match="a.zip cannot be unpacked: .*does not match its SHA-256 sum") as refused:
+            packed.get(key(1))
+    assert str(refused.value).count("\n") == 0
+
+
+def test_a_record_that_no_run_has_counts_as_none_in_a_packed_store(tmp_path):
+    false = Record(key(1), {"number": 1}, {"accuracy": 2.0}, {})
+    path = forged(tmp_path / "a.zip", [(name_of(1), to_bytes(false))])
+    with PackedStore([path]) as packed:
+        assert packed.get(key(1)) is None
+
+
+def test_of_several_files_one_that_is_refused_leaves_none_open(tmp_path):
+    good, bad = packed_numbers(tmp_path, "a.zip", range(3)), tmp_path / "b.zip"
+    bad.write_bytes(b"no zip")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(ValueError, match="b.zip cannot be unpacked: File is not a zip file"):
+        PackedStore([good, bad])
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
 
@@ -18,6 +19,7 @@ from loadstone.studies.kit.panels import check_installed
 from loadstone.studies.registry import STUDIES, study_of
 
 if TYPE_CHECKING:
+    from loadstone.runs.pack import PackedStore
     from loadstone.runs.spec import Spec
     from loadstone.runs.store import Store
     from loadstone.studies.kit.rows import Row
@@ -50,16 +52,16 @@ def reproduce(
     for file in (*files, "report.html", "report.json", "explore.html"):
         check_writable(folder / file)
 
+    from loadstone.runs.pack import PackedStore
     from loadstone.runs.store import Store
 
     wanted = {one.name: [spec for spec in dict.fromkeys(one.runs(scale)) if spec.seed < most] for one in chosen}
     specs = list(dict.fromkeys(spec for runs in wanted.values() for spec in runs))
-    records = Store(store or folder / "store")
-    if from_shipped:
-        _unpack(packed, records)
-    else:
-        _run(specs, records, workers)
-    rows = _rows(specs, records)
+    own = Store(store or folder / "store") if store or not from_shipped else None
+    if own and not from_shipped:
+        _run(specs, own, workers)
+    with PackedStore(packed) as shipped:
+        rows = _rows(specs, [own, shipped] if own else [shipped])
     sections = [_section(one, wanted[one.name], rows, folder) for one in chosen]
     _report([section for section in sections if section], folder, scale)
 
@@ -100,20 +102,17 @@ def _shipped(scale: str) -> list[Path]:
     )
 
 
-def _unpack(packed: list[Path], records: Store) -> None:
-    from loadstone.runs.pack import unpack
-
-    for file in packed:
-        found = unpack(file, records)
-        say(f"{file}: {found.added + found.already_there} records.")
-
-
-def _rows(specs: list[Spec], records: Store) -> dict[Spec, Row]:
-    """The record of each spec that has one; each is read once, for all figures that show it."""
+def _rows(specs: list[Spec], places: Sequence[Store | PackedStore]) -> dict[Spec, Row]:
+    """The record of each spec that has one in the first of these places that does; each is read once, for all figures
+    that show it."""
     from loadstone.studies.kit.rows import row_of
 
-    found = {spec: record for spec in specs if (record := records.get(spec.key))}
-    return {spec: row_of(record.spec, record.result, record.circumstances) for spec, record in found.items()}
+    rows = {}
+    for spec in specs:
+        record = next((record for place in places if (record := place.get(spec.key))), None)
+        if record is not None:
+            rows[spec] = row_of(record.spec, record.result, record.circumstances)
+    return rows
 
 
 def _section(study: Study, wanted: list[Spec], rows: dict[Spec, Row], folder: Path) -> Section | None:

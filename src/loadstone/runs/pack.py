@@ -16,13 +16,22 @@ import io
 import json
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Self
 
 from loadstone.files import write_whole
-from loadstone.runs.record import MOST_BYTES, NewerSchemaError, Record, canonical, from_bytes, to_bytes
+from loadstone.runs.record import (
+    MOST_BYTES,
+    DamagedError,
+    NewerSchemaError,
+    Record,
+    canonical,
+    from_bytes,
+    to_bytes,
+)
 from loadstone.runs.store import Store, place_of
+from loadstone.runs.validity import check_values
 
 #: Format 1, written by version 0.1, had no manifest and can no longer be read.
 FORMAT = 2
@@ -84,24 +93,83 @@ def check_packed(path: str | Path) -> int:
 
 def packed_records(path: str | Path, writable: bool = False) -> Iterator[Record]:
     """The records of a packed file, verified one at a time; `writable`: also check that the store can write them."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"{path} is not a file: give the name of a packed store.")
-    where = ""
-    try:
-        with _BoundedFile(path) as file, zipfile.ZipFile(file) as archive:
-            for member, checksum in _members(archive):
-                where = f"{(name := member.orig_filename)[:100]!r} in it cannot be read: "
-                content = _content(archive, member, MOST_BYTES + 1024)
-                if hashlib.sha256(content).hexdigest() != checksum:
-                    raise ValueError("it does not match its SHA-256 sum in the manifest")
-                if name != place_of((record := from_bytes(content)).key):
-                    raise ValueError("it is not named after its key")
+    with _opened(path) as (archive, members):
+        for member, checksum in members:
+            with _said_of(path, member):
+                record = _record(archive, member, checksum)
                 if writable:
                     to_bytes(record)  # raises if it cannot be written again, before the store is touched
-                yield record
-    except Exception as error:  # whatever a hostile file makes zipfile, zlib or the JSON parser raise
+            yield record
+
+
+class PackedStore:
+    """The records of packed files, each read and verified when its key is asked for. Close it, or use it in a `with`.
+
+    If several files hold a record, the first of them is read.
+    """
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        self._places: dict[str, tuple[Path, zipfile.ZipFile, zipfile.ZipInfo, str]] = {}
+        with contextlib.ExitStack() as files:  # closes all if one of them is refused
+            for path in map(Path, paths):
+                archive, members = files.enter_context(_opened(path))
+                for member, checksum in members:
+                    self._places.setdefault(member.orig_filename, (path, archive, member, checksum))
+            self._files = files.pop_all()
+
+    def get(self, key: str) -> Record | None:
+        """The record of a key; None if there is none, or if it has a value that no run can have."""
+        if (place := self._places.get(place_of(key))) is None:
+            return None
+        path, archive, member, checksum = place
+        with _said_of(path, member):
+            record = _record(archive, member, checksum)
+        try:
+            check_values(record)
+        except DamagedError:
+            return None
+        return record
+
+    def keys(self) -> set[str]:
+        return {Path(place).stem for place in self._places}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path) -> Iterator[tuple[zipfile.ZipFile, list[tuple[zipfile.ZipInfo, str]]]]:
+    """A packed file, with the member of each record and its checksum."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path} is not a file: give the name of a packed store.")
+    with contextlib.ExitStack() as files:
+        with _said_of(path):
+            archive = files.enter_context(zipfile.ZipFile(files.enter_context(_BoundedFile(path))))
+            members = list(_members(archive))
+        yield archive, members
+
+
+@contextlib.contextmanager
+def _said_of(path: str | Path, member: zipfile.ZipInfo | None = None) -> Iterator[None]:
+    """Whatever a hostile file makes zipfile, zlib or the JSON parser raise becomes one sentence about the file."""
+    try:
+        yield
+    except Exception as error:
+        where = f"{member.orig_filename[:100]!r} in it cannot be read: " if member else ""
         reason = str(error)[:300].rstrip(".") or type(error).__name__
         raise ValueError(f"{path} cannot be unpacked: {where}{reason}.") from error
+
+
+def _record(archive: zipfile.ZipFile, member: zipfile.ZipInfo, checksum: str) -> Record:
+    content = _content(archive, member, MOST_BYTES + 1024)
+    if hashlib.sha256(content).hexdigest() != checksum:
+        raise ValueError("it does not match its SHA-256 sum in the manifest")
+    if member.orig_filename != place_of((record := from_bytes(content)).key):
+        raise ValueError("it is not named after its key")
+    return record
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, str]]:
