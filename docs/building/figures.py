@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
+from docs.building.flow import flow
 from docs.building.links import ROOT
 from docs.building.shipped import PROVED, Point, full_rank_points, large_runs, thresholds
 from loadstone.evidence.one_law import proved_facts
@@ -136,7 +137,7 @@ def main() -> None:
     with plt.rc_context(STYLE):
         facts = [point for point in proved_facts(thresholds()) if _is_even(point)]
         drawn = {"law": law(full_rank_points(), large_runs()), "one_law": one_law(facts)}
-        drawn |= {"projection": projection(), "bits": bits()}
+        drawn |= {"projection": projection(), "bits": bits(), "flow": flow()}
         for name, figure in drawn.items():
             _write(figure, FOLDER / f"{name}.png")
 
