@@ -36,7 +36,7 @@ _BOXES = {
     "pass": Box("one pass", "kernels", 4, 0.7, _LIBRARY),
     "memory": Box("memory W", "memories", 6, 0.7, _LIBRARY),
     "verdict": Box("verdict, proof", "solvers, proofs", 4, 3.3, _PROOFS),
-    "samples": Box("all solutions", "space", 6, 3.3, _PROOFS),
+    "samples": Box("all solutions", "space", 8, 3.3, _PROOFS),
     "own": Box("your own facts", "books", 2, 3.3, _LIBRARY),
     "law": Box("prediction", "theory", 10, -0.6, _THEORY),
 }
