@@ -22,7 +22,6 @@ from loadstone.cli import app
 from loadstone.cli.size import associations_from
 from loadstone.frequencies import check_answers
 from loadstone.levels import half_levels
-from loadstone.measurements import places
 from loadstone.memories.masks import RandomMask
 from loadstone.memories.rounding import RoundedTo
 from loadstone.memories.subspaces.masked import Blocks
@@ -33,7 +32,7 @@ from loadstone.solvers import alternating, blocks, gradient, lbfgs, minibatch, n
 from loadstone.solvers import weighted as most
 from loadstone.streams.laws.power_law import PowerLaw
 from loadstone.sweeps.catalogue import named_sweep
-from loadstone.tasks import approach, bits, edits, effort, reach, space
+from loadstone.tasks import approach, bits, edits, effort, reach, short_lists, space
 from loadstone.tasks import margin as robustness
 from loadstone.theory import (
     alone,
@@ -104,7 +103,7 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     loadstone.train: (PROBLEM,),
     most.store_most: (PROBLEM, FULL, 1.0),
     named_sweep: ("accuracy",),
-    places.places: (PROBLEM, FULL, 2),
+    short_lists.recalled_in_list: (PROBLEM, FULL, 2),
     reach.largest_stored: ("original", STREAM, 6),
     robustness.robustness: (PROBLEM,),
     rounded.counting_bound: (4, 1.0),

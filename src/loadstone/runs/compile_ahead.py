@@ -25,7 +25,7 @@ from loadstone.runs import result
 from loadstone.runs.plan import batch_sizes
 from loadstone.runs.run import problem_of
 from loadstone.runs.spec import OF_STREAMS, REACH, Spec
-from loadstone.solvers import confirmation, hebbian, loop
+from loadstone.solvers import hebbian, loop
 from loadstone.solvers.digits import worthwhile
 from loadstone.solvers.search_state import Plan
 from loadstone.solvers.solver import Iterative, Request
@@ -65,8 +65,6 @@ def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> It
         precision = solver.precisions()[0] if spec.precision == "auto" else spec.precision
         plan = loop.plan_of(solver, Request(spec.stop), precision)
         yield from _training(problem, memory, plan, max(len(specs[:size]), together))
-        if spec.stop == "exact":
-            yield confirmation._violations, (problem.in_float32(), memory)
     elif spec.solver == "hebbian":
         yield hebbian._sum, (problem,)
     yield from _measuring(problem, memory)
@@ -132,14 +130,12 @@ def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     for solver, precision in product(solvers, precisions):
         if isinstance(solver, Iterative) and precision != "float64":  # which few searches come to
             yield from _training(problem, memory, loop.plan_of(solver, request, precision), 1)
-    if effort.enough == "exact":
-        yield confirmation._violations, (problem.in_float32(), memory)
-    yield accuracy._contenders, (problem.in_float32(), memory)
+    yield accuracy._top_scores, (problem.in_float32(), memory)
 
 
 def _measuring(problem: Problem, memory: Memory) -> Iterator[Call]:
     problem = problem.in_float32()
-    yield accuracy._contenders, (problem, memory)
+    yield accuracy._top_scores, (problem, memory)
     yield scores._queries, (memory, problem.inputs)
     queries = scores._queries.eval_shape(memory, problem.inputs)
     yield scores._lengths, (queries,)
