@@ -28,7 +28,7 @@ from loadstone.memories.subspaces.masked import Blocks
 from loadstone.memories.two_layers import Hidden
 from loadstone.runs.grid import grid
 from loadstone.runs.spec import Spec
-from loadstone.solvers import alternating, blocks, gradient, lbfgs, minibatch, normalised, perceptron, pruning
+from loadstone.solvers import alternating, gradient, lbfgs, minibatch, normalised, perceptron, pruning
 from loadstone.solvers import weighted as most
 from loadstone.streams.laws.power_law import PowerLaw
 from loadstone.sweeps.catalogue import named_sweep
@@ -61,7 +61,7 @@ OBJECTS = set("checkpoint devices instance limits memory optimiser problem progr
 CALLS: dict[Callable, tuple] = FORMULAS | {
     Spec: ("original", 10, 20, 0),
     alone.winning_queries: (5, 4),
-    alternating.Alternating: (), approach.Approach: (), bits.Bits: (), blocks.InBlocks: (), edits.Edits: (),
+    alternating.Alternating: (), approach.Approach: (), bits.Bits: (), minibatch.InBlocks: (), edits.Edits: (),
     effort.Effort: (), gradient.Optax: ("adam",), gradient.Paper: (), lbfgs.LBFGS: (), minibatch.Minibatch: (),
     normalised.Normalised: (), perceptron.Perceptron: (), pruning.Pruning: (), space.Space: (),
     annealed.volume_ratio: (2, 2, 2, 1, 0),

@@ -10,9 +10,9 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import measured, solve, solve_batch
-from loadstone.solvers.solver import Request
 from loadstone.streams.stream import Stream
 
 D = 6
@@ -42,7 +42,7 @@ def test_a_memory_with_too_few_digits_is_not_called_stored(caplog):
     for inputs, outputs in UNEVEN:
         problem, start = facts(inputs, outputs), initial_memory(D)
         solver = LBFGS()
-        (searched,) = solver.solve([problem], [start], Request("exact", precisions=solver.precisions()))
+        (searched,) = solver.solve([problem], [start], SearchOptions("exact", precisions=solver.precisions()))
         stores = least_margin(inputs, outputs, searched.memory) > 0
         caplog.clear()
         with caplog.at_level(logging.WARNING, "loadstone"):

@@ -59,7 +59,7 @@ class TopScores:
         stored = self.target > self.rival
         violations = int(np.sum(~stored))
         accuracy = 1 - violations / len(stored)
-        with np.errstate(invalid="ignore"):  # a diverged memory has infinite scores
+        with np.errstate(invalid="ignore", over="ignore"):  # a diverged memory has infinite scores
             margin, losses = self.target - self.rival, self.logsumexp - self.target
             loss = np.average(losses.astype(np.float64), weights=self.shares)
         weighted = accuracy if self.shares is None else float(np.average(stored, weights=self.shares))

@@ -34,13 +34,12 @@ from loadstone.problems.separate import separate
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.clock import Clock, OutOfTimeError
-from loadstone.solvers.digits import worthwhile
 from loadstone.solvers.hessian import scores_bytes
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
 from loadstone.solvers.newton import OUT_OF_TIME, NewtonSearch, Undecided
+from loadstone.solvers.search import SearchOptions, drop_slower
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solver import Request
 from loadstone.solvers.stop import Limits
 from loadstone.threads import one_thread
 
@@ -185,7 +184,7 @@ class _Decision:
         tell = progress and (lambda passes, loss, accuracy: progress(0, loss, math.nan))
         start = self._memory(jnp.asarray(self.last / scale, jnp.float32))
         # Called directly: `solve` would measure the memory once more, and here only a proof counts.
-        options = Request("exact", limits, worthwhile(_LBFGS.precisions(), problem), tell)
+        options = SearchOptions("exact", limits, drop_slower(_LBFGS.precisions(), problem), tell)
         (solution,) = _LBFGS.solve([problem], [start], options)
         return replace(solution, memory=Full(np.asarray(solution.memory.weights, np.float64) * scale))
 

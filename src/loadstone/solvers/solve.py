@@ -19,12 +19,12 @@ from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.spreading import spread
 from loadstone.solvers.checkpoint import checkpoint_of
-from loadstone.solvers.digits import worthwhile
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
+from loadstone.solvers.search import Progress, SearchOptions, drop_slower
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solver import Iterative, Progress, Request, Solver
+from loadstone.solvers.solver import Iterative, Solver
 from loadstone.solvers.stop import NO_LIMITS, STOP_RULES, Limits
 
 DEFAULT_SOLVER = LBFGS()
@@ -96,12 +96,12 @@ def solve_batch(
     chosen = _solver(solver)
     stop = chosen.stop() if stop is None else choice("stop", stop, STOP_RULES)
     choice("precision", precision, ("auto", *PRECISIONS))
-    precisions = worthwhile(chosen.precisions(), problems[0]) if precision == "auto" else (precision,)
+    precisions = drop_slower(chosen.precisions(), problems[0]) if precision == "auto" else (precision,)
     kept = None
     if checkpoint is not None:
         _check_resumable(checkpoint, chosen, len(problems))
         kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
-    solutions = chosen.solve(problems, memories, Request(stop, limits, precisions, progress, kept))
+    solutions = chosen.solve(problems, memories, SearchOptions(stop, limits, precisions, progress, kept))
     return [measured(problem, solution) for problem, solution in zip(problems, solutions)]
 
 
@@ -114,8 +114,7 @@ def measured(problem: Problem, solution: Solution) -> Solution:
     more, beside the many of a search, 'stored' is a statement about the memory that the caller gets.
     """
     solution = replace(solution, top_scores=top_scores(problem, solution.memory))
-    violations = solution.measured.violations
-    if solution.status != Status.STORED or not violations:
+    if solution.status != Status.STORED or not (violations := solution.measured.violations):
         return solution
     _log.warning(
         "A search found every margin positive (%d passes, loss %.3g), but the memory that it returns does not store %d "
