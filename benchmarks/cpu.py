@@ -56,19 +56,19 @@ def ours(case: str):
 
     from loadstone.solvers.gradient import Paper
     from loadstone.solvers.loop import advance_batch, advance_one, begun, joined
-    from loadstone.solvers.search_state import Plan
+    from loadstone.solvers.search import Program
 
     problem, d, load, seeds, steps = CASES[case]
     problems, memories = instances(problem, d, load, seeds)
-    plan = Plan(Paper(), "none", "float32", Paper().schedule(), True)
-    states = [begun(memory, plan) for memory in memories]
+    program = Program(Paper(), "none", "float32", Paper().schedule(), True)
+    states = [begun(memory, program) for memory in memories]
     if seeds == 1:
         advance, together, start = advance_one, problems[0], states[0]
     else:
         advance, together, start = advance_batch, joined(problems), joined(states)
 
     def round_of_steps() -> None:
-        jax.block_until_ready(advance(together, start, jnp.int32(steps), plan))
+        jax.block_until_ready(advance(together, start, jnp.int32(steps), program))
 
     return round_of_steps
 

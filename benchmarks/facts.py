@@ -32,7 +32,7 @@ from loadstone.books.scoring import margins_of
 from loadstone.books.storing import store
 from loadstone.memories.full import Full
 from loadstone.problems.facts import facts
-from loadstone.solvers.coordinates import whitened
+from loadstone.solvers.coordinates import whiten
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 
@@ -58,10 +58,10 @@ def torch_raw(given: Gathered | Book, seconds: float) -> np.ndarray:
 
 def torch_whitened(given: Gathered | Book, seconds: float, answers_first: bool = False) -> np.ndarray:
     d = given.inputs.shape[1]
-    better = whitened(facts(given.inputs, given.outputs, given.targets), Full(np.zeros((d, d), np.float32)))
+    better = whiten(facts(given.inputs, given.outputs, given.targets), Full(np.zeros((d, d), np.float32)))
     inputs, outputs = (np.asarray(part) for part in (better.problem.inputs, better.problem.outputs))
     found = _torch(inputs, outputs, given.targets, seconds, answers_first)
-    return np.asarray(better.back(Full(found)).matrix(), np.float64)
+    return np.asarray(better.unwhiten(Full(found)).matrix(), np.float64)
 
 
 def _torch(

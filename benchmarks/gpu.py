@@ -29,10 +29,9 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
 from loadstone.runs.grid import associations
-from loadstone.solvers.digits import in_precision
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_one, begun
-from loadstone.solvers.search_state import Plan
+from loadstone.solvers.search import Program, in_precision
 from loadstone.solvers.solver import automatic_precision
 from loadstone.streams.stream import Stream
 
@@ -82,9 +81,9 @@ def ours(problem, d: int, steps: int):
     """A round of steps of the compiled training loop, from the same start each time."""
     precision = automatic_precision()
     (problem,) = in_precision([problem], precision)
-    plan = Plan(Paper(steps=10**6), "none", precision, steps + 1, False)
-    start = begun(initial_memory(d, 1.0, 0), plan)
-    return lambda: jax.block_until_ready(advance_one(problem, start, jnp.int32(steps), plan))
+    program = Program(Paper(steps=10**6), "none", precision, steps + 1, False)
+    start = begun(initial_memory(d, 1.0, 0), program)
+    return lambda: jax.block_until_ready(advance_one(problem, start, jnp.int32(steps), program))
 
 
 def ours_pass(problem, d: int, steps: int):

@@ -83,9 +83,9 @@ def theirs(problem: Facts) -> dict[str, object]:
 
 def white(problem: Facts) -> Facts:
     from loadstone.memories.families import initial_memory
-    from loadstone.solvers.coordinates import whitened
+    from loadstone.solvers.coordinates import whiten
 
-    return whitened(problem, initial_memory(problem.inputs.shape[1])).problem  # type: ignore[return-value]
+    return whiten(problem, initial_memory(problem.inputs.shape[1])).problem  # type: ignore[return-value]
 
 
 def measured(name: str, with_torch: bool) -> dict[str, object]:

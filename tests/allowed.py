@@ -22,18 +22,17 @@ from loadstone.cli import app
 from loadstone.cli.size import associations_from
 from loadstone.frequencies import check_answers
 from loadstone.levels import half_levels
-from loadstone.measurements import places
 from loadstone.memories.masks import RandomMask
 from loadstone.memories.rounding import RoundedTo
 from loadstone.memories.subspaces.masked import Blocks
 from loadstone.memories.two_layers import Hidden
 from loadstone.runs.grid import grid
 from loadstone.runs.spec import Spec
-from loadstone.solvers import alternating, blocks, gradient, lbfgs, minibatch, normalised, perceptron, pruning
+from loadstone.solvers import alternating, gradient, lbfgs, minibatch, normalised, perceptron, pruning
 from loadstone.solvers import weighted as most
 from loadstone.streams.laws.power_law import PowerLaw
 from loadstone.sweeps.catalogue import named_sweep
-from loadstone.tasks import approach, bits, edits, effort, reach, space
+from loadstone.tasks import approach, bits, edits, effort, reach, short_lists, space
 from loadstone.tasks import margin as robustness
 from loadstone.theory import (
     alone,
@@ -62,7 +61,7 @@ OBJECTS = set("checkpoint devices instance limits memory optimiser problem progr
 CALLS: dict[Callable, tuple] = FORMULAS | {
     Spec: ("original", 10, 20, 0),
     alone.winning_queries: (5, 4),
-    alternating.Alternating: (), approach.Approach: (), bits.Bits: (), blocks.InBlocks: (), edits.Edits: (),
+    alternating.Alternating: (), approach.Approach: (), bits.Bits: (), minibatch.InBlocks: (), edits.Edits: (),
     effort.Effort: (), gradient.Optax: ("adam",), gradient.Paper: (), lbfgs.LBFGS: (), minibatch.Minibatch: (),
     normalised.Normalised: (), perceptron.Perceptron: (), pruning.Pruning: (), space.Space: (),
     annealed.volume_ratio: (2, 2, 2, 1, 0),
@@ -104,7 +103,7 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     loadstone.train: (PROBLEM,),
     most.store_most: (PROBLEM, FULL, 1.0),
     named_sweep: ("accuracy",),
-    places.places: (PROBLEM, FULL, 2),
+    short_lists.recalled_in_list: (PROBLEM, FULL, 2),
     reach.largest_stored: ("original", STREAM, 6),
     robustness.robustness: (PROBLEM,),
     rounded.counting_bound: (4, 1.0),

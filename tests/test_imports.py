@@ -22,9 +22,10 @@ ALLOWED = {
     "problems": {"streams", "kernels"},
     "memories": {"streams", "kernels", "problems"},
     "proofs": {"kernels", "problems", "memories"},
-    "solvers": {"streams", "kernels", "problems", "memories", "proofs"},
+    "measurements": {"kernels", "problems", "memories", "proofs"},
+    # What `solve` returns says what the memory stores.
+    "solvers": {"streams", "kernels", "problems", "memories", "proofs", "measurements"},
     "space": {"streams", "problems", "memories", "proofs", "solvers"},
-    "measurements": {"kernels", "problems", "memories", "proofs", "solvers"},
     "tasks": {"streams", "kernels", "problems", "memories", "proofs", "solvers", "space", "measurements"},
     # Only the budget of a book knows the theory: it sets the law beside what is measured.
     "books": {"problems", "memories", "proofs", "solvers", "theory"},

@@ -11,8 +11,8 @@ import pytest
 from loadstone.memories.families import initial_memory
 from loadstone.problems.facts import _SCORES_PER_BLOCK
 from loadstone.solvers.lbfgs import LBFGS
-from loadstone.solvers.loop import begun, plan_of
-from loadstone.solvers.solver import Request
+from loadstone.solvers.loop import begun, program_of
+from loadstone.solvers.search import SearchOptions
 
 ROOT = Path(__file__).parents[1]
 spec = importlib.util.spec_from_file_location("scale", ROOT / "benchmarks" / "scale.py")
@@ -38,7 +38,7 @@ def test_a_size_by_hand():
 
 def test_the_state_of_lbfgs_has_as_many_matrices_as_the_model_says():
     d = 64  # products of pairs, 800 numbers, do not count
-    state = jax.eval_shape(lambda: begun(initial_memory(d), plan_of(LBFGS(), Request("exact"), "float32")))
+    state = jax.eval_shape(lambda: begun(initial_memory(d), program_of(LBFGS(), SearchOptions("exact"), "float32")))
     numbers = sum(leaf.size for leaf in jax.tree.leaves((state.memory, state.solver)) if leaf.dtype == jnp.float32)
     assert numbers // d**2 == 2 * scale.PAIRS[4096] + scale.MORE
     assert scale.BLOCK_SCORES == _SCORES_PER_BLOCK["gpu"]

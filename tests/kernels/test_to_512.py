@@ -14,7 +14,7 @@ from loadstone.memories.families import initial_memory
 from loadstone.problems.original import original
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_batch, advance_one, begun, joined
-from loadstone.solvers.search_state import Plan
+from loadstone.solvers.search import Program
 from loadstone.streams.stream import Stream
 from tests.kernels.hopper_recall import RecallOfAPass
 from tests.kernels.test_gpu_passes import agree, reference, rounded
@@ -35,11 +35,11 @@ def test_the_kernel_compiles_up_to_the_gpu(batch, n, m, width):
 @pytest.mark.parametrize("count", [1, 2])
 def test_searches_compile_up_to_the_gpu_alone_and_side_by_side(count, monkeypatch):
     monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
-    plan = Plan(Paper(steps=8, warmup=2), "none", "float16", 9, True)
-    one = original(Stream(0, 260), 256), begun(initial_memory(260), plan)
+    program = Program(Paper(steps=8, warmup=2), "none", "float16", 9, True)
+    one = original(Stream(0, 260), 256), begun(initial_memory(260), program)
     problem, state = one if count == 1 else (joined([part] * count) for part in one)
     advance = advance_one if count == 1 else advance_batch
-    lowered = advance.trace(problem, state, jnp.int32(9), plan).lower(lowering_platforms=("cuda",))
+    lowered = advance.trace(problem, state, jnp.int32(9), program).lower(lowering_platforms=("cuda",))
     assert "mosaic_gpu" in lowered.as_text()
 
 

@@ -1,4 +1,6 @@
-"""In place of problems, where a test is about the order of searches."""
+"""In place of problems and of what their searches return, where a test is about the order of searches."""
+
+from types import SimpleNamespace
 
 
 class Associations(int):
@@ -7,3 +9,8 @@ class Associations(int):
     @property
     def associations(self):
         return int(self)
+
+
+def searched(status, memory=None, passes=1, violations=0):
+    """A search that ended so, with a memory that does not store so many."""
+    return SimpleNamespace(status=status, memory=memory, passes=passes, measured=SimpleNamespace(violations=violations))

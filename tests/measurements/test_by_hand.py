@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from loadstone.measurements import noise, places, scores
-from loadstone.measurements.accuracy import Contenders
+from loadstone.measurements import noise, ranks, scores
+from loadstone.measurements.accuracy import TopScores
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.rounding import rounded_to_bits
@@ -31,8 +31,9 @@ from loadstone.tasks.bits import Bits, largest_rounded
 from loadstone.tasks.edits import Edits
 from loadstone.tasks.effort import Effort
 from loadstone.tasks.reach import largest_stored
+from loadstone.tasks.short_lists import recalled_in_list
 from loadstone.tasks.space import Space, space_of
-from tests.measurements.stand_ins import Associations
+from tests.measurements.stand_ins import Associations, searched
 
 RANDOM = np.random.default_rng(7)
 
@@ -103,11 +104,11 @@ def test_rivals_with_the_vector_of_the_target_are_lost_to_half_the_time():
 def test_what_is_counted_of_scores():
     target, rival = np.array([3.0, 1.0, 2.0, 2.0]), np.array([1.0, 2.0, 2.0, -1.0])
     logsumexp = np.log(np.exp(target) + np.exp(rival)).astype(np.float32)
-    losses, plain = logsumexp - target, Contenders(target, rival, logsumexp, problem="it").measurement()
+    losses, plain = logsumexp - target, TopScores(target, rival, logsumexp, problem="it").measurement()
     assert (plain.accuracy, plain.violations, plain.margin, plain.weighted_accuracy) == (0.5, 2, -1.0, 0.5)
     assert plain.loss == pytest.approx(losses.mean()) and plain.problem == "it"
     shares = np.float32([0.5, 0.25, 0.125, 0.125])
-    weighed = Contenders(target, rival, logsumexp, shares).measurement()
+    weighed = TopScores(target, rival, logsumexp, shares).measurement()
     assert (weighed.accuracy, weighed.weighted_accuracy) == (0.5, 0.625)
     assert weighed.loss == pytest.approx(np.average(losses, weights=shares))
 
@@ -138,15 +139,15 @@ def test_scores_beyond_the_edges_fall_into_the_outermost_bins():
 
 
 @pytest.mark.parametrize("block", [10**7, 8, 1])
-def test_places_of_targets_block_by_block(block, monkeypatch):
-    monkeypatch.setattr(places, "_SCORES", block)
+def test_ranks_of_targets_block_by_block(block, monkeypatch):
+    monkeypatch.setattr(ranks, "_SCORES", block)
     problem = facts(RANDOM.standard_normal((7, 3)), RANDOM.standard_normal((4, 3)), [0, 1, 2, 3, 0, 1, 2])
     table = np.asarray(problem.inputs) @ WEIGHTS.T @ np.asarray(problem.outputs).T
     expected = [1 + sum(np.delete(row, target) >= row[target]) for row, target in zip(table, problem.targets)]
-    assert places.target_places(problem, Full(jnp.asarray(WEIGHTS))).tolist() == expected
-    for most in (0, 5):
-        with pytest.raises(ValueError, match=f"most is {most}, but must be a whole number of at least 1 and at most 4"):
-            places.places(problem, Full(jnp.asarray(WEIGHTS)), most)
+    assert ranks.target_ranks(problem, Full(jnp.asarray(WEIGHTS))).tolist() == expected
+    for length in (0, 5):
+        with pytest.raises(ValueError, match=f"length is {length}, but must be .* at least 1 and at most 4"):
+            recalled_in_list(problem, Full(jnp.asarray(WEIGHTS)), length)
 
 
 def test_after_which_edits_facts_are_counted():
@@ -238,11 +239,10 @@ def searches(monkeypatch, limit):
 
     def search(p, *rest):
         asked.append(p)
-        return SimpleNamespace(status="stored" if p <= limit else "out of passes", passes=2, memory=np.float32(p))
+        return searched("stored" if p <= limit else "out of passes", np.float32(p), passes=2)
 
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "solve", search)
-    monkeypatch.setattr(reach, "measure", lambda p, memory: SimpleNamespace(violations=0))
     return asked
 
 
@@ -267,12 +267,11 @@ def test_further_starts_go_on_upwards_by_the_width(monkeypatch):
     seeds, asked = [], []
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "initial_memory", lambda d, kappa, seed, family: seeds.append(seed) or np.float32(seed))
-    monkeypatch.setattr(reach, "measure", lambda p, memory: SimpleNamespace(violations=0))
 
     def search(p, memory, *rest):
         asked.append(p)
         good = p <= (400 if memory == 5 else 420)
-        return SimpleNamespace(status="stored" if good else "out of passes", passes=2, memory=memory)
+        return searched("stored" if good else "out of passes", memory, passes=2)
 
     monkeypatch.setattr(reach, "solve", search)
     found = largest_stored("original", Stream(5, 8), 400, effort=Effort(starts=2, width=0.02))

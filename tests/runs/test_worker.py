@@ -243,7 +243,7 @@ def test_what_is_begun_needs_no_device_to_be_finished(monkeypatch):
     (finish,) = begin(SPECS[:1])
     for name in ("_block", "_queries", "_lengths"):
         monkeypatch.setattr(f"loadstone.measurements.scores.{name}", None)
-    for name in ("accuracy._contenders", "spectrum._matrix"):
+    for name in ("accuracy._top_scores", "spectrum._matrix"):
         monkeypatch.setattr(f"loadstone.measurements.{name}", None)
     record = finish()
     assert isinstance(record, Record) and record.key == expected.key

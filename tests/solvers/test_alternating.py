@@ -76,13 +76,13 @@ def test_at_a_minimum_of_both_factors_nothing_is_left_to_gain():
 
 
 def test_skewed_facts_are_searched_in_better_coordinates(monkeypatch):
-    seen, search_there = [], alternating.in_better_coordinates
+    seen, search_there = [], alternating.search_whitened
 
     def spied(search, *given):
         seen.append(given[0])
         return search_there(search, *given)
 
-    monkeypatch.setattr(alternating, "in_better_coordinates", spied)
+    monkeypatch.setattr(alternating, "search_whitened", spied)
     solve(above(), start(), "alternating", limits=Limits(1))
     assert seen == [[above()]]
 

@@ -5,14 +5,14 @@ import logging
 import numpy as np
 import pytest
 
+from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.solvers.confirmation import confirmed
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Status
-from loadstone.solvers.solve import solve, solve_batch
-from loadstone.solvers.solver import Request
+from loadstone.solvers.solve import measured, solve, solve_batch
 from loadstone.streams.stream import Stream
 
 D = 6
@@ -42,7 +42,7 @@ def test_a_memory_with_too_few_digits_is_not_called_stored(caplog):
     for inputs, outputs in UNEVEN:
         problem, start = facts(inputs, outputs), initial_memory(D)
         solver = LBFGS()
-        (searched,) = solver.solve([problem], [start], Request("exact", precisions=solver.precisions()))
+        (searched,) = solver.solve([problem], [start], SearchOptions("exact", precisions=solver.precisions()))
         stores = least_margin(inputs, outputs, searched.memory) > 0
         caplog.clear()
         with caplog.at_level(logging.WARNING, "loadstone"):
@@ -64,6 +64,16 @@ def test_a_memory_of_another_problem_is_noticed(family):
     problems = [original(Stream(seed, 12), 14) for seed in range(3)]
     found = solve_batch(problems, [initial_memory(12, seed=seed, family=family) for seed in range(3)])
     assert [one.status for one in found] == [Status.STORED] * 3
-    assert [confirmed(problem, one) for problem, one in zip(problems, found)] == found
-    mixed = [confirmed(problem, one) for problem, one in zip(problems, found[1:] + found[:1])]
+    assert [measured(problem, one).status for problem, one in zip(problems, found)] == [Status.STORED] * 3
+    mixed = [measured(problem, one) for problem, one in zip(problems, found[1:] + found[:1])]
     assert [one.status for one in mixed] == [Status.OUT_OF_DIGITS] * 3
+
+
+def test_a_solution_says_what_its_memory_stores():
+    """As `measure` does, to the last bit; also where not everything is stored."""
+    for p in (14, 60):
+        problem = original(Stream(0, 12), p)
+        solution = solve(problem)
+        assert (solution.status == Status.STORED) == (p == 14)
+        assert solution.measured == measure(problem, solution.memory)
+        assert solution.measured.violations == 0 or p == 60

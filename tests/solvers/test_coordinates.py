@@ -13,7 +13,7 @@ from loadstone.memories.memory import recall_index
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.solvers.coordinates import whitened
+from loadstone.solvers.coordinates import whiten
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
@@ -65,17 +65,17 @@ def test_every_kind_of_embedding_is_served(name):
 def test_coordinates_are_white_and_lead_back():
     inputs, outputs = HARD_TO_TRAIN["very anisotropic"]
     start = initial_memory(D, 1.0, 0)
-    better = whitened(facts(inputs, outputs), start)
+    better = whiten(facts(inputs, outputs), start)
     for vectors in (better.problem.arrays().inputs, better.problem.arrays().outputs):
         np.testing.assert_allclose(vectors.T @ vectors / P, np.eye(D), atol=1e-6)
     np.testing.assert_allclose(better.problem.arrays().outputs.mean(axis=0), 0, atol=1e-9)
-    there_and_back = np.asarray(better.back(better.start).weights)
+    there_and_back = np.asarray(better.unwhiten(better.start).weights)
     scale = np.linalg.norm(there_and_back) / np.linalg.norm(start.weights)
     np.testing.assert_allclose(there_and_back, scale * np.asarray(start.weights), atol=1e-6 * scale)
     # Margins are those of the raw facts, up to a positive number for each input: lengths that differ much were changed.
     weights = gaussian(7, D, D)
     scores = better.problem.arrays().inputs @ weights.T @ better.problem.arrays().outputs.T
-    raw = inputs @ np.asarray(better.back(type(start)(weights)).weights).T @ outputs.T
+    raw = inputs @ np.asarray(better.unwhiten(type(start)(weights)).weights).T @ outputs.T
     factors = np.diff(raw, axis=1) / np.diff(scores, axis=1)
     np.testing.assert_allclose(factors, np.broadcast_to(factors[:, :1], factors.shape), rtol=1e-4)
     assert (factors > 0).all()
@@ -101,8 +101,8 @@ def test_low_rank_memories_keep_their_rank():
 def test_isotropic_streams_and_foreign_memories_keep_their_coordinates():
     stream = original(Stream(0, 8), 12)
     start = initial_memory(8, 1.0, 0)
-    same = whitened(stream, start)
-    assert same.problem is stream and same.start is start and same.back(start) is start
+    same = whiten(stream, start)
+    assert same.problem is stream and same.start is start and same.unwhiten(start) is start
 
     class Foreign:
         def queries(self, inputs):
@@ -110,8 +110,8 @@ def test_isotropic_streams_and_foreign_memories_keep_their_coordinates():
 
     memory = Foreign()
     # It need not be linear, so not even the lengths of its inputs may change.
-    other = whitened(facts(gaussian(0) * LENGTHS, gaussian(1) + 5), memory)
-    assert other.start is memory and other.back(memory) is memory
+    other = whiten(facts(gaussian(0) * LENGTHS, gaussian(1) + 5), memory)
+    assert other.start is memory and other.unwhiten(memory) is memory
     np.testing.assert_allclose(other.problem.inputs, gaussian(0) * LENGTHS, rtol=1e-6)
     np.testing.assert_allclose(np.asarray(other.problem.outputs).mean(axis=0), 0, atol=1e-6)
 
@@ -182,7 +182,7 @@ def test_padded_facts_are_whitened_as_they_are_alone():
     stream = Stream(0, 10, "power law:2")
     alone, together = original(stream, 25), padded(original(stream, 32), 25)
     memory = initial_memory(10)
-    first, second = whitened(alone, memory), whitened(together, memory)
+    first, second = whiten(alone, memory), whiten(together, memory)
     assert second.problem.inputs.shape == (32, 10) and int(second.problem.associations) == 25
     np.testing.assert_array_equal(second.problem.inputs[:25], first.problem.inputs)
     np.testing.assert_array_equal(second.problem.arrays().outputs, first.problem.arrays().outputs)
@@ -191,7 +191,7 @@ def test_padded_facts_are_whitened_as_they_are_alone():
     found = solve(together, solver=LBFGS(), stop="exact")
     assert found.status == Status.STORED and measure(alone, found.memory).violations == 0
     shares = np.linspace(0.5, 1.5, 32).astype(np.float32)
-    weighted = whitened(padded(original(stream, 32).weighted(shares), 25), memory).problem
+    weighted = whiten(padded(original(stream, 32).weighted(shares), 25), memory).problem
     np.testing.assert_array_equal(weighted.shares, np.where(np.arange(32) < 25, shares, 0))
     isotropic = padded(original(Stream(0, 10), 32), 25)
-    assert whitened(isotropic, memory).problem is isotropic
+    assert whiten(isotropic, memory).problem is isotropic

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from loadstone.solvers.fingerprint import _words, fingerprint
+from loadstone.solvers.checkpoint import _words, fingerprint
 
 WORD = 2**32
 

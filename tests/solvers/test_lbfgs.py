@@ -16,9 +16,9 @@ from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.solvers import loop
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.search import PassInfo
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve, solve_batch
-from loadstone.solvers.solver import Looks
 from loadstone.solvers.stop import Limits
 from loadstone.streams.stream import Stream
 
@@ -132,7 +132,7 @@ def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
     monkeypatch.setattr(LBFGS, "precisions", lambda self: (first, "split", "float32", "float64"))
     monkeypatch.setattr("loadstone.kernels.devices.SOME_SCORES", 150**2)
     used = []
-    monkeypatch.setattr(loop, "plan_of", lambda *given: used.append(given[2]) or PLAN_OF(*given))
+    monkeypatch.setattr(loop, "program_of", lambda *given: used.append(given[2]) or PROGRAM_OF(*given))
     problem = original(Stream(0, 30), 150)
     solution = solve(problem)
     assert solution.status == Status.STORED and used == [first, "float32"]
@@ -215,7 +215,7 @@ def test_other_memories_have_no_bound_on_margins():
         solve(original(Stream(0, 12), 30), initial_memory(12, 1.0, 0, "gelu:3"), LBFGS(margin=0.01))
 
 
-PLAN_OF = loop.plan_of
+PROGRAM_OF = loop.program_of
 
 
 def test_a_batch_equals_its_members():
@@ -323,10 +323,10 @@ def test_where_the_gradient_is_zero_nothing_moves():
 def test_the_bound_on_margins_is_the_gradient_over_the_weight_of_wrong_outputs(length, ends):
     """No margin above 0.1 is possible once the gradient is shorter than 0.1 times their mean weight, here 1/2. What is
     trained is W itself, of length 2."""
-    looks = Looks(jnp.float32(0.5), None, 9, 9, lambda: jnp.float32(2))
+    info = PassInfo(jnp.float32(0.5), None, 9, 9, lambda: jnp.float32(2))
     solver, point = LBFGS(margin=0.1), jnp.asarray([0.0, 2.0])
     given = point, jnp.float32(1.0), jnp.asarray([0.0, length]), solver.start(point)
-    moved, state = solver.onward(*given, looks)
+    moved, state = solver.step(*given, info)
     assert bool(solver.minimum(state)) == ends
     np.testing.assert_array_equal(moved, solver.move(*given)[0])
-    assert not LBFGS().minimum(LBFGS().onward(*given, looks)[1])
+    assert not LBFGS().minimum(LBFGS().step(*given, info)[1])

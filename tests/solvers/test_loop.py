@@ -9,11 +9,10 @@ import pytest
 from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.solvers import loop
-from loadstone.solvers.digits import unconfirmed_out_of_passes, unsettled
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.minibatch import Minibatch
-from loadstone.solvers.search_state import (
+from loadstone.solvers.search import (
     DIVERGED,
     MINIMUM,
     OUT_OF_DIGITS,
@@ -21,11 +20,13 @@ from loadstone.solvers.search_state import (
     RUNNING,
     SCHEDULE_ENDED,
     STOPPED,
-    Plan,
+    Program,
     Search,
+    SearchOptions,
+    may_improve,
+    out_of_passes_if_unconfirmed,
 )
 from loadstone.solvers.solve import solve
-from loadstone.solvers.solver import Request
 from loadstone.solvers.stop import Limits
 from loadstone.streams.stream import Stream
 
@@ -40,8 +41,8 @@ STATUSES = RUNNING, STOPPED, SCHEDULE_ENDED, MINIMUM, OUT_OF_DIGITS, OUT_OF_PASS
     (Minibatch(), 2, 1, False),
 ])  # fmt: skip
 def test_a_search_has_its_schedule_or_the_passes_that_are_allowed(solver, allowed, passes, planned):
-    found = loop.plan_of(solver, Request("exact", Limits(allowed)), "float32")
-    assert found == Plan(solver, "exact", "float32", passes, planned)
+    found = loop.program_of(solver, SearchOptions("exact", Limits(allowed)), "float32")
+    assert found == Program(solver, "exact", "float32", passes, planned)
 
 
 @pytest.mark.parametrize("pace, left, passes, before, expected", [
@@ -69,13 +70,13 @@ def test_what_is_told_of_a_batch_is_the_furthest_search_and_the_mean_of_all():
     ("float32", {OUT_OF_DIGITS}), ("float64", {OUT_OF_DIGITS}),
 ])  # fmt: skip
 def test_which_ends_more_digits_might_change(precision, changeable):
-    plan = Plan(LBFGS(), "exact", precision, 10, False)
+    program = Program(LBFGS(), "exact", precision, 10, False)
     for passes in (9, 10):
         state = Search(None, None, jnp.full(len(STATUSES), passes), jnp.asarray(STATUSES), None, None)
         expected = [status in changeable and passes < 10 for status in STATUSES]
-        assert unsettled(state, plan).tolist() == expected
+        assert may_improve(state, program).tolist() == expected
         # An end that cannot be confirmed any more, because no pass is left for it, is not claimed.
-        seen = unconfirmed_out_of_passes(state, plan).status.tolist()
+        seen = out_of_passes_if_unconfirmed(state, program).status.tolist()
         lost = {STOPPED, MINIMUM} & changeable if passes == 10 else set()
         assert seen == [OUT_OF_PASSES if status in lost else status for status in STATUSES]
 

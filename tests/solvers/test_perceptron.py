@@ -15,7 +15,7 @@ from loadstone.solvers.perceptron import Perceptron
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.trees import tree
-from tests.solvers.test_blocks import STREAM, P, alone, longer, orders
+from tests.solvers.test_minibatch import STREAM, P, alone, longer, orders
 
 
 def ruled(arrays, weights, rounds, blocks):

@@ -38,9 +38,9 @@ def searches(monkeypatch):
     """Every search of L-BFGS that pruning does: the memories that it begins and ends with."""
     seen, search = [], LBFGS.solve
 
-    def watched(self, problems, memories, request):
-        found = search(self, problems, memories, request)
-        seen.append((list(memories), found, request))
+    def watched(self, problems, memories, options):
+        found = search(self, problems, memories, options)
+        seen.append((list(memories), found, options))
         return found
 
     monkeypatch.setattr(LBFGS, "solve", watched)
@@ -105,7 +105,7 @@ def test_limits_and_progress_are_those_of_all_rounds_together(searches, monkeypa
     monkeypatch.setattr(pruning.time, "perf_counter", lambda: float(next(clock)))
     searches.clear()
     solve(problems()[0], first_memories()[0], Pruning(0.3, 1), limits=Limits(7, 1e3))
-    left = [request.limits for _, _, request in searches]
+    left = [options.limits for _, _, options in searches]
     assert [one.passes for one in left] == [7, 7] and 1e3 > left[0].seconds > left[1].seconds > 900
 
 

@@ -20,7 +20,7 @@ from loadstone.tasks.capacity import instance_capacity
 from loadstone.tasks.effort import Effort, truncated
 from loadstone.tasks.reach import largest_stored
 from loadstone.theory.margin import margin_capacity
-from tests.measurements.stand_ins import Associations
+from tests.measurements.stand_ins import Associations, searched
 
 ALL = Effort(starts=3, truncated=True, grown=True, alternating=True)
 ONE = Effort(passes=150)
@@ -90,11 +90,10 @@ def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
     def search(p, memory, *rest):
         begun.append((p, memory))
         good = p <= 20 or (isinstance(memory, int) and memory >= p - 1 and p <= 24)
-        return type("Found", (), {"status": "stored" if good else "out of passes", "passes": 1, "memory": p})
+        return searched("stored" if good else "out of passes", p)
 
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "solve", search)
-    monkeypatch.setattr(reach, "measure", lambda p, memory: type("Measured", (), {"violations": 0}))
     monkeypatch.setattr(efforts, "_in_float32", lambda memory: memory)
     found = largest_stored("original", Stream(0, 8), 17, 0.5, effort=Effort(grown=True))
     assert (found.stored, found.not_stored) == (24, 25)

@@ -8,7 +8,7 @@ from loadstone.tasks import reach
 from loadstone.tasks.capacity import instance_capacity
 from loadstone.tasks.effort import Effort
 from loadstone.tasks.reach import largest_stored
-from tests.measurements.stand_ins import Associations
+from tests.measurements.stand_ins import Associations, searched
 
 
 @pytest.mark.parametrize(
@@ -46,29 +46,19 @@ def test_facts_beyond_the_first_p_repeat_them(kind):
 @pytest.mark.parametrize("width", [0.005, 0.05])
 def test_the_bracket_closes_on_a_known_limit(limit, width, monkeypatch):
     """With a search that stores up to a limit, from a guess far below, close to and far above it."""
-
-    class Found:
-        def __init__(self, p):
-            self.status, self.passes, self.memory = ("stored" if p <= limit else "minimum reached"), 1, None
-
     tried = []
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
-    monkeypatch.setattr(reach, "solve", lambda p, *rest: tried.append(p) or Found(p))
-    monkeypatch.setattr(reach, "measure", lambda p, memory: np.zeros(1).view(type=_NoViolations))
+    ended = lambda p: "stored" if p <= limit else "minimum reached"  # noqa: E731
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: tried.append(p) or searched(ended(p)))
     found = largest_stored("original", Stream(0, 8), 100, effort=Effort(width=width))
     assert found.stored <= limit < found.not_stored
     assert found.not_stored - found.stored <= max(1, width * found.stored)
     assert tried == [one.p for one in found.attempts] and len(set(tried)) == len(tried) <= 20
 
 
-class _NoViolations(np.ndarray):
-    violations = 0
-
-
 def test_a_stream_that_cannot_even_hold_two(monkeypatch):
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
-    lost = type("Found", (), {"status": "out of passes", "passes": 1, "memory": 0})
-    monkeypatch.setattr(reach, "solve", lambda p, *rest: lost)
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: searched("out of passes"))
     found = largest_stored("original", Stream(0, 8), 10)
     assert (found.stored, found.not_stored) == (1, 2)
 
@@ -85,9 +75,8 @@ def test_99_percent_of_fewer_than_100_are_all():
 def test_some_may_be_missing_if_that_is_enough(enough, stored, monkeypatch):
     """Of p associations p - 1000 are missing. The largest p that a rule allows is found, whatever the search claims."""
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
-    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
-    monkeypatch.setattr(reach, "solve", lambda p, *rest: ended)
-    monkeypatch.setattr(reach, "measure", lambda p, memory: type("Counted", (), {"violations": max(0, p - 1000)}))
+    ended = lambda p: searched("stop rule met", violations=max(0, p - 1000))  # noqa: E731
+    monkeypatch.setattr(reach, "solve", lambda p, *rest: ended(p))
     found = largest_stored("original", Stream(0, 8), 990, effort=Effort(enough=enough, width=1e-4))
     assert (found.stored, found.not_stored) == (stored, stored + 1)
 
@@ -95,10 +84,8 @@ def test_some_may_be_missing_if_that_is_enough(enough, stored, monkeypatch):
 def test_facts_that_padding_repeats_count_as_often_as_in_the_search(monkeypatch):
     """One of 106 facts may be missing, but none of the 95 that are left without repetitions."""
     monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p + 11))
-    ended = type("Found", (), {"status": "stop rule met", "passes": 1, "memory": None})
-    lost = type("Lost", (), {"status": "out of passes", "passes": 1, "memory": None})
-    monkeypatch.setattr(reach, "solve", lambda rows, *rest: ended if rows <= 106 else lost)
-    monkeypatch.setattr(reach, "measure", lambda rows, memory: type("Counted", (), {"violations": 1}))
+    ended = lambda rows: "stop rule met" if rows <= 106 else "out of passes"  # noqa: E731
+    monkeypatch.setattr(reach, "solve", lambda rows, *rest: searched(ended(rows), violations=1))
     found = largest_stored("original", Stream(0, 8), 95, answers=4, effort=Effort(enough="99%"))
     assert (found.stored, found.not_stored) == (95, 96)
 

@@ -1,16 +1,20 @@
-"""How much of a problem a memory stores."""
+"""How much of a problem a memory stores, in the digits that the memory has, and in float32 at least."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float32
 
 from loadstone.compiling import compiled
-from loadstone.memories.measured import in_its_digits, recall_of
-from loadstone.problems.loss import check_memory
+from loadstone.memories.memory import in_digits_of
+from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
 
 
@@ -35,8 +39,8 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Contenders:
-    """What every association's query finds among the outputs, as NumPy arrays.
+class TopScores:
+    """The two scores of each association that decide whether it is stored, and its partition sum, as NumPy arrays.
 
     target: score of each target.
     rival: best score among all other outputs.
@@ -55,7 +59,7 @@ class Contenders:
         stored = self.target > self.rival
         violations = int(np.sum(~stored))
         accuracy = 1 - violations / len(stored)
-        with np.errstate(invalid="ignore"):  # a diverged memory has infinite scores
+        with np.errstate(invalid="ignore", over="ignore"):  # a diverged memory has infinite scores
             margin, losses = self.target - self.rival, self.logsumexp - self.target
             loss = np.average(losses.astype(np.float64), weights=self.shares)
         weighted = accuracy if self.shares is None else float(np.average(stored, weights=self.shares))
@@ -65,20 +69,32 @@ class Contenders:
 def measure(problem: Problem, memory: Any) -> Measurement:
     """How much of a problem a memory stores."""
     check_memory(check_problem(problem), memory)
-    return contenders(problem, memory).measurement()
+    return top_scores(problem, memory).measurement()
 
 
-def contenders(problem: Problem, memory: Any) -> Contenders:
-    """In float32 on the instance in float32, whatever the memory was trained in; in float64 if the memory has float64
-    numbers."""
+def top_scores(problem: Problem, memory: Any) -> TopScores:
+    """The scores of each target and its rival, from one pass over the problem, whatever the memory was trained in."""
     n = int(problem.associations)
-    with in_its_digits(problem, memory) as problem:
-        target, rival, logsumexp = (np.asarray(part)[:n] for part in _contenders(problem, memory))
+    with in_digits_for(problem, memory) as problem:
+        target, rival, logsumexp = (np.asarray(part)[:n] for part in _top_scores(problem, memory))
     shares = None if problem.shares is None else np.asarray(problem.shares)[:n]
-    return Contenders(target, rival, logsumexp, shares, problem.description)
+    return TopScores(target, rival, logsumexp, shares, problem.description)
+
+
+@contextmanager
+def in_digits_for(problem: Problem, memory: Any) -> Iterator[Problem]:
+    """The problem in float64, which is then switched on, if the memory has float64 numbers; in float32 otherwise."""
+    with in_digits_of(memory) as doubles:
+        yield (problem.in_float64() if doubles else None) or problem.in_float32()
 
 
 @compiled
-def _contenders(problem: Problem, memory: Any) -> tuple[Array, Array, Array]:
-    recall = recall_of(problem, memory)
+def _top_scores(problem: Problem, memory: Any) -> tuple[Array, Array, Array]:
+    memory = jax.tree.map(_at_least_float32, memory)
+    recall = problem.recall(queries_of(memory, problem.inputs), "float32")
     return recall.target, recall.rival, recall.logsumexp
+
+
+def _at_least_float32(leaf: Array) -> Array:
+    real = jnp.issubdtype(leaf.dtype, jnp.floating)
+    return leaf.astype(jnp.promote_types(leaf.dtype, jnp.float32)) if real else leaf

@@ -18,10 +18,9 @@ from scipy.special import log_ndtr, ndtr
 from loadstone.arguments import positive, refuse, whole
 from loadstone.measurements.spectrum import memory_matrix
 from loadstone.memories.memory import Memory
-from loadstone.problems.arrays import Arrays
+from loadstone.problems.arrays import Arrays, arrays_of
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.problem import Problem
-from loadstone.solvers.decide import arrays_of
 
 
 @dataclass(frozen=True)

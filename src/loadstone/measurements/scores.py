@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse, whole
 from loadstone.compiling import compiled
-from loadstone.measurements.accuracy import Contenders, contenders
+from loadstone.measurements.accuracy import TopScores, top_scores
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.loss import queries_of
 from loadstone.problems.problem import Problem
@@ -90,19 +90,19 @@ def scores(problem: Problem, memory: Any, most: int | None = None) -> Scores:
     With `most`, unit and histogram come from only about this many non-target scores, those of evenly spaced
     associations; targets and rivals are complete in any case.
     """
-    return raw_scores(problem, memory, contenders(problem, memory), most).scores()
+    return raw_scores(problem, memory, top_scores(problem, memory), most).scores()
 
 
 @dataclass(frozen=True)
 class RawScores:
     """Scores before they are scaled. If they are a sample (`most`), they need neither device nor problem any more.
 
-    found: target, rival and logsumexp of each association.
+    top: target, rival and logsumexp of each association.
     lengths: length of each query.
     blocks: the non-target scores, block by block.
     """
 
-    found: Contenders
+    top: TopScores
     lengths: Float[np.ndarray, "n"]
     blocks: "_Blocks"
 
@@ -111,17 +111,17 @@ class RawScores:
         counts = np.zeros(len(EDGES) - 1, np.int64)
         for others in self.blocks:
             counts += np.histogram(np.clip(others / unit, EDGES[0], EDGES[-1]), EDGES)[0]
-        target, rival = (np.asarray(score, np.float64) for score in (self.found.target, self.found.rival))
+        target, rival = (np.asarray(score, np.float64) for score in (self.top.target, self.top.rival))
         first = SingleScores(float(target[0] / unit), next(iter(self.blocks))[: self.blocks.competitors - 1] / unit)
         return Scores(target / unit, rival / unit, counts, unit, EDGES, first, target / self.lengths)
 
 
-def raw_scores(problem: Problem, memory: Any, found: Contenders, most: int | None = None) -> RawScores:
-    """The part of `scores` that needs the device, given the contenders."""
+def raw_scores(problem: Problem, memory: Any, top: TopScores, most: int | None = None) -> RawScores:
+    """The part of `scores` that needs the device, given the top scores."""
     problem = problem.in_float32()
     queries = _queries(memory, problem.inputs)
-    lengths = np.asarray(_lengths(queries), np.float64)[: len(found.target)]
-    return RawScores(found, lengths, _Blocks(problem, queries, most))
+    lengths = np.asarray(_lengths(queries), np.float64)[: len(top.target)]
+    return RawScores(top, lengths, _Blocks(problem, queries, most))
 
 
 def targets_by_length(arrays: Arrays, weights: Float[np.ndarray | Array, "d d"]) -> Float[np.ndarray, "n"]:

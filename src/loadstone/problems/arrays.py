@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
@@ -12,6 +13,9 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as
 from loadstone.problems.archive import read_archive
+
+if TYPE_CHECKING:
+    from loadstone.problems.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,17 @@ class Arrays:
     def target_outputs(self) -> Float32[np.ndarray, "n d"] | Float64[np.ndarray, "n d"]:
         rows = (np.arange(len(self.targets)),) if self.decoupled else ()
         return self.outputs[*rows, self.targets]
+
+
+def arrays_of(instance: Problem | Arrays) -> Arrays:
+    """The arrays of anything that has them: a problem, for example."""
+    if isinstance(instance, Arrays):
+        return instance
+    make = None if isinstance(instance, type) else getattr(instance, "arrays", None)
+    arrays = make() if callable(make) else None
+    if not isinstance(arrays, Arrays):
+        raise refuse("instance", f"a {type(instance).__name__}", "a problem, such as facts(...), or Arrays")
+    return arrays
 
 
 def read_instance(path: str | Path) -> Arrays:

@@ -25,10 +25,9 @@ from loadstone.runs import result
 from loadstone.runs.plan import batch_sizes
 from loadstone.runs.run import problem_of
 from loadstone.runs.spec import OF_STREAMS, REACH, Spec
-from loadstone.solvers import confirmation, hebbian, loop
-from loadstone.solvers.digits import worthwhile
-from loadstone.solvers.search_state import Plan
-from loadstone.solvers.solver import Iterative, Request
+from loadstone.solvers import hebbian, loop
+from loadstone.solvers.search import Program, SearchOptions, drop_slower
+from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits
 from loadstone.streams import stream
 from loadstone.streams.stream import Stream
@@ -63,10 +62,8 @@ def calls(specs: Sequence[Spec], platform: str, budget: int | None = None) -> It
     yield from _making(spec, problem, memory)
     if isinstance(solver, Iterative):
         precision = solver.precisions()[0] if spec.precision == "auto" else spec.precision
-        plan = loop.plan_of(solver, Request(spec.stop), precision)
-        yield from _training(problem, memory, plan, max(len(specs[:size]), together))
-        if spec.stop == "exact":
-            yield confirmation._violations, (problem.in_float32(), memory)
+        program = loop.program_of(solver, SearchOptions(spec.stop), precision)
+        yield from _training(problem, memory, program, max(len(specs[:size]), together))
     elif spec.solver == "hebbian":
         yield hebbian._sum, (problem,)
     yield from _measuring(problem, memory)
@@ -97,19 +94,19 @@ def _making_answers(spec: Spec, facts: int) -> Iterator[Call]:
         yield stream._decoupled_block, (key, jax.ShapeDtypeStruct((), jnp.uint32), at_a_time, columns, spec.d, spec.law)
 
 
-def _training(problem: Problem, memory: Memory, plan: Plan, count: int) -> Iterator[Call]:
-    state = jax.eval_shape(lambda memory: loop.begun(memory, plan), memory)
+def _training(problem: Problem, memory: Memory, program: Program, count: int) -> Iterator[Call]:
+    state = jax.eval_shape(lambda memory: loop.begun(memory, program), memory)
     until = jax.ShapeDtypeStruct((), jnp.int32)
-    if plan.precision == "float16":
+    if program.precision == "float16":
         rounded = jax.eval_shape(lambda problem: problem.in_float16(), problem)
         if rounded != problem:
             yield from ((decoupled.rounded_part, (part,)) for part in set(_stored_parts(problem)))
         problem = rounded
     if count == 1:
-        yield loop.advance_one, (problem, state, until, plan)
+        yield loop.advance_one, (problem, state, until, program)
         return
     stacked = (jax.eval_shape(lambda one: loop.joined([one] * count), one) for one in (problem, state))
-    yield loop.advance_batch, (*stacked, until, plan)
+    yield loop.advance_batch, (*stacked, until, program)
 
 
 def _stored_parts(problem: Problem) -> tuple[jax.ShapeDtypeStruct, ...]:
@@ -125,21 +122,19 @@ def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     stream, asked = Stream(spec.seed, spec.d, spec.law), (spec.answers, spec.frequencies)
     problem = jax.eval_shape(lambda: PaddedPrefixes(spec.problem, stream, spec.p, budget, *asked).of(spec.p))
     yield from _making(spec, problem, memory)
-    request = Request(effort.enough, Limits(effort.passes))
-    precisions = worthwhile(effort.solver.precisions(), problem) if effort.digits == "auto" else (effort.digits,)
+    options = SearchOptions(effort.enough, Limits(effort.passes))
+    precisions = drop_slower(effort.solver.precisions(), problem) if effort.digits == "auto" else (effort.digits,)
     # One start is tried for every p. If there are more, all are tried in the end, and are not given up as early.
     solvers = dict.fromkeys((effort.one_start.solver_from(memory), effort.solver_from(memory)))
     for solver, precision in product(solvers, precisions):
         if isinstance(solver, Iterative) and precision != "float64":  # which few searches come to
-            yield from _training(problem, memory, loop.plan_of(solver, request, precision), 1)
-    if effort.enough == "exact":
-        yield confirmation._violations, (problem.in_float32(), memory)
-    yield accuracy._contenders, (problem.in_float32(), memory)
+            yield from _training(problem, memory, loop.program_of(solver, options, precision), 1)
+    yield accuracy._top_scores, (problem.in_float32(), memory)
 
 
 def _measuring(problem: Problem, memory: Memory) -> Iterator[Call]:
     problem = problem.in_float32()
-    yield accuracy._contenders, (problem, memory)
+    yield accuracy._top_scores, (problem, memory)
     yield scores._queries, (memory, problem.inputs)
     queries = scores._queries.eval_shape(memory, problem.inputs)
     yield scores._lengths, (queries,)

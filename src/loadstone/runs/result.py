@@ -12,7 +12,6 @@ import numpy as np
 
 import loadstone
 from loadstone.arguments import rank_of
-from loadstone.measurements.places import places
 from loadstone.measurements.scores import RawScores, moments, raw_scores, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.problems.budget import Budget
@@ -29,6 +28,7 @@ from loadstone.tasks.capacity import Prefixes, instance_capacity
 from loadstone.tasks.edits import edited
 from loadstone.tasks.margin import robustness
 from loadstone.tasks.reach import Attempt, PaddedPrefixes, largest_stored
+from loadstone.tasks.short_lists import recalled_in_list
 from loadstone.tasks.space import space_of
 
 #: Histograms hold about this many non-target scores at most: enough for a curve, and quick even for large runs.
@@ -60,7 +60,7 @@ def _same(record: Record) -> Record:
 
 def _raw(problem: Problem, run: Run) -> RawScores | None:
     diverged = run.solution.status == Status.DIVERGED
-    return None if diverged else raw_scores(problem, run.solution.memory, run.contenders, _HISTOGRAM_SCORES)
+    return None if diverged else raw_scores(problem, run.solution.memory, run.top_scores, _HISTOGRAM_SCORES)
 
 
 def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
@@ -102,7 +102,7 @@ def _reach(spec: Spec, budget: Budget | None = None) -> Record:
     result |= {"stored": found.stored, "not_stored": found.not_stored}
     if spec.effort.rivals > 1 and found.memory is not None:
         prefixes = PaddedPrefixes(spec.problem, stream, found.stored, budget, spec.answers, spec.frequencies)
-        result |= places(prefixes.of(found.stored), found.memory, spec.effort.rivals)
+        result |= recalled_in_list(prefixes.of(found.stored), found.memory, spec.effort.rivals)
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import jax
 
 from loadstone.arguments import refuse
-from loadstone.measurements.accuracy import Contenders, Measurement, contenders
+from loadstone.measurements.accuracy import Measurement, TopScores
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
@@ -40,19 +39,22 @@ class Run:
     spec: what was run.
     description: in words, how the outputs were held.
     solution: the memory that the run ended with, and how it was found.
-    contenders: for each association, what the query of that memory finds among the outputs.
     seconds: time taken, with that to make the problem and to measure the memory; for a batch, divided by its size.
     """
 
     spec: Spec
     description: str
     solution: Solution
-    contenders: Contenders
     seconds: float
 
-    @cached_property
+    @property
     def measurement(self) -> Measurement:
-        return self.contenders.measurement()
+        return self.solution.measured
+
+    @property
+    def top_scores(self) -> TopScores:
+        assert self.solution.top_scores is not None
+        return self.solution.top_scores
 
     def outcome(self) -> dict[str, object]:
         return {
@@ -114,9 +116,8 @@ def run_batch(
         lambda passes, loss, accuracy: hear(passes, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
         checkpoint,
     )[: len(specs)]  # fmt: skip
-    found = [contenders(problem, solution.memory) for problem, solution in zip(problems, solutions)]
     seconds = (time.perf_counter() - began) / len(specs)
     return [
-        (problem, Run(spec, problem.description, solution, ends, seconds))
-        for spec, problem, solution, ends in zip(specs, problems, solutions, found)
+        (problem, Run(spec, problem.description, solution, seconds))
+        for spec, problem, solution in zip(specs, problems, solutions)
     ]

@@ -16,7 +16,8 @@ from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stor
 from loadstone.problems.kinds import check_kind, is_grouped
 from loadstone.runs.record import key_of
 from loadstone.solvers.registry import SOLVERS, solver_of
-from loadstone.solvers.solver import DEFAULT_PASSES, Solver
+from loadstone.solvers.search import DEFAULT_PASSES
+from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import STOP_RULES
 from loadstone.streams.laws.registry import check_law
 from loadstone.tasks.approach import Approach

@@ -17,13 +17,14 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from loadstone.arguments import refuse, set_as, whole
 from loadstone.memories.low_rank import LowRank
 from loadstone.problems.problem import Problem
-from loadstone.solvers.coordinates import in_better_coordinates
+from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.lbfgs import LBFGS, Pairs, State
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Iterative, Request
+from loadstone.solvers.solver import Iterative
 
 
-class Turn(NamedTuple):
+class AlternatingState(NamedTuple):
     """Whose turn it is, and how far it has got.
 
     search: the search of the factor whose turn it is.
@@ -63,22 +64,24 @@ class Alternating(Iterative):
     def _search(self) -> LBFGS:
         return LBFGS(self.pairs, self.tolerance, self.whiten)
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         for memory in memories:
             if not isinstance(memory, LowRank):
                 raise refuse("memory", type(memory).__name__, "LowRank, whose two factors take turns")
         if not self.whiten:
-            return super().solve(problems, memories, request)
-        return in_better_coordinates(super().solve, problems, memories, request)
+            return super().solve(problems, memories, options)
+        return search_whitened(super().solve, problems, memories, options)
 
-    def start(self, parameters: PyTree) -> Turn:
+    def start(self, parameters: PyTree) -> AlternatingState:
         search = self._search.start(parameters)
-        return Turn(search, search.pairs, jnp.asarray(True), jnp.int32(0), jnp.asarray(False))
+        return AlternatingState(search, search.pairs, jnp.asarray(True), jnp.int32(0), jnp.asarray(False))
 
-    def resume(self, parameters: PyTree, state: Turn) -> Turn:
+    def resume(self, parameters: PyTree, state: AlternatingState) -> AlternatingState:
         return state._replace(search=self._search.resume(parameters, state.search), flat=jnp.asarray(False))
 
-    def move(self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: Turn) -> tuple[PyTree, Turn]:
+    def move(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: AlternatingState
+    ) -> tuple[PyTree, AlternatingState]:
         solver = self._search
         here, search = solver.move(parameters, loss, _of(state.left, gradient), state.search)
         accepted = search.trials == 0
@@ -89,8 +92,9 @@ class Alternating(Iterative):
         there, other = solver.move(parameters, loss, _of(~state.left, gradient), fresh)
         size = jnp.sqrt(sum(jnp.sum(part**2) for part in parameters))
         length = jnp.sqrt(sum(jnp.sum(part**2) for part in gradient))
-        go_on = Turn(search, state.waiting, state.left, moves, accepted & (length * size <= self.tolerance * loss))
-        hand_over = Turn(other, search.pairs, ~state.left, jnp.int32(0), go_on.flat)
+        flat = accepted & (length * size <= self.tolerance * loss)
+        go_on = AlternatingState(search, state.waiting, state.left, moves, flat)
+        hand_over = AlternatingState(other, search.pairs, ~state.left, jnp.int32(0), go_on.flat)
         point, turn = jax.tree.map(lambda new, old: jnp.where(over, new, old), (there, hand_over), (here, go_on))
         # At the minimum the next pass sees this point again, and the search ends with it.
         return jax.tree.map(lambda new, old: jnp.where(go_on.flat, old, new), point, parameters), turn
@@ -98,10 +102,10 @@ class Alternating(Iterative):
     def precisions(self) -> tuple[str, ...]:
         return self._search.precisions()
 
-    def minimum(self, state: Turn) -> Bool[Array, ""]:
+    def minimum(self, state: AlternatingState) -> Bool[Array, ""]:
         return state.flat
 
-    def out_of_digits(self, state: Turn) -> Bool[Array, ""]:
+    def out_of_digits(self, state: AlternatingState) -> Bool[Array, ""]:
         return self._search.out_of_digits(state.search)
 
 

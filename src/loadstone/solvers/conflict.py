@@ -15,10 +15,10 @@ import numpy as np
 from jaxtyping import Float64, Int
 
 from loadstone.arguments import refuse
-from loadstone.problems.arrays import Arrays
+from loadstone.problems.arrays import Arrays, arrays_of
 from loadstone.problems.problem import Problem
 from loadstone.proofs.verdict import Outcome, Verdict
-from loadstone.solvers.decide import arrays_of, decide
+from loadstone.solvers.decide import decide
 
 #: Multipliers below this share of the largest are rounding; whether a conflict does without them is proved anyway.
 _NEGLIGIBLE = 1e-9

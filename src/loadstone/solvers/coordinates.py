@@ -20,8 +20,8 @@ from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
 from loadstone.problems.spread import Spread
 from loadstone.problems.spreading import laid_out
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Request
 from loadstone.threads import one_thread
 
 #: Directions in which the facts extend less than this, relative to the largest, are taken for rounding.
@@ -42,41 +42,29 @@ class Whitened:
 
     problem: what is solved instead.
     start: the memory that the search begins with there.
-    back: from a memory of that problem to one of the problem that was given.
+    unwhiten: from a memory of that problem to one of the problem that was given.
     """
 
     problem: Problem
     start: Any
-    back: Callable[[Any], Any]
+    unwhiten: Callable[[Any], Any]
 
 
-def in_better_coordinates(
-    search: Callable[[Sequence[Problem], Sequence[Any], Request], list[Solution]],
-    problems: Sequence[Problem],
-    memories: Sequence[Any],
-    request: Request,
-) -> list[Solution]:
-    """Let a search solve the problems in such coordinates, and map what it finds back."""
-    better = [whitened(problem, memory) for problem, memory in zip(problems, memories)]
-    found = search([one.problem for one in better], [one.start for one in better], request)
-    return [replace(one, memory=coordinates.back(one.memory)) for one, coordinates in zip(found, better)]
-
-
-def whitened(problem: Problem, memory: Any) -> Whitened:
-    """Facts in better coordinates; every other problem, and every isotropic one, as it is.
+def whiten(problem: Problem, memory: Any) -> Whitened:
+    """Facts with unit second moments; every other problem, and every isotropic one, as it is.
 
     A memory that does not say how a linear map changes it keeps its inputs: it need not be linear. Then only a shift of
     all outputs is removed, which changes every score of a query alike.
     """
     if isinstance(problem, Padded) and isinstance(problem.longer, Facts) and not problem.longer.isotropic:
-        alone = whitened(problem.unpadded(), memory)
+        alone = whiten(problem.unpadded(), memory)
         return replace(alone, problem=_padded_to(problem.inputs.shape[0], alone.problem))
     if isinstance(problem, Spread) and isinstance(problem.pieces, Facts) and not problem.pieces.isotropic:
-        alone = whitened(problem.together(), memory)
+        alone = whiten(problem.together(), memory)
         assert isinstance(alone.problem, Facts)
         return replace(alone, problem=laid_out(alone.problem, problem.mesh, problem.ring))
     if not isinstance(problem, Facts) or problem.isotropic:
-        return Whitened(problem, memory, lambda found: found)
+        return Whitened(problem, memory, lambda memory: memory)
     arrays = problem.arrays()
     inputs = _of_similar_length(arrays.inputs.astype(np.float64))
     outputs = arrays.outputs.astype(np.float64)
@@ -84,10 +72,22 @@ def whitened(problem: Problem, memory: Any) -> Whitened:
     (right, right_inverse), (left, left_inverse) = root_of_inverse(inputs), root_of_inverse(outputs)
     start = memory.carried(left_inverse, right_inverse) if hasattr(memory, "carried") else None
     if start is None:
-        return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda found: found)
+        return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda memory: memory)
     inputs, outputs = _of_similar_length(inputs @ right), outputs @ left
     start = _moderate(start, inputs)
-    return Whitened(_facts(problem, inputs, outputs), start, lambda found: found.carried(left, right))
+    return Whitened(_facts(problem, inputs, outputs), start, lambda memory: memory.carried(left, right))
+
+
+def search_whitened(
+    search: Callable[[Sequence[Problem], Sequence[Any], SearchOptions], list[Solution]],
+    problems: Sequence[Problem],
+    memories: Sequence[Any],
+    options: SearchOptions,
+) -> list[Solution]:
+    """The solutions of a search that is done in such coordinates, with their memories mapped back."""
+    whitened = [whiten(problem, memory) for problem, memory in zip(problems, memories)]
+    solutions = search([one.problem for one in whitened], [one.start for one in whitened], options)
+    return [replace(solution, memory=one.unwhiten(solution.memory)) for solution, one in zip(solutions, whitened)]
 
 
 def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d"]) -> Facts:

@@ -26,7 +26,7 @@ from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.problems.arrays import Arrays, exact_floats
+from loadstone.problems.arrays import Arrays, arrays_of, exact_floats
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import facts_of
 from loadstone.problems.problem import Problem
@@ -38,8 +38,8 @@ from loadstone.solvers.hessian import scores_bytes
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
 from loadstone.solvers.newton import OUT_OF_TIME, NewtonSearch, Undecided
+from loadstone.solvers.search import SearchOptions, drop_slower
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.threads import one_thread
 
@@ -48,6 +48,7 @@ _WORTH_COMPILING, _WORTH_PRODUCTS = 60, 10**7
 #: Below this dimension it takes less time than L-BFGS that is not compiled, where the instance cannot be stored.
 _WORTH_SEARCHING = 30
 _MOST_PASSES = 2000
+_LBFGS = LBFGS()
 #: Root mean square score of a start: at larger scores the softmax ignores all rivals but one.
 _MODERATE_SCORE = 3.0
 _SAMPLED_INPUTS = 64
@@ -146,7 +147,7 @@ class _Decision:
         if len(self.last) < _WORTH_SEARCHING if _is_plain(arrays) else not is_compiled(arrays):
             return None
         vectors = arrays.inputs.size + arrays.outputs.size
-        _check_memory("a search for W", LBFGS().most_bytes(vectors, len(self.last), not _is_plain(arrays)))
+        _check_memory("a search for W", _LBFGS.most_bytes(vectors, len(self.last), not _is_plain(arrays)))
         solution = self._in_time(self._lbfgs)
         self.passes = solution.passes
         self.last = self.instance.inside(np.asarray(solution.memory.weights, np.float64))
@@ -182,8 +183,10 @@ class _Decision:
         progress = self.progress
         tell = progress and (lambda passes, loss, accuracy: progress(0, loss, math.nan))
         start = self._memory(jnp.asarray(self.last / scale, jnp.float32))
-        found = solve(problem, start, LBFGS(), "exact", limits, progress=tell)
-        return replace(found, memory=Full(np.asarray(found.memory.weights, np.float64) * scale))
+        # Called directly: `solve` would measure the memory once more, and here only a proof counts.
+        options = SearchOptions("exact", limits, drop_slower(_LBFGS.precisions(), problem), tell)
+        (solution,) = _LBFGS.solve([problem], [start], options)
+        return replace(solution, memory=Full(np.asarray(solution.memory.weights, np.float64) * scale))
 
     def _memory(self, weights: Float64[np.ndarray, "d d"] | Float32[Array, "d d"]) -> Full | Projected:
         subspace = self.instance.subspace
@@ -216,16 +219,6 @@ def _check_memory(what: str, needed: int) -> None:
     """Give up before anything is allocated that does not fit."""
     if not Budget().allows(needed):
         raise Undecided(f"{what} needs {needed / 2**30:.3g} GiB of memory, more than half of what is free")
-
-
-def arrays_of(instance: Problem | Arrays) -> Arrays:
-    if isinstance(instance, Arrays):
-        return instance
-    make = None if isinstance(instance, type) else getattr(instance, "arrays", None)
-    arrays = make() if callable(make) else None
-    if not isinstance(arrays, Arrays):
-        raise refuse("instance", f"a {type(instance).__name__}", "a problem, such as facts(...), or Arrays")
-    return arrays
 
 
 def _start(start: ArrayLike, d: int) -> Float64[np.ndarray, "d d"]:

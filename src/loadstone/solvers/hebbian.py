@@ -14,8 +14,9 @@ from loadstone.compiling import compiled
 from loadstone.kernels.products import exact
 from loadstone.memories.full import Full
 from loadstone.problems.problem import Problem
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solver import Request, Solver
+from loadstone.solvers.solver import Solver
 
 
 def hebbian(problem: Problem) -> Full:
@@ -37,7 +38,7 @@ class Hebbian(Solver):
 
     closed_form = True
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         return [_unsearched(problem, hebbian, Status.CLOSED_FORM) for problem in problems]
 
 
@@ -47,7 +48,7 @@ class Initial(Solver):
 
     closed_form = True
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         pairs = zip(problems, memories)
         return [_unsearched(problem, lambda _, memory=memory: memory, Status.INITIAL) for problem, memory in pairs]
 

@@ -22,12 +22,14 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.memories.projected import Projected
 from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
-from loadstone.solvers import lbfgs_numpy as plain
-from loadstone.solvers.coordinates import in_better_coordinates
+from loadstone.solvers import lbfgs_numpy
+from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.inverse_hessian import Pairs, no_pairs, times_inverse_hessian, with_pair
 from loadstone.solvers.lbfgs_numpy import DECREASE, FLATTER, MOST_IDLE, MOST_TRIALS
+from loadstone.solvers.loop import search
+from loadstone.solvers.search import PassInfo, SearchOptions
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Iterative, Looks, Request
+from loadstone.solvers.solver import Iterative
 
 
 class State(NamedTuple):
@@ -85,10 +87,10 @@ class LBFGS(Iterative):
         if self.margin != 0:
             set_as(self, "margin", positive("margin", self.margin))
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
-        if not self.whiten:
-            return self._search(problems, memories, request)
-        return in_better_coordinates(self._search, problems, memories, request)
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
+        if self.whiten:
+            return search_whitened(self._search, problems, memories, options)
+        return self._search(problems, memories, options)
 
     def most_bytes(self, vectors: int, d: int, compiled: bool) -> int:
         """About the most memory that the search for a full W takes, beside vectors of so many numbers that it is given.
@@ -100,15 +102,15 @@ class LBFGS(Iterative):
         """
         return 48 * vectors + (32 if compiled else 12) * self.pairs * 2 * d * d
 
-    def _search(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+    def _search(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         """Without compilation, if there is one problem for which it would take too long."""
         if self.margin > 0:
             for memory in memories:
                 _check_bounded(memory)
-        elif len(problems) == 1 and plain.can_be_plain(problem := problems[0], memories[0], request):
+        elif len(problems) == 1 and lbfgs_numpy.can_be_plain(problem := problems[0], memories[0], options):
             assert isinstance(problem, Facts)
-            return [plain.search(problem, memories[0], request, self.pairs, self.tolerance)]
-        return super().solve(problems, memories, request)
+            return [lbfgs_numpy.search(problem, memories[0], options, self.pairs, self.tolerance)]
+        return search(self, problems, memories, options)
 
     def start(self, parameters: PyTree) -> State:
         point, _ = ravel_pytree(parameters)
@@ -133,16 +135,16 @@ class LBFGS(Iterative):
         accepted = low_enough & (slope >= FLATTER * state.slope)
         accepted |= jnp.isinf(state.loss)
 
-        onward = self._onward(point, loss, slopes, state)
+        following = self._next_line(point, loss, slopes, state)
         low = jnp.where(low_enough, state.step, state.low)
         high = jnp.where(low_enough, state.high, state.step)
         step = jnp.where(jnp.isinf(high), 2 * state.step, (low + high) / 2)
         again = state._replace(low=low, high=high, step=step, trials=state.trials + 1)
-        state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), onward, again)
+        state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), following, again)
         return unravel(state.start + state.step * state.direction), state
 
-    def onward(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State, looks: Looks
+    def step(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State, info: PassInfo
     ) -> tuple[PyTree, State]:
         moved, state = self.move(parameters, loss, gradient, state)
         if self.margin == 0:
@@ -152,10 +154,10 @@ class LBFGS(Iterative):
         # the mean weight of rivals. For W = Q R^T, changes are measured in units of |(Q, R)| and margins in units of
         # |W|; for a full W both are |W|.
         steepness, length = (jnp.linalg.norm(ravel_pytree(part)[0]) for part in (gradient, parameters))
-        hopeless = steepness * length < self.margin * looks.wrong * looks.length()
+        hopeless = steepness * length < self.margin * info.wrong * info.length()
         return moved, state._replace(flat=state.flat | hopeless)
 
-    def _onward(
+    def _next_line(
         self, point: Float[Array, "size"], loss: Float[Array, ""], gradient: Float[Array, "size"], state: State
     ) -> State:
         """A new line search from a point that was accepted."""

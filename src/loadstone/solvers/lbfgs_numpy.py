@@ -22,8 +22,8 @@ from loadstone.memories.projected import Projected
 from loadstone.problems.facts import Facts
 from loadstone.problems.plain_pass import PlainPass
 from loadstone.problems.problem import Problem
+from loadstone.solvers.search import DEFAULT_PASSES, SearchOptions
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solver import DEFAULT_PASSES, Request
 from loadstone.solvers.stop import met
 from loadstone.threads import shared_out
 
@@ -48,21 +48,21 @@ def is_plain(n: int, m: int, d: int, passes: int | None = None) -> bool:
     return products <= _MOST_PRODUCTS or _FASTER * (min(n, m) * d + n * m) < n * d + n * m
 
 
-def can_be_plain(problem: Problem, memory: Any, request: Request) -> bool:
+def can_be_plain(problem: Problem, memory: Any, options: SearchOptions) -> bool:
     """Whether `search` can do this search, and soon. Streams have programs that are compiled once for many of them."""
     if not isinstance(problem, Facts) or problem.isotropic or type(memory) not in (Full, Projected):
         return False
-    if request.checkpoint is not None or not {*request.precisions} <= {"float32", "float64"}:
+    if options.checkpoint is not None or not {*options.precisions} <= {"float32", "float64"}:
         return False
     (n, d), m = problem.inputs.shape, problem.competitors
-    return problem.inputs.dtype == jnp.float32 and is_plain(n, m, d, request.limits.passes)
+    return problem.inputs.dtype == jnp.float32 and is_plain(n, m, d, options.limits.passes)
 
 
-def search(problem: Facts, memory: Memory, request: Request, pairs: int, tolerance: float) -> Solution:
+def search(problem: Facts, memory: Memory, options: SearchOptions, pairs: int, tolerance: float) -> Solution:
     """Store facts in a full memory or one of a linear family. The last two arguments are those of LBFGS."""
-    began, run = time.perf_counter(), _Search(request, np.asarray(memory.matrix()), pairs, tolerance)
+    began, run = time.perf_counter(), _Search(options, np.asarray(memory.matrix()), pairs, tolerance)
     with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
-        for precision in request.precisions:
+        for precision in options.precisions:
             status = run.ended(PlainPass(problem, np.dtype(precision), each), memory)
             if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
                 break
@@ -87,10 +87,10 @@ class _Ended(Exception):  # noqa: N818
 class _Search:
     """`point` is the W that the last pass measured."""
 
-    def __init__(self, request: Request, start: Matrix, pairs: int, tolerance: float) -> None:
-        self.request, self.point, self.tolerance = request, start, tolerance
+    def __init__(self, options: SearchOptions, start: Matrix, pairs: int, tolerance: float) -> None:
+        self.options, self.point, self.tolerance = options, start, tolerance
         self.pairs: deque[_Pair] = deque(maxlen=pairs)
-        self.most, seconds = request.limits.passes or DEFAULT_PASSES, request.limits.seconds
+        self.most, seconds = options.limits.passes or DEFAULT_PASSES, options.limits.seconds
         self.end = math.inf if seconds is None else time.perf_counter() + seconds
         self.losses: list[float] = []
         self.accuracies: list[float] = []
@@ -142,18 +142,18 @@ class _Search:
 
     def _measured(self, point: Matrix) -> tuple[float, Matrix]:
         """A pass; raises _Ended if a rule or a limit ends the search."""
-        self.point, seen, request = point, self.passes.at(point), self.request
+        self.point, seen, options = point, self.passes.at(point), self.options
         violations = int((~seen.stored).sum())
         self.losses.append(seen.loss)
         self.accuracies.append(1 - violations / len(seen.stored))
-        if request.progress:
-            request.progress(len(self.losses), self.losses[-1], self.accuracies[-1])
+        if options.progress:
+            options.progress(len(self.losses), self.losses[-1], self.accuracies[-1])
         if not math.isfinite(seen.loss):
             raise _Ended(Status.DIVERGED)
         # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.
-        unsure = int((~seen.clearly_stored).sum()) if request.stop == "exact" else violations
-        if met(request.stop, unsure, len(seen.stored)):
-            raise _Ended(Status.STORED if request.stop == "exact" else Status.STOPPED)
+        unsure = int((~seen.clearly_stored).sum()) if options.stop == "exact" else violations
+        if met(options.stop, unsure, len(seen.stored)):
+            raise _Ended(Status.STORED if options.stop == "exact" else Status.STOPPED)
         if len(self.losses) >= self.most:
             raise _Ended(Status.OUT_OF_PASSES)
         if time.perf_counter() > self.end:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -25,8 +25,8 @@ from loadstone.hosts import agreed
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
 from loadstone.solvers.checkpoint import Checkpoint, Saved, rebuilt
-from loadstone.solvers.digits import in_digits, in_precision, resumed, unconfirmed_out_of_passes, unsettled
-from loadstone.solvers.search_state import (
+from loadstone.solvers.search import (
+    DEFAULT_PASSES,
     DIVERGED,
     MINIMUM,
     OUT_OF_DIGITS,
@@ -35,13 +35,23 @@ from loadstone.solvers.search_state import (
     SCHEDULE_ENDED,
     STATUS,
     STOPPED,
-    Plan,
+    PassInfo,
+    Program,
+    Progress,
     Search,
+    SearchOptions,
+    in_digits,
+    in_precision,
+    may_improve,
+    out_of_passes_if_unconfirmed,
+    resumed,
     trained_part,
 )
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.solver import DEFAULT_PASSES, Iterative, Looks, Progress, Request
 from loadstone.solvers.stop import met
+
+if TYPE_CHECKING:
+    from loadstone.solvers.solver import Iterative
 
 #: The loop returns to Python after about this many seconds, so that Ctrl-C is heard. It does so at least this often, to
 #: show progress, unless so little time has passed: to go on takes a GPU a millisecond.
@@ -62,39 +72,39 @@ class Abandoned(BaseException):
 
 
 def search(
-    solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], request: Request
+    solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions
 ) -> list[Solution]:
     """Store problems of equal shape as one program, starting from memories of equal shape; each stops on its own.
 
     In every precision but the last, a search that seems to have ended goes on in the next, which has more digits.
     """
     began = time.perf_counter()
-    end = math.inf if request.limits.seconds is None else began + request.limits.seconds
+    end = math.inf if options.limits.seconds is None else began + options.limits.seconds
     for memory in memories:
         _check_trainable(memory)
     state: Search | None = None
     going_on = np.asarray(True)
-    precisions = list(request.precisions)
-    saved = request.checkpoint.read() if request.checkpoint else None
+    precisions = list(options.precisions)
+    saved = options.checkpoint.read() if options.checkpoint else None
     if saved is not None:
         precisions, began = list(saved.precisions), began - saved.seconds
     while precisions:
         ahead = tuple(precisions)
-        plan = plan_of(solver, request, precision := precisions.pop(0))
+        program = program_of(solver, options, precision := precisions.pop(0))
         with jax.enable_x64(True) if precision == "float64" else nullcontext():
             if (lifted := in_precision(problems, precision)) is None:
                 break
             if saved is not None:
-                state, saved = _continued(saved, memories[0], plan, request), None
+                state, saved = _continued(saved, memories[0], program, options), None
             elif state is None:
-                state = joined([begun(memory, plan) for memory in memories])
+                state = joined([begun(memory, program) for memory in memories])
             else:
-                state = resumed(state, going_on, plan)
-            keep = partial(_keep, request.checkpoint, ahead, began)
-            state = _advanced(joined(lifted), in_digits(state, precision), plan, end, request.progress, keep)
+                state = resumed(state, going_on, program)
+            keep = partial(_keep, options.checkpoint, ahead, began)
+            state = _advanced(joined(lifted), in_digits(state, precision), program, end, options.progress, keep)
         if precisions:
-            state = unconfirmed_out_of_passes(state, plan)
-        if not (going_on := unsettled(state, plan)).any():
+            state = out_of_passes_if_unconfirmed(state, program)
+        if not (going_on := may_improve(state, program)).any():
             break
         if not (np.asarray(state.status) == OUT_OF_DIGITS).any() and "float32" in precisions:
             del precisions[: precisions.index("float32")]  # there is only an end to be confirmed
@@ -103,11 +113,11 @@ def search(
     keep(state, now=True)
     seconds = (time.perf_counter() - began) / len(problems)
     states = _members(state, len(problems))
-    return [_solution(state, request.stop, seconds, problem.description) for state, problem in zip(states, problems)]
+    return [_solution(state, options.stop, seconds, problem.description) for state, problem in zip(states, problems)]
 
 
 def _advanced(
-    problem: Problem, state: Search, plan: Plan, end: float, progress: Progress | None, keep: Keep
+    problem: Problem, state: Search, program: Program, end: float, progress: Progress | None, keep: Keep
 ) -> Search:
     """Go on until every search has ended, or the clock says so."""
     advance = advance_one if state.status.ndim == 0 else advance_batch
@@ -115,7 +125,7 @@ def _advanced(
     try:
         while (np.asarray(state.status) == RUNNING).any():
             entered = time.perf_counter()
-            further = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), plan)
+            further = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), program)
             state = jax.block_until_ready(further)
             if is_abandoned.get()():
                 raise Abandoned
@@ -125,7 +135,7 @@ def _advanced(
             pace, left = (now - entered) / length, end - now
             # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
             is_late = left <= 0 or (pace > left and not compiling)
-            length = passes_of_segment(pace, left, plan.passes, length)
+            length = passes_of_segment(pace, left, program.passes, length)
             if not (length := agreed(0 if is_late else length)):
                 break
             compiling = False
@@ -153,81 +163,81 @@ def _keep(
         checkpoint.write(filled, ahead, time.perf_counter() - began)
 
 
-def _continued(saved: Saved, memory: Any, plan: Plan, request: Request) -> Search:
+def _continued(saved: Saved, memory: Any, program: Program, options: SearchOptions) -> Search:
     """A search as its checkpoint has it."""
-    assert request.checkpoint is not None
-    path, passes = request.checkpoint.path, len(saved.arrays.get(".loss", ()))
-    if passes > plan.passes:
-        raise refuse("passes", request.limits.passes, f"more than the {passes} that are done in {path}")
-    short = plan._replace(passes=passes)
-    like = jax.eval_shape(lambda memory: in_digits(begun(memory, short), plan.precision), memory)
+    assert options.checkpoint is not None
+    path, passes = options.checkpoint.path, len(saved.arrays.get(".loss", ()))
+    if passes > program.passes:
+        raise refuse("passes", options.limits.passes, f"more than the {passes} that are done in {path}")
+    short = program._replace(passes=passes)
+    like = jax.eval_shape(lambda memory: in_digits(begun(memory, short), program.precision), memory)
     state: Search = jax.tree.map(jnp.asarray, rebuilt(saved, like, path))
-    rest = jnp.full(plan.passes - passes, jnp.nan, state.loss.dtype)
+    rest = jnp.full(program.passes - passes, jnp.nan, state.loss.dtype)
     state = state._replace(loss=jnp.append(state.loss, rest), accuracy=jnp.append(state.accuracy, rest))
-    if int(state.status) == OUT_OF_PASSES and passes < plan.passes:
+    if int(state.status) == OUT_OF_PASSES and passes < program.passes:
         # More are allowed now. The last pass left the memory where it was: repeated, it lets the solver move.
         state = state._replace(status=jnp.int32(RUNNING), passes=jnp.int32(passes - 1))
     return state
 
 
-def plan_of(solver: Iterative, request: Request, precision: str) -> Plan:
+def program_of(solver: Iterative, options: SearchOptions, precision: str) -> Program:
     planned = solver.schedule()
-    allowed = request.limits.passes
+    allowed = options.limits.passes
     if planned is not None and (allowed is None or planned <= allowed):
-        return Plan(solver, request.stop, precision, planned, True)
+        return Program(solver, options.stop, precision, planned, True)
     measured = (allowed or DEFAULT_PASSES) - 1
-    return Plan(solver, request.stop, precision, 1 + measured // solver.passes_per_move(), False)
+    return Program(solver, options.stop, precision, 1 + measured // solver.passes_per_move(), False)
 
 
-def begun(memory: Any, plan: Plan) -> Search:
+def begun(memory: Any, program: Program) -> Search:
     """A search before its first pass."""
     memory = jax.tree.map(jnp.asarray, memory)
-    trace = jnp.full(plan.passes, jnp.nan)
-    return Search(memory, plan.solver.start(trained_part(memory)[0]), jnp.int32(0), jnp.int32(RUNNING), trace, trace)
+    trace = jnp.full(program.passes, jnp.nan)
+    return Search(memory, program.solver.start(trained_part(memory)[0]), jnp.int32(0), jnp.int32(RUNNING), trace, trace)
 
 
-@partial(compiled_loop, static_argnames="plan")
-def advance_one(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan) -> Search:
+@partial(compiled_loop, static_argnames="program")
+def advance_one(problem: Problem, state: Search, until: Int[Array, ""], program: Program) -> Search:
     """Go on until so many passes are done, or the search ends."""
-    return _advance(problem, state, until, plan)
+    return _advance(problem, state, until, program)
 
 
-@partial(compiled_loop, static_argnames="plan")
-def advance_batch(problems: Problem, states: Search, until: Int[Array, ""], plan: Plan) -> Search:
+@partial(compiled_loop, static_argnames="program")
+def advance_batch(problems: Problem, states: Search, until: Int[Array, ""], program: Program) -> Search:
     """The same for stacked problems and states: they pass together, and one that has ended stays unchanged."""
-    return jax.vmap(lambda problem, state: _advance(problem, state, until, plan))(problems, states)
+    return jax.vmap(lambda problem, state: _advance(problem, state, until, program))(problems, states)
 
 
-def _advance(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan) -> Search:
+def _advance(problem: Problem, state: Search, until: Int[Array, ""], program: Program) -> Search:
     def unfinished(state: Search) -> Array:
         return (state.status == RUNNING) & (state.passes < until)
 
-    return jax.lax.while_loop(unfinished, partial(_pass, problem.ready(plan.precision), plan), state)
+    return jax.lax.while_loop(unfinished, partial(_pass, problem.ready(program.precision), program), state)
 
 
-def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
+def _pass(problem: Problem, program: Program, state: Search) -> Search:
     """Measure the memory; end if a rule is met, else let the solver move it."""
     parameters, rebuilt = trained_part(state.memory)
-    (loss, recall), gradient = _measured(problem, rebuilt, plan.precision, parameters)
+    (loss, recall), gradient = _measured(problem, rebuilt, program.precision, parameters)
     n, violations = problem.associations, jnp.sum(~recall.stored)
-    last = state.passes + 1 >= plan.passes
-    status = jnp.where(last, SCHEDULE_ENDED if plan.planned else OUT_OF_PASSES, RUNNING)
-    status = jnp.where(plan.solver.out_of_digits(state.solver), OUT_OF_DIGITS, status)
-    status = jnp.where(plan.solver.minimum(state.solver), MINIMUM, status)
+    last = state.passes + 1 >= program.passes
+    status = jnp.where(last, SCHEDULE_ENDED if program.planned else OUT_OF_PASSES, RUNNING)
+    status = jnp.where(program.solver.out_of_digits(state.solver), OUT_OF_DIGITS, status)
+    status = jnp.where(program.solver.minimum(state.solver), MINIMUM, status)
     # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.
-    unsure = jnp.sum(~recall.clearly_stored) if plan.stop == "exact" else violations
-    status = jnp.where(met(plan.stop, unsure, n), STOPPED, status)
+    unsure = jnp.sum(~recall.clearly_stored) if program.stop == "exact" else violations
+    status = jnp.where(met(program.stop, unsure, n), STOPPED, status)
     status = jnp.where(jnp.isfinite(loss), status, DIVERGED)
 
     def at(parameters: list[Array], rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> tuple[Array, list[Array]]:
         part = problem.part(rows, counted)
         assert part is not None  # the solver has asked before the search began
-        (loss, _), gradient = _measured(part, rebuilt, plan.precision, parameters)
+        (loss, _), gradient = _measured(part, rebuilt, program.precision, parameters)
         return loss, gradient
 
     wrong, rows = _mean(-jnp.expm1(-recall.loss), problem), problem.inputs.shape[-2]
-    looks = Looks(wrong, at, n, rows, lambda: jnp.linalg.norm(state.memory.matrix()))
-    moved, solver = plan.solver.onward(parameters, loss, gradient, state.solver, looks)
+    info = PassInfo(wrong, at, n, rows, lambda: jnp.linalg.norm(state.memory.matrix()))
+    moved, solver = program.solver.step(parameters, loss, gradient, state.solver, info)
     parameters, solver = jax.tree.map(
         lambda new, old: jnp.where(status == RUNNING, new, old), (moved, solver), (parameters, state.solver)
     )

@@ -26,12 +26,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from loadstone.arguments import positive, whole
 from loadstone.memories.full import Full
-from loadstone.problems.arrays import Arrays
+from loadstone.problems.arrays import Arrays, arrays_of
 from loadstone.problems.exact import ExactPass
 from loadstone.problems.problem import Problem
 from loadstone.proofs.rounding import least_margin, margin_bound, scaled
 from loadstone.proofs.verdict import Outcome, in_words
-from loadstone.solvers.decide import arrays_of, decide
+from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
 
 #: The first stiffness and the factor between one and the next. Stiffer at once, Newton's method takes ten times longer.

@@ -21,9 +21,9 @@ from jaxtyping import Array, Float, PyTree
 from loadstone.arguments import refuse
 from loadstone.problems.loss import queries_of
 from loadstone.problems.problem import Problem
-from loadstone.solvers.blocks import InBlocks
+from loadstone.solvers.minibatch import InBlocks
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Request
 
 #: Between two float64 scores of order one there are at least 2^-53, times this 2048: exp(-2048) is zero.
 _SCALE = 2.0**64
@@ -44,13 +44,13 @@ class Perceptron(InBlocks):
     ) -> tuple[PyTree, PyTree]:
         return jax.tree.map(lambda old, slope: old - _SCALE * slope, parameters, gradient), state
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
-        for precision in request.precisions:
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
+        for precision in options.precisions:
             if precision not in _WIDE:
                 raise refuse("precision", precision, f"one of {', '.join(_WIDE)} for the perceptron rule")
         for problem, memory in zip(problems, memories):
             _check_proportional(problem, memory)
-        found = super().solve(problems, [_times(memory, _SCALE) for memory in memories], request)
+        found = super().solve(problems, [_times(memory, _SCALE) for memory in memories], options)
         return [replace(one, memory=_times(one.memory, 1 / _SCALE), loss=one.loss / _SCALE) for one in found]
 
     def precisions(self) -> tuple[str, ...]:

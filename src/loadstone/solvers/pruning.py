@@ -24,8 +24,9 @@ from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.masked import Masked
 from loadstone.problems.problem import Problem
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.search import Progress, SearchOptions
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Progress, Request, Solver
+from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import Limits
 
 _LBFGS = LBFGS()
@@ -52,7 +53,7 @@ class Pruning(Solver):
     def precisions(self) -> tuple[str, ...]:
         return _LBFGS.precisions()
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         began = time.perf_counter()
         pairs = [_weights_and_mask(memory) for memory in memories]
         d = pairs[0][0].shape[0]
@@ -61,7 +62,7 @@ class Pruning(Solver):
         for left in self._entries(max(int(mask.sum()) for _, mask in pairs), d):
             pairs = [(weights, mask & largest_entries(weights, left)) for weights, mask in pairs]
             starts = [_masked(weights, mask) for weights, mask in pairs]
-            found.append(_LBFGS.solve(problems, starts, _rest_of(request, began, found)))
+            found.append(_LBFGS.solve(problems, starts, _rest_of(options, began, found)))
             pairs = [_weights_and_mask(one.memory) for one in found[-1]]
         seconds = (time.perf_counter() - began) / len(problems)
         return [_joined(searches, seconds) for searches in zip(*found)]
@@ -88,15 +89,15 @@ def _masked(weights: Float[np.ndarray, "d d"], mask: Bool[np.ndarray, "d d"]) ->
     return Projected(jnp.asarray(start), Masked.from_pieces((jnp.asarray(mask),), None))
 
 
-def _rest_of(request: Request, began: float, found: list[list[Solution]]) -> Request:
+def _rest_of(options: SearchOptions, began: float, found: list[list[Solution]]) -> SearchOptions:
     """What is left for the next search: the time that the others did not take; and progress counts on from theirs."""
-    limits = request.limits
+    limits = options.limits
     if limits.seconds is not None:
         limits = Limits(limits.passes, max(_NO_TIME, began + limits.seconds - time.perf_counter()))
     before = sum(max(one.passes for one in searches) for searches in found)
-    hear = request.progress
+    hear = options.progress
     progress: Progress | None = hear and (lambda passes, loss, accuracy: hear(before + passes, loss, accuracy))
-    return replace(request, limits=limits, progress=progress)
+    return replace(options, limits=limits, progress=progress)
 
 
 def _joined(searches: Sequence[Solution], seconds: float) -> Solution:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+
+from loadstone.measurements.accuracy import Measurement, TopScores
 
 
 class Status(StrEnum):
@@ -38,9 +41,9 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Solution:
-    """A memory and how it was found.
+    """A memory, how its search ended, and what the memory stores.
 
-    memory: the memory that the last pass measured.
+    memory: the memory that the last pass of the search measured.
     status: why the search ended.
     passes: how many passes it took. As a rule each measures the memory, which moves once between two of them; a solver
         that also passes over parts of the problem counts these passes too.
@@ -49,6 +52,8 @@ class Solution:
     seconds: time taken, compilation included, with that of earlier parts if there is a checkpoint; for a batch, its
         time divided by its size.
     problem: what was stored, in words, and whether its numbers were rounded.
+    top_scores: of the memory as it is returned, from one pass more after the search; None if a solver was called
+        directly, without `solve`.
     """
 
     memory: Any = field(repr=False)
@@ -58,6 +63,13 @@ class Solution:
     accuracy: Float[np.ndarray, "measured"] = field(repr=False)
     seconds: float
     problem: str = ""
+    top_scores: TopScores | None = field(default=None, repr=False)
+
+    @cached_property
+    def measured(self) -> Measurement:
+        """How much of the problem the memory stores, as `measure` says it."""
+        assert self.top_scores is not None, "a solver was called directly: measure its memory"
+        return self.top_scores.measurement()
 
     @property
     def steps(self) -> int:

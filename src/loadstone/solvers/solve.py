@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +13,23 @@ import optax
 
 from loadstone.arguments import choice, refuse
 from loadstone.kernels.products import PRECISIONS
+from loadstone.measurements.accuracy import top_scores
 from loadstone.memories.families import initial_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.spreading import spread
 from loadstone.solvers.checkpoint import checkpoint_of
-from loadstone.solvers.confirmation import confirmed
-from loadstone.solvers.digits import worthwhile
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
-from loadstone.solvers.solution import Solution
-from loadstone.solvers.solver import Iterative, Progress, Request, Solver
+from loadstone.solvers.search import Progress, SearchOptions, drop_slower
+from loadstone.solvers.solution import Solution, Status
+from loadstone.solvers.solver import Iterative, Solver
 from loadstone.solvers.stop import NO_LIMITS, STOP_RULES, Limits
 
 DEFAULT_SOLVER = LBFGS()
+
+_log = logging.getLogger("loadstone")
 
 
 def solve(
@@ -92,13 +96,35 @@ def solve_batch(
     chosen = _solver(solver)
     stop = chosen.stop() if stop is None else choice("stop", stop, STOP_RULES)
     choice("precision", precision, ("auto", *PRECISIONS))
-    precisions = worthwhile(chosen.precisions(), problems[0]) if precision == "auto" else (precision,)
+    precisions = drop_slower(chosen.precisions(), problems[0]) if precision == "auto" else (precision,)
     kept = None
     if checkpoint is not None:
         _check_resumable(checkpoint, chosen, len(problems))
         kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
-    found = chosen.solve(problems, memories, Request(stop, limits, precisions, progress, kept))
-    return [confirmed(problem, one) for problem, one in zip(problems, found)]
+    solutions = chosen.solve(problems, memories, SearchOptions(stop, limits, precisions, progress, kept))
+    return [measured(problem, solution) for problem, solution in zip(problems, solutions)]
+
+
+def measured(problem: Problem, solution: Solution) -> Solution:
+    """The solution of a search with what its memory stores, and out of digits if it says 'stored' of a memory that does
+    not store the problem.
+
+    A search speaks of what its last pass saw: the facts in other coordinates (solvers/coordinates.py), rounded there,
+    among others in a batch. Mapped back, W may have too few digits for facts that lie very unevenly. With one pass
+    more, beside the many of a search, 'stored' is a statement about the memory that the caller gets.
+    """
+    solution = replace(solution, top_scores=top_scores(problem, solution.memory))
+    if solution.status != Status.STORED or not (violations := solution.measured.violations):
+        return solution
+    _log.warning(
+        "A search found every margin positive (%d passes, loss %.3g), but the memory that it returns does not store %d "
+        "of the %d associations: its status is 'out of digits'.",
+        solution.passes,
+        solution.loss[-1],
+        violations,
+        problem.associations,
+    )
+    return replace(solution, status=Status.OUT_OF_DIGITS)
 
 
 def _solver(solver: Solver | str | optax.GradientTransformation) -> Solver:

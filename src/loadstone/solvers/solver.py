@@ -3,64 +3,21 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import jax
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from loadstone.problems.problem import Problem
-from loadstone.solvers.checkpoint import Checkpoint
+from loadstone.solvers.loop import search
+from loadstone.solvers.search import PassInfo, SearchOptions
 from loadstone.solvers.solution import Solution
-from loadstone.solvers.stop import NO_LIMITS, Limits
-
-#: Called now and then with the number of passes done, and the mean loss and accuracy of the last.
-Progress = Callable[[int, float, float], None]
-
-#: Passes of a solver without a schedule, unless the limits say otherwise.
-DEFAULT_PASSES = 2000
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of a solver besides problems and memories.
-
-    stop: the stop rule (solvers/stop.py).
-    limits: passes and seconds that the search may take.
-    precisions: of the products, from PRECISIONS (kernels/products.py): the search begins with the first, and goes on
-        to the next when it cannot get further, or seems to have got to its end.
-    progress: called now and then with how far the search is.
-    checkpoint: the file that the search is kept in, and goes on from. Only one problem can have one.
-    """
-
-    stop: str
-    limits: Limits = NO_LIMITS
-    precisions: tuple[str, ...] = ("float32",)
-    progress: Progress | None = None
-    checkpoint: Checkpoint | None = None
 
 
 def automatic_precision() -> str:
     """The precision in which passes are fastest on the present device."""
     return "float32" if jax.default_backend() == "cpu" else "float16"
-
-
-class Looks(NamedTuple):
-    """What a solver can see besides loss and gradient, and how it looks at some of the associations alone.
-
-    wrong: mean softmax weight of the outputs that are not the target, with the shares of the associations.
-    at: from parameters, rows and which of these rows count, to the mean loss of those associations and its gradient.
-    associations: how many associations there are.
-    rows: how many there are with padding.
-    length: computes |W| of the memory that was measured, if that is a linear map.
-    """
-
-    wrong: Float[Array, ""]
-    at: Callable[[PyTree, Int[Array, "b"], Bool[Array, "b"]], tuple[Float[Array, ""], PyTree]]
-    associations: Int[Array, ""] | int
-    rows: int
-    length: Callable[[], Float[Array, ""]]
 
 
 class Solver(abc.ABC):
@@ -71,7 +28,7 @@ class Solver(abc.ABC):
     closed_form: ClassVar[bool] = False
 
     @abc.abstractmethod
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         """Store each problem, starting from the memory of the same index."""
 
     def precisions(self) -> tuple[str, ...]:
@@ -101,10 +58,10 @@ class Iterative(Solver):
     ) -> tuple[PyTree, PyTree]:
         """The parameters to try next and the new state, given loss and gradient at the present ones."""
 
-    def onward(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree, looks: Looks
+    def step(
+        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree, info: PassInfo
     ) -> tuple[PyTree, PyTree]:
-        """What the loop does between two passes: one move, unless the solver also looks at parts of the problem."""
+        """What the loop does between two passes: one move, unless the solver also info at parts of the problem."""
         return self.move(parameters, loss, gradient, state)
 
     def passes_per_move(self) -> int:
@@ -123,7 +80,5 @@ class Iterative(Solver):
         """The state with which the search goes on from these parameters in another precision."""
         return state
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], request: Request) -> list[Solution]:
-        from loadstone.solvers.loop import search  # here, because loop.py imports this class
-
-        return search(self, problems, memories, request)
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
+        return search(self, problems, memories, options)

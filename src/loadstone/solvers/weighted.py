@@ -30,10 +30,10 @@ from loadstone.compiling import compiled
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.loss import queries_of
 from loadstone.problems.plain_pass import PlainPass
-from loadstone.solvers.coordinates import whitened
+from loadstone.solvers.coordinates import whiten
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
-from loadstone.solvers.solve import solve
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.stop import Limits
 from loadstone.threads import shared_out
 
@@ -50,6 +50,7 @@ _AMONG_THEMSELVES, _FEW = 3, 0.3
 _LEAST_SHARE = 1e-8
 #: Root mean square score of a start, as in solvers/coordinates.py.
 _MODERATE_SCORE = 3.0
+_LBFGS = LBFGS(whiten=False)
 _TIMED_ROWS, _ROWS_AT_A_TIME = 1024, 4096
 
 #: Called with how many facts take part, and how many of them are stored.
@@ -93,11 +94,11 @@ def store_most(
     """
     end = time.perf_counter() + positive("seconds", seconds)
     pass_seconds = seconds_a_pass(problem) if pass_seconds is None else positive("pass_seconds", pass_seconds)
-    better = whitened(problem, memory)
-    assert isinstance(better.problem, Facts)
-    trained = bool(np.any(np.asarray(better.start.matrix())))
-    start = better.start if trained else _projections(better.problem, better.start)
-    return better.back(_search(better.problem, start, trained, end, report, pass_seconds))
+    whitened = whiten(problem, memory)
+    assert isinstance(whitened.problem, Facts)
+    trained = bool(np.any(np.asarray(whitened.start.matrix())))
+    start = whitened.start if trained else _projections(whitened.problem, whitened.start)
+    return whitened.unwhiten(_search(whitened.problem, start, trained, end, report, pass_seconds))
 
 
 def _search(problem: Facts, memory: Any, trained: bool, end: float, report: Report, pass_seconds: float) -> Any:
@@ -137,7 +138,8 @@ def _rounds(
     shares = np.ones(n, np.float32) if seen is None else _shares(seen)
     while (left := end - time.perf_counter() - looking) > 0 and idle < _IDLE and done != most:
         weighted = part.weighted(shares)
-        memory = solve(weighted, memory, LBFGS(whiten=False), "exact", Limits(passes, left), "float32").memory
+        (solution,) = _LBFGS.solve([weighted], [memory], SearchOptions("exact", Limits(passes, left)))
+        memory = solution.memory
         searched = time.perf_counter()
         seen, done = _seen(part, memory), done + 1
         looking = time.perf_counter() - searched

@@ -12,7 +12,6 @@ import numpy as np
 
 from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies, check_answers
-from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored, decoupled
@@ -118,9 +117,7 @@ def largest_stored(
             found = solve(problem, start.memory, start.solver, rule, limits, precision)
             taken += found.passes
             # Not of p: where padding repeats facts, the rule counts them as often as the search did.
-            good = found.status in _ENDED and bool(
-                met(rule, measure(problem, found.memory).violations, problem.associations)
-            )
+            good = found.status in _ENDED and bool(met(rule, found.measured.violations, problem.associations))
             if good:
                 best = stored_by[p] = found.memory
                 break

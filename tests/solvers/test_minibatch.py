@@ -12,11 +12,10 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.solvers.blocks import _order
-from loadstone.solvers.minibatch import Minibatch
+from loadstone.solvers.minibatch import Minibatch, _order
 from loadstone.solvers.perceptron import Perceptron
+from loadstone.solvers.search import PassInfo
 from loadstone.solvers.solve import solve, solve_batch
-from loadstone.solvers.solver import Looks
 from loadstone.solvers.stop import Limits
 from loadstone.streams.stream import Stream
 
@@ -34,8 +33,8 @@ def longer():
 
 
 def orders(rounds, rows=P):
-    looks = Looks(jnp.float32(0), None, jnp.int32(P), rows, None)
-    return [np.asarray(_order(jnp.int32(index), looks)) for index in range(rounds)]
+    info = PassInfo(jnp.float32(0), None, jnp.int32(P), rows, None)
+    return [np.asarray(_order(jnp.int32(index), info)) for index in range(rounds)]
 
 
 def test_a_round_has_every_association_once_in_an_order_that_padding_does_not_change():
