@@ -31,11 +31,11 @@ from loadstone.cli import (
     train_runs,
 )
 from loadstone.cli.facts_options import counted, named_columns, some
+from loadstone.estimate import Estimate
 from loadstone.runs.record import Record
 from loadstone.runs.spec import Spec
 from loadstone.runs.sweep import Outcome
 from loadstone.space.diagnostics import Mixing
-from loadstone.space.overlap import Estimate
 from loadstone.space.sample import Sampled
 from loadstone.sweeps.catalogue import named_sweep
 from loadstone.theory.cone import mean_merged

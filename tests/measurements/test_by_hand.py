@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from loadstone.estimate import Estimate
 from loadstone.measurements import noise, ranks, scores
 from loadstone.measurements.accuracy import TopScores
 from loadstone.memories.full import Full
@@ -20,7 +21,6 @@ from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.margin import NoMarginError
 from loadstone.solvers.newton import Undecided
 from loadstone.space.diagnostics import Mixing
-from loadstone.space.overlap import Estimate
 from loadstone.space.sample import Sampled
 from loadstone.space.starts import NotStorableError
 from loadstone.streams.stream import Stream

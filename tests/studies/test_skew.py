@@ -4,10 +4,10 @@ import math
 
 import pytest
 
+from loadstone.estimate import Estimate
 from loadstone.evidence import skew
 from loadstone.evidence.skew import as_drawn, compare_skew, given_frequencies, ratio, skew_points
 from loadstone.theory.cone import mean_merged
-from loadstone.theory.finite_margin import Estimate
 from loadstone.theory.skew import random_target_capacity, skewed_capacity
 
 

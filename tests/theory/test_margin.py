@@ -92,6 +92,10 @@ def test_margin_and_capacity_are_inverse(delta, facts, answers):
     assert margin_capacity(delta, answers, kappa) == pytest.approx(facts, rel=1e-9)
 
 
+def test_two_facts_just_fit_into_one_dimension():
+    assert margin_capacity(1, None, 0) == pytest.approx(2, rel=1e-12) and largest_margin(1, 2) == 0
+
+
 def test_values_of_the_first_look():
     """An earlier calculation, by Monte Carlo alone."""
     found = [largest_margin(d * d, p) for d, p in ((12, 18), (12, 30), (24, 50), (24, 80))]
@@ -125,6 +129,8 @@ def test_refusals():
         margin_capacity(144, 5, 20)
     with pytest.raises(ValueError, match=r"margin is 20.0, but must be at most 11.9164, the largest that two facts"):
         margin_capacity(144, None, 20)
+    with pytest.raises(ValueError, match="margin is 0.4, but must be at most 0, the largest that two facts can have"):
+        margin_capacity(1, None, 0.4)
     with pytest.raises(ValueError, match=r"facts is 50, but must be at most 39.\d+, because more cannot be stored"):
         largest_margin(144, 50)
     with pytest.raises(ValueError, match=r"facts is 150.0, but must be at most 111.*, because more cannot be stored"):

@@ -14,11 +14,11 @@ from functools import cache
 import numpy as np
 from scipy.special import chdtrc
 
+from loadstone.estimate import Estimate
 from loadstone.evidence.space import NOTE, SHARED_OUTPUTS, predicted, room_of, solution_spaces
 from loadstone.studies.kit.comparison import CHANCE, FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.entropy import Estimate
 from loadstone.theory.output_lengths import length_shift
 
 #: Samples of the effect of lengths, which is then known to a tenth of it.

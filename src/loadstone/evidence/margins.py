@@ -7,11 +7,12 @@ from functools import cache
 
 import numpy as np
 
+from loadstone.estimate import Estimate
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.alone import winning_queries
 from loadstone.theory.cone import mean_merged
-from loadstone.theory.finite_margin import LENGTHS, Estimate, finite_largest_margin
+from loadstone.theory.finite_margin import LENGTHS, finite_largest_margin
 from loadstone.theory.margin import largest_margin
 
 SHARED_OUTPUTS = "the prediction is for decoupled outputs"

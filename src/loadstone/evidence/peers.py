@@ -13,11 +13,11 @@ from functools import cache
 
 import numpy as np
 
+from loadstone.estimate import Estimate
 from loadstone.studies.kit.brackets import middles, proved_bracket, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.listwise import Mean
 from loadstone.theory.load import associations, load
 from loadstone.theory.some_lost import capacity_with_losses
 
@@ -31,7 +31,7 @@ _ORIGINAL = "the original problem stores a little more than the law at small d, 
 
 
 @cache
-def most_at_99_percent(d: int) -> Mean:
+def most_at_99_percent(d: int) -> Estimate:
     """The largest p of which 99 % can be recalled, at most: the replica-symmetric bound."""
     return capacity_with_losses(d, ONE_IN, _BATCHES)
 

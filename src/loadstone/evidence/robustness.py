@@ -8,13 +8,13 @@ from functools import cache
 
 import numpy as np
 
+from loadstone.estimate import Estimate
 from loadstone.evidence.margins import predicted_margin
 from loadstone.evidence.space import SHARED_OUTPUTS, predicted, room_of
 from loadstone.evidence.typical import MEMORIES
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.entropy import Estimate
 from loadstone.theory.solution_scores import SolutionQueries, recalled_with_noise, rounding_noise, solution_queries
 
 #: Samples of the predicted queries; means of their scores are then known to a per cent or two.

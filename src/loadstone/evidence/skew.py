@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.estimate import Estimate
 from loadstone.frequencies import shares_of
 from loadstone.studies.kit.brackets import mean_and_error, proved_bracket
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.answers import facts_capacity
-from loadstone.theory.finite_margin import Estimate
 from loadstone.theory.skew import random_target_capacity, skewed_capacity
 
 MANY_FACTS = "the formula is for many facts an answer and large d"

@@ -7,17 +7,10 @@ chains are multiplied, whose noise is independent.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from jaxtyping import Float
 
-
-class Estimate(NamedTuple):
-    """A mean over samples, and its standard error."""
-
-    value: float
-    error: float
+from loadstone.estimate import Estimate
 
 
 def overlap(means: Float[np.ndarray, "chains blocks k"]) -> Estimate:

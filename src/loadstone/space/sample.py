@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import choice, refuse, whole
+from loadstone.estimate import Estimate
 from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
@@ -24,7 +25,7 @@ from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.separate import separate
 from loadstone.space.chains import METHODS, Chains, Progress, run_chains, unit
 from loadstone.space.diagnostics import Mixing
-from loadstone.space.overlap import Estimate, overlap
+from loadstone.space.overlap import overlap
 from loadstone.space.ratios import ratios
 from loadstone.space.starts import in_digits, starting_points
 from loadstone.space.volume import Volume, volume

@@ -19,11 +19,11 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
 from loadstone.compiling import compiled
+from loadstone.estimate import Estimate
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.problem import Problem
 from loadstone.space.chains import Progress, family_of
-from loadstone.space.overlap import Estimate
 from loadstone.space.steps import Walk, reflection_step
 
 #: Paths of each chain at a time.

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import whole_number
-from loadstone.theory.entropy import Estimate
 
 
 def volume_ratio(p: int, d: int, draws: int = 2000, queries: int = 400, seed: int = 0) -> Estimate:
@@ -29,4 +29,4 @@ def volume_ratio(p: int, d: int, draws: int = 2000, queries: int = 400, seed: in
         root = np.asarray(np.linalg.qr(outputs.T, mode="r")).T
         winners = (root @ random.standard_normal((root.shape[1], p * queries))).argmax(axis=0).reshape(p, queries)
         products[place] = np.prod([p * np.mean(winners[mu] == mu) for mu in range(p)])
-    return Estimate(float(products.mean()), float(products.std(ddof=1) / np.sqrt(draws)))
+    return mean_of(products)

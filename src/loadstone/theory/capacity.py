@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from loadstone.arguments import choice, refuse
+from loadstone.bisect import largest
 from loadstone.theory.checks import at_least, each, fractions, plain, scalar, whole_numbers
 from loadstone.theory.cone import MOST, mean_merged
 from loadstone.theory.load import associations
@@ -112,13 +113,8 @@ def _capacity_associations(room: float) -> float:
 
 
 def facts_that_fit(room: Callable[[int], float]) -> float:
-    """The p >= 1 with p D(p) = room(p), by bisection over whole numbers, linear between them; D(1) = 0."""
+    """The p >= 1 with p D(p) = room(p), linear between whole numbers; D(1) = 0."""
     needed = lambda p: p * mean_merged(p) if p > 1 else 0.0  # noqa: E731
-    low, high = 1, 2
-    while needed(high) <= room(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if needed(middle) <= room(middle) else (low, middle)
-    here, there = room(max(2, low)), room(high)
-    return low + (here - needed(low)) / (needed(high) - needed(low) - (there - here))
+    low = largest(lambda p: needed(p) <= room(p), 1)
+    here, there = room(max(2, low)), room(low + 1)
+    return low + (here - needed(low)) / (needed(low + 1) - needed(low) - (there - here))

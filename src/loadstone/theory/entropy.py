@@ -14,7 +14,6 @@ of p, at the load N log M / delta, and phi counts per dimension of the subspace.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,20 +21,12 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, logsumexp, ndtri
 
+from loadstone.estimate import Estimate
 from loadstone.theory.checks import in_half_open, positives, scalar, single, whole_number, whole_numbers
 from loadstone.theory.cone import mean_merged
 
 #: Largest p for the sampled energetic term, because a sample of eta has p numbers.
 MOST_SAMPLED = 10**6
-
-
-class Estimate(NamedTuple):
-    """A mean over samples."""
-
-    #: The mean.
-    value: np.ndarray | float
-    #: Its standard error.
-    error: np.ndarray | float
 
 
 @dataclass(frozen=True)
@@ -77,7 +68,7 @@ def energetic(q: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> Estima
     q, p = in_half_open("q", q, 0, 1), whole_number("p", p, 2, MOST_SAMPLED)
     samples, seed = whole_number("samples", samples, 2, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
     estimates = np.array([_energetic(float(one), p, samples, seed) for one in q.ravel()]).reshape(*q.shape, 2)
-    return Estimate(scalar(estimates[..., 0]), scalar(estimates[..., 1]))
+    return Estimate(scalar(estimates[..., 0]), scalar(estimates[..., 1]))  # type: ignore[arg-type]  # arrays, as q is
 
 
 def _energetic(q: float, p: int, samples: int, seed: int) -> Estimate:

@@ -14,25 +14,17 @@ of the noise away. docs/theory/finite_margin.md derives it. It is about the deco
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.optimize import brentq, nnls
 from scipy.special import gammaincinv
 
 from loadstone.arguments import choice, refuse
+from loadstone.estimate import Estimate
 from loadstone.theory.checks import positives, single, whole_number
 from loadstone.theory.cone import mean_merged
 from loadstone.theory.margin import largest_margin
 
 LENGTHS = ("gaussian", "sphere")
-
-
-class Estimate(NamedTuple):
-    """A number from samples, and its standard error."""
-
-    value: float
-    error: float
 
 
 def finite_largest_margin(

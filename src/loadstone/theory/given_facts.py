@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from loadstone.bisect import largest
 from loadstone.theory.alone import half_storable, query_dimension, winning_queries
 from loadstone.theory.answers import codimension, memories_seen
 from loadstone.theory.facts import impossible_words
@@ -133,15 +134,7 @@ def _with_new_answers(room_for: Callable[[int], StatisticalDimension], n: int, m
         answers = m + facts - n
         return half_storable(answers, room_for(answers)) >= facts
 
-    if not fits(n):
-        return None
-    low, high = n, 2 * n
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return largest(fits, n) if fits(n) else None
 
 
 _FAMILY_WORDS = (

@@ -14,7 +14,6 @@ d^2 / (2 log p), that of the largest score.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -22,6 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from loadstone.arguments import refuse, whole
+from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import fractions
 from loadstone.theory.cone import mean_merged, project
 
@@ -30,18 +30,11 @@ _SEED = 20260506
 _BATCH = 500
 
 
-class Mean(NamedTuple):
-    """A mean over samples, and its standard error."""
-
-    value: float
-    error: float
-
-
-def list_codimension(m: int, k: int, batches: int = 8) -> Mean:
+def list_codimension(m: int, k: int, batches: int = 8) -> Estimate:
     """D_k(M), by Monte Carlo with fixed random numbers, in batches of 500 samples; exact for k = 1."""
     m, batches = whole("m", m, 2, 10**6), whole("batches", batches, 2, 10**5)
     k = whole("k", k, 1, m - 1)
-    return Mean(float(mean_merged(m)), 0.0) if k == 1 else _codimension(m, k, batches)
+    return Estimate(float(mean_merged(m)), 0.0) if k == 1 else _codimension(m, k, batches)
 
 
 def limit_codimension(share: float) -> float:
@@ -52,7 +45,7 @@ def limit_codimension(share: float) -> float:
     return float((1 + c * c) * ndtr(c) + c * np.exp(-c * c / 2) / np.sqrt(2 * np.pi))
 
 
-def list_capacity(d: int, k: int, batches: int = 8) -> Mean:
+def list_capacity(d: int, k: int, batches: int = 8) -> Estimate:
     """The p at which p D_k(p) = d^2, and its standard error from that of D_k.
 
     D_k changes by less than the noise of its samples from one p to the next, so it is interpolated between a few p
@@ -68,7 +61,7 @@ def list_capacity(d: int, k: int, batches: int = 8) -> Mean:
     nearest = found[int(np.argmin(abs(logs - root)))]
     # d log p / d log D, at fixed d.
     slope = 1 / (1 + fitted.deriv()(root) / fitted(root))
-    return Mean(float(np.exp(root)), float(np.exp(root) * slope * nearest.error / nearest.value))
+    return Estimate(float(np.exp(root)), float(np.exp(root) * slope * nearest.error / nearest.value))
 
 
 def limit_capacity(d: int, k: int) -> float:
@@ -132,7 +125,7 @@ def _steps(
 
 
 @lru_cache(maxsize=256)
-def _codimension(m: int, k: int, batches: int) -> Mean:
+def _codimension(m: int, k: int, batches: int) -> Estimate:
     """Each batch has targets from all parts of their law in turn, and what it finds for k = 1, whose mean is known,
     tells how much too large or too small its distances are."""
     random = np.random.default_rng((_SEED, m))
@@ -149,4 +142,4 @@ def _codimension(m: int, k: int, batches: int) -> Mean:
         of_largest = ((project(eta)[0] - eta) ** 2).sum(axis=1)
         weight = np.cov(of_list, of_largest)[0, 1] / of_largest.var(ddof=1)
         means.append((of_list - weight * of_largest).mean() + weight * known)
-    return Mean(float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(batches)))
+    return mean_of(means)

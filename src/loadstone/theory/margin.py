@@ -26,6 +26,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, wofz
 
 from loadstone.arguments import refuse
+from loadstone.bisect import largest
 from loadstone.theory.checks import each, numbers, plain, positives, single, whole_number, whole_numbers
 from loadstone.theory.cone import MOST
 
@@ -34,6 +35,8 @@ MOST_MARGIN = 1000.0
 #: Points of the trapezium rule, in units of a typical width. Integrands are analytic, so it converges exponentially.
 _POINTS = np.arange(-14.0, 14.0 + 0.01, 0.02)
 _LINE = np.arange(-12.0, 12.0 + 0.025, 0.05)
+#: What just fits may seem not to, by rounding: two facts with two answers need delta = 1.
+_ROUNDING = 1e-12
 
 
 def margin_codimension(answers: ArrayLike, margin: ArrayLike) -> np.ndarray | float:
@@ -69,7 +72,7 @@ def largest_margin(delta: float, facts: float, answers: int | None = None) -> fl
         facts = float(positives("facts", single("facts", facts)))
         answers = whole_number("answers", answers, 2, MOST)
     room = delta / facts
-    if room < _codimension(answers, 0.0):
+    if room < _codimension(answers, 0.0) * (1 - _ROUNDING):
         most = _paired_capacity(delta, 0.0) if paired else _capacity(delta, answers, 0.0)
         raise refuse("facts", facts, f"at most {most:.6g}, because more cannot be stored with any margin")
     # Against one rival alone D_kappa is above kappa^2 / 2, and more rivals only add to it.
@@ -77,7 +80,7 @@ def largest_margin(delta: float, facts: float, answers: int | None = None) -> fl
     if above > MOST_MARGIN:
         raise refuse("delta / facts", room, f"at most {MOST_MARGIN**2 / 2:g}, so that the margin is at most 1000")
     excess = lambda kappa: _codimension(answers, kappa) - room  # noqa: E731
-    return float(brentq(excess, 0.0, above, xtol=1e-12, rtol=1e-11))
+    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0.0, above, xtol=1e-12, rtol=1e-11))
 
 
 def _margins(margin: ArrayLike) -> np.ndarray:
@@ -100,22 +103,20 @@ def _capacity(delta: float, answers: int, kappa: float) -> float:
 
 
 def _paired_capacity(delta: float, kappa: float) -> float:
-    """The N with N D_kappa(N) = delta, by bisection over whole numbers; D_kappa(1) = 0."""
-    needed = lambda n: n * _codimension(n, kappa) if n > 1 else 0.0  # noqa: E731
+    """The N with N D_kappa(N) = delta, linear between whole numbers."""
     if delta < 1:
         raise refuse("delta", delta, "at least 1, because less does not hold two facts")
-    if needed(2) > delta:
+
+    def needed(facts: int) -> float:
+        if facts > MOST:
+            raise refuse("delta", delta, f"smaller: more than {MOST:g} facts would fit")
+        return facts * _codimension(facts, kappa)
+
+    if needed(2) > delta * (1 + _ROUNDING):
         most = largest_margin(delta, 2)
         raise refuse("margin", kappa, f"at most {most:.6g}, the largest that two facts can have")
-    low, high = 2, 4
-    while needed(high) <= delta:
-        low, high = high, 2 * high
-        if high > MOST:
-            raise refuse("delta", delta, f"smaller: more than {MOST:g} facts would fit")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if needed(middle) <= delta else (low, middle)
-    return low + (delta - needed(low)) / (needed(high) - needed(low))
+    low = largest(lambda facts: needed(facts) <= delta, 2)
+    return low + (delta - needed(low)) / (needed(low + 1) - needed(low))
 
 
 @lru_cache(maxsize=4096)

@@ -16,8 +16,9 @@ import numpy as np
 from jaxtyping import Float64
 from scipy.special import gammaincinv, log_ndtr, logsumexp, ndtri
 
+from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import in_half_open, positives, single, whole_number
-from loadstone.theory.entropy import MOST_SAMPLED, Estimate
+from loadstone.theory.entropy import MOST_SAMPLED
 
 #: The error is from the scatter of so many batches of samples.
 _BATCHES = 5
@@ -36,7 +37,8 @@ def length_shift(overlap: float, p: int, delta: float, d: int, samples: int = 10
     delta, samples = float(positives("delta", single("delta", delta))), whole_number("samples", samples, 10, 10**7)
     random = np.random.default_rng(whole_number("seed", seed, 0, 2**32 - 1))
     means = [_mean_change(q, p, d, samples // _BATCHES, random) for _ in range(_BATCHES)]
-    return Estimate(float(np.mean(means)) * p / delta, float(np.std(means, ddof=1) / np.sqrt(_BATCHES)) * p / delta)
+    change = mean_of(means)
+    return Estimate(change.value * p / delta, change.error * p / delta)
 
 
 def _mean_change(q: float, p: int, d: int, samples: int, random: np.random.Generator) -> float:

@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from loadstone.arguments import refuse
+from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import numbers, plain, whole_number
 from loadstone.theory.cone import mean_merged
-from loadstone.theory.finite_margin import Estimate
 from loadstone.theory.skew_integrals import Levels
 from loadstone.threads import one_thread
 
@@ -84,7 +84,7 @@ def random_target_capacity(
         counts = random.multinomial(max(1, round(facts)), shares, size=draws)
         found = [skewed_capacity(d, each, samples, seed + 1 + index).value for index, each in enumerate(counts)]
         facts = float(np.mean(found))
-    return Estimate(facts, float(np.std(found, ddof=1) / np.sqrt(draws)))
+    return mean_of(found)
 
 
 class _Sampled:

@@ -19,9 +19,10 @@ from jaxtyping import Float
 from scipy.special import ndtri
 
 from loadstone.arguments import refuse, whole
+from loadstone.bisect import largest
+from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import finite, single
 from loadstone.theory.cone import mean_merged, project
-from loadstone.theory.listwise import Mean
 
 _SEED = 19880101
 #: Samples in a batch.
@@ -30,30 +31,25 @@ _BATCH = 4000
 _BEST = 90
 
 
-def cost_with_losses(m: int, share: float, batches: int = 8) -> Mean:
+def cost_with_losses(m: int, share: float, batches: int = 8) -> Estimate:
     """D_f(M) for a share f of associations that may be lost, by Monte Carlo with fixed random numbers; D(M) if none."""
     m, batches = whole("m", m, 2, 10**9), whole("batches", batches, 2, 10**5)
     share = _share(share)
-    return Mean(float(mean_merged(m)), 0.0) if share == 0 else _cost(m, share, batches)
+    return Estimate(float(mean_merged(m)), 0.0) if share == 0 else _cost(m, share, batches)
 
 
-def capacity_with_losses(d: int, one_in: int, batches: int = 8) -> Mean:
+def capacity_with_losses(d: int, one_in: int, batches: int = 8) -> Estimate:
     """The largest p at which p D_f(p) = d^2, if one association in so many may be lost, counted in whole ones: none
     below p = one_in. Its error is that of the sampled D_f."""
     d, one_in = whole("d", d, 2, 10**4), whole("one_in", one_in, 2, 10**9)
 
-    def cost(p: int) -> Mean:
+    def cost(p: int) -> Estimate:
         return cost_with_losses(p, (p // one_in) / p, batches)
 
-    low, high = 2, 4
-    while high * cost(high).value <= d * d:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle * cost(middle).value <= d * d else (low, middle)
-    below, above = low * cost(low).value, high * cost(high).value
-    p = low + (d * d - below) / (above - below)
-    return Mean(p, p * cost(low).error / cost(low).value)
+    whole_ones = largest(lambda p: p * cost(p).value <= d * d, 2)
+    below, above = (p * cost(p).value for p in (whole_ones, whole_ones + 1))
+    p = whole_ones + (d * d - below) / (above - below)
+    return Estimate(p, p * cost(whole_ones).error / cost(whole_ones).value)
 
 
 def _share(share: float) -> float:
@@ -64,7 +60,7 @@ def _share(share: float) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _cost(m: int, share: float, batches: int) -> Mean:
+def _cost(m: int, share: float, batches: int) -> Estimate:
     """The mean of dist^2 is known, so only what the lost associations would have cost is sampled."""
     random = np.random.default_rng(_SEED)
     spared = []
@@ -73,9 +69,8 @@ def _cost(m: int, share: float, batches: int) -> Mean:
         lost = share * _BATCH  # the last of them in part
         whole_ones = int(lost)
         spared.append((distances[:whole_ones].sum() + (lost - whole_ones) * distances[whole_ones]) / _BATCH)
-    return Mean(
-        float(mean_merged(m) - np.mean(spared)), float(np.std(spared, ddof=1) / np.sqrt(batches))
-    )  # fmt: skip
+    saved = mean_of(spared)
+    return Estimate(float(mean_merged(m)) - saved.value, saved.error)
 
 
 def _distances(m: int, random: np.random.Generator) -> Float[np.ndarray, "batch"]:

@@ -25,6 +25,7 @@ from scipy.fft import irfft
 from scipy.special import ndtr
 
 from loadstone.arguments import refuse
+from loadstone.bisect import largest
 from loadstone.theory.alone import WinningQueries, log_all_alone, query_dimension, winning_queries
 from loadstone.theory.checks import each, whole_number, whole_numbers
 from loadstone.theory.cone import MOST, merge_law
@@ -120,13 +121,7 @@ def _share(share: float) -> float:
 
 def _last(probability: Callable[[int], float], least: float, certain: int) -> int:
     """The largest number of facts that is storable with more than this probability; so many always are."""
-    low, high = certain, certain + 1
-    while probability(high) > least:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if probability(middle) > least else (low, middle)
-    return low
+    return largest(lambda facts: probability(facts) > least, certain)
 
 
 def _gaussian(p: int, d: int) -> float:
