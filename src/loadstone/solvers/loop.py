@@ -202,7 +202,7 @@ def _advance(problem: Problem, state: Search, until: Int[Array, ""], plan: Plan)
     def unfinished(state: Search) -> Array:
         return (state.status == RUNNING) & (state.passes < until)
 
-    return jax.lax.while_loop(unfinished, partial(_pass, problem.ready(plan.precision), plan), state)
+    return jax.lax.while_loop(unfinished, partial(_pass, problem.prepared(plan.precision), plan), state)
 
 
 def _pass(problem: Problem, plan: Plan, state: Search) -> Search:
