@@ -178,7 +178,7 @@ class Case:
 
     def recall(self, file: ModuleType, count, key, queries, *data) -> Recall:
         if self.hold == "made":
-            return file.made_recall(count, key, queries, self.small)
+            return file.regenerated_recall(count, key, queries, self.small)
         return file.stored_recall(count, jnp.int32(0), queries, *data, self.small)
 
     def lowered(self, file: ModuleType, replaced: dict) -> jax.stages.Lowered:

@@ -102,7 +102,7 @@ def error_of_step(d: int, p: int, kappa: float) -> float:
     """Of the gradient that a search in float16 makes, in the norm, against float64."""
     problem = loadstone.original(loadstone.Stream(1, d), p)
     memory = jax.tree.map(lambda part: 3 * d ** (1 - kappa / 2) / 4 * part, loadstone.initial_memory(d, kappa, 1))
-    loss_of = lambda memory, problem: mean_loss(problem.ready("float16"), memory, "float16")[0]  # noqa: E731
+    loss_of = lambda memory, problem: mean_loss(problem.prepared("float16"), memory, "float16")[0]  # noqa: E731
     found = jax.jit(jax.grad(loss_of))(memory, problem)
     inputs, outputs = (np.asarray(part, np.float64) for part in (problem.inputs, problem.outputs))
     scores = inputs @ np.asarray(memory.matrix(), np.float64).T @ outputs.T

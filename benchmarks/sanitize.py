@@ -47,14 +47,16 @@ def check_shape(random, n: int, m: int, d: int) -> None:
     import numpy as np
 
     from loadstone.kernels import shared_cpu
+    from loadstone.kernels.outputs import SharedOutputs
 
     inputs, outputs = random.standard_normal((2, n, d)), random.standard_normal((2, m, d))
     targets, weights = random.integers(0, m, (2, n)), random.standard_normal((2, d, d)) / d
     arrays = [jnp.asarray(part, jnp.float32) for part in (inputs, outputs, weights)]
     indices = jnp.asarray(targets, jnp.int32)
-    recall = lambda q, u, t: shared_cpu.shared_pass(q, u, t, "float32", 1)  # noqa: E731
+    recall = lambda q, u, t: shared_cpu.shared_pass(q, SharedOutputs(u, t, 1), "float32")  # noqa: E731
     found, slope = jax.vmap(recall)(arrays[0], arrays[1], indices)
-    stepped, gradient = jax.vmap(shared_cpu.linear_step)(arrays[2], arrays[0], arrays[1], indices)
+    step = lambda w, e, u, t: shared_cpu.linear_step(w, e, SharedOutputs(u, t, 1))  # noqa: E731
+    stepped, gradient = jax.vmap(step)(arrays[2], arrays[0], arrays[1], indices)
     alone, alone_slope = recall(arrays[0][0], arrays[1][0], indices[0])
     np.testing.assert_array_equal(alone_slope, slope[0])
     for index in range(2):

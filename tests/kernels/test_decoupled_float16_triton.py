@@ -8,8 +8,9 @@ import pytest
 
 from loadstone.kernels import decoupled_float16_triton as kernel
 from loadstone.kernels import devices, table
+from loadstone.kernels.outputs import StoredOutputs
 from loadstone.kernels.table import Case
-from loadstone.problems import decoupled as problem
+from loadstone.problems.decoupled import decoupled
 from loadstone.streams.stream import Stream
 from tests.kernels.test_gpu_passes import agree, launch, reference, text_for_a_gpu
 
@@ -89,7 +90,7 @@ def test_the_pass_knows_its_targets_as_they_are_stored(monkeypatch):
     random = np.random.default_rng(3)
     queries, exact = (jnp.asarray(random.standard_normal(shape), jnp.float32) for shape in ((7, 4), (7, 4, 7)))
     targets = jnp.stack([exact[row, :, row] for row in range(7)])
-    recall, slope = kernel.stored_pass(queries, exact.astype(jnp.float16), 0, targets, "float32")
+    recall, slope = kernel.stored_pass(queries, StoredOutputs(exact.astype(jnp.float16), 0, targets), "float32")
     np.testing.assert_array_equal(slope, recall.pull - targets.astype(jnp.float16).astype(jnp.float32))
 
 
@@ -107,12 +108,12 @@ def test_outputs_in_float32_are_refused():
 def test_it_is_used_where_it_was_measured_to_be_faster(monkeypatch, held, d, competitors, hopper, file):
     monkeypatch.setattr(devices, "is_hopper", lambda: hopper)
     monkeypatch.setattr(devices, "has_triton_kernels", lambda: True)
-    way = table.found(Case("stored", "float32", 64, competitors, d, jnp.float32, held=jnp.dtype(held)))
-    assert way.__module__.rpartition(".")[2] == file
+    chosen = table.kernel("stored_pass", Case("float32", 64, competitors, d, jnp.float32, held=jnp.dtype(held)))
+    assert chosen.__module__.rpartition(".")[2] == file
 
 
 def test_a_problem_says_in_which_type_it_holds_its_outputs(monkeypatch):
-    asked = []
-    monkeypatch.setattr(problem, "chosen", lambda case: asked.append(case.held) or table.chosen(case))
-    problem.decoupled(Stream(0, 5), 9, hold="stored", dtype="float16").recall(jnp.ones((9, 5)))
+    asked, usual = [], table.kernel
+    monkeypatch.setattr(table, "kernel", lambda job, case: asked.append(case.held) or usual(job, case))
+    decoupled(Stream(0, 5), 9, hold="stored", dtype="float16").recall(jnp.ones((9, 5)))
     assert asked == [jnp.float16]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from loadstone.kernels import decoupled_regenerated_triton as kernel
+from loadstone.kernels.outputs import RegeneratedOutputs
 from loadstone.kernels.recall import Recall
 from loadstone.streams.counters import stream_key
 from loadstone.streams.embeddings import decoupled_vectors
@@ -59,12 +60,12 @@ def test_words_are_cut_off_to_24_bits():
 @pytest.mark.parametrize(
     "p, d", [(20, 75), pytest.param(5, 3, marks=pytest.mark.soak), pytest.param(9, 1024, marks=pytest.mark.soak)]
 )
-def test_made_outputs_are_those_of_the_stream(p, d):
+def test_regenerated_outputs_are_those_of_the_stream(p, d):
     """On a device that has not the first two associations."""
     queries, first = (0.3 * np.random.default_rng(p).standard_normal((p - 2, d))).astype(np.float32), 2
     key = stream_key(3, "decoupled outputs", d)
     expected = reference(queries, outputs_of(key, p, d)[first:].transpose(0, 2, 1), np.arange(first, p))
-    agree(kernel.made_recall(jnp.int32(p), key, jnp.asarray(queries), True, jnp.int32(first)), expected, 1e-6)
+    agree(kernel.regenerated_recall(jnp.int32(p), key, jnp.asarray(queries), True, jnp.int32(first)), expected, 1e-6)
 
 
 @cache
@@ -73,7 +74,7 @@ def recall_of_unit_vectors():
     d, p, counts = 7, 12, (12, 9)
     keys = [stream_key(seed, "decoupled outputs", d) for seed in (1, 2)]
     queries = np.stack([np.eye(d, dtype=np.float32)[(np.arange(p) + shift) % d] for shift in (0, 3)])
-    call = jax.vmap(lambda count, key, queries: kernel.made_recall(count, key, queries, True))
+    call = jax.vmap(lambda count, key, queries: kernel.regenerated_recall(count, key, queries, True))
     operands = jnp.asarray(counts, jnp.int32), jnp.stack(keys), jnp.asarray(queries)
     assert str(jax.make_jaxpr(call)(*operands)).count("pallas_call[") == 1
     found = [np.asarray(part) for part in call(*operands)]
@@ -114,7 +115,7 @@ def test_parts_are_powers_of_two_that_hold_all_components(components, least, exp
 @pytest.mark.parametrize("d", [150, pytest.param(4096, marks=pytest.mark.soak)])
 def test_on_a_gpu_product_and_sum_are_one_instruction(d):
     shapes = ((), jnp.int32), ((2,), jnp.uint32), ((64, d), jnp.float32)
-    text = text_for_a_gpu(kernel.made_recall, *shapes)
+    text = text_for_a_gpu(kernel.regenerated_recall, *shapes)
     assert "fma.rn.f32 $0, $1, $2, $3;" in text and "cvt.rz.f32.u32 $0, $1;" in text
     if d == 150:  # as it was measured to be fastest
         assert launch(text) == {"grid_x": 64, "grid_y": 8, "num_stages": 1, "num_warps": 1}
@@ -123,23 +124,29 @@ def test_on_a_gpu_product_and_sum_are_one_instruction(d):
 def test_the_kernel_makes_gaussian_outputs_only(monkeypatch):
     """It has a generator of its own: of another law it would silently make other outputs."""
     found = Recall(*(jnp.ones(shape) for shape in ((4,), (4,), (4,), (4, 3))))
-    monkeypatch.setattr(kernel, "made_recall", lambda count, key, queries, first: found)
+    monkeypatch.setattr(kernel, "regenerated_recall", lambda count, key, queries, first: found)
     queries, key = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3)
-    recall, slope = kernel.made_pass(queries, key, "gaussian", 3 * queries, "float32")
+    recall, slope = kernel.regenerated_pass(queries, RegeneratedOutputs(key, "gaussian", 5, 3 * queries), "float32")
     assert recall is found and (slope == -2).all()
     with pytest.raises(ValueError, match="law is 'sphere', but must be gaussian for the fused kernel"):
-        kernel.made_pass(queries, key, "sphere", queries, "float32")
+        kernel.regenerated_pass(queries, RegeneratedOutputs(key, "sphere", 5, queries), "float32")
 
 
 def test_the_pass_takes_all_outputs_or_as_many_as_it_is_told(monkeypatch):
     asked = []
     found = Recall(*(jnp.ones(shape) for shape in ((4,), (4,), (4,), (4, 3))))
-    monkeypatch.setattr(kernel, "made_recall", lambda count, *_, first: asked.append((int(count), int(first))) or found)
-    given = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3), "gaussian", jnp.ones((4, 3)), "float32"
-    kernel.made_pass(*given)
-    kernel.made_pass(*given, jnp.int32(2))
-    kernel.made_pass(*given, None, jnp.int32(8), 12)
-    kernel.made_pass(*given, jnp.int32(3), competitors=12)
+    monkeypatch.setattr(
+        kernel, "regenerated_recall", lambda count, *_, first: asked.append((int(count), int(first))) or found
+    )
+    queries, key, targets = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3), jnp.ones((4, 3))
+    for competitors, first, count in (
+        (4, 0, None),
+        (4, 0, jnp.int32(2)),
+        (12, jnp.int32(8), None),
+        (12, 0, jnp.int32(3)),
+    ):
+        outputs = RegeneratedOutputs(key, "gaussian", competitors, targets, first, count)
+        kernel.regenerated_pass(queries, outputs, "float32")
     assert asked == [(4, 0), (2, 0), (12, 8), (3, 0)]
 
 
@@ -149,6 +156,6 @@ def test_the_pass_takes_all_outputs_or_as_many_as_it_is_told(monkeypatch):
 def test_queries_of_another_type_are_refused(queries):
     shown = re.escape(f"queries is '{queries.dtype}{queries.shape}', but must be float32 of two sizes of at least 1")
     with pytest.raises(ValueError, match=shown):
-        kernel.made_recall(jnp.int32(4), stream_key(0, "decoupled outputs", 3), queries)
+        kernel.regenerated_recall(jnp.int32(4), stream_key(0, "decoupled outputs", 3), queries)
     with pytest.raises(ValueError, match="but must be float32 of two sizes"):
-        kernel.made_recall(jnp.int32(4), jnp.zeros(3, jnp.uint32), jnp.ones((4, 3)))
+        kernel.regenerated_recall(jnp.int32(4), jnp.zeros(3, jnp.uint32), jnp.ones((4, 3)))

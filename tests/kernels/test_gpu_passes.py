@@ -11,6 +11,7 @@ import pytest
 
 from loadstone.kernels import decoupled_triton, devices
 from loadstone.kernels.hopper import to_256
+from loadstone.kernels.outputs import SharedOutputs, StoredOutputs
 from loadstone.kernels.recall import Recall
 from loadstone.problems.original import original
 from loadstone.streams.stream import Stream
@@ -186,12 +187,12 @@ def rounded(random, *shape):
 
 
 @pytest.mark.parametrize("n, m, d", [(30, 50, 20), (130, 129, 70)])
-def test_operands_are_filled_up_for_the_hopper_kernel(n, m, d, monkeypatch):
+def test_operands_are_padded_for_the_hopper_kernel(n, m, d, monkeypatch):
     monkeypatch.setattr(to_256, "batch_recall", stand_in)
     random = np.random.default_rng(n)
     queries, outputs, targets = 0.25 * rounded(random, n, d), rounded(random, m, d), random.integers(0, m, n)
     arrays = (jnp.asarray(part) for part in (queries, outputs, targets))
-    found = to_256.shared_pass(*arrays, "float16", 1)[0]
+    found = to_256.shared_pass(next(arrays), SharedOutputs(*arrays, 1), "float16")[0]
     agree(found, reference(queries, np.broadcast_to(outputs, (n, m, d)), targets), 1e-5)
 
 
@@ -201,7 +202,9 @@ def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
     random = np.random.default_rng(0)
     queries, outputs = 0.25 * rounded(random, 3, 40, 20), rounded(random, 40, 20)
     counts, targets = jnp.asarray([40, 30, 20]), jnp.arange(40)
-    call = jax.vmap(lambda q, c: to_256.shared_pass(q, jnp.asarray(outputs), targets, "float16", 1, c)[0])
+    call = jax.vmap(
+        lambda q, c: to_256.shared_pass(q, SharedOutputs(jnp.asarray(outputs), targets, 1, c), "float16")[0]
+    )
     found = call(jnp.asarray(queries), counts)
     assert sizes[-1] == (3, 128, 64)
     for place, count in enumerate((40, 30, 20)):
@@ -246,8 +249,8 @@ def test_the_hopper_pass_sees_all_outputs_or_as_many_as_it_is_told(count, monkey
     monkeypatch.setattr(to_256, "batch_recall", stand_in)
     random, n, m, d = np.random.default_rng(1), 30, 50, 20
     queries, outputs, targets = 0.25 * rounded(random, n, d), rounded(random, m, d), random.integers(0, count or m, n)
-    operands = jnp.asarray(queries), jnp.asarray(outputs), jnp.asarray(targets)
-    recall, slope = to_256.shared_pass(*operands, "float16", 128, None if count is None else jnp.int32(count))
+    shared = SharedOutputs(jnp.asarray(outputs), jnp.asarray(targets), 128, None if count is None else jnp.int32(count))
+    recall, slope = to_256.shared_pass(jnp.asarray(queries), shared, "float16")
     n, m = (n, m) if count is None else (count, count)
     expected = reference(queries[:n], np.broadcast_to(outputs[:m], (n, m, d)), targets[:n])
     agree([part[:n] for part in recall], expected, 1e-5)
@@ -261,7 +264,7 @@ def test_a_stored_pass_sees_all_outputs_or_as_many_as_count(monkeypatch):
     queries, outputs = (jnp.asarray(random.standard_normal(shape), jnp.float32) for shape in ((5, 4), (5, 4, 7)))
     targets = jnp.stack([outputs[row, :, row] for row in range(5)])
     for count, seen in ((None, 7), (jnp.int32(6), 6)):
-        recall, slope = decoupled_triton.stored_pass(queries, outputs, 0, targets, "float32", count)
+        recall, slope = decoupled_triton.stored_pass(queries, StoredOutputs(outputs, 0, targets, count), "float32")
         scores = np.einsum("nd,ndm->nm", queries, outputs)[:, :seen]
         np.testing.assert_allclose(recall.logsumexp, np.log(np.exp(scores).sum(axis=1)), rtol=1e-5)
         np.testing.assert_array_equal(slope, recall.pull - targets)

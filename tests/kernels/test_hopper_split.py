@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.kernels.hopper import split
+from loadstone.kernels.hopper import wide
+from loadstone.kernels.outputs import SharedOutputs
 from tests.kernels.hopper_recall import RecallOfAPass
 from tests.kernels.test_gpu_passes import reference
 from tests.kernels.test_hopper_wide import kernel
@@ -17,7 +18,7 @@ __all__ = ["kernel"]
 def passed(queries, outputs, targets, count=None, block=1):
     """With `block` 1 the queries are cut into blocks of 256."""
     arrays = (jnp.asarray(part) for part in (queries, outputs, targets))
-    call = jax.jit(lambda *arrays: split.shared_pass(*arrays, "split", block, count))
+    call = jax.jit(lambda queries, *outputs: wide.shared_pass(queries, SharedOutputs(*outputs, block, count), "split"))
     return jax.block_until_ready(call(*arrays))
 
 
@@ -58,7 +59,11 @@ def test_problems_of_a_batch_are_done_one_by_one(kernel):
     random = np.random.default_rng(3)
     queries, outputs = random.standard_normal((2, 3, 40, 10)).astype(np.float32)
     targets = np.tile(np.arange(40), (3, 1))
-    together = jax.vmap(lambda *arrays: split.shared_pass(*arrays, "split", 1))(queries, outputs, targets)
+
+    def split_pass(queries, *outputs):
+        return wide.shared_pass(queries, SharedOutputs(*outputs, 1), "split")
+
+    together = jax.vmap(split_pass)(queries, outputs, targets)
     for index in range(3):
         alone = passed(queries[index], outputs[index], targets[index])
         for one, other in zip(jax.tree.leaves(together), jax.tree.leaves(alone)):

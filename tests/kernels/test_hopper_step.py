@@ -10,12 +10,13 @@ import pytest
 
 from loadstone.kernels import devices
 from loadstone.kernels.hopper import step, to_256, to_512_kernel
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
-from loadstone.problems.ready import Ready
+from loadstone.problems.prepared import Prepared
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.solve import solve
 from loadstone.streams.stream import Stream
@@ -43,13 +44,13 @@ def test_a_step_is_the_pass_and_the_gradient_of_its_loss(d, p, count):
     problem = original(Stream(0, d), p)
     if count is not None:
         problem = padded(problem, count)
-    ready = problem.ready("float16")
-    assert isinstance(ready, Ready) and ready.linear_step("float16") is not None
+    prepared = problem.prepared("float16")
+    assert isinstance(prepared, Prepared) and prepared.linear_step("float16") is not None
     step, reference = (jax.jit(partial(measured, precision=precision)) for precision in ("float16", "float32"))
     inside = slice(0, count)
     for size in (0.02, 1.0, 4.0):
         memory = jax.tree.map(lambda w: size * w, initial_memory(d, 1.0, 0))  # noqa: B023
-        loss, recall, gradient = step(ready, memory)
+        loss, recall, gradient = step(prepared, memory)
         expected = reference(problem, memory)
         np.testing.assert_allclose(loss, expected[0], rtol=1e-3, err_msg=f"size {size}")
         for name in ("target", "rival", "logsumexp"):
@@ -69,9 +70,9 @@ def test_factors_have_the_gradient_of_their_product(kappa, p, count, monkeypatch
     if count is not None:
         problem = padded(problem, count)
     memory = jax.tree.map(lambda factor: 6 * factor, initial_memory(20, kappa, 0))
-    ready, steps = problem.ready("float16"), []
-    monkeypatch.setattr("loadstone.problems.ready.step", lambda *a: steps.append(a) or step.step(*a))
-    (loss, recall), gradient = jax.value_and_grad(partial(mean_loss, ready), has_aux=True)(memory, "float16")
+    prepared, steps = problem.prepared("float16"), []
+    monkeypatch.setattr("loadstone.problems.prepared.step", lambda *a: steps.append(a) or step.step(*a))
+    (loss, recall), gradient = jax.value_and_grad(partial(mean_loss, prepared), has_aux=True)(memory, "float16")
     assert len(steps) == 1
     (exact_loss, exact), expected = jax.value_and_grad(partial(mean_loss, problem), has_aux=True)(memory, "float32")
     assert len(steps) == 1
@@ -92,7 +93,7 @@ def test_a_family_with_queries_of_its_own_is_not_taken_for_the_one_that_it_deriv
     problem, start = original(Stream(0, 20), 130), initial_memory(20, 0.5, 0)
     plain, gated = (kind(6 * start.left, 6 * start.right) for kind in (LowRank, Gated))
     assert plain.is_dense("float16") and not gated.is_dense("float16")
-    found = [mean_loss(problem.ready("float16"), gated, "float16")[0], mean_loss(problem, gated)[0]]
+    found = [mean_loss(problem.prepared("float16"), gated, "float16")[0], mean_loss(problem, gated)[0]]
     np.testing.assert_allclose(*found, rtol=1e-3)
     assert abs(mean_loss(problem, plain)[0] / found[0] - 1) > 0.01
 
@@ -108,9 +109,9 @@ def test_small_slopes_keep_their_digits():
         memory = jax.tree.map(lambda w: 1.5 * w, memory)
         loss, *_ = measured(problem, memory, "float32")
     # Scores must be the same to the last digit, or the loss itself changes: so are all rounded in the same way.
-    ready = problem.ready("float16")
-    _, recall, gradient = measured(ready, memory, "float16")
-    slopes = ready.slopes(memory.queries(problem.inputs, "float16"), "float16")[1]
+    prepared = problem.prepared("float16")
+    _, recall, gradient = measured(prepared, memory, "float16")
+    slopes = prepared.slopes(memory.queries(problem.inputs, "float16"), "float16")[1]
     expected = np.asarray(slopes).T @ np.asarray(problem.inputs) / 60
     assert np.linalg.norm(gradient - expected) < 2e-3 * np.linalg.norm(expected) and np.abs(expected).max() > 0
 
@@ -121,14 +122,14 @@ def test_a_perfect_memory_has_a_gradient_of_exactly_zero():
     outputs = 16 * jnp.eye(d)
     perfect = type(problem)(outputs, outputs, jnp.arange(d, dtype=jnp.int32), 8)
     memory = initial_memory(d, 1.0, 0).__class__(16 * jnp.eye(d))
-    assert (np.asarray(measured(perfect.ready("float16"), memory, "float16")[2]) == 0).all()
+    assert (np.asarray(measured(perfect.prepared("float16"), memory, "float16")[2]) == 0).all()
 
 
 def test_slopes_are_in_units_of_the_largest_that_they_can_be():
     """Two components are at most twice the largest apart, and in float16 that is 512 to 1024 units."""
     problem = original(Stream(3, 20), 60)
     largest = float(jnp.abs(problem.outputs.astype(jnp.float16)).max())
-    exponent = float(problem.ready("float16").filled.slope_exponent)
+    exponent = float(problem.prepared("float16").step_arrays.slope_exponent)
     assert 512 <= 2 * largest * 2**-exponent < 1024 and exponent == round(exponent)
 
 
@@ -141,10 +142,10 @@ def test_the_largest_entry_of_a_matrix_is_found_in_parts(d, p):
         matrix[place] = 0
 
 
-def test_slopes_of_any_memory_use_the_filled_arrays():
+def test_slopes_of_any_memory_use_the_padded_arrays():
     problem = padded(original(Stream(1, 40), 150), 131)
     queries = jnp.asarray(np.random.default_rng(0).standard_normal((150, 40)), jnp.float32)
-    found, slope = problem.ready("float16").slopes(queries, "float16")
+    found, slope = problem.prepared("float16").slopes(queries, "float16")
     expected, exact = problem.slopes(queries, "float16")
     for one, other in zip((*found, slope), (*expected, exact)):
         np.testing.assert_array_equal(one, other)
@@ -153,8 +154,8 @@ def test_slopes_of_any_memory_use_the_filled_arrays():
 @pytest.mark.parametrize("kappa", [1.0, 0.5])
 def test_a_search_and_a_batch_of_searches_use_it(kappa, monkeypatch):
     used = []
-    monkeypatch.setattr(step, "filled_up", lambda *a: used.append(a) or FILLED_UP(*a))
-    monkeypatch.setattr("loadstone.problems.ready.filled_up", step.filled_up)
+    monkeypatch.setattr(step, "step_arrays", lambda *a: used.append(a) or STEP_ARRAYS(*a))
+    monkeypatch.setattr("loadstone.problems.prepared.step_arrays", step.step_arrays)
     problem, start = padded(original(Stream(2, 24), 80), 70), initial_memory(24, kappa, 0)
     solver = Paper(steps=40, warmup=4, learning_rate=0.05)
     half = solve(problem, start, solver, stop="none", precision="float16")
@@ -163,14 +164,14 @@ def test_a_search_and_a_batch_of_searches_use_it(kappa, monkeypatch):
     np.testing.assert_allclose(half.loss, single.loss, rtol=5e-3)
 
 
-FILLED_UP = step.filled_up
+STEP_ARRAYS = step.step_arrays
 
 
 def test_other_problems_and_precisions_stay_as_they_are(monkeypatch):
     problem = original(Stream(0, 20), 50)
-    assert problem.ready("float32") is problem
+    assert problem.prepared("float32") is problem
     monkeypatch.setattr(devices, "has_hopper_kernel", lambda: False)
-    assert problem.ready("float16") is problem and padded(problem, 40).ready("float16").longer is not None
+    assert problem.prepared("float16") is problem and padded(problem, 40).prepared("float16").longer is not None
 
 
 @pytest.mark.parametrize("n, d", [(10, 300), (7104, 300), (17873, 500), (5344, 256), (100, 50)])
@@ -187,18 +188,17 @@ def test_what_all_steps_need(n, m, d, parts):
     random = np.random.default_rng(0)
     inputs, outputs = 7 * random.standard_normal((n, d)), random.standard_normal((m, d))
     targets = random.integers(0, m, n)
-    found = step.filled_up(
-        *(jnp.asarray(part, jnp.float32) for part in (inputs, outputs)), jnp.asarray(targets), None
-    )
+    singles = [jnp.asarray(part, jnp.float32) for part in (inputs, outputs)]
+    found = step.step_arrays(singles[0], SharedOutputs(singles[1], jnp.asarray(targets), 1))
     rows, width = -(-n // (128 * parts)) * 128 * parts, -(-d // 64) * 64
     assert step._parts(n, d) == parts
-    assert found.inputs.shape == (rows, width) and found.answers.outputs.shape == (-(-m // 1024) * 1024, width)
+    assert found.inputs.shape == (rows, width) and found.outputs.outputs.shape == (-(-m // 1024) * 1024, width)
     largest = float(np.abs(np.float16(np.float32(outputs))).max())
     assert float(found.slope_exponent) == np.floor(np.log2(2 * largest)) - 9
     assert 512 <= np.abs(np.asarray(found.inputs, float)).max() <= 1024
     back = np.asarray(found.inputs, float)[:n, :d] * float(found.unit)
     np.testing.assert_allclose(back, inputs, rtol=2.0**-10, atol=1e-6)
-    own, columns, indices, counts, few, rivals = found.answers
+    own, columns, indices, counts, few, rivals = found.outputs
     assert indices.tolist() == [*targets, *[0] * (rows - n)] and counts.tolist() == [n, m]
     assert few.tolist() == [index * n // 64 for index in range(64)]
     expected = [[column < m and column != targets[row] for column in range(len(columns))] for row in few]

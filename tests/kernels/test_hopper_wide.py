@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.kernels.hopper import weighed_blocks, wide, wide_kernel
+from loadstone.kernels.hopper import wide, wide_kernel
 from loadstone.kernels.hopper.wide_kernel import Weighed
+from loadstone.kernels.outputs import SharedOutputs
 from tests.kernels.hopper_recall import RecallOfAPass
 from tests.kernels.test_gpu_passes import agree, reference, rounded
 
@@ -25,7 +26,7 @@ def test_the_kernel_compiles_up_to_the_gpu(rows, m, width, exact):
 
 
 @pytest.mark.parametrize("rows, m, width", [(128, 256, 64), (256, 128, 64), (256, 256, 32)])
-def test_the_kernel_refuses_arrays_that_are_not_filled_up(rows, m, width):
+def test_the_kernel_refuses_arrays_that_are_not_padded(rows, m, width):
     operands = [jnp.zeros(shape, jnp.float16) for shape in ((rows, width), (m, width))]
     numbers = jnp.zeros(rows, jnp.int32), jnp.zeros(rows), jnp.int32(m), jnp.float32(1)
     with pytest.raises(ValueError, match="but must be those of padded arrays"):
@@ -62,7 +63,9 @@ def kernel(monkeypatch):
 def passed(queries, outputs, targets, count=None, block=1):
     """With `block` 1 the queries are cut into blocks of 256."""
     arrays = (jnp.asarray(part) for part in (queries, outputs, targets))
-    call = jax.jit(lambda *arrays: wide.shared_pass(*arrays, "float16", block, count))
+    call = jax.jit(
+        lambda queries, *outputs: wide.shared_pass(queries, SharedOutputs(*outputs, block, count), "float16")
+    )
     return jax.block_until_ready(call(*arrays))
 
 
@@ -86,7 +89,9 @@ def test_problems_of_a_batch_are_done_one_by_one(kernel):
     random, n, d = np.random.default_rng(3), 40, 10
     queries, outputs = 0.5 * rounded(random, 3, n, d), rounded(random, 3, n, d)
     targets = np.tile(np.arange(n), (3, 1))
-    one = jax.jit(jax.vmap(lambda *arrays: wide.shared_pass(*arrays, "float16", 1)[0]))
+    one = jax.jit(
+        jax.vmap(lambda queries, *outputs: wide.shared_pass(queries, SharedOutputs(*outputs, 1), "float16")[0])
+    )
     found = one(*(jnp.asarray(part) for part in (queries, outputs, targets)))
     for index in range(3):
         outputs_of_each = np.broadcast_to(outputs[index], (n, n, d))
@@ -97,8 +102,8 @@ def test_problems_of_a_batch_are_done_one_by_one(kernel):
     "n, width, block, rows", [(17_873, 512, 11_000, 17_920), (66_130, 1024, 3000, 11_264), (5, 64, 1, 256)]
 )
 def test_blocks_are_equal_and_fit_into_the_cache(n, width, block, rows):
-    assert weighed_blocks.block_rows(n, width, block) == rows
-    assert rows * width * 2 <= weighed_blocks._CACHED_BYTES
+    assert wide.block_rows(n, width, block) == rows
+    assert rows * width * 2 <= wide._CACHED_BYTES
 
 
 @pytest.mark.parametrize("far, again", [(0, []), (1, [256]), (256, [256]), (257, [4096])])

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.kernels.hopper.arrays import filled_answers
+from loadstone.kernels.hopper.arrays import arrays_of_padded
 from loadstone.kernels.hopper.levels import are_bad, guessed_levels
 
 
@@ -14,8 +14,8 @@ def test_a_guess_is_the_score_of_the_target_or_a_little_less_than_the_best_rival
     queries, outputs = random.standard_normal((100, 8)).astype("e"), random.standard_normal((50, 8)).astype("e")
     targets = random.integers(0, count, 100)
     counts = jnp.asarray([asked, count], jnp.int32)
-    answers = filled_answers(jnp.asarray(outputs), jnp.asarray(targets), 100, counts)
-    found = guessed_levels(jnp.asarray(queries), answers)
+    arrays = arrays_of_padded(jnp.asarray(outputs), jnp.asarray(targets), 100, counts)
+    found = guessed_levels(jnp.asarray(queries), arrays)
     lengths = np.linalg.norm(queries.astype(float), axis=1)
     scores = queries.astype(float) @ outputs.astype(float).T
     own = scores[np.arange(100), targets]

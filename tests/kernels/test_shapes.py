@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.kernels import decoupled_float16_triton, decoupled_triton, decoupled_xla, shared_cpu, shared_xla
-from loadstone.kernels.hopper import split, to_256, to_512, wide
+from loadstone.kernels import shared_cpu, table
+from loadstone.kernels.outputs import SharedOutputs, StoredOutputs
+from loadstone.kernels.products import PRECISIONS
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.full import Full
@@ -36,11 +37,6 @@ def test_a_memory_of_another_dimension_is_refused_at_the_door(d, memory_d, kappa
             use(problem, memory)
 
 
-HOPPER = to_256, to_512, wide, split
-SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, *HOPPER)]
-
-
-@pytest.mark.parametrize("shared_pass", SHARED, ids=["cpu", "xla", "hopper", "halves", "wide", "split"])
 @pytest.mark.parametrize("operands, sentence", [
     ((QUERIES[:4], OUTPUTS, TARGETS), r"targets is 'int32\(5,\)', but must be 4 whole numbers"),
     ((jnp.ones((6, 4)), OUTPUTS, TARGETS), "targets is .* must be 6 whole numbers"),
@@ -53,9 +49,14 @@ SHARED = [one.shared_pass for one in (shared_cpu, shared_xla, *HOPPER)]
     ((QUERIES, OUTPUTS, TARGETS.astype(jnp.float32)), r"targets is 'float32\(5,\)'"),
     ((QUERIES.astype(jnp.int32), OUTPUTS, TARGETS), "queries.dtype is 'int32'"),
 ])  # fmt: skip
-def test_operands_that_do_not_fit_get_one_sentence(shared_pass, operands, sentence):
+def test_operands_that_do_not_fit_get_one_sentence(operands, sentence):
+    """Whichever kernel is chosen: the table checks them before it chooses, and again where C++ takes W and inputs."""
+    queries, array, targets = operands
+    for precision in PRECISIONS:
+        with pytest.raises(ValueError, match=sentence):
+            table.shared_pass(queries, SharedOutputs(array, targets, 4), precision)
     with pytest.raises(ValueError, match=sentence):
-        shared_pass(*operands, "float32", 4)
+        shared_cpu.linear_step(jnp.eye(4), queries, SharedOutputs(array, targets, 4))
 
 
 @pytest.mark.parametrize("place, name", [(0, "queries"), (1, "outputs")])
@@ -63,21 +64,18 @@ def test_the_fused_cpu_pass_takes_single_precision_alone(place, name):
     operands = [QUERIES, OUTPUTS, TARGETS]
     operands[place] = operands[place].astype(jnp.float16)
     with pytest.raises(ValueError, match=f"{name}.dtype is 'float16', but must be float32 for the fused CPU pass"):
-        shared_cpu.shared_pass(*operands, "float32", 4)
+        shared_cpu.shared_pass(operands[0], SharedOutputs(*operands[1:], 4), "float32")
 
 
-@pytest.mark.parametrize(
-    "stored_pass", [file.stored_pass for file in (decoupled_xla, decoupled_triton, decoupled_float16_triton)]
-)
 @pytest.mark.parametrize("queries, outputs", [
     (jnp.ones((5, 4)), jnp.ones((5, 3, 6))), (jnp.ones((5, 4)), jnp.ones((4, 4, 6))),
     (jnp.ones((5, 4)), jnp.ones((5, 4))),
     (jnp.ones((5, 4)), jnp.ones((5, 4, 0))), (jnp.ones((0, 4)), jnp.ones((0, 4, 6))),
     (jnp.ones((5, 4)), jnp.ones((5, 4, 6), jnp.int32)),
 ])  # fmt: skip
-def test_decoupled_operands_that_do_not_fit_get_one_sentence(stored_pass, queries, outputs):
+def test_decoupled_operands_that_do_not_fit_get_one_sentence(queries, outputs):
     with pytest.raises(ValueError, match="(queries.shape|outputs.shape|outputs.dtype) is .* but must be"):
-        stored_pass(queries, outputs, 0, queries, "float32")
+        table.stored_pass(queries, StoredOutputs(outputs, 0, queries), "float32")
 
 
 @pytest.mark.parametrize("hold", ["stored", "regenerated"])

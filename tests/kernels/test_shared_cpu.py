@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from loadstone.kernels import shared_cpu
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.shared_xla import shared_recall
 from loadstone.streams.stream import Stream
 
@@ -26,7 +27,7 @@ def draw(n, m, d, scale=1.0, seed=0):
 
 
 def fused_recall(queries, outputs, targets):
-    return shared_cpu.shared_pass(queries, outputs, targets, "float32", 1)[0]
+    return shared_cpu.shared_pass(queries, SharedOutputs(outputs, targets, 1), "float32")[0]
 
 
 def test_it_is_built_where_there_is_a_compiler():
@@ -46,7 +47,7 @@ def test_sizes_around_every_edge_of_its_tiles(n, m, d, scale):
     queries, outputs, targets = draw(n, m, d, scale)
     assert shared_cpu.available()
     fused = fused_recall(queries, outputs, targets)
-    reference = shared_recall(queries, outputs, targets, n, "float32")
+    reference = shared_recall(queries, SharedOutputs(outputs, targets, n), "float32")
     # Scores are sums of d products of size `scale`: their rounding, on either side, grows as d scale eps. Weights turn
     # an absolute error of the scores into a relative one of the pull.
     error = 8 * 1.2e-7 * d * max(scale, 1)
@@ -62,7 +63,7 @@ def test_sizes_around_every_edge_of_its_tiles(n, m, d, scale):
 def test_descent_against_a_dense_float64_computation(n, m, d):
     inputs, outputs, targets = draw(n, m, d)
     weights = jnp.asarray(np.random.default_rng(1).standard_normal((d, d)) / d, jnp.float32)
-    recall, gradient = jax.jit(shared_cpu.linear_step)(weights, inputs, outputs, targets)
+    recall, gradient = jax.jit(shared_cpu.linear_step)(weights, inputs, SharedOutputs(outputs, targets, 1))
 
     w, e, u = (np.asarray(array, np.float64) for array in (weights, inputs, outputs))
     scores = e @ w.T @ u.T
@@ -81,7 +82,9 @@ def test_slope_keeps_its_digits_where_all_is_nearly_stored():
     # With margins near 12 the pull differs from the target by e^-12: a difference of the two would lose those digits.
     d = 16
     inputs = outputs = jnp.eye(d, dtype=jnp.float32)
-    _, gradient = shared_cpu.linear_step(12 * jnp.eye(d), inputs, outputs, jnp.arange(d, dtype=jnp.int32))
+    _, gradient = shared_cpu.linear_step(
+        12 * jnp.eye(d), inputs, SharedOutputs(outputs, jnp.arange(d, dtype=jnp.int32), 1)
+    )
     rest = np.exp(-12.0) / (1 + (d - 1) * np.exp(-12.0))
     expected = np.full((d, d), rest) - np.eye(d) * d * rest
     np.testing.assert_allclose(gradient, expected, rtol=1e-5)
@@ -123,10 +126,11 @@ def test_problems_stacked_and_mapped():
 def test_descents_stacked_and_mapped_and_repeated_give_the_same_bits():
     inputs, outputs, targets = draw(150, 140, 40)
     stack = jnp.stack([jnp.eye(40), 0.1 * jnp.eye(40)])
-    mapped = jax.vmap(lambda w: shared_cpu.linear_step(w, inputs, outputs, targets)[1])(stack)
+    shared = SharedOutputs(outputs, targets, 1)
+    mapped = jax.vmap(lambda w: shared_cpu.linear_step(w, inputs, shared)[1])(stack)
     for _ in range(20):
         for index in range(2):
-            alone = shared_cpu.linear_step(stack[index], inputs, outputs, targets)[1]
+            alone = shared_cpu.linear_step(stack[index], inputs, shared)[1]
             np.testing.assert_array_equal(mapped[index], alone)
 
 
@@ -153,7 +157,9 @@ def test_without_it_the_pass_runs_in_xla(change, tmp_path):
     done = subprocess.run([sys.executable, "-c", WITHOUT], env=environment, capture_output=True, text=True, check=True)
     available, loss = done.stdout.split()
     stream = Stream(0, 10)
-    reference = shared_recall(stream.inputs(30), stream.outputs(30), jnp.arange(30), 30, "float32").loss.sum()
+    reference = shared_recall(
+        stream.inputs(30), SharedOutputs(stream.outputs(30), jnp.arange(30), 30), "float32"
+    ).loss.sum()
     assert available == "False" and float(loss) == pytest.approx(float(reference), rel=1e-6)
     if "LOADSTONE_CPU_KERNEL" not in change:
         assert done.stderr.count("so the pass runs in XLA") == 1

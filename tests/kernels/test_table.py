@@ -24,10 +24,10 @@ def device(monkeypatch):
     return be
 
 
-def file_of(**changes):
-    usual = {"outputs": "shared", "precision": "float32", "queries": 30, "competitors": 40, "d": 20}
-    way = table.found(Case(**usual | {"dtype": jnp.float32} | changes))
-    return way and way.__module__.removeprefix("loadstone.kernels.")
+def file_of(job="shared_pass", **changes):
+    usual = {"precision": "float32", "queries": 30, "competitors": 40, "d": 20, "dtype": jnp.float32}
+    chosen = table.kernel(job, Case(**usual | changes))
+    return chosen and chosen.__module__.removeprefix("loadstone.kernels.")
 
 
 @pytest.mark.parametrize("changes, file", [
@@ -39,7 +39,7 @@ def file_of(**changes):
     ({"d": 513, "queries": 10**4, "competitors": 10**4 - 1}, "shared_xla"),
     ({"dtype": jnp.float64}, "shared_xla"), ({"precision": "float32"}, "shared_xla"),
     ({"precision": "split"}, "shared_split"), ({"precision": "split", "dtype": jnp.float64}, "shared_xla"),
-    ({"precision": "split", "queries": 2000, "competitors": 1000}, "hopper.split"),
+    ({"precision": "split", "queries": 2000, "competitors": 1000}, "hopper.wide"),
     ({"precision": "split", "queries": 2000, "competitors": 999}, "shared_split"),
     ({"precision": "split", "queries": 2000, "competitors": 1000, "dtype": jnp.float64}, "shared_xla"),
 ])  # fmt: skip
@@ -51,32 +51,30 @@ def test_shared_outputs_on_a_hopper(device, changes, file):
 
 def test_shared_outputs_on_a_cpu_and_on_other_devices(device):
     device("CPU")
-    for outputs in ("shared", "linear step"):
-        assert file_of(outputs=outputs) == "shared_cpu"
-        for changes in ({"precision": "tf32"}, {"dtype": jnp.float64}, {"padded": True}):
-            assert file_of(outputs=outputs, **changes) == ("shared_xla" if outputs == "shared" else None)
+    for job in ("shared_pass", "linear_step"):
+        assert file_of(job) == "shared_cpu"
+        for changes in ({"precision": "float16"}, {"dtype": jnp.float64}, {"padded": True}):
+            assert file_of(job, **changes) == ("shared_xla" if job == "shared_pass" else None)
     device("Ampere")
-    assert file_of() == file_of(precision="float16") == "shared_xla" and file_of(outputs="linear step") is None
-    with pytest.raises(ValueError, match="outputs is 'linear step', but must be of a kind"):
-        table.chosen(Case("linear step", "float32", 3, 4, 5, jnp.float32))
+    assert file_of() == file_of(precision="float16") == "shared_xla" and file_of("linear_step") is None
 
 
 def test_outputs_of_each_input(device):
-    for name, stored, halves, made in (
+    for name, stored, halves, regenerated in (
         ("CPU", "decoupled_xla", "decoupled_xla", "decoupled_xla"),
         ("Ampere", "decoupled_triton", "decoupled_triton", "decoupled_regenerated_triton"),
         ("Hopper", "decoupled_triton", "decoupled_float16_triton", "decoupled_regenerated_triton"),
     ):
         device(name)
-        assert file_of(outputs="stored", d=128) == stored
+        assert file_of("stored_pass", d=128) == stored
         for d, competitors in ((128, 40), (256, 48)):
-            assert file_of(outputs="stored", held=jnp.float16, d=d, competitors=competitors) == halves
+            assert file_of("stored_pass", held=jnp.float16, d=d, competitors=competitors) == halves
         for d, competitors in ((127, 40), (257, 40), (128, 41)):
-            assert file_of(outputs="stored", held=jnp.float16, d=d, competitors=competitors) == stored
-        assert file_of(outputs="made", law="gaussian") == made
+            assert file_of("stored_pass", held=jnp.float16, d=d, competitors=competitors) == stored
+        assert file_of("regenerated_pass", law="gaussian") == regenerated
         doubles = {"law": "gaussian", "held": jnp.float16, "d": 128, "dtype": jnp.float64}
-        assert file_of(outputs="made", law="sphere") == "decoupled_xla"
-        assert file_of(outputs="made", **doubles) == file_of(outputs="stored", **doubles) == "decoupled_xla"
+        assert file_of("regenerated_pass", law="sphere") == "decoupled_xla"
+        assert file_of("regenerated_pass", **doubles) == file_of("stored_pass", **doubles) == "decoupled_xla"
 
 
 @pytest.mark.parametrize("capability, triton, hopper", [

@@ -9,6 +9,7 @@ import pytest
 from loadstone.kernels import devices, table
 from loadstone.kernels.hopper import to_512, to_512_kernel
 from loadstone.kernels.hopper import workers as sharing_workers
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.table import Case
 from loadstone.memories.families import initial_memory
 from loadstone.problems.original import original
@@ -44,7 +45,7 @@ def test_searches_compile_up_to_the_gpu_alone_and_side_by_side(count, monkeypatc
 
 
 @pytest.mark.parametrize("n, m, width", [(64, 128, 64), (128, 64, 64), (128, 128, 32)])
-def test_the_kernel_refuses_arrays_that_are_not_filled_up(n, m, width):
+def test_the_kernel_refuses_arrays_that_are_not_padded(n, m, width):
     with pytest.raises(ValueError, match="but must be those of padded arrays"):
         to_512_kernel.batch_weighed(*(jnp.zeros(*one) for one in shaped(1, n, m, width)))
 
@@ -154,7 +155,7 @@ def kernel(monkeypatch):
 
 def passed(queries, outputs, targets, count=None):
     arrays = (jnp.asarray(part) for part in (queries, outputs, targets))
-    call = jax.jit(lambda *arrays: to_512.shared_pass(*arrays, "float16", 1, count))
+    call = jax.jit(lambda *arrays: to_512.shared_pass(arrays[0], SharedOutputs(*arrays[1:], 1, count), "float16"))
     found = jax.block_until_ready(call(*arrays))
     jax.effects_barrier()  # until the stand-in has noted what it was asked
     return found
@@ -195,7 +196,9 @@ def test_a_batch_is_one_launch_and_a_bad_guess_in_one_problem_leaves_the_others(
     queries, outputs = 0.1 * rounded(random, 3, n, d), rounded(random, 3, n, d)
     targets = np.tile(np.zeros(n, int), (3, 1))
     queries[1, 79] = 16 * outputs[1, 7]
-    one = jax.jit(jax.vmap(lambda *arrays: to_512.shared_pass(*arrays, "float16", 1)[0]))
+    one = jax.jit(
+        jax.vmap(lambda queries, *outputs: to_512.shared_pass(queries, SharedOutputs(*outputs, 1), "float16")[0])
+    )
     found = jax.block_until_ready(one(*(jnp.asarray(part) for part in (queries, outputs, targets))))
     jax.effects_barrier()
     assert kernel.asked == [[n, n, n], [0] * 8 + [1] + [0] * 15]
@@ -217,7 +220,7 @@ def test_more_components_than_two_warpgroups_hold_are_refused():
 @pytest.mark.parametrize("padded", [False, True])
 def test_which_pass_is_used_for_how_many_components(monkeypatch, d, scores, file, padded):
     monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
-    way = table.found(Case("shared", "float16", 1, scores, d, jnp.float32, padded))
-    assert way.__module__.removeprefix("loadstone.kernels.") == file
-    way = table.found(Case("shared", "tf32", 1, scores, d, jnp.float32, padded))
-    assert way.__module__.removeprefix("loadstone.kernels.") == "shared_xla"
+    chosen = table.kernel("shared_pass", Case("float16", 1, scores, d, jnp.float32, padded))
+    assert chosen.__module__.removeprefix("loadstone.kernels.") == file
+    chosen = table.kernel("shared_pass", Case("float16", 1, scores, d, jnp.float64, padded))
+    assert chosen.__module__.removeprefix("loadstone.kernels.") == "shared_xla"

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
 from loadstone.kernels import products, shared_cpu
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.products import crossed, product
 from loadstone.kernels.products import dense as product_around
 from loadstone.kernels.recall import Recall
@@ -100,7 +101,7 @@ def test_any_shape_and_block_size_in_xla(n, m, d, block, seed):
     inputs, outputs = random.standard_normal((n, d)), random.standard_normal((m, d))
     problem = facts(inputs, outputs, random.integers(0, m, n), block=block)
     queries = random_queries(n, d, 1.0, seed)
-    recall = shared_recall(queries, problem.outputs, problem.targets, block, "float32")
+    recall = shared_recall(queries, SharedOutputs(problem.outputs, problem.targets, block), "float32")
     for ours, exact in zip(recall, dense(queries, all_outputs(problem), problem.targets)):
         np.testing.assert_allclose(ours, exact, atol=1e-5)
 
@@ -108,9 +109,9 @@ def test_any_shape_and_block_size_in_xla(n, m, d, block, seed):
 def test_block_size_does_not_matter():
     problem = original(Stream(1, 8), 40)
     queries = random_queries(40, 8, 1.0)
-    reference = shared_recall(queries, problem.outputs, problem.targets, 40, "float32")
+    reference = shared_recall(queries, SharedOutputs(problem.outputs, problem.targets, 40), "float32")
     for block in (1, 3, 7, 39):
-        recall = shared_recall(queries, problem.outputs, problem.targets, block, "float32")
+        recall = shared_recall(queries, SharedOutputs(problem.outputs, problem.targets, block), "float32")
         for ours, theirs in zip(recall, reference):
             np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
@@ -163,7 +164,7 @@ def test_no_array_of_p_by_p_is_ever_held():
     for p in (1024, 4096):
         shape = jax.ShapeDtypeStruct((p, d), jnp.float32)
         places = jax.ShapeDtypeStruct((p,), jnp.int32)
-        compiled = jax.jit(shared_recall, static_argnums=(3, 4)).lower(shape, shape, places, block, "float32").compile()
+        compiled = shared_recall.lower(shape, SharedOutputs(shape, places, block), "float32").compile()
         scratch = compiled.memory_analysis().temp_size_in_bytes
         assert scratch < 4 * (4 * block * p + 8 * p * d)
         assert scratch < 4 * p * p / 2

@@ -34,7 +34,7 @@ def test_a_wrapper_that_does_not_say_what_counts_cannot_be_made():
 @pytest.mark.parametrize("kind", [Padded, Spread])
 def test_those_with_padding_take_over_nothing_that_it_would_change(kind):
     assert vars(kind).keys() >= ABOUT_THE_PADDING | {"slopes", "in_float64"}
-    assert not vars(Wrapper).keys() & {"slopes", "in_float64", "linear_step", "memory_step", "part", "ready"}
+    assert not vars(Wrapper).keys() & {"slopes", "in_float64", "linear_step", "memory_step", "part", "prepared"}
 
 
 def test_rows_are_those_of_the_problem_inside():

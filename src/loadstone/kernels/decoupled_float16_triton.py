@@ -26,8 +26,8 @@ from jaxtyping import Array, Float16, Float32, Int32
 
 from loadstone.arguments import refuse
 from loadstone.kernels.decoupled_regenerated_triton import parts
+from loadstone.kernels.outputs import StoredOutputs, check_stored
 from loadstone.kernels.recall import Recall, Slope
-from loadstone.kernels.shapes import check_decoupled
 
 #: Outputs in a tile, warps of a program, and tiles that are being read at once; chosen by measurements on an H200.
 _TILE, _WARPS, _STAGES = 128, 4, 3
@@ -39,19 +39,12 @@ _WEIGHT_SCALE = 2.0**12
 _LOWEST = -3e38
 
 
-def stored_pass(
-    queries: Float32[Array, "rows d"],
-    outputs: Float16[Array, "rows d m"],
-    first: Int32[Array, ""] | int,
-    target_outputs: Float32[Array, "rows d"],
-    precision: str,
-    count: Int32[Array, ""] | None = None,
-) -> tuple[Recall, Slope]:
-    """As decoupled_triton.stored_pass, of outputs in float16. Errors are those of float32, whatever the precision."""
-    check_decoupled(queries, outputs, first + jnp.arange(queries.shape[0], dtype=jnp.int32))
-    limit = jnp.asarray(outputs.shape[2] if count is None else count, jnp.int32)
-    recall = stored_recall(limit, jnp.int32(first), queries, outputs)
-    return recall, recall.pull - target_outputs.astype(outputs.dtype).astype(jnp.float32)
+def stored_pass(queries: Float32[Array, "rows d"], outputs: StoredOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Each query against its outputs, in float16. Errors are those of float32, whatever the precision."""
+    array = outputs.array
+    limit = jnp.asarray(array.shape[2] if outputs.count is None else outputs.count, jnp.int32)
+    recall = stored_recall(limit, jnp.int32(outputs.first), queries, array)
+    return recall, recall.pull - outputs.target_outputs.astype(array.dtype).astype(jnp.float32)
 
 
 def stored_recall(
@@ -63,7 +56,7 @@ def stored_recall(
 ) -> Recall:
     """Recall of each query against the first `count` outputs of its association; `first + row` is the index of the
     association and of its target. Outputs from `count` on must be finite."""
-    check_decoupled(queries, outputs, jnp.arange(queries.shape[0]))
+    check_stored(queries, outputs)
     if outputs.dtype != jnp.float16:
         raise refuse("outputs.dtype", str(outputs.dtype), "float16 for the pass in tensor cores")
     rows, d, m = outputs.shape

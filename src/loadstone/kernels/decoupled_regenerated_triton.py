@@ -25,6 +25,7 @@ from jax.experimental.pallas import triton as plgpu
 from jaxtyping import Array, Float32, Int32, UInt32
 
 from loadstone.arguments import refuse
+from loadstone.kernels.outputs import RegeneratedOutputs
 from loadstone.kernels.recall import Recall, Slope
 from loadstone.streams.counters import Key, fold, threefry
 from loadstone.streams.normals import normal_table
@@ -39,27 +40,19 @@ _ADDED = np.float32(2**23 + 2 ** (_OFFSET_BITS - 1))
 _LOWEST = -3e38
 
 
-def made_pass(
-    queries: Float32[Array, "n d"],
-    key: Key,
-    law: str,
-    target_outputs: Float32[Array, "n d"],
-    precision: str,
-    count: Int32[Array, ""] | None = None,
-    first: Int32[Array, ""] | int = 0,
-    competitors: int | None = None,
+def regenerated_pass(
+    queries: Float32[Array, "n d"], outputs: RegeneratedOutputs, precision: str
 ) -> tuple[Recall, Slope]:
-    """Each query against the n outputs (or `competitors`) of its association's stream, which must be Gaussian; row r
-    belongs to association first + r. Everything is computed in float32, whatever the precision: making the outputs
-    takes longer."""
-    if law != "gaussian":
-        raise refuse("law", law, "gaussian for the fused kernel that regenerates outputs")
-    limit = (competitors or queries.shape[0]) if count is None else count
-    recall = made_recall(jnp.asarray(limit, jnp.int32), key, queries, first=first)
-    return recall, recall.pull - target_outputs
+    """Each query against its outputs, which must be Gaussian. Everything is computed in float32, whatever the
+    precision: making the outputs takes longer."""
+    if outputs.law != "gaussian":
+        raise refuse("law", outputs.law, "gaussian for the fused kernel that regenerates outputs")
+    limit = outputs.competitors if outputs.count is None else outputs.count
+    recall = regenerated_recall(jnp.asarray(limit, jnp.int32), outputs.key, queries, first=outputs.first)
+    return recall, recall.pull - outputs.target_outputs
 
 
-def made_recall(
+def regenerated_recall(
     count: Int32[Array, ""],
     key: Key,
     queries: Float32[Array, "rows d"],

@@ -18,8 +18,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton as plgpu
 from jaxtyping import Array, Float, Float32, Int32
 
+from loadstone.kernels.outputs import StoredOutputs, check_stored
 from loadstone.kernels.recall import Recall, Slope
-from loadstone.kernels.shapes import check_decoupled
 
 #: Warps of a program; chosen by measurements on an H200.
 _WARPS = 4
@@ -31,20 +31,13 @@ _MOST_IN_TILE = 160 * 32 * _WARPS
 _LEAST = 16
 
 
-def stored_pass(
-    queries: Float32[Array, "rows d"],
-    outputs: Float[Array, "rows d m"],
-    first: Int32[Array, ""] | int,
-    target_outputs: Float32[Array, "rows d"],
-    precision: str,
-    count: Int32[Array, ""] | None = None,
-) -> tuple[Recall, Slope]:
-    """Each query against the outputs of its association; row r belongs to association first + r, whose target has that
-    index. Everything is computed in float32, whatever the precision: reading the outputs takes longer."""
-    check_decoupled(queries, outputs, first + jnp.arange(queries.shape[0], dtype=jnp.int32))
-    limit = jnp.asarray(outputs.shape[2] if count is None else count, jnp.int32)
-    recall = stored_recall(limit, jnp.int32(first), queries, outputs)
-    return recall, recall.pull - target_outputs.astype(outputs.dtype).astype(jnp.float32)
+def stored_pass(queries: Float32[Array, "rows d"], outputs: StoredOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Each query against its outputs. Everything is computed in float32, whatever the precision: reading the outputs
+    takes longer."""
+    array = outputs.array
+    limit = jnp.asarray(array.shape[2] if outputs.count is None else outputs.count, jnp.int32)
+    recall = stored_recall(limit, jnp.int32(outputs.first), queries, array)
+    return recall, recall.pull - outputs.target_outputs.astype(array.dtype).astype(jnp.float32)
 
 
 def stored_recall(
@@ -59,7 +52,7 @@ def stored_recall(
 
     Everything is computed in float32, whatever type the outputs are stored in. Outputs from `count` on must be finite.
     """
-    check_decoupled(queries, outputs, jnp.arange(queries.shape[0]))
+    check_stored(queries, outputs)
     rows, d, m = outputs.shape
     # The kernel reads outputs up to `count`, and never beyond the end of the array.
     count = jnp.clip(count, 0, m)

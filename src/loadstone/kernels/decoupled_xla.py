@@ -13,11 +13,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from loadstone.compiling import one_program
+from loadstone.kernels.outputs import RegeneratedOutputs, StoredOutputs
 from loadstone.kernels.products import product, rounded
 from loadstone.kernels.recall import Recall, Slope, target_and_rival
-from loadstone.kernels.shapes import check_decoupled
 from loadstone.kernels.shared_xla import over_blocks
-from loadstone.streams.counters import Key
 from loadstone.streams.embeddings import decoupled_vectors
 
 _QUERY_WITH_OUTPUTS = (((1,), (1,)), ((0,), (0,)))
@@ -27,56 +26,37 @@ ROWS_AT_A_TIME = 4
 
 
 @partial(one_program, static_argnames="precision")
-def stored_pass(
-    queries: Float[Array, "rows d"],
-    outputs: Float[Array, "rows d m"],
-    first: Int[Array, ""] | int,
-    target_outputs: Float[Array, "rows d"],
-    precision: str,
-    count: Int[Array, ""] | None = None,
-) -> tuple[Recall, Slope]:
-    """Each query against its outputs; row r belongs to association first + r, whose target has that index."""
-    rows, d = queries.shape
-    check_decoupled(queries, outputs, first + jnp.arange(rows, dtype=jnp.int32))
+def stored_pass(queries: Float[Array, "rows d"], outputs: StoredOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Each query against its outputs, which are stored."""
+    (rows, d), array = queries.shape, outputs.array
     # A float32 part is read in place. A float16 part is converted in small pieces, if at all: a float32 copy of the
     # whole part would take the memory that float16 saves.
-    in_place = outputs.dtype == queries.dtype or precision in ("float16", "bfloat16")
+    in_place = array.dtype == queries.dtype or precision in ("float16", "bfloat16")
 
     def recall_rows(start: int, size: int) -> Recall:
-        targets = first + start + jnp.arange(size, dtype=jnp.int32)
-        piece = outputs if size == rows else jax.lax.dynamic_slice_in_dim(outputs, start, size)
+        targets = outputs.first + start + jnp.arange(size, dtype=jnp.int32)
+        piece = array if size == rows else jax.lax.dynamic_slice_in_dim(array, start, size)
         own_queries = jax.lax.dynamic_slice_in_dim(queries, start, size)
-        return decoupled_recall(own_queries, piece, targets, precision, count)
+        return decoupled_recall(own_queries, piece, targets, precision, outputs.count)
 
     recall = over_blocks(recall_rows, rows, d, queries.dtype, rows if in_place else ROWS_AT_A_TIME)
-    kept = target_outputs.astype(outputs.dtype).astype(queries.dtype)
+    kept = outputs.target_outputs.astype(array.dtype).astype(queries.dtype)
     return recall, recall.pull - rounded(kept, precision)
 
 
-@partial(one_program, static_argnames=("law", "precision", "competitors"))
-def made_pass(
-    queries: Float[Array, "n d"],
-    key: Key,
-    law: str,
-    target_outputs: Float[Array, "n d"],
-    precision: str,
-    count: Int[Array, ""] | None = None,
-    first: Int[Array, ""] | int = 0,
-    competitors: int | None = None,
-) -> tuple[Recall, Slope]:
-    """Each query against the n outputs (or `competitors`) of its stream, made from their counters for a few
-    associations at a time; row r belongs to association first + r."""
+@partial(one_program, static_argnames="precision")
+def regenerated_pass(queries: Float[Array, "n d"], outputs: RegeneratedOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Each query against its outputs, which are made from their counters for a few associations at a time."""
     n, d = queries.shape
-    m = n if competitors is None else competitors
 
     def recall_rows(start: int, rows: int) -> Recall:
-        targets = first + start + jnp.arange(rows, dtype=jnp.int32)
-        outputs = decoupled_vectors(key, targets.astype(jnp.uint32), m, d, law)
+        targets = outputs.first + start + jnp.arange(rows, dtype=jnp.int32)
+        piece = decoupled_vectors(outputs.key, targets.astype(jnp.uint32), outputs.competitors, d, outputs.law)
         own_queries = jax.lax.dynamic_slice_in_dim(queries, start, rows)
-        return decoupled_recall(own_queries, outputs, targets, precision, count)
+        return decoupled_recall(own_queries, piece, targets, precision, outputs.count)
 
     recall = over_blocks(recall_rows, n, d, queries.dtype, ROWS_AT_A_TIME)
-    return recall, recall.pull - rounded(target_outputs.astype(queries.dtype), precision)
+    return recall, recall.pull - rounded(outputs.target_outputs.astype(queries.dtype), precision)
 
 
 @partial(one_program, static_argnames="precision")

@@ -47,6 +47,14 @@ class Recall(NamedTuple):
         rounding = jnp.finfo(size.dtype).eps * (8 * size + 2 * size.mean())
         return self.margin > rounding
 
+    def merged(self, other: Recall) -> Recall:
+        """What the same queries find among both sets of outputs. In a set without the target its score is minus
+        infinity; the other set is not empty."""
+        total = jnp.logaddexp(self.logsumexp, other.logsumexp)
+        mine, theirs = (jnp.exp(part.logsumexp - total)[..., None] * part.pull for part in (self, other))
+        target, rival = (jnp.maximum(left, right) for left, right in zip(self[:2], other[:2]))
+        return Recall(target, rival, total, mine + theirs)
+
 
 #: A pass also gives the derivative of each association's loss with respect to its query: the pull minus the target.
 Slope = Float[Array, "n d"]

@@ -21,11 +21,11 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import jaxlib
-from jaxtyping import Array, Float32, Int32
+from jaxtyping import Array, Float32
 
 from loadstone.arguments import refuse
+from loadstone.kernels.outputs import SharedOutputs, check_shared
 from loadstone.kernels.recall import Recall, Slope, rows_of
-from loadstone.kernels.shapes import check_shared
 
 _SOURCE = Path(__file__).with_suffix(".cc")
 _KERNELS = _SOURCE.with_name("shared_cpu_kernels.h")
@@ -54,47 +54,37 @@ def available() -> bool:
     return True
 
 
-def shared_pass(
-    queries: Float32[Array, "n d"],
-    outputs: Float32[Array, "m d"],
-    targets: Int32[Array, "n"],
-    precision: str,
-    block: int,
-    count: None = None,
-) -> tuple[Recall, Slope]:
+def shared_pass(queries: Float32[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
     """Every query against the same outputs, in float32. Memory O(n d + m d)."""
-    if count is not None:
-        raise refuse("count", count, "None: the fused CPU pass has no padding")
-    _check(queries, outputs, targets)
+    _check(queries, outputs)
     row, rows = _shapes(queries)
     call = jax.ffi.ffi_call(_RECALL, (row, row, row, rows), vmap_method="broadcast_all")
-    target, rival, logsumexp, slope = call(queries, outputs, targets)
-    return Recall(target, rival, logsumexp, slope + rows_of(outputs, targets)), slope
+    target, rival, logsumexp, slope = call(queries, outputs.array, outputs.targets)
+    return Recall(target, rival, logsumexp, slope + rows_of(outputs.array, outputs.targets)), slope
 
 
 def linear_step(
-    weights: Float32[Array, "d d"],
-    inputs: Float32[Array, "n d"],
-    outputs: Float32[Array, "m d"],
-    targets: Int32[Array, "n"],
+    weights: Float32[Array, "d d"], inputs: Float32[Array, "n d"], outputs: SharedOutputs
 ) -> tuple[Recall, Float32[Array, "d d"]]:
     """A pass with the queries W e, and the gradient of its summed loss with respect to W, in one go."""
-    _check(inputs, outputs, targets)
+    _check(inputs, outputs)
     if weights.shape != (inputs.shape[1],) * 2 or weights.dtype != jnp.float32:
         wanted = f"float32({inputs.shape[1]}, {inputs.shape[1]}), to go with inputs of shape {inputs.shape}"
         raise refuse("weights", f"{weights.dtype}{weights.shape}", wanted)
     row, rows = _shapes(inputs)
     square = jax.ShapeDtypeStruct(weights.shape, weights.dtype)
     call = jax.ffi.ffi_call(_STEP, (row, row, row, rows, square), vmap_method="broadcast_all")
-    target, rival, logsumexp, slope, gradient = call(weights, inputs, outputs, targets)
+    target, rival, logsumexp, slope, gradient = call(weights, inputs, outputs.array, outputs.targets)
     # Training does not use the pull, and XLA then omits its sum.
-    return Recall(target, rival, logsumexp, slope + rows_of(outputs, targets)), gradient
+    return Recall(target, rival, logsumexp, slope + rows_of(outputs.array, outputs.targets)), gradient
 
 
-def _check(queries: Array, outputs: Array, targets: Array) -> None:
-    check_shared(queries, outputs, targets)
-    operands = ("queries", queries, "float32"), ("outputs", outputs, "float32"), ("targets", targets, "int32")
-    for name, array, wanted in operands:
+def _check(queries: Array, outputs: SharedOutputs) -> None:
+    check_shared(queries, outputs)
+    if outputs.count is not None:
+        raise refuse("count", outputs.count, "None: the fused CPU pass has no padding")
+    operands = ("queries", queries, "float32"), ("outputs", outputs.array, "float32")
+    for name, array, wanted in (*operands, ("targets", outputs.targets, "int32")):
         if array.dtype != wanted:
             raise refuse(f"{name}.dtype", str(array.dtype), f"{wanted} for the fused CPU pass")
 

@@ -12,21 +12,21 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Float16, Int
+from jaxtyping import Array, Float, Float16
 
 from loadstone.compiling import one_program
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.products import halves, split
 from loadstone.kernels.recall import Recall, Slope, target_and_rival
-from loadstone.kernels.shapes import check_shared
 from loadstone.kernels.shared_xla import over_blocks
 
-#: Outputs are filled up to a multiple of this, and components to a multiple of the other, which the products need.
+#: Outputs are padded to a multiple of this, and components to a multiple of the other, which the products need.
 _ROWS, _WIDTH = 128, 8
 #: Weights lie between 0 and 1. In float16 small ones have more digits if all are multiplied by this.
 _WEIGHT_UNIT = 2.0**-9
 
 
-class _Outputs(NamedTuple):
+class _SplitOutputs(NamedTuple):
     """The outputs as the products take them.
 
     for_scores: high, high and low parts, one output a row.
@@ -37,19 +37,11 @@ class _Outputs(NamedTuple):
     for_pull: Float16[Array, "rows more"]
 
 
-@partial(one_program, static_argnames=("precision", "block"))
-def shared_pass(
-    queries: Float[Array, "n d"],
-    outputs: Float[Array, "m d"],
-    targets: Int[Array, "n"],
-    precision: str,
-    block: int,
-    count: Int[Array, ""] | None = None,
-) -> tuple[Recall, Slope]:
-    """Every query against the same outputs, `block` queries at a time; only the first `count` of both if given."""
-    check_shared(queries, outputs, targets)
-    (n, d), m = queries.shape, outputs.shape[0]
-    high, low, unit = split(outputs)
+@partial(one_program, static_argnames="precision")
+def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, some queries at a time."""
+    (n, d), m, targets, count = queries.shape, outputs.array.shape[0], outputs.targets, outputs.count
+    high, low, unit = split(outputs.array)
     theirs = _laid_out(high, low)
     competing = m if count is None else jnp.minimum(count, m)
     queries_high, queries_low, queries_unit = split(queries)
@@ -69,23 +61,23 @@ def shared_pass(
         pull = (both[:d] + both[d + 1 : 2 * d + 1] + rest[:d]) * (unit / total[None, :])
         return Recall(target_score, rival, top + jnp.log(total * _WEIGHT_UNIT), pull.T)
 
-    recall = over_blocks(recall_rows, n, d, jnp.float32, block, count)
+    recall = over_blocks(recall_rows, n, d, jnp.float32, outputs.block, count)
     own = (high[targets].astype(jnp.float32) + low[targets].astype(jnp.float32)) * unit
     return recall, recall.pull - own
 
 
-def _laid_out(high: Float16[Array, "m d"], low: Float16[Array, "m d"]) -> _Outputs:
-    """The outputs filled up with zeros."""
+def _laid_out(high: Float16[Array, "m d"], low: Float16[Array, "m d"]) -> _SplitOutputs:
+    """The outputs, padded with zeros."""
     m, d = high.shape
     more = ((0, -m % _ROWS), (0, 0))
     high, low = (jnp.pad(part, more) for part in (high, low))
     ones = jnp.ones((1, len(high)), jnp.float16)
     rows = jnp.concatenate([high.T, ones, low.T])
-    return _Outputs(_wide(high, high, low), jnp.pad(rows, ((0, -len(rows) % _WIDTH), (0, 0))))
+    return _SplitOutputs(_wide(high, high, low), jnp.pad(rows, ((0, -len(rows) % _WIDTH), (0, 0))))
 
 
 def _wide(*parts: Float16[Array, "n d"]) -> Float16[Array, "n wide"]:
-    """Parts beside each other, filled up with zeros."""
+    """Parts beside each other, padded with zeros."""
     wide = jnp.concatenate(parts, axis=1)
     return jnp.pad(wide, ((0, 0), (0, -wide.shape[1] % _WIDTH)))
 

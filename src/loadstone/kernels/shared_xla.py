@@ -8,6 +8,7 @@ the outputs. Only one block of scores exists at a time: memory O(n d + block m).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import jax.numpy as jnp
@@ -16,49 +17,37 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Int
 
 from loadstone.compiling import one_program
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.products import product, rounded
 from loadstone.kernels.recall import Recall, Slope, target_and_rival
-from loadstone.kernels.shapes import check_shared
 
 _MINOR_WITH_MINOR = (((1,), (1,)), ((), ()))
 _MINOR_WITH_MAJOR = (((1,), (0,)), ((), ()))
 
 
-@partial(one_program, static_argnames=("precision", "block"))
-def shared_pass(
-    queries: Float[Array, "n d"],
-    outputs: Float[Array, "m d"],
-    targets: Int[Array, "n"],
-    precision: str,
-    block: int,
-    count: Int[Array, ""] | None = None,
-) -> tuple[Recall, Slope]:
-    """Every query against the same outputs, `block` queries at a time; only the first `count` of both if given."""
-    check_shared(queries, outputs, targets)
-    outputs = outputs.astype(queries.dtype)
-    recall = shared_recall(queries, outputs, targets, block, precision, count)
-    return recall, recall.pull - rounded(outputs[targets], precision)
+@partial(one_program, static_argnames="precision")
+def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, some queries at a time."""
+    outputs = replace(outputs, array=outputs.array.astype(queries.dtype))
+    recall = shared_recall(queries, outputs, precision)
+    return recall, recall.pull - rounded(outputs.array[outputs.targets], precision)
 
 
-@partial(one_program, static_argnames=("precision", "block"))
+@partial(one_program, static_argnames="precision")
 def shared_recall(
     queries: Float[Array, "n d"],
-    outputs: Float[Array, "m d"],
-    targets: Int[Array, "n"],
-    block: int,
+    outputs: SharedOutputs,
     precision: str,
-    count: Int[Array, ""] | None = None,
     columns: Int[Array, ""] | None = None,
 ) -> Recall:
     """The same without the slopes. If `columns` is given, so many outputs compete, and all queries are done."""
-    n, d = queries.shape
-    limit = count if columns is None else columns
-    outputs = outputs.astype(queries.dtype)
-    with_ones = jnp.concatenate([outputs.T, jnp.ones((1, outputs.shape[0]), queries.dtype)])
+    (n, d), array = queries.shape, outputs.array.astype(queries.dtype)
+    limit = outputs.count if columns is None else columns
+    with_ones = jnp.concatenate([array.T, jnp.ones((1, array.shape[0]), queries.dtype)])
 
     def recall_rows(start: int, rows: int) -> Recall:
-        target = lax.dynamic_slice_in_dim(targets, start, rows)
-        scores = shared_scores(lax.dynamic_slice_in_dim(queries, start, rows), outputs, precision).T
+        target = lax.dynamic_slice_in_dim(outputs.targets, start, rows)
+        scores = shared_scores(lax.dynamic_slice_in_dim(queries, start, rows), array, precision).T
         if limit is not None:
             scores = jnp.where(jnp.arange(scores.shape[0])[:, None] < limit, scores, -jnp.inf)
         target_score, rival = target_and_rival(scores, target, axis=0)
@@ -67,7 +56,7 @@ def shared_recall(
         sums = product(with_ones, weights, _MINOR_WITH_MAJOR, precision)
         return Recall(target_score, rival, top + jnp.log(sums[d]), (sums[:d] / sums[d:]).T)
 
-    return over_blocks(recall_rows, n, d, queries.dtype, block, count)
+    return over_blocks(recall_rows, n, d, queries.dtype, outputs.block, outputs.count)
 
 
 @partial(one_program, static_argnames="precision")

@@ -1,7 +1,8 @@
-"""Which implementation of the pass is used: one table, read from top to bottom.
+"""Which kernel carries out a pass: one table, read from top to bottom.
 
-All implementations for the same kind of outputs take the same arguments and give the same results, to rounding. A new
-one is a file and a line here.
+Whoever has a pass to do calls one of the three functions at the end; they check what they are given and hand it to the
+first kernel that fits. All kernels for one job take the same arguments (kernels/outputs.py) and give the same results,
+to rounding. A new kernel is a file and a row here.
 """
 
 from __future__ import annotations
@@ -9,20 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float
 
-from loadstone.arguments import refuse
 from loadstone.kernels import devices, shared_cpu
+from loadstone.kernels.outputs import (
+    Pass,
+    RegeneratedOutputs,
+    SharedOutputs,
+    StoredOutputs,
+    check_shared,
+    check_stored,
+)
+from loadstone.kernels.recall import Recall, Slope
 
 
 @dataclass(frozen=True)
 class Case:
-    """What a pass has to do.
+    """What a kernel has to deal with.
 
-    outputs: 'shared' by all inputs, 'stored' for each input, or 'made' (regenerated) for each input in every pass;
-        'linear step': shared, for a step from W to the gradient; 'filled': shared, and filled up for a kernel.
     precision: of the products.
     queries, competitors, d: how many queries, against how many outputs each, of how many components.
     dtype: of the queries (and of shared outputs).
@@ -31,7 +40,6 @@ class Case:
     held: type of outputs that are stored.
     """
 
-    outputs: str
     precision: str
     queries: int
     competitors: int
@@ -42,25 +50,12 @@ class Case:
     held: DTypeLike = jnp.float32
 
 
-def _fits_hopper(case: Case) -> bool:
-    """Up to 256 components; with more, up to 512, the file for halves of them is used."""
-    return case.d <= devices.MOST_WHOLE and _fits_hopper_halves(case)
+class Row(NamedTuple):
+    """A kernel: the function of a module that does a job, and which cases it serves."""
 
-
-def _fits_hopper_halves(case: Case) -> bool:
-    small = case.d <= devices.MOST_SHARED and case.queries * case.competitors <= devices.MOST_SCORES
-    return _is_for_hopper(case) and small
-
-
-def _fits_hopper_wide(case: Case) -> bool:
-    """Many components, and enough scores to fill the chip."""
-    large = case.d > devices.MOST_SHARED and case.queries * case.competitors >= devices.MANY_SCORES
-    return _is_for_hopper(case) and large
-
-
-def _fits_hopper_split(case: Case) -> bool:
-    singles = case.precision == "split" and case.dtype == jnp.float32
-    return singles and is_split_worthwhile(case) and devices.has_hopper_kernel()
+    job: str
+    module: str
+    fits: Callable[[Case], bool]
 
 
 def is_split_worthwhile(case: Case) -> bool:
@@ -70,8 +65,35 @@ def is_split_worthwhile(case: Case) -> bool:
     return case.queries * case.competitors >= devices.SOME_SCORES
 
 
-def _is_for_hopper(case: Case) -> bool:
-    return case.precision == "float16" and case.dtype == jnp.float32 and devices.has_hopper_kernel()
+def is_faster_in_float16(case: Case) -> bool:
+    """Whether a pass over stored outputs is known to be faster if they are float16: at sizes where that was measured,
+    with rows of memory that begin where 16 bytes can be read."""
+    sizes = case.d in devices.FLOAT16_SIZES and case.competitors % 8 == 0
+    return case.held == jnp.float16 and case.dtype == jnp.float32 and sizes and devices.is_hopper()
+
+
+def _fits_to_256(case: Case) -> bool:
+    return case.d <= devices.MOST_WHOLE and _fits_to_512(case)
+
+
+def _fits_to_512(case: Case) -> bool:
+    small = case.d <= devices.MOST_SHARED and case.queries * case.competitors <= devices.MOST_SCORES
+    return _is_for_hopper(case, "float16") and small
+
+
+def _fits_wide(case: Case) -> bool:
+    """Many components, or split numbers, and enough scores to fill the chip."""
+    large = case.d > devices.MOST_SHARED and case.queries * case.competitors >= devices.MANY_SCORES
+    split = is_split_worthwhile(case) and _is_for_hopper(case, "split")
+    return split or (_is_for_hopper(case, "float16") and large)
+
+
+def _is_for_hopper(case: Case, precision: str) -> bool:
+    return case.precision == precision and case.dtype == jnp.float32 and devices.has_hopper_kernel()
+
+
+def _fits_split(case: Case) -> bool:
+    return case.precision == "split" and case.dtype == jnp.float32
 
 
 def _fits_cpu(case: Case) -> bool:
@@ -83,56 +105,76 @@ def _fits_triton(case: Case) -> bool:
     return case.dtype == jnp.float32 and devices.has_triton_kernels()
 
 
-def is_faster_in_float16(case: Case) -> bool:
-    """Whether a pass over stored outputs is known to be faster if they are float16: at sizes where that was measured,
-    with rows of memory that begin where 16 bytes can be read."""
-    sizes = case.d in devices.FLOAT16_SIZES and case.competitors % 8 == 0
-    return case.held == jnp.float16 and case.dtype == jnp.float32 and sizes and devices.is_hopper()
+def _fits_regenerating(case: Case) -> bool:
+    return case.law == "gaussian" and _fits_triton(case)
 
 
 def _always(case: Case) -> bool:
     return True
 
 
-#: Kind of outputs, file of the implementation, and when it is used.
-WAYS: tuple[tuple[str, str, Callable[[Case], bool]], ...] = (
-    ("shared", "hopper.to_256", _fits_hopper),
-    ("shared", "hopper.to_512", _fits_hopper_halves),
-    ("shared", "hopper.wide", _fits_hopper_wide),
-    ("shared", "shared_cpu", _fits_cpu),
-    ("shared", "hopper.split", _fits_hopper_split),
-    ("shared", "shared_split", lambda case: case.precision == "split" and case.dtype == jnp.float32),
-    ("shared", "shared_xla", _always),
-    ("stored", "decoupled_float16_triton", is_faster_in_float16),
-    ("stored", "decoupled_triton", _fits_triton),
-    ("stored", "decoupled_xla", _always),
-    ("made", "decoupled_regenerated_triton", lambda case: case.law == "gaussian" and _fits_triton(case)),
-    ("made", "decoupled_xla", _always),
-    ("linear step", "shared_cpu", _fits_cpu),
-    ("filled", "hopper.to_256", _fits_hopper),
-    ("filled", "hopper.to_512", _fits_hopper_halves),
+#: `linear_step` goes from W to the gradient in one go; `recall_of_arrays` is given float16 arrays, padded to tiles
+#: (kernels/hopper/arrays.py). Both exist only where there is a kernel for them.
+TABLE = (
+    Row("shared_pass", "hopper.to_256", _fits_to_256),
+    Row("shared_pass", "hopper.to_512", _fits_to_512),
+    Row("shared_pass", "hopper.wide", _fits_wide),
+    Row("shared_pass", "shared_cpu", _fits_cpu),
+    Row("shared_pass", "shared_split", _fits_split),
+    Row("shared_pass", "shared_xla", _always),
+    Row("stored_pass", "decoupled_float16_triton", is_faster_in_float16),
+    Row("stored_pass", "decoupled_triton", _fits_triton),
+    Row("stored_pass", "decoupled_xla", _always),
+    Row("regenerated_pass", "decoupled_regenerated_triton", _fits_regenerating),
+    Row("regenerated_pass", "decoupled_xla", _always),
+    Row("linear_step", "shared_cpu", _fits_cpu),
+    Row("recall_of_arrays", "hopper.to_256", _fits_to_256),
+    Row("recall_of_arrays", "hopper.to_512", _fits_to_512),
 )
-_FUNCTIONS = {
-    "shared": "shared_pass",
-    "stored": "stored_pass",
-    "made": "made_pass",
-    "linear step": "linear_step",
-    "filled": "filled_recall",
-}
 
 
-def chosen(case: Case) -> Callable:
-    """The first implementation in the table that can do this pass."""
-    way = found(case)
-    if way is None:
-        raise refuse("outputs", case.outputs, "of a kind that the table of passes has")
-    return way
-
-
-def found(case: Case) -> Callable | None:
-    """The same, or None if there is none."""
-    for outputs, file, fits in WAYS:
-        if outputs == case.outputs and fits(case):
+def kernel(job: str, case: Case) -> Callable | None:
+    """The first kernel in the table that can do this; None if there is none."""
+    for row in TABLE:
+        if row.job == job and row.fits(case):
             # Kernels are imported only when needed: each takes a while, and some work only on one kind of device.
-            return getattr(import_module(f"loadstone.kernels.{file}"), _FUNCTIONS[outputs])
+            return getattr(import_module(f"loadstone.kernels.{row.module}"), job)
     return None
+
+
+def shared_case(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> Case:
+    """The case of a pass over shared outputs."""
+    n, m, d = queries.shape[0], outputs.array.shape[-2], queries.shape[-1]
+    return Case(precision, n, m, d, jnp.result_type(queries, outputs.array), outputs.count is not None)
+
+
+def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Every query against the same outputs."""
+    check_shared(queries, outputs)
+    chosen: Pass[SharedOutputs] = _chosen("shared_pass", shared_case(queries, outputs, precision))
+    return chosen(queries, outputs, precision)
+
+
+def stored_pass(queries: Float[Array, "rows d"], outputs: StoredOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Each query against its outputs, which are stored."""
+    check_stored(queries, outputs.array)
+    (rows, d, m), padded = outputs.array.shape, outputs.count is not None
+    case = Case(precision, rows, m, d, queries.dtype, padded, held=outputs.array.dtype)
+    chosen: Pass[StoredOutputs] = _chosen("stored_pass", case)
+    return chosen(queries, outputs, precision)
+
+
+def regenerated_pass(
+    queries: Float[Array, "rows d"], outputs: RegeneratedOutputs, precision: str
+) -> tuple[Recall, Slope]:
+    """Each query against its outputs, which are regenerated."""
+    (rows, d), padded = queries.shape, outputs.count is not None
+    case = Case(precision, rows, outputs.competitors, d, queries.dtype, padded, outputs.law)
+    chosen: Pass[RegeneratedOutputs] = _chosen("regenerated_pass", case)
+    return chosen(queries, outputs, precision)
+
+
+def _chosen(job: str, case: Case) -> Pass:
+    found = kernel(job, case)
+    assert found is not None  # XLA does every pass
+    return found

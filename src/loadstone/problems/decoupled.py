@@ -14,9 +14,9 @@ from loadstone.arguments import choice, refuse, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.kernels.decoupled_xla import ROWS_AT_A_TIME, decoupled_scores
 from loadstone.kernels.devices import has_triton_kernels
+from loadstone.kernels.outputs import RegeneratedOutputs, StoredOutputs, check_queries
 from loadstone.kernels.recall import Recall, Slope
-from loadstone.kernels.shapes import check_queries
-from loadstone.kernels.table import Case, chosen, is_faster_in_float16
+from loadstone.kernels.table import Case, is_faster_in_float16, regenerated_pass, stored_pass
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.problem import Problem
@@ -79,15 +79,12 @@ class Regenerated(Problem):
     ) -> tuple[Recall, Slope]:
         """Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
-        p, d = queries.shape
-        way = chosen(Case("made", precision, p, self.competitors, d, queries.dtype, count is not None, self.law))
-        part = () if self.first is None else (self.first, self.competitors)
-        return way(queries, self.key, self.law, self.target_outputs, precision, count, *part)
+        first = 0 if self.first is None else self.first
+        outputs = RegeneratedOutputs(self.key, self.law, self.competitors, self.target_outputs, first, count)
+        return regenerated_pass(queries, outputs, precision)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
-        outputs = decoupled_vectors(
-            self.key, rows.astype(jnp.uint32), self.competitors, self.inputs.shape[1], self.law
-        )
+        outputs = decoupled_vectors(self.key, rows.astype(jnp.uint32), self.competitors, self.inputs.shape[1], self.law)
         return decoupled_scores(queries, outputs, "float32")
 
     def arrays(self) -> Arrays:
@@ -96,7 +93,7 @@ class Regenerated(Problem):
         for first in range(0, p, ROWS_AT_A_TIME):
             # The last block is full too and its extra rows are dropped: one compiled program makes all blocks.
             rows = first + np.arange(ROWS_AT_A_TIME, dtype=np.uint32)
-            made = np.asarray(_made(self.key, jnp.asarray(rows), m, d, self.law))
+            made = np.asarray(_vectors(self.key, jnp.asarray(rows), m, d, self.law))
             outputs[first : first + ROWS_AT_A_TIME] = made.transpose(0, 2, 1)[: p - first]
         return Arrays(np.asarray(self.inputs), outputs, np.arange(p, dtype=np.int32))
 
@@ -141,15 +138,14 @@ class Stored(Problem):
     ) -> tuple[Recall, Slope]:
         """Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
-        found, before, first = [], 0, self.source.first
+        passes, before, first = [], 0, self.source.first
         for part in self.parts:
             rows = slice(before, before + part.shape[0])
-            shape = part.shape[0], self.competitors, queries.shape[1]
-            way = chosen(Case("stored", precision, *shape, queries.dtype, count is not None, held=part.dtype))
             begin = before if first is None else first + before
-            found.append(way(queries[rows], part, begin, self.target_outputs[rows], precision, count))
+            outputs = StoredOutputs(part, begin, self.target_outputs[rows], count)
+            passes.append(stored_pass(queries[rows], outputs, precision))
             before = rows.stop
-        recalls, slopes = zip(*found)
+        recalls, slopes = zip(*passes)
         return Recall(*(jnp.concatenate(field) for field in zip(*recalls))), jnp.concatenate(slopes)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b p"]:
@@ -166,7 +162,7 @@ class Stored(Problem):
         and not too much of what others might need."""
         part = self.parts[0]
         shape = part.shape[0], self.competitors, self.inputs.shape[1]
-        is_faster = is_faster_in_float16(Case("stored", "float16", *shape, self.inputs.dtype, held=jnp.float16))
+        is_faster = is_faster_in_float16(Case("float16", *shape, self.inputs.dtype, held=jnp.float16))
         if part.dtype != jnp.float32 or not is_faster:
             return self
         numbers = sum(part.size for part in self.parts)
@@ -189,7 +185,7 @@ def _doubled(problem: Stored | Regenerated) -> tuple[Float[Array, "p d"], Float[
     return problem.inputs.astype(jnp.float64), problem.target_outputs.astype(jnp.float64)
 
 
-_made = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)
+_vectors = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)
 
 
 @jax.jit

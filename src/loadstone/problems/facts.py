@@ -11,12 +11,13 @@ from jaxtyping import Array, Bool, Float, Int
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, whole
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope, rows_of
 from loadstone.kernels.shared_xla import shared_scores
-from loadstone.kernels.table import Case, chosen, found, is_split_worthwhile
+from loadstone.kernels.table import Case, is_split_worthwhile, kernel, shared_case, shared_pass
 from loadstone.problems.arrays import Arrays, exact_floats
+from loadstone.problems.prepared import prepared
 from loadstone.problems.problem import LinearStep, Problem
-from loadstone.problems.ready import ready
 from loadstone.trees import tree
 
 #: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.
@@ -87,22 +88,24 @@ class Facts(Problem):
         self, queries: Float[Array, "n d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
         """Of a padded problem only the first `count` inputs and outputs count."""
-        way = chosen(self._case("shared", queries, precision, count is not None))
-        return way(queries, self.outputs, self.targets, precision, self.block, count)
+        return shared_pass(queries, self.shared_outputs(count), precision)
 
     def linear_step(self, precision: str = "float32") -> LinearStep | None:
-        step = found(self._case("linear step", self.inputs, precision))
-        return step and (lambda weights: step(weights, self.inputs, self.outputs, self.targets))
+        step = kernel("linear_step", self._case(precision))
+        return step and (lambda weights: step(weights, self.inputs, self.shared_outputs()))
 
-    def ready(self, precision: str) -> Problem:
-        return ready(self, self, None, precision)
+    def prepared(self, precision: str) -> Problem:
+        return prepared(self, self, None, precision)
 
     def gains_from_split(self) -> bool:
-        return is_split_worthwhile(self._case("shared", self.inputs, "split"))
+        return is_split_worthwhile(self._case("split"))
 
-    def _case(self, outputs: str, queries: Array, precision: str, padded: bool = False) -> Case:
-        dtype = jnp.result_type(queries, self.inputs, self.outputs)
-        return Case(outputs, precision, queries.shape[0], self.competitors, queries.shape[-1], dtype, padded)
+    def shared_outputs(self, count: Int[Array, ""] | None = None) -> SharedOutputs:
+        """The outputs as a pass takes them; only the first `count` inputs and outputs count, if it is given."""
+        return SharedOutputs(self.outputs, self.targets, self.block, count)
+
+    def _case(self, precision: str) -> Case:
+        return shared_case(self.inputs, self.shared_outputs(), precision)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
         return shared_scores(queries, self.outputs, "float32")

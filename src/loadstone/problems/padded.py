@@ -19,8 +19,8 @@ from loadstone.kernels.recall import Recall, Slope, without_padding
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
 from loadstone.problems.facts import Facts, Given
+from loadstone.problems.prepared import prepared
 from loadstone.problems.problem import Problem
-from loadstone.problems.ready import ready
 from loadstone.problems.wrapper import Wrapper
 from loadstone.trees import tree
 
@@ -53,11 +53,11 @@ class Padded(Wrapper):
         return self.slopes(queries, precision)[0]
 
     def slopes(self, queries: Float[Array, "rows d"], precision: str = "float32") -> tuple[Recall, Slope]:
-        found = self.longer.slopes(queries, precision, self.count)
-        return without_padding(*found, self.count, self.target_outputs)
+        recall, slope = self.longer.slopes(queries, precision, self.count)
+        return without_padding(recall, slope, self.count, self.target_outputs)
 
-    def ready(self, precision: str) -> Problem:
-        return ready(self, self.longer, self.count, precision) if isinstance(self.longer, Facts) else self
+    def prepared(self, precision: str) -> Problem:
+        return prepared(self, self.longer, self.count, precision) if isinstance(self.longer, Facts) else self
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b rows"]:
         """Outputs that are padding score minus infinity, so they come last for every query."""

@@ -92,7 +92,7 @@ class Problem(abc.ABC):
         """The same from any memory, for problems whose pass is not differentiated by JAX as it stands."""
         return None
 
-    def ready(self, precision: str) -> Problem:
+    def prepared(self, precision: str) -> Problem:
         """The same problem for many passes in this precision: what each of them would do again is done once."""
         return self
 

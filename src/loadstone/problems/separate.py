@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from loadstone.kernels.decoupled_xla import decoupled_recall, decoupled_scores
+from loadstone.kernels.outputs import check_queries
 from loadstone.kernels.products import rounded
 from loadstone.kernels.recall import Recall, Slope
-from loadstone.kernels.shapes import check_queries
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.problem import Problem
 from loadstone.trees import tree

@@ -159,8 +159,7 @@ class Spread(Wrapper):
         rows = pieces.inputs.shape[0]
         first = lax.axis_index(AXIS).astype(jnp.int32) * rows
         if isinstance(pieces, Facts) and self.ring:
-            ring = (pieces.outputs, pieces.targets, precision, pieces.block, self.outputs, AXIS)
-            recall, slope = ring_pass(queries, *ring)
+            recall, slope = ring_pass(queries, pieces.shared_outputs(), precision, self.outputs, AXIS)
         else:
             recall, slope = _from(pieces, first).slopes(queries, precision)
         count = jnp.clip(self.count - first, 0, rows)

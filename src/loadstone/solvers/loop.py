@@ -212,7 +212,7 @@ def _advance(problem: Problem, state: Search, until: Int[Array, ""], program: Pr
     def unfinished(state: Search) -> Array:
         return (state.status == RUNNING) & (state.passes < until)
 
-    return jax.lax.while_loop(unfinished, partial(_pass, problem.ready(program.precision), program), state)
+    return jax.lax.while_loop(unfinished, partial(_pass, problem.prepared(program.precision), program), state)
 
 
 def _pass(problem: Problem, program: Program, state: Search) -> Search:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Float16
 
-from loadstone.kernels.hopper.arrays import Answers
+from loadstone.kernels.hopper.arrays import OutputArrays
 
 #: The largest weight of a query is about exp(3): levels are subtracted less this. Queries whose best score is far above
 #: what one expects are more frequent than those where it is far below, so there is more room above, where float16 ends
@@ -26,13 +26,13 @@ _LEAST_OFF, _MOST_OFF = -7.0, 7.9
 _BELOW, _LEAST_COUNT = 0.85, 8
 
 
-def guessed_levels(queries: Float16[Array, "n width"], answers: Answers) -> Float[Array, "n"]:
+def guessed_levels(queries: Float16[Array, "n width"], arrays: OutputArrays) -> Float[Array, "n"]:
     """About the largest score of each query that counts."""
     single = queries.astype(jnp.float32)
     lengths = jnp.linalg.norm(single, axis=1)
-    target = jnp.einsum("nd,nd->n", single, answers.own.astype(jnp.float32))
-    height = _rival_of_unit_query(queries[answers.few], lengths[answers.few], answers)
-    below = _BELOW / jnp.log(jnp.maximum(answers.counts[1], _LEAST_COUNT).astype(jnp.float32))
+    target = jnp.einsum("nd,nd->n", single, arrays.own.astype(jnp.float32))
+    height = _rival_of_unit_query(queries[arrays.few], lengths[arrays.few], arrays)
+    below = _BELOW / jnp.log(jnp.maximum(arrays.counts[1], _LEAST_COUNT).astype(jnp.float32))
     return jnp.maximum(target, (1 - below) * height * lengths)
 
 
@@ -43,10 +43,10 @@ def are_bad(levels: Float[Array, "n"], top: Float[Array, "n"], counted: Bool[Arr
 
 
 def _rival_of_unit_query(
-    queries: Float16[Array, "few width"], lengths: Float[Array, "few"], answers: Answers
+    queries: Float16[Array, "few width"], lengths: Float[Array, "few"], arrays: OutputArrays
 ) -> Float[Array, ""]:
     """The best score of the others, for a query of length 1, by least squares."""
-    scores = jnp.matmul(queries, answers.outputs.T, preferred_element_type=jnp.float32)
-    rivals = jnp.where(answers.rivals, scores, -jnp.inf).max(axis=1)
+    scores = jnp.matmul(queries, arrays.outputs.T, preferred_element_type=jnp.float32)
+    rivals = jnp.where(arrays.rivals, scores, -jnp.inf).max(axis=1)
     products = jnp.where(jnp.isfinite(rivals), rivals * lengths, 0.0)  # without another output there is no rival
     return products.sum() / jnp.maximum((lengths**2).sum(), jnp.finfo(jnp.float32).tiny)

@@ -1,7 +1,7 @@
 """From a full W to the recall of its queries and the gradient, in float16 on a Hopper GPU: the pass together with the
 products before and after it.
 
-A search does this many times with the same facts. What all steps need is rounded and filled up once, the products take
+A search does this many times with the same facts. What all steps need is rounded and padded once, the products take
 these arrays as they are, and nothing that can be known in advance is measured: where a problem is small, each kernel
 that is saved counts.
 """
@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Float16, Int
+from jaxtyping import Array, Float, Float16
 
 from loadstone.kernels.devices import processors
-from loadstone.kernels.hopper.arrays import ROWS, WIDTH, Answers, FilledRecall, answers, cut, filled
+from loadstone.kernels.hopper.arrays import ROWS, WIDTH, OutputArrays, RecallOfArrays, cut, output_arrays, padded
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.products import exponent_of, in_float16, in_units
 from loadstone.kernels.recall import Recall, Slope
 
@@ -26,11 +27,11 @@ _LEAST_PART = 512
 _MAXIMA = 16
 
 
-class Filled(NamedTuple):
+class StepArrays(NamedTuple):
     """The facts of a problem as the kernels take them.
 
     inputs: in float16, in units of `unit`.
-    answers: the outputs in float16, and which of them are targets.
+    outputs: in float16, and which of them are targets.
     slope_exponent: the unit of slopes in float16 is two to this power. None of their components exceeds twice the
         largest of an output. Float16 has all its digits down to a ten-millionth of that, and what is smaller is
         rounding: shares of outputs are known to a millionth.
@@ -38,47 +39,43 @@ class Filled(NamedTuple):
 
     inputs: Float16[Array, "rows width"]
     unit: Float[Array, ""]
-    answers: Answers
+    outputs: OutputArrays
     slope_exponent: Float[Array, ""]
 
 
-def filled_up(
-    inputs: Float[Array, "n d"], outputs: Float[Array, "m d"], targets: Int[Array, "n"], count: Int[Array, ""] | None
-) -> Filled:
-    """What all steps need, done once; only the first `count` inputs and outputs count, if it is given."""
+def step_arrays(inputs: Float[Array, "n d"], outputs: SharedOutputs) -> StepArrays:
+    """What all steps need, done once."""
     n, d = inputs.shape
     half, unit = in_float16(inputs, jnp.max(jnp.abs(inputs)))
-    rows = filled(half, ROWS * _parts(n, d))
-    those = answers(outputs, targets, len(rows), count)
-    return Filled(rows, unit, those, exponent_of(2 * jnp.max(jnp.abs(those.outputs)).astype(jnp.float32)))
+    rows = padded(half, ROWS * _parts(n, d))
+    those = output_arrays(outputs, len(rows))
+    return StepArrays(rows, unit, those, exponent_of(2 * jnp.max(jnp.abs(those.outputs)).astype(jnp.float32)))
 
 
 def step(
-    weights: Float[Array, "d d"], facts: Filled, n: int, recall_of: FilledRecall
+    weights: Float[Array, "d d"], facts: StepArrays, n: int, recall_of: RecallOfArrays
 ) -> tuple[Recall, Float[Array, "d d"]]:
     """The recall of the queries W e, and the gradient of the summed loss with respect to W; rows of the recall that
     nobody asks for are arbitrary."""
     d, width = len(weights), facts.inputs.shape[1]
     half, unit = in_float16(weights, _largest(weights))
-    square = filled(half, width)
+    square = padded(half, width)
     queries = lax.dot_general(facts.inputs, square, (((1,), (1,)), ((), ())), preferred_element_type=jnp.float32)
     queries = (queries * (facts.unit * unit)).astype(jnp.float16)
-    found, slope = recall_of(queries, facts.answers)
-    inside = jnp.arange(len(queries)) < facts.answers.counts[0]
+    recall, slope = recall_of(queries, facts.outputs)
+    inside = jnp.arange(len(queries)) < facts.outputs.counts[0]
     slope, slope_unit = in_units(jnp.where(inside[:, None], slope, 0.0), facts.slope_exponent)
     parts = _parts(n, d)
     left, right = (part.reshape(parts, -1, width) for part in (slope, facts.inputs))
     gradient = lax.dot_general(left, right, (((1,), (1,)), ((0,), (0,))), preferred_element_type=jnp.float32)
-    return cut(found, n, d), gradient.sum(axis=0)[:d, :d] * (slope_unit * facts.unit)
+    return cut(recall, n, d), gradient.sum(axis=0)[:d, :d] * (slope_unit * facts.unit)
 
 
-def slopes(
-    queries: Float[Array, "n d"], facts: Filled, recall_of: FilledRecall
-) -> tuple[Recall, Slope]:
+def slopes(queries: Float[Array, "n d"], facts: StepArrays, recall_of: RecallOfArrays) -> tuple[Recall, Slope]:
     """The recall of queries of any memory, and the derivative of each loss with respect to its query."""
     n, d = queries.shape
-    rows = jnp.pad(filled(queries, 1), ((0, len(facts.inputs) - n), (0, 0)))
-    recall, slope = recall_of(rows, facts.answers)
+    rows = jnp.pad(padded(queries, 1), ((0, len(facts.inputs) - n), (0, 0)))
+    recall, slope = recall_of(rows, facts.outputs)
     return cut(recall, n, d), slope[:n, :d]
 
 

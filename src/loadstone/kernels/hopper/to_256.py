@@ -24,11 +24,12 @@ import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
-from jaxtyping import Array, Float, Float16, Int, Int32
+from jaxtyping import Array, Float, Float16, Int32
 
 from loadstone.arguments import refuse
 from loadstone.kernels.devices import MOST_WHOLE, processors
-from loadstone.kernels.hopper.arrays import ROWS, WIDTH, Answers, filled_pass
+from loadstone.kernels.hopper.arrays import ROWS, WIDTH, OutputArrays, pass_of_arrays
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
@@ -39,22 +40,15 @@ _WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 _LOG2E = math.log2(math.e)
 
 
-def shared_pass(
-    queries: Float[Array, "n d"],
-    outputs: Float[Array, "m d"],
-    targets: Int[Array, "n"],
-    precision: str,
-    block: int,
-    count: Int[Array, ""] | None = None,
-) -> tuple[Recall, Slope]:
-    """Every query against the same outputs, in float16; only the first `count` of both if given."""
-    return filled_pass(queries, outputs, targets, count, MOST_WHOLE, filled_recall)
+def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, in float16."""
+    return pass_of_arrays(queries, outputs, MOST_WHOLE, recall_of_arrays)
 
 
-def filled_recall(queries: Float16[Array, "rows width"], answers: Answers) -> tuple[Recall, Slope]:
+def recall_of_arrays(queries: Float16[Array, "rows width"], arrays: OutputArrays) -> tuple[Recall, Slope]:
     """The recall and the slopes of the queries that count; other rows are arbitrary."""
-    found = Recall(*_one(answers.counts, queries, answers.outputs, answers.targets))
-    return found, found.pull - answers.own.astype(jnp.float32)
+    found = Recall(*_one(arrays.counts, queries, arrays.outputs, arrays.targets))
+    return found, found.pull - arrays.own.astype(jnp.float32)
 
 
 @jax.custom_batching.custom_vmap
@@ -118,16 +112,12 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     worker = jnp.arange(workers - 1, dtype=jnp.int32)
     _, end, tiles, busy = share(worker, counts[0], counts[1], size, workers)
     beginning, rest = Recall(*(part[:-1, 1] for part in parts)), Recall(*(part[1:, 0] for part in parts))
-    level = jnp.logaddexp(beginning.logsumexp, rest.logsumexp)
-    begun, ended = (jnp.exp(part.logsumexp - level)[..., None] * part.pull for part in (beginning, rest))
-    pull = begun + ended
-    target, rival = jnp.maximum(beginning.target, rest.target), jnp.maximum(beginning.rival, rest.rival)
     shared = (worker + 1 < busy) & (lax.rem(end, tiles) > 0)
     # Blocks after the last one are dropped.
     block_index = jnp.where(shared, lax.div(end, tiles), whole.target.shape[1] // size)
     return Recall(*(
         all_of_them.reshape(-1, *block.shape[1:]).at[block_index].set(block, mode="drop").reshape(all_of_them.shape)
-        for all_of_them, block in zip(whole, (target, rival, level, pull))
+        for all_of_them, block in zip(whole, beginning.merged(rest))
     ))  # fmt: skip
 
 

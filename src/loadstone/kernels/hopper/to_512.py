@@ -12,13 +12,14 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Float16, Int, Int32
+from jaxtyping import Array, Bool, Float, Float16, Int32
 
 from loadstone.kernels.devices import MOST_SHARED
 from loadstone.kernels.hopper import to_512_kernel
-from loadstone.kernels.hopper.arrays import SLICES, Answers, filled_pass
+from loadstone.kernels.hopper.arrays import SLICES, OutputArrays, pass_of_arrays
 from loadstone.kernels.hopper.levels import LARGEST, are_bad, guessed_levels
 from loadstone.kernels.hopper.workers import Weighed, summed
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope, weighed_slope
 
 #: So many queries are done again at a time: with each slice of the outputs they fill the chip.
@@ -38,22 +39,15 @@ class _Sums(NamedTuple):
     rows: Float[Array, "rows width"]
 
 
-def shared_pass(
-    queries: Float[Array, "n d"],
-    outputs: Float[Array, "m d"],
-    targets: Int[Array, "n"],
-    precision: str,
-    block: int,
-    count: Int[Array, ""] | None = None,
-) -> tuple[Recall, Slope]:
-    """Every query against the same outputs, in float16; only the first `count` of both if given."""
-    return filled_pass(queries, outputs, targets, count, MOST_SHARED, filled_recall)
+def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
+    """Every query against the same outputs, in float16."""
+    return pass_of_arrays(queries, outputs, MOST_SHARED, recall_of_arrays)
 
 
-def filled_recall(queries: Float16[Array, "rows width"], answers: Answers) -> tuple[Recall, Slope]:
+def recall_of_arrays(queries: Float16[Array, "rows width"], arrays: OutputArrays) -> tuple[Recall, Slope]:
     """The recall and the slopes of the queries that count; other rows are arbitrary."""
-    own, outputs, targets, counts, *_ = answers
-    levels = guessed_levels(queries, answers)
+    own, outputs, targets, counts, *_ = arrays
+    levels = guessed_levels(queries, arrays)
     shifts = levels - LARGEST
     one = (part[None] for part in (counts, queries, outputs, targets, shifts))
     target, rival, total, rows, parts, first, sharing = (part[0] for part in _weighed(*one))
