@@ -1,6 +1,5 @@
 """Which values are taken, which are refused, and in what words."""
 
-import json
 import math
 from fractions import Fraction
 
@@ -8,8 +7,8 @@ import numpy as np
 import pytest
 
 from loadstone.arguments import choice, file_name, positive, rank_fraction, refuse, whole
-from loadstone.cli.size import MOST_ASSOCIATIONS, MOST_DIMENSION, associations_from
-from tests.allowed import KEPT, allowed
+from loadstone.cli.options import MOST_ASSOCIATIONS, MOST_DIMENSION, associations_from
+from tests.arguments_of import refusals
 
 
 def test_whole_numbers_keep_their_bounds():
@@ -67,7 +66,12 @@ def test_sizes_through_the_load():
             associations_from(p, load, d)
 
 
-def test_every_public_function_refuses_what_it_did_and_has_the_defaults_that_it_had():
-    now, kept = allowed(), json.loads(KEPT.read_text())
-    changed = {name for name in now.keys() | kept.keys() if now.get(name) != kept.get(name)}
-    assert not changed, "if that is meant, run `python -m tests.allowed` and read the diff of allowed.json"
+def test_public_functions_say_which_argument_is_wrong_and_what_is_allowed():
+    """Some three hundred arguments that are numbers or names, each given a word without meaning."""
+    said = list(refusals())
+    assert len(said) > 250
+    vague = {(function.rpartition(".")[2], name) for function, name, words in said
+             if "'a word'" not in words or "must be" not in words}  # fmt: skip
+    # Their callers check these; a name of frequencies may also be that of a file.
+    assert vague <= {("InBlocks", "batch"), ("facts_capacity", "d"), ("counting_bound", "bits"),
+                     ("predict_facts", "frequencies")}  # fmt: skip

@@ -93,7 +93,7 @@ def test_a_solver(tmp_path, monkeypatch, command):
     assert record.spec["solver"] == {"name": "heavy ball", "momentum": 0.8}
     assert record.result["loss_trace"] == pytest.approx(solution.loss.tolist(), rel=1e-6)
     assert Spec.from_identity(record.spec) == spec
-    done = command("train", "--d", 14, "--p", 20, "--solver", "heavy ball", "--learning-rate", 0.2, "--json")
+    done = command("train", "--d", 14, "--p", 20, "--solver", "heavy ball", "--set", "learning_rate=0.2", "--json")
     assert done.returncode == 0 and '"solver": "heavy ball"' in done.stdout
 
 

@@ -27,7 +27,7 @@ def made_from_text(what: str, text: str, known: Mapping[str, type]) -> Any:
         if not equals and index >= len(names):
             have = f"at most {len(names)} parameters ({', '.join(names)})" if names else "no parameters"
             raise refuse(what, text, f"{name} with {have}")
-        chosen[key.strip() if equals else names[index]] = _value(value.strip())
+        chosen[key.strip() if equals else names[index]] = value_of(value.strip())
     return made(what, name, kind, chosen)
 
 
@@ -72,7 +72,8 @@ def text_of(name: str, value: Any) -> str:
     return f"{name}:{parameters}" if parameters else name
 
 
-def _value(text: str) -> object:
+def value_of(text: str) -> object:
+    """The number or the truth value that a text says, or the text itself."""
     for kind in (int, float):
         try:
             return kind(text)

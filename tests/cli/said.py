@@ -27,9 +27,6 @@ NUMBERS = {
     "predict --d 6": "d p load kappa answers margin",
     "predict --p 6": "load",
     "train --d 3 --p 4": "d p kappa answers seed seeds passes seconds",
-    "train --d 3 --p 4 --solver paper --steps 40": "learning-rate steps warmup",
-    "train --d 3 --p 4 --solver pruning --density 0.5 --rounds 2": "density rounds",
-    "train --d 3 --p 4 --solver minibatch": "batch",
     "certify --d 3 --p 4": "d p seed answers",
     "certify --d 3": "load",
     "capacity --d 2": "d seed seeds answers",
@@ -45,7 +42,7 @@ NUMBERS = {
 }
 TOO_SMALL, TOO_LARGE = "-1", "1" + 25 * "0"
 #: These may be as large as one likes.
-UNBOUNDED = ("seconds", "learning-rate", "patience", "shuffles", "top", "predict --p 6 --load", "no --workers")
+UNBOUNDED = ("seconds", "patience", "shuffles", "top", "predict --p 6 --load", "no --workers")
 
 
 def said() -> dict[str, list]:

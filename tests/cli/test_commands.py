@@ -94,7 +94,7 @@ def test_several_seeds_are_summed_up_whatever_their_number(count):
     assert (record["seeds"], record["seed"], record["description"]) == (count, 0, "words")
 
 
-FORTY = ("--solver", "paper", "--steps", 40)
+FORTY = ("--solver", "paper", "--set", "steps=40")
 
 
 def test_the_budget_switches_to_regenerated_outputs(command):
@@ -114,7 +114,7 @@ def test_people_get_a_table_and_plain_progress_lines(command):
 
 
 def test_diverged_is_a_status_and_json_stays_valid(command):
-    sgd = ("--solver", "sgd", "--learning-rate", 1e38)
+    sgd = ("--solver", "sgd:1e38")
     done = command("train", "--d", 10, "--p", 20, *sgd, "--stop", "none", "--json")
     record = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     assert record["status"] == "diverged"
@@ -154,12 +154,16 @@ BAD = {
     "unknown solver": (["train", "--solver", "sgdd", "--d", 9, "--p", 5], "solver is 'sgdd'"),
     "unknown optimiser": (["train", "--solver", "perceptrn", "--d", 9, "--p", 5], "(did you mean 'perceptron'?)"),
     "no learning rate": (
-        ["train", "--solver", "perceptron", "--learning-rate", 1, "--d", 9, "--p", 5],
+        ["train", "--solver", "perceptron", "--set", "learning_rate=1", "--d", 9, "--p", 5],
         "'learning_rate', but must be a parameter of perceptron (batch)",
     ),
-    "no blocks": (["train", "--solver", "lbfgs", "--batch", 4, "--d", 9, "--p", 5], "'batch', but must be a parameter"),
+    "no blocks": (
+        ["train", "--solver", "lbfgs", "--set", "batch=4", "--d", 9, "--p", 5], "'batch', but must be a parameter",
+    ),
+    "no value": (["train", "--set", "batch", "--d", 9, "--p", 5], "set is 'batch', but must be of the form name=value"),
+    "twice": (["train", "--set", "a=1", "--set", "a=2", "--d", 9, "--p", 5], "set is 'a=2', but must be given once"),
     "decoupled blocks": (
-        ["train", "--solver", "minibatch", "--batch", 4, "--problem", "decoupled", "--d", 9, "--p", 5],
+        ["train", "--solver", "minibatch", "--set", "batch=4", "--problem", "decoupled", "--d", 9, "--p", 5],
         "batch is 4, but must be 0 for this problem",
     ),
     "perceptron of factors": (
@@ -332,7 +336,7 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(words, unbuffered):
 
 @pytest.mark.parametrize("where", ["2>&-", pytest.param("2>/dev/full", marks=pytest.mark.soak)])
 def test_progress_never_goes_to_standard_output(where):
-    done = shell(f"train --d 5 --p 5 --solver paper --steps 40 --json {where}")
+    done = shell(f"train --d 5 --p 5 --solver paper --set steps=40 --json {where}")
     assert done.returncode == 0 and json.loads(done.stdout)["d"] == 5, done.stderr
     done = shell(f"predict --d 0 {where}")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "")

@@ -14,25 +14,21 @@ from loadstone.cli.devices import missing_platform
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.streams import answering, drop_unwritten, open_streams, tell
 
-#: The commands in the order of `loadstone --help`, each with its module. Only the one that is asked for is imported:
+#: The commands in the groups of `loadstone --help`, each with its module. Only the one that is asked for is imported:
 #: all of them together take a second.
-COMMANDS = {
-    "predict": "predict",
-    "explore": "explore",
-    "train": "train",
-    "certify": "certify",
-    "check": "check",
-    "capacity": "capacity",
-    "sample": "sample",
-    "instance": "instance",
-    "facts": "facts",
-    "reproduce": "reproduce",
-    "run": "run",
-    "status": "status",
-    "pack": "pack",
-    "unpack": "pack",
-    "export": "export",
-}
+GROUPS = {
+    "Predict": {"predict": "predict", "explore": "explore"},
+    "Store and ask": {"facts": "facts", "train": "train"},
+    "Prove": {
+        "certify": "certify", "check": "check", "capacity": "capacity", "sample": "sample", "instance": "instance",
+    },
+    "Experiments": {
+        "reproduce": "reproduce", "run": "run", "status": "status", "export": "export", "pack": "pack",
+        "unpack": "pack",
+    },
+}  # fmt: skip
+COMMANDS = {name: module for commands in GROUPS.values() for name, module in commands.items()}
+_GROUP = {name: group for group, commands in GROUPS.items() for name in commands}
 
 # Newer versions of Typer contain a copy of Click. This is the base class of usage errors in either case.
 _Usage = next(kind for kind in reversed(typer.BadParameter.__mro__) if hasattr(kind, "format_message"))
@@ -60,9 +56,9 @@ def app_of(names: Iterable[str]) -> typer.Typer:
     for name in names:
         found = getattr(import_module(f"loadstone.cli.{COMMANDS[name]}"), name)
         if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name)
+            app.add_typer(found, name=name, rich_help_panel=_GROUP[name])
         else:
-            app.command(name)(found)
+            app.command(name, rich_help_panel=_GROUP[name])(found)
     return app
 
 

@@ -9,9 +9,22 @@ import typer
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
+from loadstone.cli.options import (
+    MOST_DIMENSION,
+    Answers,
+    DimensionOrFile,
+    FirstSeed,
+    Frequencies,
+    HessianBudget,
+    Json,
+    Kind,
+    Law,
+    LinearFamily,
+    NewtonSteps,
+    Seeds,
+)
 from loadstone.cli.output import print_json, print_pairs, progress_of
 from loadstone.cli.own_facts import OwnVectors, check_not_drawn, own_capacity
-from loadstone.cli.size import MOST_DIMENSION
 from loadstone.problems.kinds import check_kind, sets_of_outputs
 from loadstone.theory.capacity import facts_that_fit
 from loadstone.theory.cone import mean_merged
@@ -23,27 +36,23 @@ _NOT_KNOWN = "not known for these answers"
 
 
 def capacity(
-    d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
-    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
-    seed: Annotated[int, typer.Option(help="First stream.")] = 0,
-    seeds: Annotated[int, typer.Option(help="How many streams, one after the other from --seed.")] = 5,
-    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
-    frequencies: Annotated[
-        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
-    ] = "uniform",
-    family: Annotated[
-        str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
-    ] = "full",
+    d: DimensionOrFile = None,
+    problem: Kind = "original",
+    seed: FirstSeed = 0,
+    seeds: Seeds = 5,
+    law: Law = "gaussian",
+    answers: Answers = None,
+    frequencies: Frequencies = "uniform",
+    family: LinearFamily = "full",
     instance: Annotated[Optional[str], typer.Option(help="Facts in words instead, with --vectors.")] = None,
     vectors: OwnVectors = None,
     words: WordsFile = None,
     columns: ColumnNames = "subject,object",
     phrases: Phrases = "mean",
     seconds: Annotated[float, typer.Option(help="Most seconds for facts in words, about.")] = 60.0,
-    steps: Annotated[int, typer.Option(help="Most Newton steps for a verdict.")] = 200,
-    budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    steps: NewtonSteps = 200,
+    budget: HessianBudget = None,
+    json: Json = False,
 ) -> None:
     """Find for each stream the largest p whose first p associations are storable; every verdict is proved.
 

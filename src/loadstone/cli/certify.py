@@ -10,9 +10,23 @@ import typer
 from loadstone.arguments import refuse, whole
 from loadstone.cli.facts_options import ColumnNames, Phrases, WordsFile
 from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.options import (
+    Answers,
+    DimensionOrFile,
+    Frequencies,
+    HessianBudget,
+    Json,
+    Kind,
+    Law,
+    LinearFamily,
+    Load,
+    NewtonSteps,
+    Seed,
+    Size,
+    associations_from,
+)
 from loadstone.cli.output import print_json, progress_of, say
 from loadstone.cli.own_facts import OwnVectors, check_not_drawn, own_facts
-from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
 from loadstone.problems.kinds import check_kind
 
@@ -26,16 +40,14 @@ _SENTENCE = (
 
 
 def certify(
-    d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
-    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
-    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
-    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
-    seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
-    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
-    frequencies: Annotated[
-        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
-    ] = "uniform",
+    d: DimensionOrFile = None,
+    p: Size = None,
+    load: Load = None,
+    problem: Kind = "original",
+    seed: Seed = 0,
+    law: Law = "gaussian",
+    answers: Answers = None,
+    frequencies: Frequencies = "uniform",
     instance: Annotated[
         Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets), or facts in words, instead.")
     ] = None,
@@ -43,14 +55,12 @@ def certify(
     words: WordsFile = None,
     columns: ColumnNames = "subject,object",
     phrases: Phrases = "mean",
-    family: Annotated[
-        str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
-    ] = "full",
-    steps: Annotated[int, typer.Option(help="Most Newton steps.")] = 200,
+    family: LinearFamily = "full",
+    steps: NewtonSteps = 200,
     seconds: Annotated[Optional[float], typer.Option(help="Most seconds; undecided after that.")] = None,
-    budget: Annotated[Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.")] = None,
+    budget: HessianBudget = None,
     out: Annotated[Optional[str], typer.Option(help="File for the proof (.npz).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Decide whether any d x d matrix, or one of a family, stores the facts. Exit code 0 if decided, 3 if not."""
     if instance is not None and not (d is p is load is answers is None):

@@ -7,13 +7,14 @@ from typing import Annotated, Optional
 
 import typer
 
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json
 
 
 def check(
     proof: Annotated[str, typer.Argument(help="The proof (.npz) to check.")],
     instance: Annotated[Optional[str], typer.Option(help="Also check that it is about this instance (.npz).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Check a proof. Exit code 0 only if it is valid."""
     from loadstone.problems.arrays import read_instance

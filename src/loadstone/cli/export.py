@@ -9,6 +9,7 @@ import typer
 
 from loadstone.arguments import file_name
 from loadstone.cli.existing import existing_store
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
@@ -17,7 +18,7 @@ def export(
     store: Annotated[str, typer.Option(help="Folder of the store.")],
     out: Annotated[str, typer.Option(help="The file to write.")],
     format: Annotated[Optional[str], typer.Option(help="csv or parquet; by default what --out ends in.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Write one row for each record of a store: what was run, what came out, how long it took."""
     from loadstone.runs.export import export as export_store

@@ -8,6 +8,7 @@ import typer
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, gathered_from, some
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def budget(
     phrases: Phrases = "mean",
     shuffles: Annotated[int, typer.Option(help="How often to shuffle the answers for the control.")] = 3,
     seconds: Annotated[float, typer.Option(help="Most seconds, about; then bounds are given.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """How full a book is: by the law, by a shuffled control and, with --more, exactly for further facts."""
     positive("seconds", seconds)

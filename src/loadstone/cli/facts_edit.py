@@ -9,6 +9,7 @@ import typer
 from loadstone.arguments import file_name
 from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, named_columns, some
 from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
@@ -30,7 +31,7 @@ def edit(
     phrases: Phrases = "mean",
     old: Annotated[Optional[float], typer.Option(help="batch: weight of an old fact beside an edit.")] = None,
     seconds: Annotated[float, typer.Option(help="Most seconds of a refit, about.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Add, change and remove facts; which old facts that loses is said by name."""
     if out is not None:

@@ -17,6 +17,7 @@ from loadstone.cli.facts_options import (
     described,
     gathered_from,
 )  # fmt: skip
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, print_pairs, say
 
 
@@ -27,7 +28,7 @@ def screen(
     columns: ColumnNames = "subject,object",
     phrases: Phrases = "mean",
     seconds: Annotated[float, typer.Option(help="Most seconds.")] = 20.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Look for facts that no memory can store, and say which, why, and what to do."""
     positive("seconds", seconds)

@@ -18,6 +18,7 @@ from loadstone.cli.facts_options import (
     gathered_from,
 )  # fmt: skip
 from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
@@ -31,7 +32,7 @@ def store(
     phrases: Phrases = "mean",
     family: Annotated[str, typer.Option(help="Linear family of W: full, symmetric, blocks:8...")] = "full",
     seconds: Annotated[float, typer.Option(help="Most seconds, about; then the best W so far is kept.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Store facts in a memory; what cannot be stored is named, with the reason."""
     positive("seconds", seconds)

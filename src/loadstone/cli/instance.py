@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.options import Answers, Dimension, Frequencies, Kind, Law, Load, Seed, Size, associations_from
 from loadstone.cli.output import say
-from loadstone.cli.size import associations_from
 
 
 def instance(
-    d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
+    d: Dimension,
     out: Annotated[str, typer.Option(help="The .npz file to write: inputs, outputs, targets, about.")],
-    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
-    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
-    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
-    seed: Annotated[int, typer.Option(help="Which stream of associations.")] = 0,
-    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
-    frequencies: Annotated[
-        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
-    ] = "uniform",
+    problem: Kind = "original",
+    p: Size = None,
+    load: Load = None,
+    seed: Seed = 0,
+    law: Law = "gaussian",
+    answers: Answers = None,
+    frequencies: Frequencies = "uniform",
 ) -> None:
     """Write the first p associations of a stream as .npz."""
     p = associations_from(p, load, d)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli.existing import existing_store
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
@@ -15,7 +16,7 @@ from loadstone.files import check_writable
 def pack(
     store: Annotated[str, typer.Option(help="Folder of the store.")],
     out: Annotated[str, typer.Option(help="The file to write, a zip.")],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Write all records of a store to one file."""
     from loadstone.runs.pack import pack as pack_store
@@ -32,7 +33,7 @@ def pack(
 def unpack(
     file: Annotated[str, typer.Argument(help="The file that loadstone pack wrote.")],
     store: Annotated[str, typer.Option(help="Folder of the store; made if missing.")],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Add the records of a packed file to a store. The store keeps the records that it has."""
     from loadstone.runs.pack import check_packed

@@ -8,6 +8,7 @@ import typer
 
 from loadstone.arguments import choice, positive, whole
 from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.options import Json
 from loadstone.cli.output import duration, print_json, say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
 
@@ -35,7 +36,7 @@ def run(
     tls_cert: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: our certificate (.pem).")] = None,
     tls_key: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: our key (.pem).")] = None,
     trust_network: Annotated[bool, typer.Option(help="Allow tcp:// to another machine without TLS.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Run the specs of a grid that have no record in the store, and write their records. Start it again to go on."""
     choice("engine", engine, ENGINES)

@@ -7,8 +7,19 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.arguments import whole
+from loadstone.cli.options import (
+    Answers,
+    DimensionOrFile,
+    Frequencies,
+    Json,
+    Kind,
+    Law,
+    LinearFamily,
+    Load,
+    Size,
+    associations_from,
+)
 from loadstone.cli.output import print_json, print_pairs, progress_of, say
-from loadstone.cli.size import associations_from
 from loadstone.problems.kinds import check_kind
 
 #: Exit code of chains that have not mixed, as of a search that ended without a proof.
@@ -16,25 +27,21 @@ NOT_MIXED_CODE = 3
 
 
 def sample(
-    d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
-    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
-    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
-    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
+    d: DimensionOrFile = None,
+    p: Size = None,
+    load: Load = None,
+    problem: Kind = "original",
     seed: Annotated[int, typer.Option(help="Which stream of associations; also the seed of the chains.")] = 0,
-    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
-    frequencies: Annotated[
-        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
-    ] = "uniform",
+    law: Law = "gaussian",
+    answers: Answers = None,
+    frequencies: Frequencies = "uniform",
     instance: Annotated[Optional[str], typer.Option(help="An .npz of inputs, outputs (and targets), instead.")] = None,
-    family: Annotated[
-        str, typer.Option(help="Linear family of W: full, symmetric, blocks:8, masked:0.5, masked:FILE.npy...")
-    ] = "full",
+    family: LinearFamily = "full",
     chains: Annotated[int, typer.Option(help="Independent chains, at least 2.")] = 4,
     steps: Annotated[Optional[int], typer.Option(help="Steps of each chain; default: 320 or 400000.")] = None,
     method: Annotated[str, typer.Option(help="reflections, or slices, which is far slower.")] = "reflections",
     volume: Annotated[bool, typer.Option(help="Find the free entropy too, which takes longer.")] = True,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Sample all memories that store the facts: overlap and free entropy. Exit code 3 if chains have not mixed."""
     if instance is not None and not (d is p is load is answers is None):

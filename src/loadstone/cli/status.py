@@ -10,6 +10,7 @@ import typer
 
 from loadstone.arguments import whole
 from loadstone.cli.existing import existing_store
+from loadstone.cli.options import Json
 from loadstone.cli.output import duration, print_json, print_pairs, say
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def status(
     grid: Annotated[Optional[str], typer.Argument(help="A grid (.toml), or a name of the catalogue.")] = None,
     scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
     workers: Annotated[int, typer.Option(help="How many processes will share the rest.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Count the records of a store; with a grid, also its missing runs and how long they will take."""
     whole("workers", workers, 1)

@@ -10,62 +10,107 @@ from typing import Annotated, Optional
 import typer
 
 from loadstone.arguments import file_name, rank_fraction, refuse, whole
+from loadstone.cli.options import (
+    DEVICES,
+    HOW,
+    LIMITS,
+    OUTPUT,
+    Answers,
+    AnyFamily,
+    Dimension,
+    FirstSeed,
+    Frequencies,
+    Json,
+    Kind,
+    Law,
+    Load,
+    RankFraction,
+    Seeds,
+    Settings,
+    Size,
+    associations_from,
+    parameters_from,
+)
 from loadstone.cli.output import print_json, print_table, progress_of, say
-from loadstone.cli.size import associations_from
 from loadstone.files import check_writable
+from loadstone.parameters import changed_parameters
 from loadstone.theory.load import load as alpha
 
 
 def train(
-    d: Annotated[int, typer.Option(help="Dimension of the embeddings.")],
-    problem: Annotated[str, typer.Option(help="original, decoupled or groups:8.")] = "original",
-    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
-    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.")] = None,
-    kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
-    family: Annotated[str, typer.Option(help="Family of W: full, symmetric, masked:0.5, blocks:8, psd...")] = "full",
-    law: Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.")] = "gaussian",
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as inputs.")] = None,
-    frequencies: Annotated[
-        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
-    ] = "uniform",
-    seed: Annotated[int, typer.Option(help="First seed.")] = 0,
-    seeds: Annotated[int, typer.Option(help="How many seeds, one after the other from --seed.")] = 1,
-    solver: Annotated[str, typer.Option(help="lbfgs, paper, hebbian, perceptron, minibatch, adam...")] = "lbfgs",
+    d: Dimension,
+    problem: Kind = "original",
+    p: Size = None,
+    load: Load = None,
+    kappa: RankFraction = 1.0,
+    family: AnyFamily = "full",
+    law: Law = "gaussian",
+    answers: Answers = None,
+    frequencies: Frequencies = "uniform",
+    seed: FirstSeed = 0,
+    seeds: Seeds = 1,
+    solver: Annotated[
+        str,
+        typer.Option(help="lbfgs, paper, hebbian, perceptron, minibatch, adam, pruning:0.25...", rich_help_panel=HOW),
+    ] = "lbfgs",
+    settings: Settings = None,
     stop: Annotated[
         Optional[str],
-        typer.Option(help="exact (all margins positive), paper (99.9 % accuracy), 99% or none; default: the solver's."),
-    ] = None,
-    learning_rate: Annotated[Optional[float], typer.Option(help="Of an optimiser; default: its own.")] = None,
-    batch: Annotated[Optional[int], typer.Option(help="Associations a move, of minibatch and perceptron.")] = None,
-    steps: Annotated[Optional[int], typer.Option(help="Steps of the paper's schedule; default: 512.")] = None,
-    warmup: Annotated[Optional[int], typer.Option(help="Steps of its linear warm-up; default: 32.")] = None,
-    density: Annotated[Optional[float], typer.Option(help="Share of the entries of W that pruning leaves.")] = None,
-    rounds: Annotated[Optional[int], typer.Option(help="How often pruning prunes.")] = None,
-    passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.")] = None,
-    seconds: Annotated[
-        Optional[float],
-        typer.Option(help="Most seconds of a search. Compilation counts, but is not cut short, nor is the first pass."),
+        typer.Option(
+            help="exact (all margins positive), paper (99.9 % accuracy), 99% or none; default: the solver's.",
+            rich_help_panel=HOW,
+        ),
     ] = None,
     precision: Annotated[
-        str, typer.Option(help="Products: auto, float64, float32, tf32, split, float16, bfloat16.")
+        str,
+        typer.Option(help="Products: auto, float64, float32, tf32, split, float16, bfloat16.", rich_help_panel=HOW),
     ] = "auto",
-    hold: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
-    stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
-    budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
-    devices: Annotated[Optional[int], typer.Option(help="Spread each problem over so many devices.")] = None,
+    hold: Annotated[
+        str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.", rich_help_panel=HOW)
+    ] = "auto",
+    stored_dtype: Annotated[
+        str, typer.Option(help="Stored decoupled outputs: float32 or float16.", rich_help_panel=HOW)
+    ] = "float32",
+    passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.", rich_help_panel=LIMITS)] = None,
+    seconds: Annotated[
+        Optional[float],
+        typer.Option(
+            help="Most seconds of a search. Compilation counts, but is not cut short, nor is the first pass.",
+            rich_help_panel=LIMITS,
+        ),
+    ] = None,
+    budget: Annotated[
+        Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.", rich_help_panel=LIMITS)
+    ] = None,
+    devices: Annotated[
+        Optional[int], typer.Option(help="Spread each problem over so many devices.", rich_help_panel=DEVICES)
+    ] = None,
     coordinator: Annotated[
-        Optional[str], typer.Option(help="Be one of several processes: host:port of the first, or auto (SLURM).")
+        Optional[str],
+        typer.Option(
+            help="Be one of several processes: host:port of the first, or auto (SLURM).", rich_help_panel=DEVICES
+        ),
     ] = None,
-    processes: Annotated[Optional[int], typer.Option(help="How many processes there are.")] = None,
-    process: Annotated[Optional[int], typer.Option(help="Which of them this is, from 0.")] = None,
+    processes: Annotated[
+        Optional[int], typer.Option(help="How many processes there are.", rich_help_panel=DEVICES)
+    ] = None,
+    process: Annotated[
+        Optional[int], typer.Option(help="Which of them this is, from 0.", rich_help_panel=DEVICES)
+    ] = None,
     checkpoint: Annotated[
-        Optional[str], typer.Option(help="File (.npz) that the search is kept in; the same command goes on from it.")
+        Optional[str],
+        typer.Option(
+            help="File (.npz) that the search is kept in; the same command goes on from it.", rich_help_panel=OUTPUT
+        ),
     ] = None,
-    out: Annotated[Optional[str], typer.Option(help="File for the memory (.safetensors), {seed} for several.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    out: Annotated[
+        Optional[str],
+        typer.Option(help="File for the memory (.safetensors), {seed} for several.", rich_help_panel=OUTPUT),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Store p associations in a d x d memory and measure how many it recalls."""
-    p = associations_from(p, load, d)
+    p, parameters = associations_from(p, load, d), parameters_from(settings)
     rank_fraction("kappa", kappa)
     whole("seed", seed, 0)
     whole("seeds", seeds, 1, 10**6)
@@ -86,9 +131,9 @@ def train(
     from loadstone.solvers.registry import solver_of
     from loadstone.solvers.stop import Limits
 
-    given = {"learning_rate": learning_rate, "batch": batch, "steps": steps, "warmup": warmup}
-    given |= {"density": density, "rounds": rounds}
-    parameters = {name: value for name, value in given.items() if value is not None}
+    solver, colon, _ = (text := solver).partition(":")
+    if colon:  # parameters in the name, as in 'lbfgs:margin=0.02'
+        parameters = changed_parameters(solver_of(text)) | parameters
     stop = solver_of(solver, parameters).stop() if stop is None else stop
     specs = [
         Spec(

@@ -1,25 +1,12 @@
-"""What every public function allows as its arguments, in the words in which it refuses others, and its defaults; and
-the defaults of commands.
-
-    python -m tests.allowed      # after a deliberate change: rewrite allowed.json, and read its diff
-
-Users rely on both, and a bound or a default that has changed breaks no formula. So they are kept.
-"""
+"""Public functions with arguments that they take, and what they say to others."""
 
 import inspect
-import json
 from collections.abc import Callable, Iterator
-from enum import EnumType
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
-import typer
 
 import loadstone
-from loadstone.books import budget, editing, gathered, screening, storing
-from loadstone.cli import app
-from loadstone.cli.size import associations_from
+from loadstone.cli.options import associations_from
 from loadstone.frequencies import check_answers
 from loadstone.levels import half_levels
 from loadstone.memories.masks import RandomMask
@@ -31,7 +18,6 @@ from loadstone.runs.spec import Spec
 from loadstone.solvers import alternating, gradient, lbfgs, minibatch, normalised, perceptron, pruning
 from loadstone.solvers import weighted as most
 from loadstone.streams.laws.power_law import PowerLaw
-from loadstone.sweeps.catalogue import named_sweep
 from loadstone.tasks import approach, bits, edits, effort, reach, short_lists, space
 from loadstone.tasks import margin as robustness
 from loadstone.theory import (
@@ -50,7 +36,6 @@ from loadstone.theory import (
 from loadstone.theory import bits as rounded
 from tests.theory.test_extreme_arguments import FORMULAS
 
-KEPT = Path(__file__).with_name("allowed.json")
 STREAM = loadstone.Stream(0, 4)
 PROBLEM = loadstone.original(STREAM, 6)
 FULL = loadstone.initial_memory(4)
@@ -67,7 +52,6 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     annealed.volume_ratio: (2, 2, 2, 1, 0),
     answers.codimension: (5, 0.0),
     answers.facts_capacity: ("full", 4, 5),
-    answers.memories_seen: ("full", 4, 5),
     approach.approach: ("original", STREAM, 4),
     associations_from: (6, None, 4),
     bits.largest_rounded: ("original", STREAM, 6, bits.Bits()),
@@ -102,7 +86,6 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     loadstone.solve: (PROBLEM,),
     loadstone.train: (PROBLEM,),
     most.store_most: (PROBLEM, FULL, 1.0),
-    named_sweep: ("accuracy",),
     short_lists.recalled_in_list: (PROBLEM, FULL, 2),
     reach.largest_stored: ("original", STREAM, 6),
     robustness.robustness: (PROBLEM,),
@@ -114,41 +97,20 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     storable.probability_facts_storable: (5, 4, ROOM),
     typical.low_rank_free_entropy: (0.1, 1.0, 4, 0),
     Blocks: (2,), Hidden: (3,), PowerLaw: (1.0,), RandomMask: (0.5,), RoundedTo: (2,),
-    # Only their defaults: without a book there is nothing to be refused.
-    budget.budget_of: (), editing.edit: (), gathered.gather: (), screening.screen: (), storing.remember: (),
-    storing.store: (),
 }  # fmt: skip
 
 
-def allowed() -> dict[str, dict[str, str]]:
-    """For every function the defaults of its arguments, and what it says if one of them is a word without meaning."""
-    public = [getattr(loadstone, name) for names in loadstone._HOMES.values() for name in names]
-    calls = CALLS | {one: () for one in public if callable(one) and one not in CALLS and not isinstance(one, EnumType)}
-    found = {f"{call.__module__}.{call.__qualname__}": _arguments(call, given) for call, given in calls.items()}
-    found |= {f"loadstone {name}": _arguments(command, ()) for name, command in _commands()}
-    return {name: said for name, said in sorted(found.items()) if said}
-
-
-def _commands() -> Iterator[tuple[str, Callable]]:
-    for name, home in app.COMMANDS.items():
-        command = getattr(import_module(f"loadstone.cli.{home}"), name)
-        if isinstance(command, typer.Typer):
-            yield from ((f"{name} {one.callback.__name__}", one.callback) for one in command.registered_commands)
-        else:
-            yield name, command
-
-
-def _arguments(call: Callable, given: tuple) -> dict[str, str]:
-    parameters = inspect.signature(call).parameters
-    names, found = [name for name in parameters if name != "self"], {}
-    for name in names:
-        default = parameters[name].default
-        shown = "" if default is inspect.Parameter.empty or callable(default) else f"{default!r}; "
-        probed = call in CALLS and name not in OBJECTS
-        said = _refusal(call, dict(zip(names, given)) | {name: "a word"}) if probed else ""
-        if shown + said:
-            found[name] = (shown + said).removesuffix("; ")
-    return found
+def refusals() -> Iterator[tuple[str, str, str]]:
+    """Each function with each of its arguments that is a number or a word, and what it says to a word without meaning;
+    nothing if it takes it or fails otherwise."""
+    for call, given in CALLS.items():
+        parameters = inspect.signature(call).parameters
+        names = [name for name in parameters if name != "self"]
+        usual = {name: parameters[name].default for name in names} | dict(zip(names, given))
+        for name, value in usual.items():
+            if name not in OBJECTS and isinstance(value, int | float | str) and not isinstance(value, bool):
+                said = _refusal(call, dict(zip(names, given)) | {name: "a word"})
+                yield f"{call.__module__}.{call.__qualname__}", name, said
 
 
 def _refusal(call: Callable, arguments: dict) -> str:
@@ -156,11 +118,7 @@ def _refusal(call: Callable, arguments: dict) -> str:
         with np.errstate(all="ignore"):
             call(**arguments)
     except ValueError as error:
-        return str(error).partition("but must be ")[2]
+        return str(error)
     except (TypeError, AttributeError):  # an argument that only mypy checks
         return ""
     return ""
-
-
-if __name__ == "__main__":
-    KEPT.write_text(json.dumps(allowed(), indent=1) + "\n")
