@@ -8,6 +8,7 @@ Users rely on both, and a bound or a default that has changed breaks no formula.
 
 import inspect
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from enum import EnumType
 from importlib import import_module
@@ -40,7 +41,6 @@ from loadstone.theory import (
     answers,
     corrections,
     entropy,
-    facts,
     families,
     listwise,
     some_lost,
@@ -75,7 +75,6 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     corrections.crossing: (20,),
     corrections.expanded_mean_merged: (20,),
     entropy.facts_free_entropy: (5, 4, 16.0, 4, 0),
-    facts.predict_facts: (4, 6, 6),
     families.statistical_dimension: ("full", 4),
     families.rectangular: (3, 4),
     grid: (),
@@ -153,7 +152,7 @@ def _arguments(call: Callable, given: tuple) -> dict[str, str]:
 
 def _refusal(call: Callable, arguments: dict) -> str:
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):  # of old names
             call(**arguments)
     except ValueError as error:
         return str(error).partition("but must be ")[2]
