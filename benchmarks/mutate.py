@@ -47,7 +47,7 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["runs/test_pack.py"], "compiling.p
                  "runs/run.py": ["cli/test_commands.py"], "evidence": ["studies/test_plotted.py"],
                  "figures": ["studies/test_registry.py", "studies/test_plotted.py"],
                  "studies": ["studies/test_registry.py", "studies/test_plotted.py"],
-                 "theory/caveats.py": ["theory/test_alone.py"]}  # fmt: skip
+                 "theory/caveats.py": ["theory/test_alone.py", "theory/test_prediction.py"]}  # fmt: skip
 #: Asks every public function, of whatever module, what it allows.
 FOR_ALL = "test_arguments.py"
 #: A mutation may fill the memory instead of failing.

@@ -1,6 +1,7 @@
 """Public functions with arguments that they take, and what they say to others."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -26,7 +27,6 @@ from loadstone.theory import (
     answers,
     corrections,
     entropy,
-    facts,
     families,
     listwise,
     some_lost,
@@ -59,7 +59,6 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     corrections.crossing: (20,),
     corrections.expanded_mean_merged: (20,),
     entropy.facts_free_entropy: (5, 4, 16.0, 4, 0),
-    facts.predict_facts: (4, 6, 6),
     families.statistical_dimension: ("full", 4),
     families.rectangular: (3, 4),
     grid: (),
@@ -115,7 +114,7 @@ def refusals() -> Iterator[tuple[str, str, str]]:
 
 def _refusal(call: Callable, arguments: dict) -> str:
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):  # of old names
             call(**arguments)
     except ValueError as error:
         return str(error)

@@ -76,8 +76,6 @@ from loadstone.theory.capacity import capacity as capacity
 from loadstone.theory.capacity import capacity_associations as capacity_associations
 from loadstone.theory.capacity import finite_capacity as finite_capacity
 from loadstone.theory.capacity import hebbian_associations as hebbian_associations
-from loadstone.theory.facts import FactsPrediction as FactsPrediction
-from loadstone.theory.facts import predict_facts as predict_facts
 from loadstone.theory.families import StatisticalDimension as StatisticalDimension
 from loadstone.theory.families import statistical_dimension as statistical_dimension
 from loadstone.theory.finite_margin import finite_largest_margin as finite_largest_margin
@@ -93,8 +91,10 @@ from loadstone.theory.margin import margin_capacity as margin_capacity
 from loadstone.theory.margin import margin_codimension as margin_codimension
 from loadstone.theory.minimiser import Minimiser as Minimiser
 from loadstone.theory.minimiser import minimiser as minimiser
+from loadstone.theory.prediction import FactsPrediction as FactsPrediction
 from loadstone.theory.prediction import Prediction as Prediction
 from loadstone.theory.prediction import predict as predict
+from loadstone.theory.prediction import predict_facts as predict_facts
 from loadstone.theory.skew import random_target_capacity as random_target_capacity
 from loadstone.theory.skew import skewed_capacity as skewed_capacity
 from loadstone.theory.spectra import Spectrum as Spectrum

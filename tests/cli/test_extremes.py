@@ -73,4 +73,4 @@ def test_predictions_are_finite_numbers(size, kappa, command):
         assert ("probability_storable" in lacking) == (kappa != "1")
         assert ("capacity_interval" in lacking) == (kappa != "1" or size == "--d 100000000")
     else:
-        assert done.returncode == 2 and size == "--p 2" and "p is 2, but must be small enough to fit" in done.stderr
+        assert done.returncode == 2 and size == "--p 2" and "facts is 2, but must be few enough to fit" in done.stderr

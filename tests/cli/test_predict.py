@@ -10,7 +10,8 @@ import pytest
 
 import loadstone
 from loadstone.cli.predict import MODEL_WIDTHS
-from loadstone.theory.prediction import least_dimension, predict
+from loadstone.theory.prediction import predict
+from loadstone.theory.question import least_dimension
 from tests.cli.said import KEPT, said
 from tests.kept import differences
 
@@ -50,9 +51,9 @@ def test_figures_that_are_known(command):
     assert record["bound"] is False and record["family"] == "full" and record["delta"] == 400
     half = json.loads(command("predict", "--d", 20, "--kappa", 0.5, "--json").stdout)
     assert half["bound"] is True and half["family"] == "rank:10" and half["facts"] == half["answers"] == half["p"]
-    assert predict(p=100).D == pytest.approx(4.793319, abs=1e-6)
-    assert predict(p=100).var_k == pytest.approx(5.13661, abs=1e-5)
-    assert predict(d=40).p == 261 and predict(d=40).filled_in == "p"
+    assert predict(facts=100).D == pytest.approx(4.793319, abs=1e-6)
+    assert predict(facts=100).var_k == pytest.approx(5.13661, abs=1e-5)
+    assert predict(d=40).p == 261 and predict(d=40).filled_in == "facts"
 
 
 def test_it_says_what_it_said():
@@ -153,20 +154,20 @@ BAD = {
     "margin": (("--d", 9, "--margin", -0.1), "margin is -0.1, but must be"),
     "skewed": (("--d", 9, "--answers", 5, "--frequencies", "zipf:-1"), "frequencies is 'zipf:-1', but must be"),
     "unknown problem": (("--d", 9, "--problem", "both"), "problem is 'both', but must be one of original, decoupled"),
-    "nothing": ((), "give a dimension d, a number of associations p, or both"),
+    "nothing": ((), "give a dimension d, a number of facts, or both"),
     "load alone": (("--load", 0.5), "give a dimension d"),
     "all three": (("--d", 10, "--p", 20, "--load", 1), "overdetermined"),
     "d of zero": (("--d", 0), "d is 0, but must be a whole number of at least 1"),
-    "one association": (("--p", 1), "p is 1, but must be a whole number of at least 2"),
+    "one association": (("--p", 1), "facts is 1, but must be a whole number of at least 2"),
     "kappa of zero": (("--d", 10, "--kappa", 0), "kappa is 0.0, but must be a number in (0, 1]"),
     "kappa not a number": (("--d", 10, "--kappa", "nan"), "kappa is nan"),
-    "load too small": (("--d", 5, "--load", 0.001), "load is 0.001, but must be large enough for two associations"),
+    "load too small": (("--d", 5, "--load", 0.001), "load is 0.001, but must be large enough for two facts"),
     "negative load": (("--d", 5, "--load", -1), "load is -1.0, but must be a finite number above 0"),
     "curves of a factored memory": (
         ("--d", 10, "--kappa", 0.5, "--curves"),
         "kappa is 0.5, but must be 1 with --curves",
     ),
-    "too many": (("--p", 10**15, "--kappa", 0.001), "p is 1000000000000000, but must be small enough to fit"),
+    "too many": (("--p", 10**15, "--kappa", 0.001), "facts is 1000000000000000, but must be few enough to fit"),
     "too large": (("--d", 10**9), "d is 1000000000"),
 }
 
@@ -189,7 +190,7 @@ def test_least_dimension_is_the_least():
 
 def test_the_smallest_sizes():
     assert least_dimension(2) == 1  # p D(p) = d^2 holds exactly there, but for rounding
-    assert predict(d=3, load=0.154).p == 2 and predict(p=2, load=100).d == 1
-    assert predict(d=10**8).d == predict(p=predict(d=10**8).p).d == 10**8
-    with pytest.raises(ValueError, match="load is 1e-50, but must be large enough for p = 10 to have it at d = 1e.08"):
-        predict(p=10, load=1e-50)
+    assert predict(d=3, load=0.154).p == 2 and predict(facts=2, load=100).d == 1
+    assert predict(d=10**8).d == predict(facts=predict(d=10**8).p).d == 10**8
+    with pytest.raises(ValueError, match="load is 1e-50, but must be large enough for 10 facts to have it at d = "):
+        predict(facts=10, load=1e-50)

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -501,10 +502,9 @@ def test_a_model_of_this_width_is_named_with_what_it_holds():
         "For scale: one 4096 x 4096 matrix, the width of Llama 2 7B, can hold 867 136 facts."
     )
     assert "4096 x 4096 matrix of rank 0.5 d, the width" in predict.intuition(predict_size(4096, kappa=0.5))
-    assert predict.intuition(SimpleNamespace(d=768, p_c=1.0, kappa=1)).endswith("can hold one fact.")
-    assert predict.intuition(SimpleNamespace(d=768, p_c=2 - 1e-10, kappa=1)).endswith("can hold 2 facts.")
-    assert predict._interval(SimpleNamespace(kappa=1, d=4097)) is None
-    assert predict._as_facts(predict_size(40, kappa=0.01))["family"] == "rank:1"
+    assert predict.intuition(replace(whole, facts_c=1.0)).endswith("can hold one fact.")
+    assert predict.intuition(replace(whole, facts_c=2 - 1e-10)).endswith("can hold 2 facts.")
+    assert predict._interval(predict_size(4097)) is None and predict_size(40, kappa=0.01).family == "rank:1"
 
 
 def test_an_interrupted_sweep_says_what_is_recorded(command, monkeypatch, tmp_path):

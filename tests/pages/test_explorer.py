@@ -1,6 +1,5 @@
 """The explorer in a real browser: its numbers are those of the theory, and every way of setting a size works."""
 
-import dataclasses
 import re
 import subprocess
 import sys
@@ -10,10 +9,9 @@ from statistics import median
 import numpy as np
 import pytest
 
-from loadstone.cli.predict import MODEL_WIDTHS, _rows
+from loadstone.cli.predict import MODEL_WIDTHS, _rows_of_the_paper
 from loadstone.pages.explorer import explorer_page
 from loadstone.studies.kit.panels import COLOURS, PREDICTION, TARGET
-from loadstone.theory.facts import predict_facts
 from loadstone.theory.hebbian import score_moments
 from loadstone.theory.prediction import predict
 from loadstone.theory.scores import rival_density, target_density
@@ -67,12 +65,13 @@ def plain(text):
 def test_numbers_are_those_of_the_theory(page):
     found = page.evaluate("sizes => sizes.map(([d, p, kappa]) => theory.predict(d, p, kappa))", SIZES)
     for (d, p, kappa), record in zip(SIZES, found):
-        expected = dataclasses.asdict(predict(d=d, p=p, kappa=kappa))
+        prediction = predict(d, p, kappa=kappa)
         for name, value in record.items():
-            if expected[name] is None:
+            expected = getattr(prediction, name)
+            if expected is None:
                 assert value is None and kappa < 1
                 continue
-            assert value == pytest.approx(expected[name], rel=1e-8, abs=NOISE.get(name, 0)), (d, p, kappa, name)
+            assert value == pytest.approx(expected, rel=1e-8, abs=NOISE.get(name, 0)), (d, p, kappa, name)
 
 
 def test_answers_and_families_are_those_of_the_theory(page):
@@ -87,13 +86,13 @@ def test_answers_and_families_are_those_of_the_theory(page):
     for (d, facts, answers, name, margin), record in zip(sizes, found):
         if record is None:
             with pytest.raises(ValueError, match="not known"):
-                predict_facts(d, facts, answers, name)
+                predict(d, facts, answers=answers, family=name)
             continue
-        expected = dataclasses.asdict(predict_facts(d, facts, answers, name, margin=float(margin)))
+        prediction = predict(d, facts, answers=answers, family=name, margin=float(margin))
         for key, value in record.items():
-            where = (d, facts, answers, name, margin, key)
-            assert (value is None) == (expected[key] is None), where
-            assert value is None or value == pytest.approx(expected[key], rel=1e-8, abs=NOISE.get(key, 0)), where
+            where, expected = (d, facts, answers, name, margin, key), getattr(prediction, key)
+            assert (value is None) == (expected is None), where
+            assert value is None or value == pytest.approx(expected, rel=1e-8, abs=NOISE.get(key, 0)), where
 
 
 def test_answers_and_family_can_be_set_and_are_in_the_address(page, explorer):
@@ -118,7 +117,7 @@ def test_a_margin_can_be_set_and_impossible_facts_are_mentioned(page, explorer):
     page.wait_for_function("() => element('facts_c').textContent === '20'")
     assert page.input_value("#margin-field") == "0.2" and page.inner_text("#D") == "7.1983"
     assert page.inner_text("#facts_probability") == "not known"
-    (sentence,) = (one for one in predict_facts(12, 30, 300).caveats if "even alone" in one)
+    (sentence,) = (one for one in predict(12, 30, answers=300).caveats if "even alone" in one)
     note = page.inner_text("#answers-note")
     assert note.startswith("0.84 of the 30 facts, on average, cannot be stored even alone") and sentence[:4] == note[:4]
     assert "margins are some 20 % smaller" in note and note.endswith("upper bound.")
@@ -145,8 +144,8 @@ def test_hebbian_scores_have_the_moments_of_the_theory(page):
 def test_words_are_those_of_the_command(page, sizes):
     for d, p, kappa in sizes:
         show(page, d, p, kappa)
-        expected = predict(d=d, p=p, kappa=kappa)
-        rows = _rows(expected)
+        expected = predict(d, p, kappa=kappa)
+        rows = _rows_of_the_paper(expected)
         shown = page.evaluate("Object.fromEntries(Object.keys(FORMATS).map(x => [x, element(x).textContent]))")
         for name, row in SAME_WORDS.items():
             words = rows[row].removesuffix(" associations").removesuffix(" of them").replace(" %", "%")
@@ -168,7 +167,7 @@ def test_verdict_in_plain_words(page):
         words[name] = plain(page.inner_text("#verdict"))
     assert words["fits"] == "Fits: one 768 × 768 matrix can hold about 41728 facts, and 30000 are 71.9% of that."
     assert words["many"].startswith("Too many: one 768 × 768 matrix can hold about 41728 facts, and 50000 are 120% of")
-    assert words["many"].endswith(f"They need a width of at least {predict(p=50000).d}.")
+    assert words["many"].endswith(f"They need a width of at least {predict(facts=50000).d}.")
     assert words["edge"].endswith("about 41728 facts; 41728 fit with probability 0.50.")
     assert "matrix of rank 384 can hold" in words["low rank"] and "times that" in words["far"]
     assert page.get_attribute("#verdict", "aria-live") == "polite"

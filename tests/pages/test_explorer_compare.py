@@ -5,7 +5,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from loadstone.theory.facts import predict_facts
 from loadstone.theory.prediction import predict
 
 SPACES = re.compile("[\u202f\u00a0]")
@@ -33,7 +32,7 @@ def test_two_settings_stand_side_by_side_with_the_numbers_of_the_theory(page, ex
     page.wait_for_function("() => element('compared').innerText.includes('symmetric')")
     found = table(page)
     for column, (d, family) in enumerate([(100, "blocks:8"), (1024, "symmetric")]):
-        full, facts = predict(d=d, p=500), predict_facts(d, 500, 200, family, margin=0.1)
+        full, facts = predict(d, 500), predict(d, 500, answers=200, family=family, margin=0.1)
         expected = {
             "embedding width d": str(d),
             "number of facts p": "500",

@@ -9,9 +9,10 @@ from scipy.special import ndtr
 from loadstone.problems.arrays import Arrays
 from loadstone.theory.alone import half_storable, query_dimension, share_alone, winning_queries
 from loadstone.theory.answers import facts_capacity, memories_seen
+from loadstone.theory.caveats import WORTH_SAYING
 from loadstone.theory.cone import merge_law
-from loadstone.theory.facts import WORTH_SAYING, predict_facts
 from loadstone.theory.families import statistical_dimension
+from loadstone.theory.prediction import predict
 from loadstone.theory.storable import _met, mean_facts, probability_facts_storable
 from tests.solvers.linear_program import largest_margin
 
@@ -97,15 +98,15 @@ def test_skew_memories_give_queries_of_one_dimension_less():
 
 
 def test_the_prediction_says_when_it_matters():
-    few, many = predict_facts(12, 10, 30), predict_facts(12, 20, 300)
+    few, many = predict(12, 10, answers=30), predict(12, 20, answers=300)
     assert few.impossible < WORTH_SAYING and not any("even alone" in sentence for sentence in few.caveats)
     assert many.impossible == pytest.approx(20 * (1 - many.share_alone)) and many.share_alone == share_alone(300, 12)
     assert any(sentence.startswith("0.56 of the facts, on average") for sentence in many.caveats) and not many.bound
-    wide = predict_facts(12, 20, 300, margin=0.1)
+    wide = predict(12, 20, answers=300, margin=0.1)
     assert wide.bound and wide.facts_c <= many.facts_c and "upper bound" in wide.caveats[-1]
     assert not any("far off" in sentence for sentence in wide.caveats)
     # The least d holds so many facts, and one less does not.
-    least = predict_facts(None, 20, 10**5)
+    least = predict(facts=20, answers=10**5)
     assert least.facts_c >= 20 > facts_capacity("full", least.d - 1, 10**5) and least.impossible > WORTH_SAYING
 
 
@@ -119,7 +120,7 @@ def test_where_the_law_is_far_off_the_prediction_says_so_with_what_streams_hold(
     mean, law = mean_facts(answers, room), room.delta / merge_law(answers).mean
     measured, error = MEASURED[d, answers]
     assert abs(mean - measured) < 2.5 * error < law - measured
-    found = predict_facts(d, answers=answers, decoupled=True)
+    found = predict(d, answers=answers, decoupled=True)
     sentence = f"it gives {law:.1f} facts, but a stream holds {mean:.1f} on average"
     assert sentence in found.caveats[-1] and f"half of all streams hold {found.facts_c:.1f}" in found.caveats[-1]
 
@@ -129,7 +130,7 @@ def test_elsewhere_nothing_is_far_off(d, answers):
     """Also where few facts fit, and the mean of whole numbers lies below the law by one half."""
     room = memories_seen("full", d, answers)
     assert mean_facts(answers, room) == pytest.approx(room.delta / merge_law(answers).mean - 0.5, rel=0.02, abs=0.4)
-    assert not any("far off" in sentence for sentence in predict_facts(d, answers=answers).caveats)
+    assert not any("far off" in sentence for sentence in predict(d, answers=answers).caveats)
 
 
 def test_the_mean_of_streams_is_that_of_their_tail():

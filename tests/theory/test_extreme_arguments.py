@@ -21,6 +21,7 @@ from loadstone.theory import (
     load,
     margin,
     prediction,
+    question,
     scores,
     skew,
     spectra,
@@ -85,7 +86,7 @@ FORMULAS = {
     margin.margin_capacity: (100.0, 10, 0.5),
     margin.largest_margin: (100.0, 5, 10),
     minimiser: (50, 20, 1024, 0),  # storable, which is quick
-    prediction.least_dimension: (10, 0.5),
+    question.least_dimension: (10, 0.5),
     scores.target_density: (0.5, 10),
     scores.target_mean: (10,),
     scores.target_deviation: (10,),
@@ -145,9 +146,10 @@ def test_a_number_or_a_sentence(formula):
 
 
 @pytest.mark.parametrize("arguments", [
-    {"d": 10}, {"p": 10}, {"d": 10, "p": 20}, {"d": 10, "load": 0.5}, {"p": 10, "load": 0.5}, {"d": 1, "p": 10**15},
+    {"d": 10}, {"facts": 10}, {"d": 10, "facts": 20}, {"d": 10, "load": 0.5}, {"facts": 10, "load": 0.5},
+    {"d": 1, "facts": 10**15},
 ])  # fmt: skip
-@pytest.mark.parametrize("name", ["d", "p", "load", "kappa"])
+@pytest.mark.parametrize("name", ["d", "facts", "load", "kappa"])
 def test_a_prediction_or_a_sentence(arguments, name):
     for extreme in EXTREME:
         try:
@@ -155,7 +157,7 @@ def test_a_prediction_or_a_sentence(arguments, name):
         except ValueError as error:
             assert "but must be" in str(error) or "determined" in str(error)
         else:
-            numbers = [value for value in vars(found).values() if not isinstance(value, str | None)]
+            numbers = [value for value in vars(found).values() if not isinstance(value, str | tuple | None)]
             assert all(map(math.isfinite, numbers)), extreme
             assert 0 <= found.hebbian_accuracy <= 1 and 0 <= found.hebbian_probability_all_stored <= 1
 

@@ -8,17 +8,13 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import choice
+from loadstone.arguments import choice, refuse
 from loadstone.cli.output import print_json, print_pairs
-from loadstone.cli.predict_facts import print_facts
-from loadstone.cli.trained import trained_memory, trained_rows
-from loadstone.frequencies import check_answers, read_frequencies
-from loadstone.theory.alone import winning_queries
-from loadstone.theory.capacity import capacity
-from loadstone.theory.caveats import caveats
-from loadstone.theory.facts import impossible_words
+from loadstone.frequencies import read_frequencies
+from loadstone.theory import prediction as theory
+from loadstone.theory.answers import memories_seen
+from loadstone.theory.minimiser import Minimiser, minimiser
 from loadstone.theory.prediction import Prediction
-from loadstone.theory.prediction import predict as predict_size
 from loadstone.theory.storable import storable_interval
 
 #: Widths of well-known language models, from their published descriptions, to give a number some scale.
@@ -55,24 +51,24 @@ def predict(
 ) -> None:
     """Predict how many facts fit into a d x d memory, and whether so many do."""
     decoupled = choice("problem", problem, ("original", "decoupled")) == "decoupled"
-    if answers is not None or memory != "full" or margin != 0 or frequencies != "uniform":
-        drawn = read_frequencies(frequencies)
-        if drawn != "uniform":
-            _, drawn = check_answers(answers, drawn)
-        asked = (d, p, answers, memory, decoupled, margin, drawn)
-        print_facts(*asked, load=load, kappa=kappa, curves=curves, json=json)
-        return
-    prediction = predict_size(d, p, load, kappa)
-    if curves and prediction.kappa != 1:
-        raise ValueError(f"kappa is {kappa}, but must be 1 with --curves: the minimiser is known at full rank only.")
-    trained = trained_memory(prediction.p, prediction.d) if curves else {}
+    prediction = theory.predict(
+        d,
+        p,
+        load=load,
+        kappa=kappa,
+        answers=answers,
+        family=memory,
+        decoupled=decoupled,
+        margin=margin,
+        frequencies=read_frequencies(frequencies),
+    )
+    trained = _trained(prediction) if curves else None
     if json:
-        words = {"intuition": intuition(prediction), "caveats": _caveats(prediction, decoupled)}
-        scatter = {"capacity_interval": _interval(prediction)}
-        print_json(asdict(prediction) | scatter | trained | _as_facts(prediction) | words)
+        print_json(_record(prediction) | (_record_of_minimiser(trained) if trained else {}))
         return
-    print_pairs(_title(prediction), _rows(prediction) | trained_rows(trained))
-    for sentence in (*_caveats(prediction, decoupled), intuition(prediction)):
+    rows = _rows_of_the_paper(prediction) if prediction.is_paper_setting else _rows(prediction)
+    print_pairs(_title(prediction), rows | (_rows_of_minimiser(trained) if trained else {}))
+    for sentence in (*prediction.caveats, intuition(prediction)):
         if sentence:
             print(sentence)
 
@@ -80,59 +76,102 @@ def predict(
 def intuition(prediction: Prediction) -> str | None:
     """One sentence that names a language model of this width, if there is a well-known one."""
     width = prediction.d
-    if width not in MODEL_WIDTHS:
+    if not prediction.is_paper_setting or width not in MODEL_WIDTHS:
         return None
-    count = math.floor(prediction.p_c + 1e-9)
+    count = prediction.whole_capacity
     facts = f"{count:,} facts".replace(",", " ") if count > 1 else "one fact"
     rank = "" if prediction.kappa == 1 else f" of rank {prediction.kappa:g} d"
     return f"For scale: one {width} x {width} matrix{rank}, the width of {MODEL_WIDTHS[width]}, can hold {facts}."
 
 
-def _caveats(prediction: Prediction, decoupled: bool) -> list[str]:
-    impossible = prediction.p * winning_queries(prediction.p, prediction.d).impossible
-    found = caveats(prediction.d, prediction.kappa, decoupled)
-    return [*found, *impossible_words(impossible, paired=True)]
-
-
-def _as_facts(prediction: Prediction) -> dict[str, object]:
-    """The same in the words of facts and answers, of which there are as many as facts."""
+def _record(prediction: Prediction) -> dict[str, object]:
+    """The prediction as JSON says it: with the paper's names too."""
     x = prediction
-    family = "full" if x.kappa == 1 else f"rank:{max(1, round(x.kappa * x.d))}"
-    delta = 2 * float(capacity(x.kappa)) * x.d**2
-    one = winning_queries(x.p, x.d)
-    found = {"share_alone": one.alone, "impossible": x.p * one.impossible, "family": family, "delta": delta}
-    return found | {"facts": x.p, "answers": x.p, "facts_c": x.p_c, "bound": x.kappa < 1}
+    papers = {"p": x.facts, "p_c": x.facts_c, "filled_in": _filled_in(x), "capacity_interval": _interval(x)}
+    return asdict(x) | papers | {"caveats": list(x.caveats), "intuition": intuition(x)}
+
+
+def _filled_in(prediction: Prediction) -> str | None:
+    return "p" if prediction.is_paper_setting and prediction.filled_in == "facts" else prediction.filled_in
 
 
 def _interval(prediction: Prediction) -> tuple[int, int] | None:
     """Between which p the exact capacity of 95 % of all streams lies: how sharp the threshold is."""
-    known = prediction.kappa == 1 and prediction.d <= _LARGEST_WITH_INTERVAL
+    known = prediction.is_paper_setting and prediction.kappa == 1 and prediction.d <= _LARGEST_WITH_INTERVAL
     return storable_interval(prediction.d) if known else None
 
 
 def _title(prediction: Prediction) -> str:
-    size = f"d = {prediction.d}, p = {prediction.p}, kappa = {prediction.kappa:g}"
-    return size + (f" ({prediction.filled_in} set to the capacity)" if prediction.filled_in else "")
+    x = prediction
+    size = f"d = {x.d}, {x.facts} facts, {x.answers} answers, {x.family} memories"
+    if x.is_paper_setting:
+        size = f"d = {x.d}, p = {x.facts}, kappa = {x.kappa:g}"
+    return size + (f" ({_filled_in(x)} set to the capacity)" if x.filled_in else "")
 
 
 def _rows(prediction: Prediction) -> dict[str, str]:
     x = prediction
-    known = x.probability_storable is not None
+    return {
+        "capacity, an upper bound" if x.bound else "capacity": f"{x.whole_capacity} facts",
+        "statistical dimension delta of the memories": f"{x.delta:.6g}",
+        "cost of a fact, D": f"{x.D:.6f}",
+        "load, facts times D / delta": f"{x.facts * x.D / x.delta if x.delta else math.inf:.4f}",
+        "probability of being storable": _probability(x, "not known"),
+        "facts that can be stored alone": f"{100 * x.share_alone:.6g} %",
+        "answers are targets": x.frequencies if isinstance(x.frequencies, str) else "with given frequencies",
+        "margin": f"{x.margin:g}",
+    }
+
+
+def _rows_of_the_paper(prediction: Prediction) -> dict[str, str]:
+    x = prediction
     interval = _interval(x)
     return {
-        "capacity of this d, at finite size": f"{math.floor(x.p_c + 1e-9)} associations",
+        "capacity of this d, at finite size": f"{x.whole_capacity} associations",
         **({"  of 95 % of random streams": "{} to {}".format(*interval)} if interval else {}),
         "  in the limit of large d": f"{x.p_c_asymptotic:.0f}",
         "  of the Hebbian rule, in the limit": f"{x.p_hebbian:.0f}",
-        "least d for this p": f"{x.d_c}" if x.d_c < 10**15 else f"{x.d_c:.4g}",
+        "least d for this p": f"{x.d_c}" if x.d_c is None or x.d_c < 10**15 else f"{x.d_c:.4g}",
         "load alpha = p log p / d^2": f"{x.alpha:.4f}",
         "  at capacity, for this p": f"{x.alpha_c_finite:.4f}",
         "  at capacity, in the limit": f"{x.alpha_c:.4f}",
-        "probability of being storable": f"{x.probability_storable:.4g}" if known else "known for kappa = 1 only",
-        "Hebbian rule recalls": f"{100 * x.hebbian_accuracy:.4g} % of them",
+        "probability of being storable": _probability(x, "known for kappa = 1 only"),
+        "Hebbian rule recalls": f"{100 * (x.hebbian_accuracy or 0):.4g} % of them",
         "  all of them with probability": f"{x.hebbian_probability_all_stored:.4g}",
         "bits per parameter, log2(p!) / parameters": f"{x.bits_per_parameter:.4f}",
         "  at capacity": f"{x.bits_per_parameter_at_capacity:.4f}",
         "parameters, d^2 or 2 d m - m^2": f"{x.parameters}",
         "D(p) and Var k": f"{x.D:.6f}, {x.var_k:.6f}",
+    }
+
+
+def _probability(prediction: Prediction, unknown: str) -> str:
+    probability = prediction.probability_storable
+    return unknown if probability is None else f"{probability:.4g}"
+
+
+def _trained(prediction: Prediction) -> Minimiser:
+    """The memory that training on the cross-entropy converges to."""
+    x = prediction
+    if x.is_paper_setting:
+        if x.kappa != 1:
+            raise refuse("kappa", x.kappa, "1 with --curves: the minimiser is known at full rank only")
+        return minimiser(x.facts, x.d)
+    faces = memories_seen(x.family, x.d, x.answers, x.decoupled).faces
+    if faces is None or faces.coins:
+        raise refuse("memory", x.family, "a linear family, such as full or symmetric, with --curves")
+    return minimiser(x.facts, x.d, answers=x.answers, delta=x.delta)
+
+
+def _record_of_minimiser(trained: Minimiser) -> dict[str, object]:
+    names = ("loss", "loss_error", "accuracy", "accuracy_error", "norm", "chi")
+    return {name: getattr(trained, name) for name in names} | {"minimiser": trained.status}
+
+
+def _rows_of_minimiser(trained: Minimiser) -> dict[str, str]:
+    return {
+        "trained on the cross-entropy: loss": f"{trained.loss:.4f} +- {trained.loss_error:.4f}",
+        "  accuracy": f"{trained.accuracy:.4f} +- {trained.accuracy_error:.4f}",
+        "  norm of W": f"{trained.norm:.4g}",
+        "  status": trained.status,
     }

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from loadstone.bisect import largest
 from loadstone.theory.alone import half_storable, query_dimension, winning_queries
 from loadstone.theory.answers import codimension, memories_seen
-from loadstone.theory.facts import impossible_words
+from loadstone.theory.caveats import words_of_impossible_facts
 from loadstone.theory.families import StatisticalDimension, rectangular
 from loadstone.theory.skew import skewed_capacity
 from loadstone.theory.storable import probability_facts_storable
@@ -83,7 +83,7 @@ def given_facts_law(
         *_dimension_words(d, columns, rows, m),
         *_frequency_words(bool(is_equal), known),
         *([] if family == "full" else [_FAMILY_WORDS]),
-        *impossible_words(impossible),
+        *words_of_impossible_facts(impossible),
     ]
     return Law(
         answers=m,

@@ -8,9 +8,9 @@ import pytest
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.cone import mean_merged
-from loadstone.theory.facts import predict_facts
 from loadstone.theory.margin import margin_capacity, margin_codimension
-from loadstone.theory.prediction import least_dimension, predict
+from loadstone.theory.prediction import predict, predict_facts
+from loadstone.theory.question import least_dimension
 from loadstone.theory.skew import skewed_capacity
 
 FAMILIES = ["full", "rank:5", "symmetric", "traceless", "skew", "masked:0.5", "blocks:4", "circulant", "diagonal",
@@ -20,28 +20,44 @@ FAMILIES = ["full", "rank:5", "symmetric", "traceless", "skew", "masked:0.5", "b
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("answers", [None, 60])
 def test_facts_are_set_to_the_capacity_and_the_dimension_to_the_least(family, answers):
-    found = predict_facts(40, None, answers, family)
+    found = predict(40, answers=answers, family=family)
     assert found.filled_in == "facts" and found.facts == int(found.facts_c + 1e-6)
     assert found.answers == (answers or found.facts) and found.family == family
     assert found.facts * found.D <= found.delta * (1 + 1e-9) < (found.facts + 1) * mean_merged(found.answers + 1)
-    back = predict_facts(None, found.facts, answers, family)
+    back = predict(facts=found.facts, answers=answers, family=family)
     assert back.filled_in == "d" and back.d <= 40 and back.facts_c >= found.facts * (1 - 1e-9)
     if back.d > 5:
         assert facts_capacity(family, back.d - 1, answers) < found.facts
-    given = predict_facts(40, 77, answers, family)
+    given = predict(40, 77, answers=answers, family=family)
     assert given.filled_in is None and given.facts == 77
     probability = given.probability_storable
     assert probability is None if family in ("rank:5", "pruned:0.5") else 0 <= probability <= 1
 
 
-def test_full_memories_and_as_many_answers_as_facts_are_what_was_predicted_before():
-    for d in (1, 12, 100):
-        before, now = predict(d), predict_facts(d)
-        assert (now.facts, now.facts_c, now.D) == (before.p, before.p_c, before.D)
-        assert now.probability_storable == before.probability_storable and now.delta == d * d
-    for p in (2, 3, 100, 5000):
-        assert predict_facts(facts=p).d == least_dimension(p)
-    assert predict_facts(30, 200).facts_c == capacity_associations(30)
+def test_all_memories_of_the_largest_rank_are_full_memories():
+    """Asked for as a family, they take another way to the same numbers, without those of the paper."""
+    for d in (12, 100):
+        paper, family = predict(d), predict(d, family=f"rank:{d}")
+        assert (family.facts, family.facts_c, family.D) == (paper.facts, paper.facts_c, paper.D)
+        assert family.probability_storable == paper.probability_storable and family.delta == paper.delta == d * d
+        assert paper.is_paper_setting and paper.alpha > 0 and not family.is_paper_setting and family.alpha is None
+    for facts in (2, 3, 100, 5000):
+        assert predict(facts=facts).d == least_dimension(facts) == predict(facts=facts, family="blocks:1").d
+    assert predict(30, 200).facts_c == capacity_associations(30)
+
+
+def test_the_names_of_the_paper_and_the_old_names():
+    found = predict(20, 85)
+    assert (found.p, found.p_c) == (found.facts, found.facts_c) == (85, capacity_associations(20))
+    with pytest.warns(DeprecationWarning, match="say predict.facts="):
+        assert predict(20, p=85) == found
+    assert predict_facts(20, 85, 30, "skew", True) == predict(20, 85, answers=30, family="skew", decoupled=True)
+
+
+def test_a_rank_fraction_with_answers_is_a_family():
+    found = predict(40, answers=60, kappa=0.25)
+    assert found.family == "rank:10" and found.kappa == 0.25
+    assert found.facts_c == predict(40, answers=60, family="rank:10").facts_c
 
 
 def test_caveats_say_what_matters():
@@ -57,8 +73,8 @@ def test_caveats_say_what_matters():
 def test_it_is_quick_for_the_largest_sizes():
     began = time.process_time()
     for family in ("full", "symmetric", "masked:0.5", "nonnegative"):
-        assert predict_facts(10**6, None, 10**9, family).facts > 10**9
-        assert predict_facts(None, 10**9, 10**5, family).d > 1000
+        assert predict(10**6, answers=10**9, family=family).facts > 10**9
+        assert predict(facts=10**9, answers=10**5, family=family).d > 1000
     assert time.process_time() - began < 2
 
 
@@ -75,28 +91,28 @@ def test_it_is_quick_for_the_largest_sizes():
 ])  # fmt: skip
 def test_bad_input_gets_one_sentence(asked, sentence):
     with pytest.raises(ValueError) as refusal:
-        predict_facts(**asked)
+        predict(**asked)
     assert sentence in str(refusal.value)
 
 
 def test_a_margin_makes_every_fact_dearer():
-    plain, wide = (predict_facts(d=20, answers=30, margin=margin) for margin in (0.0, 0.5))
+    plain, wide = (predict(d=20, answers=30, margin=margin) for margin in (0.0, 0.5))
     assert wide.D == pytest.approx(float(margin_codimension(30, 0.5))) and wide.D > plain.D
     assert wide.facts_c == pytest.approx(400 / wide.D) and wide.probability_storable is None
-    assert predict_facts(d=20, margin=0.5).facts_c == pytest.approx(float(margin_capacity(400.0, None, 0.5)))
+    assert predict(d=20, margin=0.5).facts_c == pytest.approx(float(margin_capacity(400.0, None, 0.5)))
     assert any("margin" in sentence for sentence in wide.caveats)
 
 
 def test_unequal_answers_have_a_capacity_where_it_is_known_and_a_bound_elsewhere():
-    found = predict_facts(d=8, answers=4, frequencies="zipf:1")
+    found = predict(d=8, answers=4, frequencies="zipf:1")
     assert (found.facts_c, found.facts_c_error) == pytest.approx(skewed_capacity(8, 1 / np.arange(1, 5)), rel=1e-9)
     assert not found.bound
-    assert found.facts_c < predict_facts(d=8, answers=4).facts_c and found.probability_storable is None
+    assert found.facts_c < predict(d=8, answers=4).facts_c and found.probability_storable is None
     for other in ({"answers": 20}, {"family": "symmetric"}, {"margin": 0.1}):
         asked = {"d": 8, "answers": 4} | other
-        bound, equal = (predict_facts(**asked, frequencies=word) for word in ("zipf:1", "balanced"))
+        bound, equal = (predict(**asked, frequencies=word) for word in ("zipf:1", "balanced"))
         assert bound.bound and bound.facts_c == equal.facts_c and not equal.bound
         assert any("upper bound" in sentence for sentence in bound.caveats)
     # Each input has its own answers: which of them is the target does not matter.
-    one, other = (predict_facts(d=8, answers=4, decoupled=True, frequencies=word) for word in ("zipf:1", "balanced"))
+    one, other = (predict(d=8, answers=4, decoupled=True, frequencies=word) for word in ("zipf:1", "balanced"))
     assert one.facts_c == other.facts_c and not one.bound
