@@ -46,9 +46,7 @@ def train(
         Optional[float],
         typer.Option(help="Most seconds of a search. Compilation counts, but is not cut short, nor is the first pass."),
     ] = None,
-    precision: Annotated[
-        str, typer.Option(help="Products: auto, float64, float32, tf32, split, float16, bfloat16.")
-    ] = "auto",
+    precision: Annotated[str, typer.Option(help="Products: auto, float64, float32, split, float16.")] = "auto",
     hold: Annotated[str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
     stored_dtype: Annotated[str, typer.Option(help="Stored decoupled outputs: float32 or float16.")] = "float32",
     budget: Annotated[Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.")] = None,
