@@ -28,10 +28,10 @@ from threadpoolctl import threadpool_limits
 
 from loadstone.books.book import Book, open_book
 from loadstone.books.gathered import Gathered, gather
-from loadstone.books.scoring import margins_of
 from loadstone.books.storing import store
 from loadstone.memories.full import Full
 from loadstone.problems.facts import facts
+from loadstone.problems.numpy_pass import margins_of
 from loadstone.solvers.coordinates import whiten
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits

@@ -34,7 +34,7 @@ from loadstone.solvers.stop import Limits
 from loadstone.theory.capacity import capacity_associations
 
 #: Precisions of passes, from the fastest to that with most digits.
-LADDER = ("float16", "tf32", "float32", "float64")
+LADDER = ("float16", "split", "float32", "float64")
 
 
 def write_json(path: Path, record: dict) -> None:

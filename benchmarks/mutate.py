@@ -41,7 +41,7 @@ NOT_COPIED = shutil.ignore_patterns(".git", ".venv*", "out", "build", "dist", "_
 #: Tests that exercise a module, or a folder of modules, without importing it.
 FURTHER_TESTS = {"cli": ["cli"], "files.py": ["runs/test_pack.py"], "compiling.py": ["problems", "solvers"],
                  "sweeps": ["studies/test_catalogue.py"],
-                 "arguments.py": ["theory", "cli"], "problems/exact.py": ["solvers/test_newton.py"],
+                 "arguments.py": ["theory", "cli"], "problems/numpy_pass.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["runs/test_one_machine.py"],
                  "solvers/loop.py": ["solvers/test_checkpoint.py"],
                  "runs/run.py": ["cli/test_commands.py"], "evidence": ["studies/test_plotted.py"],

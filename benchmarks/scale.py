@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loadstone.problems.original import original_bytes
-from loadstone.problems.spreading import ring_bytes
+from loadstone.problems.spread_streams import ring_bytes
 from loadstone.theory.capacity import capacity_associations
 
 #: TFLOP/s of a pass at d = 1024 on one H200 (benchmarks/gpu.json), its memory, and the share of it that can be used.

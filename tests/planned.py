@@ -19,7 +19,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import decoupled_bytes
 from loadstone.problems.facts import block_rows
 from loadstone.problems.original import original_bytes
-from loadstone.problems.spreading import ring_bytes
+from loadstone.problems.spread_streams import ring_bytes
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.runs import batches, plan
 from loadstone.runs.spec import Spec

@@ -123,6 +123,6 @@ def test_tests_belong_to_the_modules_that_they_name_or_import():
     assert {"tests/cli/test_stores.py", "tests/runs/test_pack.py", "tests/test_security.py"} <= set(found)
     assert "tests/theory/test_capacity.py" not in found
     assert "tests/theory/test_capacity.py" in mutate.tests_of("theory/checks.py", root, "loadstone")
-    assert "tests/solvers/test_newton.py" in mutate.tests_of("problems/exact.py", root, "loadstone")
+    assert "tests/solvers/test_newton.py" in mutate.tests_of("problems/numpy_pass.py", root, "loadstone")
     # Through a helper that imports it.
     assert "tests/theory/test_values.py" in mutate.tests_of("theory/skew.py", root, "loadstone")

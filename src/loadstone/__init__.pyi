@@ -38,9 +38,9 @@ from loadstone.problems.original import original as original
 from loadstone.problems.padded import padded as padded
 from loadstone.problems.problem import Problem as Problem
 from loadstone.problems.spread import Spread as Spread
-from loadstone.problems.spreading import spread as spread
-from loadstone.problems.spreading import spread_decoupled as spread_decoupled
-from loadstone.problems.spreading import spread_original as spread_original
+from loadstone.problems.spread import spread as spread
+from loadstone.problems.spread_streams import spread_decoupled as spread_decoupled
+from loadstone.problems.spread_streams import spread_original as spread_original
 from loadstone.proofs.certificate import Check as Check
 from loadstone.proofs.certificate import check_proof as check_proof
 from loadstone.proofs.certificate import write_proof as write_proof

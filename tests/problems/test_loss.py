@@ -118,7 +118,7 @@ def test_gradient_of_a_foreign_memory_against_differences():
     )
 
 
-@pytest.mark.parametrize("precision", ["float32", "float16", "tf32"])
+@pytest.mark.parametrize("precision", ["float32", "float16", "split"])
 def test_times_is_differentiated_in_its_own_precision(precision):
     random = np.random.default_rng(0)
     a, b, c = (jnp.asarray(random.standard_normal(shape), jnp.float32) for shape in ((9, 4), (4, 3), (9, 3)))

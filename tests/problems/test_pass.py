@@ -145,12 +145,12 @@ def test_ties_count_as_violations(way):
     assert recall.margin.tolist() == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("precision", ["float16", "bfloat16", "tf32", "split"])
+@pytest.mark.parametrize("precision", ["float16", "split"])
 def test_lower_precision_stays_near_and_keeps_float32_sums(precision):
     problem = original(Stream(3, 30), 60)
     queries = random_queries(60, 30, 0.3)
     exact, rounded = problem.recall(queries), problem.recall(queries, precision)
-    bits = {"float16": 11, "bfloat16": 8, "tf32": 11, "split": 21}[precision]
+    bits = {"float16": 11, "split": 21}[precision]
     # Two roundings of relative size 2^-bits on each of 30 products of deviation 0.3, accumulated at random.
     tolerance = 8 * 2.0**-bits * 0.3 * 30**0.5
     for ours, theirs in zip(rounded, exact):
@@ -170,7 +170,7 @@ def test_no_array_of_p_by_p_is_ever_held():
         assert scratch < 4 * p * p / 2
 
 
-@pytest.mark.parametrize("precision", ["float32", "float16", "tf32", "split"])
+@pytest.mark.parametrize("precision", ["float32", "float16", "split"])
 @pytest.mark.parametrize("n", [5, 2048, 5000])
 def test_products_around_a_pass_against_float64(n, precision):
     random = np.random.default_rng(n)
@@ -219,7 +219,7 @@ def test_blocks_that_are_summed_one_by_one_give_the_same_product(precision, monk
     assert np.abs(np.asarray(at_once)).max() > 50
 
 
-@pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16", "split"])
+@pytest.mark.parametrize("precision", ["float32", "float16", "split"])
 def test_a_perfect_memory_has_no_slope_in_any_precision(precision):
     # Two facts in a memory so large that each target takes all the weight.
     outputs = random_queries(2, 6, 1.0)
@@ -230,13 +230,13 @@ def test_a_perfect_memory_has_no_slope_in_any_precision(precision):
     assert recall.stored.all() and np.abs(gradient.weights).max() < 1e-7
 
 
-@pytest.mark.parametrize("precision, digits", [("float32", "HIGHEST"), ("float64", "HIGHEST"), ("tf32", "DEFAULT")])
-def test_a_gpu_is_asked_for_the_digits_that_the_precision_has(precision, digits):
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_gpu_is_asked_for_all_digits(precision):
     """On a CPU all are the same. A GPU rounds operands to 11 bits unless it is told not to."""
     ones = jnp.ones((2, 2), "float32")
     traced = jax.make_jaxpr(lambda a, b: product(a, b, (((1,), (0,)), ((), ())), precision))(ones, ones)
     (found,) = [one.params["precision"] for one in traced.eqns if one.primitive.name == "dot_general"]
-    assert set(found) == {getattr(jax.lax.Precision, digits)}
+    assert set(found) == {jax.lax.Precision.HIGHEST}
 
 
 def test_every_block_that_has_a_counted_row_is_filled():

@@ -15,7 +15,7 @@ import pytest
 
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import Regenerated, Stored
-from loadstone.problems.spreading import ring_bytes, spread_decoupled, spread_original
+from loadstone.problems.spread_streams import ring_bytes, spread_decoupled, spread_original
 from tests.problems import over_devices
 from tests.problems.over_devices import ANSWERS, CASES, STREAM, P
 

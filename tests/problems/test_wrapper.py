@@ -8,8 +8,7 @@ import pytest
 from loadstone.problems.listwise import listwise
 from loadstone.problems.original import original
 from loadstone.problems.padded import Padded, padded
-from loadstone.problems.spread import Spread
-from loadstone.problems.spreading import spread
+from loadstone.problems.spread import Spread, spread
 from loadstone.problems.wrapper import Wrapper
 from loadstone.streams.stream import Stream
 

@@ -127,9 +127,9 @@ def test_the_last_pass_of_an_exact_end_is_compiled_ahead(tmp_path, compilations)
 
 
 def test_a_search_is_compiled_in_its_first_precision(monkeypatch):
-    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("tf32", "float32"))
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("float16", "float32"))
     spec = Spec("original", 7, 14, solver="lbfgs", stop="exact")
-    for given, expected in ((spec, "tf32"), (replace(spec, precision="bfloat16"), "bfloat16")):
+    for given, expected in ((spec, "float16"), (replace(spec, precision="float64"), "float64")):
         plans = [arguments[3] for function, arguments in calls([given], "cpu") if function is loop.advance_one]
         assert [one.precision for one in plans] == [expected]
 
@@ -169,14 +169,14 @@ REACHED = {
     "several starts": Spec("original", 11, 36, kappa=0.95, solver="reach", parameters={"passes": 60, "starts": 2}),
     "one precision": Spec(
         "original", 7, 30, solver="reach", answers=9,
-        parameters={"digits": "tf32", "enough": "99%", "optimiser": "adam:0.1"},
+        parameters={"digits": "float16", "enough": "99%", "optimiser": "adam:0.1"},
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REACHED)
 def test_none_of_the_programs_of_a_bisection_is_compiled_again(name, tmp_path, monkeypatch, compilations):
-    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("tf32", "float32"))  # as on a GPU: one, then more digits
+    monkeypatch.setattr(LBFGS, "precisions", lambda self: ("float16", "float32"))  # as on a GPU: one, then more digits
     specs = [replace(REACHED[name], seed=seed) for seed in range(2)]
     jax.clear_caches()
     compile_all(specs)

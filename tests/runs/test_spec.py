@@ -22,7 +22,7 @@ def test_a_key_is_the_same_for_good():
     {"law": "sphere"}, {"solver": "hebbian"},
     {"stop": "exact"},
     {"parameters": {"steps": 513}},
-    {"parameters": {"learning_rate": 0.02}}, {"precision": "bfloat16"}, {"solver": "sgd"},
+    {"parameters": {"learning_rate": 0.02}}, {"precision": "split"}, {"solver": "sgd"},
     {"answers": 85}, {"answers": 5}, {"answers": 5, "frequencies": "zipf:1"}, {"answers": 2, "frequencies": (1, 2)},
 ])  # fmt: skip
 def test_every_difference_gives_another_key(change):

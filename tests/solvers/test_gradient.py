@@ -187,7 +187,7 @@ def test_progress_is_heard(monkeypatch):
     assert all(np.isfinite(loss) and 0 <= accuracy <= 1 for _, loss, accuracy in heard)
 
 
-@pytest.mark.parametrize("precision", ["float16", "bfloat16"])
+@pytest.mark.parametrize("precision", ["float16", "split"])
 def test_training_in_lower_precision_is_measured_in_float32(precision):
     p = nearest_associations(0.5, 40)
     problem = original(Stream(0, 40), p)

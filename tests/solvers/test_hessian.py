@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.problems import exact as exact_pass
+from loadstone.problems import numpy_pass
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.exact import ExactPass
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes, matrices_bytes, scores_bytes
 from loadstone.solvers.newton import _softmax
 from loadstone.streams.stream import Stream
@@ -180,7 +180,7 @@ def test_moments_of_separate_outputs_are_summed_a_few_facts_at_a_time(monkeypatc
     weights = random.random((7, 4))
     expected = np.einsum("nm,nmi,nmj->nij", weights, arrays.outputs, arrays.outputs)
     for numbers in (1, 24, 35, 84, 10**6):  # one fact has 12
-        monkeypatch.setattr(exact_pass, "_NUMBERS_AT_A_TIME", numbers)
+        monkeypatch.setattr(numpy_pass, "_NUMBERS_AT_A_TIME", numbers)
         exact = ExactPass(arrays)
         assert exact._rows == max(1, numbers // 12)
         np.testing.assert_allclose(exact._second_moments(weights), expected, rtol=1e-12)

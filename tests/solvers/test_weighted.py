@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.books.scoring import margins_of, seconds_of_rivals
 from loadstone.memories.full import Full
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.symmetric import Symmetric
 from loadstone.problems.facts import facts
+from loadstone.problems.numpy_pass import margins_of, seconds_of_rivals
 from loadstone.solvers import weighted as most
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
@@ -68,7 +68,7 @@ def test_the_clock_is_looked_at():
 
 
 def test_float32_decides_nothing_that_it_is_not_sure_of(monkeypatch):
-    import loadstone.books.scoring as scoring
+    from loadstone.problems import numpy_pass
 
     random = np.random.default_rng(1)
     inputs, outputs = random.standard_normal((200, 8)), random.standard_normal((50, 8))
@@ -76,9 +76,9 @@ def test_float32_decides_nothing_that_it_is_not_sure_of(monkeypatch):
     outputs = np.concatenate([outputs, outputs + 1e-9 * random.standard_normal((50, 8))])
     weights, targets = 1e30 * random.standard_normal((8, 8)), np.arange(200) % 100
     there = SimpleNamespace(inputs=inputs, outputs=outputs, targets=targets)
-    exact = scoring.margins_of(weights, there)
-    monkeypatch.setattr(scoring, "_MANY", 0)
-    rivals, margins = scoring.rivals_of(weights, there)
+    exact = margins_of(weights, there)
+    monkeypatch.setattr(numpy_pass, "_MOST_IN_FLOAT64", 0)
+    rivals, margins = numpy_pass.rivals_of(weights, there)
     np.testing.assert_array_equal(margins > 0, exact > 0)
     size = np.linalg.norm(inputs @ weights.T, axis=1) * np.linalg.norm(outputs, axis=1).max()
     assert (np.abs(margins - exact) <= 2 * 12 * 2.0**-24 * size).all() and (rivals != targets).all()

@@ -16,10 +16,10 @@ from safetensors.numpy import save
 
 from loadstone.arguments import refuse, whole
 from loadstone.books.pairs import COLUMNS, Columns
-from loadstone.books.scoring import margins_of, rivals_of, scores_of
 from loadstone.books.spelling import nearest, spellings
 from loadstone.books.vectors import Source
 from loadstone.files import write_whole
+from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of
 
 if TYPE_CHECKING:
     from loadstone.books.budget import BookBudget

@@ -24,12 +24,12 @@ from loadstone.books.book import Book, Failure
 from loadstone.books.changes import Change, changes_of
 from loadstone.books.draft import Draft, drafted
 from loadstone.books.pairs import COLUMNS, Columns
-from loadstone.books.scoring import margins_of, scores_of
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.storing import Tell
 from loadstone.books.vectors import Source
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.numpy_pass import margins_of, scores_of
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers.refitting import Refitted, refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.books.scoring import rivals_of
+from loadstone.problems.numpy_pass import rivals_of
 from loadstone.solvers.coordinates import root_of_inverse
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from scipy.optimize import linprog, nnls
 
 from loadstone.arguments import positive
 from loadstone.books.gathered import Gathered
-from loadstone.books.scoring import margins_of
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.numpy_pass import margins_of
 from loadstone.proofs.rounding import certifies, margin_bound
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import decide

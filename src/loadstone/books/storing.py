@@ -22,7 +22,6 @@ from loadstone.arguments import positive
 from loadstone.books.book import Book, Failure
 from loadstone.books.gathered import Gathered, gather
 from loadstone.books.pairs import COLUMNS, Columns
-from loadstone.books.scoring import margins_of, rivals_of, seconds_of_rivals
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.vectors import Source
 from loadstone.memories.families import subspace_of
@@ -30,6 +29,7 @@ from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.numpy_pass import margins_of, rivals_of, seconds_of_rivals
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.conflict import Conflict, conflict_in

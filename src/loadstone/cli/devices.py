@@ -41,6 +41,6 @@ def devices_of(
         return None
     import jax
 
-    from loadstone.problems.spreading import mesh_of
+    from loadstone.problems.mesh import mesh_of
 
     return mesh_of(len(jax.devices()) if devices is None else devices).size

@@ -63,7 +63,7 @@ def train(
     ] = None,
     precision: Annotated[
         str,
-        typer.Option(help="Products: auto, float64, float32, tf32, split, float16, bfloat16.", rich_help_panel=HOW),
+        typer.Option(help="Products: auto, float64, float32, split, float16.", rich_help_panel=HOW),
     ] = "auto",
     hold: Annotated[
         str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.", rich_help_panel=HOW)

@@ -31,7 +31,7 @@ def stored_pass(queries: Float[Array, "rows d"], outputs: StoredOutputs, precisi
     (rows, d), array = queries.shape, outputs.array
     # A float32 part is read in place. A float16 part is converted in small pieces, if at all: a float32 copy of the
     # whole part would take the memory that float16 saves.
-    in_place = array.dtype == queries.dtype or precision in ("float16", "bfloat16")
+    in_place = array.dtype == queries.dtype or precision == "float16"
 
     def recall_rows(start: int, size: int) -> Recall:
         targets = outputs.first + start + jnp.arange(size, dtype=jnp.int32)
@@ -68,7 +68,7 @@ def decoupled_recall(
     count: Int[Array, ""] | None = None,
 ) -> Recall:
     """Recall of each query against the outputs of its association, or the first `count` of them."""
-    if outputs.dtype != queries.dtype and precision not in ("float16", "bfloat16"):
+    if outputs.dtype != queries.dtype and precision != "float16":
         outputs = outputs.astype(queries.dtype)
     scores = decoupled_scores(queries, outputs, precision)
     if count is not None:

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float, Float16, Int
 
 #: Precisions of products; 'split' has every number as the sum of two in float16. Sums are in float32 (float64 for
 #: float64 operands) in every case.
-PRECISIONS = ("float64", "float32", "tf32", "split", "float16", "bfloat16")
+PRECISIONS = ("float64", "float32", "split", "float16")
 
 #: Those in which operands are made of float16 numbers.
 _OF_FLOAT16 = ("float16", "split")
@@ -81,11 +81,9 @@ mapped.defvjp(_mapped_forward, _mapped_backward)
 
 def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
     """a b in full precision, or with operands of 11 or 22 bits if the pass has them."""
-    if precision in ("float64", "float32"):
-        return exact(a, b)
     if precision in _OF_FLOAT16:
         return _half_product(a, b, (((1,), (0,)), ((), ())), precision)
-    return jnp.matmul(a, b, precision=lax.Precision.DEFAULT)
+    return exact(a, b)
 
 
 def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> Float[Array, "b c"]:
@@ -115,18 +113,16 @@ def _summed_products(left: Float[Array, "k n b"], right: Float[Array, "k n c"], 
 
 def product(a: Float[Array, "..."], b: Float[Array, "..."], dimensions: tuple, precision: str) -> Float[Array, "..."]:
     """dot_general with operands rounded as `precision` says and sums in the precision of `a` (at least float32)."""
-    if precision in ("float16", "bfloat16"):
-        half = jnp.dtype(precision)
-        return lax.dot_general(a.astype(half), b.astype(half), dimensions, preferred_element_type=jnp.float32)
-    digits = lax.Precision.DEFAULT if precision == "tf32" else lax.Precision.HIGHEST
+    if precision == "float16":
+        halves = a.astype(jnp.float16), b.astype(jnp.float16)
+        return lax.dot_general(*halves, dimensions, preferred_element_type=jnp.float32)
+    digits = lax.Precision.HIGHEST
     return lax.dot_general(a, b.astype(a.dtype), dimensions, precision=digits, preferred_element_type=a.dtype)
 
 
 def rounded(outputs: Float[Array, "*shape"], precision: str) -> Float[Array, "*shape"]:
     """Outputs rounded as `product` rounds them in `precision`, in their original type."""
-    if precision in ("float16", "bfloat16"):
-        return outputs.astype(precision).astype(outputs.dtype)
-    return outputs
+    return outputs.astype(jnp.float16).astype(outputs.dtype) if precision == "float16" else outputs
 
 
 def _half_product(

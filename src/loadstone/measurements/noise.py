@@ -19,7 +19,7 @@ from loadstone.arguments import positive, refuse, whole
 from loadstone.measurements.spectrum import memory_matrix
 from loadstone.memories.memory import Memory
 from loadstone.problems.arrays import Arrays, arrays_of
-from loadstone.problems.exact import ExactPass
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.problem import Problem
 
 

@@ -19,22 +19,34 @@ from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, Int
 
+from loadstone.arguments import refuse
 from loadstone.kernels.recall import Recall, Slope, without_padding
 from loadstone.kernels.shared_ring import ring_pass
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
-from loadstone.problems.facts import Facts, facts
+from loadstone.problems.facts import Facts, block_rows, facts
 from loadstone.problems.loss import is_real, queries_of
-from loadstone.problems.problem import MemoryStep
+from loadstone.problems.mesh import (
+    AXIS,
+    ROWS,
+    WHOLE,
+    made_on_devices,
+    mesh_of,
+    numbers_here,
+    padded_rows,
+    placed,
+    rows_each,
+)
+from loadstone.problems.problem import MemoryStep, Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.wrapper import Wrapper
+from loadstone.streams.embeddings import decoupled_vectors
 from loadstone.trees import tree
 
-#: The axis of the mesh. Arrays are cut along their rows, or are the same on every device.
-AXIS = "devices"
-ROWS, WHOLE = PartitionSpec(AXIS), PartitionSpec()
 #: Arrays that are not cut; the outputs of Facts are, if they are passed round.
 _NOT_CUT = ("outputs", "key")
+#: Stored outputs are split into arrays of at most this many numbers a device: see problems/decoupled.py.
+_NUMBERS = 2**30
 #: Where the parts of a recall are: scores on every device, pulls with their associations.
 _RECALL: Any = WHOLE, WHOLE, WHOLE, ROWS
 
@@ -128,8 +140,6 @@ class Spread(Wrapper):
 
     def in_float64(self) -> Spread:
         if isinstance(self.pieces, Facts) and self.pieces.given.arrays is not None:
-            from loadstone.problems.spreading import laid_out  # here, because it imports this class
-
             return laid_out(self.together(), self.mesh, self.ring)
         return replace(self, pieces=self.pieces.in_float64())
 
@@ -179,3 +189,55 @@ def _scores_everywhere(recall: Recall) -> Recall:
     """Scores of all associations on every device, so that each can count them."""
     target, rival, logsumexp = (lax.all_gather(part, AXIS, tiled=True) for part in recall[:3])
     return Recall(target, rival, logsumexp, recall.pull)
+
+
+def spread(problem: Problem, devices: int, ring: bool = False) -> Spread:
+    """A problem over several devices. Any memory and any solver can store it as before.
+
+    devices: how many.
+    ring: whether shared outputs are cut, too, and passed round, instead of being held by every device.
+    """
+    if not isinstance(problem, Facts | Regenerated | Stored | Separate):
+        raise refuse("problem", type(problem).__name__, "one that can be cut: facts, original or decoupled, not padded")
+    if ring and not isinstance(problem, Facts):
+        raise refuse("ring", ring, "False for a decoupled problem, whose outputs are cut with its inputs")
+    return laid_out(problem, mesh_of(devices), ring)
+
+
+def laid_out(problem: Pieces, mesh: Mesh, ring: bool = False) -> Spread:
+    """A problem that is here as a whole, over the devices of a mesh."""
+    n, m = problem.inputs.shape[0], problem.competitors
+    rows = rows_each(n, mesh) * mesh.size
+    cut = lambda array: None if array is None else placed(padded_rows(array, rows), mesh, ROWS)  # noqa: E731
+    changes: dict[str, Any] = {"inputs": cut(problem.inputs), "shares": cut(problem.shares)}
+    if isinstance(problem, Facts):
+        outputs = padded_rows(problem.outputs, rows_each(m, mesh) * mesh.size) if ring else problem.outputs
+        changes["outputs"] = placed(outputs, mesh, ROWS if ring else WHOLE)
+        changes["targets"] = placed(padded_rows(problem.targets, rows), mesh, WHOLE)
+        changes["block"] = block_rows(rows // mesh.size, m)
+    elif isinstance(problem, Separate):
+        changes |= {"outputs": cut(problem.outputs), "targets": cut(problem.targets)}
+    else:
+        changes["target_outputs"] = cut(problem.target_outputs)
+        source = problem.source if isinstance(problem, Stored) else problem
+        key = placed(source.key, mesh, WHOLE)
+        made = replace(source, **changes, key=key, outputs_each=m)
+        stored = stored_on_devices(made, mesh, str(problem.parts[0].dtype)) if isinstance(problem, Stored) else None
+        return Spread(stored or made, mesh, n, m)
+    return Spread(replace(problem, **changes), mesh, n, m, ring)
+
+
+def stored_on_devices(source: Regenerated, mesh: Mesh, dtype: str) -> Stored:
+    """The outputs of a problem that is spread, stored where they are needed."""
+    m, d = source.competitors, source.inputs.shape[1]
+    each = source.inputs.shape[0] // mesh.size
+    rows = -(-each // -(-each // max(1, _NUMBERS // (m * d))))
+
+    def part(after: int, count: int) -> Float[Array, "count d m"]:
+        numbers = lambda: numbers_here(count, after, each)  # noqa: E731
+        make = lambda key: decoupled_vectors(key, numbers(), m, d, source.law).astype(dtype)  # noqa: E731
+        return made_on_devices(make, mesh, ROWS, source.key)
+
+    parts = tuple(part(after, min(rows, each - after)) for after in range(0, each, rows))
+    description = f"decoupled, outputs stored in {dtype}"
+    return Stored(source.inputs, source.target_outputs, parts, source, description, source.shares)

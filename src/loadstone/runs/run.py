@@ -21,7 +21,7 @@ from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
-from loadstone.problems.spreading import spread_decoupled, spread_original
+from loadstone.problems.spread_streams import spread_decoupled, spread_original
 from loadstone.runs.plan import padded_rows
 from loadstone.runs.spec import Spec
 from loadstone.solvers.solution import Solution

@@ -18,8 +18,7 @@ from jaxtyping import Float64
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
-from loadstone.problems.spread import Spread
-from loadstone.problems.spreading import laid_out
+from loadstone.problems.spread import Spread, laid_out
 from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution
 from loadstone.threads import one_thread

@@ -16,7 +16,7 @@ import scipy.linalg
 from jaxtyping import Array, Float64
 
 from loadstone.compiling import compiled
-from loadstone.problems.exact import ExactPass, Numbers
+from loadstone.problems.numpy_pass import ExactPass, Numbers
 from loadstone.threads import all_threads
 
 Matrix = Float64[Numbers, "d d"]

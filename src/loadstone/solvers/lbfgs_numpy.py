@@ -20,7 +20,7 @@ from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.problems.facts import Facts
-from loadstone.problems.plain_pass import PlainPass
+from loadstone.problems.numpy_pass import NumpyPass
 from loadstone.problems.problem import Problem
 from loadstone.solvers.search import DEFAULT_PASSES, SearchOptions
 from loadstone.solvers.solution import Solution, Status
@@ -43,7 +43,7 @@ def is_plain(n: int, m: int, d: int, passes: int | None = None) -> bool:
     """Whether a search that stores n facts with m answers, in at most so many passes, needs no compilation here."""
     if jax.default_backend() != "cpu" or jax.process_count() > 1:
         return False
-    # A compiled pass maps every input by W, a plain one the answers if these are fewer (problems/plain_pass.py).
+    # A compiled pass maps every input by W, a plain one the answers if these are fewer (problems/numpy_pass.py).
     products = n * m * d * min(passes or _USUAL_PASSES, _USUAL_PASSES)
     return products <= _MOST_PRODUCTS or _FASTER * (min(n, m) * d + n * m) < n * d + n * m
 
@@ -63,7 +63,7 @@ def search(problem: Facts, memory: Memory, options: SearchOptions, pairs: int, t
     began, run = time.perf_counter(), _Search(options, np.asarray(memory.matrix()), pairs, tolerance)
     with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
         for precision in options.precisions:
-            status = run.ended(PlainPass(problem, np.dtype(precision), each), memory)
+            status = run.ended(NumpyPass(problem, np.dtype(precision), each), memory)
             if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
                 break
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
@@ -95,7 +95,7 @@ class _Search:
         self.losses: list[float] = []
         self.accuracies: list[float] = []
 
-    def ended(self, passes: PlainPass, memory: Memory) -> Status:
+    def ended(self, passes: NumpyPass, memory: Memory) -> Status:
         """Search with these passes. Returns why the search ended."""
         self.passes, kind = passes, passes.inputs.dtype
         self.point = self.point.astype(kind)

@@ -27,7 +27,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from loadstone.arguments import positive, whole
 from loadstone.memories.full import Full
 from loadstone.problems.arrays import Arrays, arrays_of
-from loadstone.problems.exact import ExactPass
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.problem import Problem
 from loadstone.proofs.rounding import least_margin, margin_bound, scaled
 from loadstone.proofs.verdict import Outcome, in_words

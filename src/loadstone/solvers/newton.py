@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.problems.budget import Budget
-from loadstone.problems.exact import ExactPass, Numbers
+from loadstone.problems.numpy_pass import ExactPass, Numbers
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes

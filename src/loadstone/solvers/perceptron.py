@@ -28,7 +28,7 @@ from loadstone.solvers.solution import Solution
 #: Between two float64 scores of order one there are at least 2^-53, times this 2048: exp(-2048) is zero.
 _SCALE = 2.0**64
 #: Numbers in these precisions reach to 3.4e38 at least.
-_WIDE = ("float64", "float32", "tf32", "split", "bfloat16")
+_WIDE = ("float64", "float32", "split")
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from jaxtyping import Bool, Float, Float64
 from loadstone.arguments import positive
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.exact import ExactPass
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import decide, is_compiled

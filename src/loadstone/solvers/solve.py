@@ -17,7 +17,7 @@ from loadstone.measurements.accuracy import top_scores
 from loadstone.memories.families import initial_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
-from loadstone.problems.spreading import spread
+from loadstone.problems.spread import spread
 from loadstone.solvers.checkpoint import checkpoint_of
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS

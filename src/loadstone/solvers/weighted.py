@@ -29,7 +29,7 @@ from loadstone.arguments import positive
 from loadstone.compiling import compiled
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.loss import queries_of
-from loadstone.problems.plain_pass import PlainPass
+from loadstone.problems.numpy_pass import NumpyPass
 from loadstone.solvers.coordinates import whiten
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
@@ -69,7 +69,7 @@ def seconds_a_pass(problem: Facts) -> float:
     n, d = problem.inputs.shape
     part = _part(problem, np.arange(min(_TIMED_ROWS, n)))
     with shared_out() as each:
-        passes = PlainPass(part, np.dtype(np.float32), each)
+        passes = NumpyPass(part, np.dtype(np.float32), each)
         plain = lambda: passes.at(np.eye(d, dtype=np.float32)).loss  # noqa: E731
         look = plain if _is_plain(problem) else lambda: jax.block_until_ready(_recalled(part, part.inputs))
         for _ in range(2):  # the first also compiles, or begins threads
@@ -163,7 +163,7 @@ def _seen(problem: Facts, memory: Any) -> _Seen:
     n = problem.inputs.shape[0]
     if _is_plain(problem):
         with shared_out() as each:
-            passes = PlainPass(problem, np.dtype(np.float32), each)
+            passes = NumpyPass(problem, np.dtype(np.float32), each)
             stored, loss = passes.recalled(np.asarray(memory.matrix(), np.float32))
         return _Seen(stored, -loss)
     found = []

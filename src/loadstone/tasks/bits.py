@@ -16,7 +16,7 @@ from loadstone.arguments import choice, set_as, whole
 from loadstone.frequencies import Frequencies
 from loadstone.levels import MOST_BITS
 from loadstone.memories.rounding import rounded_to_bits
-from loadstone.problems.exact import ExactPass
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import sample
 from loadstone.space.starts import NotStorableError

@@ -14,7 +14,7 @@ from jaxtyping import Float64
 from loadstone.arguments import choice, set_as, whole
 from loadstone.frequencies import Frequencies
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.exact import ExactPass
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from loadstone.memories.full import Full
-from loadstone.problems import plain_pass
+from loadstone.problems import numpy_pass
 from loadstone.problems.facts import facts
 from loadstone.problems.loss import mean_loss
-from loadstone.problems.plain_pass import PlainPass
+from loadstone.problems.numpy_pass import NumpyPass
 
 D = 7
 
@@ -26,8 +26,8 @@ def drawn(n, m, shares=False):
 @pytest.mark.parametrize("n, m, shares", [(50, 9, False), (9, 50, False), (40, 40, True), (1, 2, False)])
 def test_loss_gradient_and_what_is_stored_are_those_of_the_definition(n, m, shares):
     problem, weights = drawn(n, m, shares), np.random.default_rng(1).standard_normal((D, D)).astype("f")
-    exact = PlainPass(problem, np.dtype("float64"))
-    seen, double = PlainPass(problem, np.dtype("float32")).at(weights), exact.at(weights.astype(float))
+    exact = NumpyPass(problem, np.dtype("float64"))
+    seen, double = NumpyPass(problem, np.dtype("float32")).at(weights), exact.at(weights.astype(float))
     arrays = problem.arrays()
     scores = arrays.inputs.astype(float) @ weights.T.astype(float) @ arrays.outputs.T.astype(float)
     target = scores[np.arange(n), arrays.targets]
@@ -48,11 +48,11 @@ def test_loss_gradient_and_what_is_stored_are_those_of_the_definition(n, m, shar
 
 def test_blocks_and_threads_change_nothing(monkeypatch):
     problem, weights = drawn(300, 20), np.random.default_rng(1).standard_normal((D, D))
-    expected = PlainPass(problem, np.dtype("float64")).at(weights)
-    monkeypatch.setattr(plain_pass, "_SCORES_AT_A_TIME", 50)
-    monkeypatch.setattr(plain_pass, "_FEWEST_ROWS", 1)
+    expected = NumpyPass(problem, np.dtype("float64")).at(weights)
+    monkeypatch.setattr(numpy_pass, "_SCORES_AT_A_TIME", 50)
+    monkeypatch.setattr(numpy_pass, "_FEWEST_ROWS", 1)
     with ThreadPoolExecutor(4) as threads:
-        blocks = PlainPass(problem, np.dtype("float64"), threads.map)
+        blocks = NumpyPass(problem, np.dtype("float64"), threads.map)
         assert len(blocks.blocks) > 100
         found = blocks.at(weights)
     assert found.loss == pytest.approx(expected.loss, rel=1e-12)
@@ -64,7 +64,7 @@ def test_a_margin_that_rounding_may_have_made_is_not_clear():
     inputs, outputs = np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [1.0 - 2e-7, 1.0]])
     problem = facts(inputs, outputs, [0])
     for kind, clear in (("float32", False), ("float64", True)):
-        seen = PlainPass(problem, np.dtype(kind)).at(np.eye(2, dtype=kind))
+        seen = NumpyPass(problem, np.dtype(kind)).at(np.eye(2, dtype=kind))
         assert bool(seen.stored[0]) and bool(seen.clearly_stored[0]) is clear
 
 
@@ -74,7 +74,7 @@ def test_a_margin_that_rounding_may_have_made_is_not_clear():
 def test_blocks_have_131072_scores_and_128_rows_at_least(n, m, blocks):
     """So many scores stay in a cache, and products of fewer rows are slow."""
     problem = facts(np.ones((n, 1)), np.ones((m, 1)), np.zeros(n, int))
-    found = PlainPass(problem, np.dtype(np.float32)).blocks
+    found = NumpyPass(problem, np.dtype(np.float32)).blocks
     assert len(found) == blocks and [row for part in found for row in range(n)[part]] == [*range(n)]
     sizes = [part.stop - part.start for part in found]
     assert max(sizes) - min(sizes) <= 1

@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from loadstone.books import scoring
-from loadstone.books.scoring import margins_of, rivals_of, scores_of, seconds_of_rivals
+from loadstone.problems import numpy_pass
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of, seconds_of_rivals
 
 RANDOM = np.random.default_rng(0)
 N, M, D = 23, 6, 3
@@ -28,14 +28,14 @@ def one_by_one(weights, facts, rows):
 @pytest.fixture(params=["float64", "float32"])
 def digits(request, monkeypatch):
     if request.param == "float32":
-        monkeypatch.setattr(scoring, "_MANY", 0)
+        monkeypatch.setattr(numpy_pass, "_MOST_IN_FLOAT64", 0)
 
 
 @pytest.mark.parametrize("block", [2**20, 4 * M, M])
 @pytest.mark.parametrize("rows", [None, [7, 2, 2, 22]])
 def test_rivals_and_margins_are_those_of_all_scores(digits, block, rows, monkeypatch):
-    monkeypatch.setattr(scoring, "_BLOCK", block)
-    monkeypatch.setattr(scoring, "_BLOCK_OF_SINGLES", block)
+    monkeypatch.setattr(numpy_pass, "_BLOCK", block)
+    monkeypatch.setattr(numpy_pass, "_BLOCK_OF_SINGLES", block)
     expected, margins = one_by_one(WEIGHTS, FACTS, range(N) if rows is None else rows)
     found = rivals_of(WEIGHTS, FACTS, rows)
     assert found[0].tolist() == list(expected)
@@ -44,7 +44,7 @@ def test_rivals_and_margins_are_those_of_all_scores(digits, block, rows, monkeyp
 
 
 def test_scores_come_in_blocks_of_so_many_numbers(monkeypatch):
-    monkeypatch.setattr(scoring, "_BLOCK", 5 * M)
+    monkeypatch.setattr(numpy_pass, "_BLOCK", 5 * M)
     parts = list(scores_of(WEIGHTS, FACTS, range(N)))
     assert [len(rows) for rows, _ in parts] == [6, 6, 6, 5]  # 23 * 6 numbers are 4 times 30 and some more
     np.testing.assert_allclose(np.vstack([scores for _, scores in parts]), FACTS.inputs @ WEIGHTS.T @ FACTS.outputs.T)
@@ -58,9 +58,9 @@ def test_without_facts_there_are_no_margins(digits):
 @pytest.fixture
 def again(monkeypatch):
     """In float32: the rows of all facts that are looked at again in float64, for each call."""
-    shown, way = [], scoring._by_doubles
-    monkeypatch.setattr(scoring, "_MANY", 0)
-    monkeypatch.setattr(scoring, "_by_doubles", lambda *given: shown.append(given[2].tolist()) or way(*given))
+    shown, way = [], numpy_pass._rivals_in_float64
+    monkeypatch.setattr(numpy_pass, "_MOST_IN_FLOAT64", 0)
+    monkeypatch.setattr(numpy_pass, "_rivals_in_float64", lambda *given: shown.append(given[2].tolist()) or way(*given))
     return shown
 
 
@@ -88,9 +88,9 @@ def test_only_what_rounding_could_have_changed_is_looked_at_again(share, rows, a
 def test_the_time_is_judged_by_a_few_facts(monkeypatch):
     ticks, asked = itertools.count(step=2.0), []
     monkeypatch.setattr(time, "perf_counter", lambda: next(ticks))
-    monkeypatch.setattr(scoring, "_TIMED_ROWS", 5)
-    way = scoring._by_doubles
-    monkeypatch.setattr(scoring, "_by_doubles", lambda *given: asked.append(given[2].tolist()) or way(*given))
+    monkeypatch.setattr(numpy_pass, "_TIMED_ROWS", 5)
+    way = numpy_pass._rivals_in_float64
+    monkeypatch.setattr(numpy_pass, "_rivals_in_float64", lambda *given: asked.append(given[2].tolist()) or way(*given))
     assert seconds_of_rivals(WEIGHTS, FACTS) == 2.0 * N / 5
     assert asked == [[0], [0, 1, 2, 3, 4]]
     few = Arrays(FACTS.inputs[:3], FACTS.outputs, FACTS.targets[:3])
@@ -99,6 +99,6 @@ def test_the_time_is_judged_by_a_few_facts(monkeypatch):
 
 def test_many_products_are_made_in_float32(monkeypatch):
     size = N * FACTS.outputs.size
-    for most, way in ((size, scoring._by_doubles), (size - 1, scoring._by_singles)):
-        monkeypatch.setattr(scoring, "_MANY", most)
-        assert scoring._way(FACTS, N) is way
+    for most, way in ((size, numpy_pass._rivals_in_float64), (size - 1, numpy_pass._rivals_in_float32)):
+        monkeypatch.setattr(numpy_pass, "_MOST_IN_FLOAT64", most)
+        assert numpy_pass._rivals_in_either(FACTS, N) is way

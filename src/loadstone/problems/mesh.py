@@ -1,0 +1,59 @@
+"""The devices of a problem that is spread over them, and arrays there: placed from the host, or made by each device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array, Shaped, UInt32
+
+from loadstone.arguments import refuse
+from loadstone.streams.counters import Key
+
+#: The axis of the mesh. Arrays are cut along their rows, or are the same on every device.
+AXIS = "devices"
+ROWS, WHOLE = PartitionSpec(AXIS), PartitionSpec()
+
+
+def mesh_of(devices: int) -> Mesh:
+    """The first devices that JAX sees, on this machine and on all others of the same run."""
+    there = jax.devices()
+    least = len(there) if jax.process_count() > 1 else 1  # every process needs a part
+    if isinstance(devices, bool) or not isinstance(devices, int | np.integer) or not least <= devices <= len(there):
+        allowed = f"a whole number in 1..{len(there)}" if least < len(there) else str(least)
+        kind = f"{jax.default_backend().upper()} device{'s' if len(there) > 1 else ''}"
+        raise refuse("devices", devices, f"{allowed}, because JAX sees {len(there)} {kind}")
+    return Mesh(np.asarray(there[:devices]), (AXIS,))
+
+
+def rows_each(count: int, mesh: Mesh) -> int:
+    """How many rows each device has, the padding of the last ones included."""
+    return -(-count // mesh.size)
+
+
+def placed(array: Shaped[Array | np.ndarray, "..."], mesh: Mesh, spec: PartitionSpec) -> Shaped[Array, "..."]:
+    """An array of the host over the devices. Each process needs only the part of its own devices."""
+    host = np.asarray(array)
+    return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda index: host[index])
+
+
+def padded_rows(array: Shaped[Array | np.ndarray, "..."], rows: int) -> Shaped[np.ndarray, "..."]:
+    """An array with zeros after its last row."""
+    host = np.asarray(array)
+    return np.pad(host, [(0, rows - host.shape[0])] + [(0, 0)] * (host.ndim - 1))
+
+
+def made_on_devices(make: Callable, mesh: Mesh, spec: PartitionSpec, key: Key) -> Shaped[Array, "..."]:
+    """An array that every device makes for itself."""
+    program = jax.shard_map(make, mesh=mesh, in_specs=WHOLE, out_specs=spec, check_vma=False)
+    return jax.jit(program)(placed(key, mesh, WHOLE))
+
+
+def numbers_here(rows: int, after: int = 0, each: int | None = None) -> UInt32[Array, "rows"]:
+    """The numbers of `rows` associations of a device, beginning with its number `after`; each device has `each`."""
+    first = lax.axis_index(AXIS).astype(jnp.uint32) * jnp.uint32(rows if each is None else each)
+    return first + jnp.uint32(after) + jnp.arange(rows, dtype=jnp.uint32)
