@@ -13,7 +13,7 @@ from loadstone.memories.families import initial_memory
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
-from loadstone.memories.memory import recall_index
+from loadstone.memories.recall import recall_index
 from loadstone.problems.original import original
 from loadstone.solvers.solve import solve
 from loadstone.streams.stream import Stream

@@ -8,21 +8,18 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
-from loadstone.kernels.products import exact
-from loadstone.problems.loss import queries_of
 
 
 class Memory(abc.ABC):
     """A map from inputs to queries. Memories are frozen dataclasses that are registered as pytrees; arrays of real
     numbers are trained, other arrays (a mask of booleans, indices) stay as they are.
 
-    Only `queries` is needed: any pytree that has it can be trained and measured and can recall. A linear memory also
-    has `matrix`, which spectra are computed from.
+    Only `queries` is needed. A linear memory also has `matrix`, which spectra are computed from. Pytrees of other
+    classes are memories, too: foreign.py.
     """
 
     #: Fields with real numbers that are not trained.
@@ -76,18 +73,3 @@ def check_dimension(memory: Memory, inputs: Float[Array, "n d"], d: int) -> None
     if inputs.shape[-1] != d:
         name = type(memory).__name__
         raise refuse("inputs.shape", inputs.shape, f"(n, {d}), because the memory ({name}) has d = {d}")
-
-
-def recall_index(
-    memory: Any, inputs: Float[np.ndarray | Array, "n d"], outputs: Float[np.ndarray | Array, "m d"]
-) -> Int[Array, "n"]:
-    """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e."""
-    with in_digits_of(memory):
-        inputs, outputs = jnp.asarray(inputs), jnp.asarray(outputs)
-        for name, array in (("inputs", inputs), ("outputs", outputs)):
-            if array.ndim != 2 or 0 in array.shape:
-                raise refuse(f"{name}.shape", array.shape, "two sizes of at least 1, one embedding a row")
-        queries = queries_of(jax.tree.map(jnp.asarray, memory), inputs)
-        if queries.shape[1] != outputs.shape[1]:
-            raise refuse("outputs.shape", outputs.shape, f"(m, {queries.shape[1]}), to go with the memory's queries")
-        return jnp.argmax(exact(queries, outputs.astype(queries.dtype).T), axis=-1).astype(jnp.int32)

@@ -14,8 +14,10 @@ from loadstone.kernels.products import mapped
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.trees import told_apart
 
 
+@told_apart  # the subspace says itself what of it are arrays
 @jax.tree_util.register_pytree_with_keys_class
 @dataclass(frozen=True)
 class Projected(Memory):
