@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -38,8 +40,34 @@ class Memory(abc.ABC):
 
     @classmethod
     def initial(cls, d: int, seed: int) -> Memory:
-        """A memory before training. A family whose rank can be chosen also takes `kappa`."""
+        """A memory before training. A family with parameters takes them after d and seed: `initial(d, seed, factor)`
+        makes a memory of 'kronecker:4'. A rank that can be chosen is called `m`."""
         raise NotImplementedError(f"{cls.__name__} does not say how it starts: give a memory.")
+
+    @classmethod  # noqa: B027
+    def check(cls, d: int, **parameters: Any) -> None:
+        """Refuse parameters, those of `initial`, with which there is no such family of d x d memories."""
+
+    @classmethod
+    def statistical_dimension(cls, d: int, directions: int, **parameters: Any) -> float | None:
+        """How much room the family has for facts at most, with these parameters, seen through so many directions of the
+        queries (theory/families.py). None: it is not known."""
+        return None
+
+    def in_file(self) -> tuple[str | None, Mapping[str, Any]]:
+        """The text of the memory's family, and the arrays that a file of it holds. None: the name of its class in
+        families.py says it all."""
+        return None, {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> Memory:
+        """The memory of a file, or a refusal of arrays that make no memory of this family."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        if set(names) != arrays.keys():
+            raise refuse("arrays", ", ".join(arrays), f"those of the family {family!r}: {', '.join(names)}")
+        memory = cls(**{name: kept(array) for name, array in arrays.items()})
+        check_square(memory, arrays)
+        return memory
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         """W, if the query of every input e is W e."""
@@ -58,6 +86,25 @@ class Memory(abc.ABC):
         """Whether a pass in this precision should have `matrix()` rather than the queries: some passes then compute the
         queries themselves."""
         return False
+
+
+def kept(array: np.ndarray) -> np.ndarray | Array:
+    """An array of a file as an array of JAX, which would round float64 numbers: those stay as they are."""
+    return array if array.dtype == np.float64 else jnp.asarray(array)
+
+
+def check_square(memory: Memory, arrays: Mapping[str, Any]) -> None:
+    """Refuse arrays that do not make a d x d memory."""
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    bad = refuse("file", f"one with {shapes}", "one whose arrays make a d x d memory")
+    try:
+        d, columns = memory.matrix().shape
+    except NotImplementedError:  # it is not linear, or does not say so
+        return
+    except (TypeError, ValueError) as error:
+        raise bad from error
+    if d != columns or d == 0:
+        raise bad
 
 
 @contextmanager
