@@ -20,7 +20,7 @@ from tests.array_annotations import check_arrays_in, spare_functions_without_arr
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
 PROBLEMS = "arrays decoupled facts loss numpy_pass original"
 STREAMS = "counters embeddings normals stream targets"
-MEMORIES = "cones full low_rank masks memory normal projected subspaces two_layers"
+MEMORIES = "cones foreign full low_rank masks memory normal projected recall subspaces two_layers"
 SOLVERS = (
     "alternating blocks fingerprint gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning "
     "refitting solution stop updates"

@@ -16,11 +16,12 @@ from loadstone.memories.families import initial_memory as initial_memory
 from loadstone.memories.families import subspace_of as subspace_of
 from loadstone.memories.files import load_memory as load_memory
 from loadstone.memories.files import save_memory as save_memory
+from loadstone.memories.foreign import memory as memory
 from loadstone.memories.full import Full as Full
 from loadstone.memories.low_rank import LowRank as LowRank
 from loadstone.memories.memory import Memory as Memory
-from loadstone.memories.memory import recall_index as recall_index
 from loadstone.memories.projected import Projected as Projected
+from loadstone.memories.recall import recall_index as recall_index
 from loadstone.memories.subspaces.given import Given as Given
 from loadstone.memories.subspaces.masked import Masked as Masked
 from loadstone.memories.subspaces.subspace import Subspace as Subspace

@@ -7,7 +7,7 @@ parameters after a colon, in order or by name.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -18,9 +18,14 @@ def made_from_text(what: str, text: str, known: Mapping[str, type]) -> Any:
     """The value that a text such as 'student:3' describes, or a refusal; `what` names the argument in the message."""
     if not isinstance(text, str):
         raise refuse(what, text, "one of " + ", ".join(known))
-    name, _, rest = text.partition(":")
+    name = text.partition(":")[0]
     kind = named(what, name, known)
-    names = [field.name for field in fields(kind) if field.init]
+    return made(what, name, kind, values_in(what, text, [field.name for field in fields(kind) if field.init]))
+
+
+def values_in(what: str, text: str, names: Sequence[str]) -> dict[str, object]:
+    """The parameters that a text gives, by name: in order those that are given without one."""
+    name, _, rest = text.partition(":")
     chosen: dict[str, object] = {}
     for index, part in enumerate(rest.split(",") if rest else []):
         key, equals, value = part.rpartition("=")
@@ -28,7 +33,7 @@ def made_from_text(what: str, text: str, known: Mapping[str, type]) -> Any:
             have = f"at most {len(names)} parameters ({', '.join(names)})" if names else "no parameters"
             raise refuse(what, text, f"{name} with {have}")
         chosen[key.strip() if equals else names[index]] = value_of(value.strip())
-    return made(what, name, kind, chosen)
+    return chosen
 
 
 def named(what: str, name: str, known: Mapping[str, type]) -> type:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, is_dataclass, make_dataclass
-from functools import cache
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-import jax
-from jax.tree_util import GetAttrKey, default_registry, register_dataclass, register_pytree_with_keys
+from jax.tree_util import GetAttrKey, default_registry, register_pytree_with_keys
 
 from loadstone.arguments import refuse
 
 Node = TypeVar("Node", bound=type)
 
-#: Classes whose structures are known to differ from those of others.
+#: Classes whose structures differ from those of all others.
 _told_apart: WeakSet[type] = WeakSet()
 
 
@@ -47,38 +45,26 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
             return array_values(value), constant_values(value)
 
         register_pytree_with_keys(node, flatten_with_keys, unflatten, flatten)
-        return node
+        return told_apart(node)
 
     return register
 
 
-def check_told_apart(name: str, value: object) -> None:
-    """Refuse a value of a class that JAX might take for another one."""
-    kind = type(value)
-    if kind in _told_apart:
-        return
-    found = default_registry.flatten_one_level(value)
-    if found is not None and isinstance(found[1], tuple):
-        children = tuple(found[0])
-        alike = _registered(len(children), len(found[1]))(*children, *found[1])
-        structures: list[Any] = [jax.tree.structure(one) for one in (alike, value)]
-        if structures[0] == structures[1]:
-            why = "because JAX, in this version, confuses classes that register_dataclass has registered"
-            raise refuse(name, kind.__name__, f"of a class registered with loadstone.trees.tree, {why}")
-    _told_apart.add(kind)
+def told_apart(node: Node) -> Node:
+    """Says of a class that its structures differ from those of all others."""
+    _told_apart.add(node)
+    return node
+
+
+def is_told_apart(kind: type) -> bool:
+    """Whether JAX cannot take structures of this class for those of another."""
+    return kind in _told_apart
 
 
 def parameters(value: object) -> str:
     """What programs are compiled for, of a value of a registered class, in words; empty if there is nothing."""
     found = default_registry.flatten_one_level(value)
     return "" if found is None or found[1] is None or found[1] == () else str(found[1])
-
-
-@cache
-def _registered(arrays: int, constants: int) -> type:
-    """A class with so many fields of both kinds, registered as `tree` does not register it."""
-    first, rest = ([f"{kind}{number}" for number in range(count)] for kind, count in (("a", arrays), ("c", constants)))
-    return register_dataclass(make_dataclass("Registered", [*first, *rest]), first, rest)
 
 
 def _check_fields(node: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:

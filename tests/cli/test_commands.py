@@ -20,7 +20,7 @@ import loadstone
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.train_runs import summary
 from loadstone.memories.files import load_memory
-from loadstone.memories.memory import recall_index
+from loadstone.memories.recall import recall_index
 from loadstone.runs.spec import Spec
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")

@@ -71,7 +71,7 @@ BAD = {
     "seconds": (["store", "f.csv", "--vectors", "v.txt", "--seconds", "0"], "seconds is 0.0"),
     "family": (
         ["store", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--family", "rank:2"],
-        "family is 'rank'",
+        "family is 'rank:2', but must be linear",
     ),
     "out": (["store", "f.csv", "--vectors", "v.txt", "--out", "no/b.safetensors"], "no is not a folder"),
     "no book": (["recall", "f.csv", "France"], "a file that `loadstone facts store` wrote"),

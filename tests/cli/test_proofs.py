@@ -68,7 +68,8 @@ def test_an_instance_from_a_file_and_a_proof_about_another(tmp_path, command):
 def test_families(tmp_path, command):
     proof, mask = tmp_path / "proof.npz", tmp_path / "mask.npy"
     np.save(mask, np.eye(6) + np.eye(6, k=1))
-    for family, name in (("blocks:2", "blocks:count=2"), ("masked:0.6", "masked"), (f"masked:{mask}", "masked")):
+    given = {"blocks:count=2": "blocks:2", "masked:0.6": "masked", f"masked:{mask}": "masked"}
+    for family, name in given.items():
         for p, verdict in ((3, "storable"), (24, "not storable")):
             done = command("certify", "--d", 6, "--p", p, "--family", family, "--out", proof, "--json")
             found = json.loads(done.stdout)

@@ -13,7 +13,7 @@ from loadstone.memories.families import initial_memory
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
-from loadstone.memories.memory import recall_index
+from loadstone.memories.recall import recall_index
 from loadstone.problems.original import original
 from loadstone.solvers.solve import solve
 from loadstone.streams.stream import Stream
@@ -76,10 +76,10 @@ def test_arrays_that_make_no_square_memory_are_refused(arrays, tmp_path):
     """The names are those of a family, so only the shapes tell; any other place would fail late and obscurely."""
     path = tmp_path / "memory.safetensors"
     save_file({name: np.zeros(shape, np.float32) for name, shape in arrays.items()}, path)
-    with pytest.raises(ValueError, match="memory file is .* one whose arrays make a d x d memory; it has"):
+    with pytest.raises(ValueError, match="memory file is .* one whose arrays make a d x d memory"):
         load_memory(path)
     memory = (Full if len(arrays) == 1 else LowRank)(*(jnp.zeros(shape) for shape in arrays.values()))
-    with pytest.raises(ValueError, match="memory is .* one whose arrays make a d x d memory; it has"):
+    with pytest.raises(ValueError, match="memory is .* one whose arrays make a d x d memory"):
         save_memory(tmp_path / "never.safetensors", memory)
     assert list(tmp_path.iterdir()) == [path]
 

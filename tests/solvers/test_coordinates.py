@@ -9,7 +9,7 @@ import loadstone
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.files import load_memory, save_memory
-from loadstone.memories.memory import recall_index
+from loadstone.memories.recall import recall_index
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded

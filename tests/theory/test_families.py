@@ -160,7 +160,7 @@ def test_which_directions_are_shown():
 @pytest.mark.parametrize("family, sentence", [
     ("fulll", "family is 'fulll', but must be one of full, rank:8, symmetric"),
     (3, "family is 3, but must be one of"),
-    ("full:2", "must be full, without a parameter"),
+    ("full:2", "must be full with no parameters"),
     ("rank", "must be rank:K, K a whole number in 1..10"),
     ("rank:11", "must be rank:K, K a whole number in 1..10"),
     ("blocks:2.5", "must be blocks:K, K a whole number in 1..10"),
@@ -182,8 +182,8 @@ def test_what_is_not_known_is_said(family):
 
 
 def test_every_family_at_the_largest_dimension():
-    for name, (_, kind) in FAMILIES.items():
-        text = name + {None: "", "number": ":8", "share": ":0.5"}[kind]
+    for name, (_, parameter) in FAMILIES.items():
+        text = name if parameter is None else name + {"number": ":8", "share": ":0.5"}[parameter[1]]
         found = statistical_dimension(text, 10**8)
         assert 0 < found.delta <= 1e16
     assert statistical_dimension("nonnegative", 10**8, 5 * 10**7).delta == pytest.approx(5e15, rel=1e-3)

@@ -155,7 +155,8 @@ def train(
         print_json(summary(runs))
     else:
         say(f"Problem: {runs[0].description}.")
-        print_table(f"p = {p}, d = {d}, load {alpha(p, d):.4f}, kappa {kappa}", [run.outcome() for run in runs])
+        title = f"p = {p}, d = {d}, load {alpha(p, d):.4f}, kappa {specs[0].kappa}"
+        print_table(title, [run.outcome() for run in runs])
 
 
 def check_checkpoint(checkpoint: str, seeds: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Float32
 
 from loadstone.compiling import compiled
+from loadstone.memories.foreign import as_memory
 from loadstone.memories.memory import in_digits_of
 from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
@@ -68,13 +69,13 @@ class TopScores:
 
 def measure(problem: Problem, memory: Any) -> Measurement:
     """How much of a problem a memory stores."""
-    check_memory(check_problem(problem), memory)
+    check_memory(check_problem(problem), memory := as_memory(memory))
     return top_scores(problem, memory).measurement()
 
 
 def top_scores(problem: Problem, memory: Any) -> TopScores:
     """The scores of each target and its rival, from one pass over the problem, whatever the memory was trained in."""
-    n = int(problem.associations)
+    n, memory = int(problem.associations), as_memory(memory)
     with in_digits_for(problem, memory) as problem:
         target, rival, logsumexp = (np.asarray(part)[:n] for part in _top_scores(problem, memory))
     shares = None if problem.shares is None else np.asarray(problem.shares)[:n]

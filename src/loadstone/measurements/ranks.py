@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from loadstone.measurements.accuracy import in_digits_for
+from loadstone.memories.foreign import as_memory
 from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
 
@@ -20,7 +21,7 @@ _SCORES = 10_000_000
 def target_ranks(problem: Problem, memory: Any) -> Int[np.ndarray, "n"]:
     """The rank of each target among the scores of its outputs: 1 if no rival scores as much. In float64 if the memory
     has float64 numbers."""
-    check_memory(check_problem(problem), memory)
+    check_memory(check_problem(problem), memory := as_memory(memory))
     n, rows = int(problem.associations), max(1, _SCORES // problem.competitors)
     targets, ranks = np.asarray(problem.targets), []
     with in_digits_for(problem, memory) as problem:

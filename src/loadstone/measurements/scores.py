@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from loadstone.arguments import refuse, whole
 from loadstone.compiling import compiled
 from loadstone.measurements.accuracy import TopScores, top_scores
+from loadstone.memories.foreign import as_memory
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.loss import queries_of
 from loadstone.problems.problem import Problem
@@ -119,7 +120,7 @@ class RawScores:
 def raw_scores(problem: Problem, memory: Any, top: TopScores, most: int | None = None) -> RawScores:
     """The part of `scores` that needs the device, given the top scores."""
     problem = problem.in_float32()
-    queries = _queries(memory, problem.inputs)
+    queries = _queries(as_memory(memory), problem.inputs)
     lengths = np.asarray(_lengths(queries), np.float64)[: len(top.target)]
     return RawScores(top, lengths, _Blocks(problem, queries, most))
 
@@ -134,7 +135,7 @@ def single_scores(problem: Problem, memory: Any, row: int, unit: float | None = 
     """The scores of association `row`, divided by `unit` (default: the deviation over all associations)."""
     problem = problem.in_float32()
     row = whole("row", row, 0, int(problem.associations) - 1)
-    queries = _queries(memory, problem.inputs)
+    queries = _queries(as_memory(memory), problem.inputs)
     unit = _deviation(_Blocks(problem, queries)) if unit is None else unit
     found = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0, : problem.competitors] / unit
     target = int(problem.targets[row])

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
+from loadstone.memories.foreign import as_memory
 from loadstone.memories.memory import Memory, in_digits_of
 
 
@@ -16,13 +17,14 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
 
     Recall does not depend on the scale of W; the law of the paper ends at 2.
     """
+    memory = as_memory(memory)
     return matrix_singular_values(memory_matrix(memory), memory.rank)
 
 
 def memory_matrix(memory: Memory) -> Float[np.ndarray, "d d"]:
     """W as a NumPy array."""
     with in_digits_of(memory):
-        return np.asarray(_matrix(memory), np.float64)
+        return np.asarray(_matrix(as_memory(memory)), np.float64)
 
 
 def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float[np.ndarray, "m"]:

@@ -1,20 +1,25 @@
 """Families of memories by their names. A new one is a file and a line here.
 
-A family is a class of memories with `initial(d, seed)`, or `initial(d, seed, kappa)` if it has a rank to choose; or it
-is a linear one, a `Subspace` whose fields are its parameters. As text it reads 'symmetric' or 'blocks:8'.
+A family is a class of memories with `initial(d, seed)`, whose further arguments are the family's parameters; or a
+`Subspace`, which is a linear one, or a `Family`, whose fields are its parameters. As text it reads 'blocks:8'.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from loadstone.arguments import rank_fraction, refuse, whole
+from loadstone.arguments import rank_fraction, rank_of, refuse, whole
+from loadstone.families_text import FamilyText, family_name, family_text, parameter_names
 from loadstone.memories.cones import Nonnegative, PositiveSemidefinite
+from loadstone.memories.family import Family
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.masks import RandomMask
@@ -23,96 +28,202 @@ from loadstone.memories.projected import Projected
 from loadstone.memories.rounding import RoundedTo
 from loadstone.memories.subspaces.registry import SUBSPACES, arrays_of
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.memories.two_layers import Attention, Gelu, Hidden, Relu
-from loadstone.parameters import made_from_text, named, text_of
+from loadstone.memories.two_layers import Attention, Gelu, Relu
+from loadstone.parameters import made, named
 
-FAMILIES: dict[str, type[Memory] | type[Subspace] | type[RandomMask] | type[Hidden] | type[RoundedTo]] = {
-    "full": Full,
-    "low rank": LowRank,
-    **SUBSPACES,
-    "masked": RandomMask,  # as text; from Python, `Masked` takes any mask
-    "nonnegative": Nonnegative,
-    "psd": PositiveSemidefinite,
-    "relu": Relu,
-    "gelu": Gelu,
-    "attention": Attention,
-    "rounded": RoundedTo,
-}
+Kind = type[Memory] | type[Subspace] | type[Family]
+
+#: Every family, the linear ones of SUBSPACES among them.
+FAMILIES: ChainMap[str, Kind] = ChainMap(
+    {
+        "masked": RandomMask,  # as text; from Python, `Masked` takes any mask
+        "nonnegative": Nonnegative,
+        "psd": PositiveSemidefinite,
+        "relu": Relu,
+        "gelu": Gelu,
+        "attention": Attention,
+        "rounded": RoundedTo,
+    },
+    SUBSPACES,  # type: ignore[arg-type]
+    {"full": Full, "rank": LowRank},
+)
 #: Linear families that a file can give: what the array in it is.
 _FROM_FILE = {"masked": "mask", "given": "basis"}
+#: The oldest files do not name the family: it follows from the names of their arrays.
+_UNNAMED = {frozenset(["weights"]): "full", frozenset(["left", "right"]): "rank"}
+#: The dimension of a subspace that is seen through few directions is found from a matrix with at most so many rows.
+_MOST_SEEN = 2000
+
+
+@dataclass(frozen=True)
+class OfClass(Family):
+    """The memories of a class, with these parameters."""
+
+    kind: type[Memory]
+    parameters: Mapping[str, Any]
+
+    def check(self, d: int) -> None:
+        self.kind.check(d, **self.parameters)
+
+    def initial(self, d: int, seed: int) -> Memory:
+        self.check(d)
+        return self.kind.initial(d, seed, **self.parameters)
+
+    def statistical_dimension(self, d: int, directions: int) -> float | None:
+        return self.kind.statistical_dimension(d, directions, **self.parameters)
+
+
+@dataclass(frozen=True)
+class Linear(Family):
+    """The matrices of a subspace."""
+
+    matrices: Subspace
+
+    def check(self, d: int) -> None:
+        self.matrices.check(d)
+
+    def initial(self, d: int, seed: int) -> Memory:
+        return Projected.starting(self.subspace(d, seed), d, seed)
+
+    def subspace(self, d: int, seed: int | None) -> Subspace:
+        self.check(d)
+        return self.matrices
 
 
 def initial_memory(d: int, kappa: float = 1.0, seed: int = 0, family: str | Subspace = "full") -> Memory:
     """A memory before training: every entry of W, or of its factors, drawn from N(0, 1/d^2).
 
-    kappa = 1 gives a full W; kappa < 1 the factors of rank m = round(kappa d), at least 1. In a linear family W is the
-    projection of such a matrix. Non-negative and semidefinite memories start near (1/d) 1 1^T and (1/d) I.
+    kappa = 1 gives a full W; kappa < 1 the factors of rank m = round(kappa d), at least 1, as 'rank:m' does. In a
+    linear family W is the projection of such a matrix. Non-negative and semidefinite memories start near (1/d) 1 1^T
+    and (1/d) I.
     """
-    d, kappa = whole("d", d, 1), rank_fraction("kappa", kappa)
-    found = _family(family, kappa)
-    if isinstance(found, type):
-        kind: type[Memory] = found
-        return kind.initial(d, seed, **({"kappa": kappa} if _has_rank(kind) else {}))
-    if isinstance(found, (Hidden, RoundedTo)):
-        return found.initial(d, seed)
-    return Projected.starting(_in_dimension(found, d, seed), d, seed)
+    d = whole("d", d, 1)
+    return _family(family, d, kappa).initial(d, seed)
 
 
-def check_family(text: str, kappa: float, d: int) -> str:
-    """The family's text in standard spelling; refused if there is no such family of d x d memories."""
-    found = _family(text, kappa, files=False)
-    if isinstance(found, type):
-        return text
-    found.check(d)
-    return text_of(text.partition(":")[0], found)
+def check_family(text: str, kappa: float, d: int) -> tuple[str, float]:
+    """The family's text as it is written, and the rank fraction of its memories; refused if there is no such family of
+    d x d memories. 'rank:m' is 'full' of the rank fraction m / d, as in the paper, so that there is one text for it."""
+    _family(text, d, kappa, files=False).check(d)
+    read = family_text(text, _parameters)
+    m = read.values.get("m") if read.name == "rank" else None
+    if isinstance(m, int):
+        return ("full", m / d) if m < d else ("rank", 1.0)
+    return str(read), kappa
+
+
+def family_in_records(text: str) -> str:
+    """The family's text as records have always written it."""
+    return family_text(text, _parameters).in_records()
 
 
 def subspace_of(family: str | Subspace | Memory, d: int, seed: int | None = None) -> Subspace | None:
     """The subspace of a linear family, None for 'full'. Others are refused: there is no exact verdict about them."""
     if isinstance(family, Projected):
         family = family.subspace
-    if isinstance(family, Full):
+    chosen = OfClass(type(family), {}) if isinstance(family, Memory) else _family(family, d, 1.0)
+    if chosen == OfClass(Full, {}):
         return None
-    found = type(family) if isinstance(family, Memory) else _family(family, 1.0)
-    if found is Full:
-        return None
-    if isinstance(found, (type, Hidden, RoundedTo)):
+    subspace = chosen.subspace(d, seed)
+    if subspace is None:
         shown = family if isinstance(family, str) else type(family).__name__
-        linear = ", ".join(name for name in FAMILIES if name == "full" or name in SUBSPACES)
+        linear = ", ".join(name for name in FAMILIES if is_linear(name))
         raise refuse("family", shown, f"linear for an exact verdict or a sample ({linear})")
-    return _exact(_in_dimension(found, d, seed))
+    return _exact(subspace)
 
 
 def is_linear(text: str) -> bool:
     """Whether there are exact verdicts about a family: it is full or a subspace."""
-    name = text.partition(":")[0]
+    name = family_name(text)
     return name == "full" or issubclass(FAMILIES[name], (Subspace, RandomMask))
 
 
-def _family(family: str | Subspace, kappa: float, files: bool = True) -> Any:
-    """A class of memories, a subspace, or how to draw one. 'full' with kappa < 1 is 'low rank', as in the paper."""
-    found = family if isinstance(family, Subspace) else _from_text(_with_rank(family, kappa), files)
-    if kappa != 1 and not (isinstance(found, type) and _has_rank(found)):
+def told_dimension(text: str, d: int, directions: int) -> tuple[float, bool] | None:
+    """The statistical dimension of a family that theory has no formula for, seen through so many directions of the
+    queries, and whether the family is linear; None if there is no such family.
+
+    A subspace knows its dimension. Any other family may say its own, which then is an upper bound.
+    """
+    if family_name(text) not in FAMILIES:
+        return None
+    family = _family(text, d, 1.0)
+    family.check(d)
+    if isinstance(family, Linear):
+        return _dimension_seen(text, family.matrices, d, directions), True
+    delta = family.statistical_dimension(d, directions)
+    if delta is None:
+        raise refuse("family", text, "one whose statistical dimension is known: nothing is predicted for others")
+    return float(delta), False
+
+
+def in_file(memory: Memory) -> tuple[str, Mapping[str, Any]]:
+    """The text of a memory's family, and the arrays that a file of it holds."""
+    family, arrays = memory.in_file()
+    if family is None:
+        name = next((name for name, kind in FAMILIES.items() if type(memory) is kind), None)
+        if name is None:
+            raise refuse("memory", type(memory).__name__, "of a family in loadstone.memories.families")
+        # Older versions read these files, too.
+        family = FamilyText(name, (), {}).in_records()
+    return family, arrays
+
+
+def from_file(family: str, arrays: Mapping[str, np.ndarray]) -> Memory:
+    """The memory of a file, or a refusal."""
+    family = family or _UNNAMED.get(frozenset(arrays), "")
+    kind = FAMILIES.get(family_name(family))
+    if kind is None:
+        known = ", ".join(FAMILIES)
+        raise refuse("file", f"one with {', '.join(arrays)}", f"one with the arrays of a known family ({known})")
+    return (Projected if issubclass(kind, Subspace) else kind).loaded(family, arrays)
+
+
+def _family(family: str | Subspace, d: int, kappa: float, files: bool = True) -> Family:
+    """A family with its parameters. 'full' with kappa < 1 is 'rank', as in the paper."""
+    kappa = rank_fraction("kappa", kappa)
+    if isinstance(family, Subspace):
+        found: Family = Linear(family)
+    else:
+        found = _from_text("rank" if family == "full" and kappa < 1 else family, files)
+    if kappa == 1:
+        return found
+    if not (isinstance(found, OfClass) and "m" in _parameters_of(found.kind)) or "m" in found.parameters:
         raise refuse("kappa", kappa, f"1 for the family {family!r}, which has no rank to choose")
-    return found
+    return OfClass(found.kind, {**found.parameters, "m": rank_of(kappa, d)})
 
 
-def _with_rank(text: str, kappa: float) -> str:
-    return "low rank" if text == "full" and rank_fraction("kappa", kappa) < 1 else text
-
-
-def _from_text(text: str, files: bool) -> Any:
-    name, colon, rest = text.partition(":") if isinstance(text, str) else (text, "", "")
-    kind = named("family", name, FAMILIES)
+def _from_text(text: str, files: bool) -> Family:
+    name, _, rest = text.partition(":") if isinstance(text, str) else (text, "", "")
     if rest.endswith(".npy") and name in _FROM_FILE:
         if not files:
             raise refuse("family", text, "one that its name says everything about, because a file can change")
-        return SUBSPACES[name](**{_FROM_FILE[name]: _array(rest)})
-    if not issubclass(kind, (Subspace, RandomMask, Hidden, RoundedTo)):
-        if colon:
-            raise refuse("family", text, f"{name} without parameters")
-        return kind
-    return made_from_text("family", text, FAMILIES)
+        return Linear(SUBSPACES[name](**{_FROM_FILE[name]: _array(rest)}))
+    read = family_text(text, _parameters)
+    kind = FAMILIES[read.name]
+    if issubclass(kind, Memory):
+        return OfClass(kind, _complete(read, kind))
+    found = made("family", read.name, kind, read.values)
+    return Linear(found) if isinstance(found, Subspace) else found
+
+
+def _complete(read: FamilyText, kind: type[Memory]) -> Mapping[str, object]:
+    """The parameters that a text gives to a class of memories, or a refusal if one of them is missing."""
+    for name, parameter in _parameters_of(kind).items():
+        if name not in read.values and parameter.default is inspect.Parameter.empty:
+            raise refuse("family", read.name, f"given with {name}, which has no default")
+    return read.values
+
+
+def _parameters(name: str) -> tuple[str, ...]:
+    """The names of a family's parameters; refused if there is no such family."""
+    kind = named("family", name, FAMILIES)
+    return tuple(_parameters_of(kind)) if issubclass(kind, Memory) else parameter_names(kind)
+
+
+@cache
+def _parameters_of(kind: type[Memory]) -> dict[str, inspect.Parameter]:
+    """What `initial` takes after d and seed."""
+    return dict(list(inspect.signature(kind.initial).parameters.items())[2:])
 
 
 def _array(path: str) -> np.ndarray:
@@ -124,22 +235,21 @@ def _array(path: str) -> np.ndarray:
         raise refuse("family", path, f"the name of an array in a .npy file ({error})") from error
 
 
-def _in_dimension(found: Subspace | RandomMask, d: int, seed: int | None) -> Subspace:
-    if isinstance(found, RandomMask):
-        if seed is None:
-            drawn = "given with a mask: a density needs a seed, as instance_capacity and `loadstone certify` have one"
-            raise refuse("family", "masked", drawn)
-        return found.drawn(d, seed)
-    found.check(d)
-    return found
+def _dimension_seen(text: str, subspace: Subspace, d: int, directions: int) -> int:
+    """The dimension of {B W}, W in the subspace and B with so many random rows."""
+    n = subspace.dimension(d)
+    if directions == d:
+        return n
+    if n > _MOST_SEEN:
+        allowed = f"one of at most {_MOST_SEEN} dimensions (here {n}) with so few answers: give more than d answers"
+        raise refuse("family", text, allowed)
+    random = np.random.default_rng(0)
+    seen = random.standard_normal((directions, d))
+    members = (subspace.projected(random.standard_normal((d, d))) for _ in range(n))
+    return int(np.linalg.matrix_rank(np.stack([(seen @ member).ravel() for member in members])))
 
 
 def _exact(subspace: Subspace) -> Subspace:
     """The same subspace with arrays of NumPy, in all their digits: a memory may hold them in fewer."""
     arrays = arrays_of(subspace)
     return type(subspace)(**arrays) if arrays else subspace
-
-
-@cache
-def _has_rank(kind: type[Memory]) -> bool:
-    return "kappa" in inspect.signature(kind.initial).parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.arguments import rank_of
+from loadstone.arguments import whole
 from loadstone.kernels.products import exact_there, mapped, times
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
@@ -27,10 +27,15 @@ class LowRank(Memory):
     right: Float[Array | np.ndarray, "d m"]
 
     @classmethod
-    def initial(cls, d: int, seed: int, kappa: float = 0.5) -> LowRank:
-        """Rank m = round(kappa d), at least 1; every entry of both factors drawn from N(0, 1/d^2)."""
-        m = rank_of(kappa, d)
+    def initial(cls, d: int, seed: int, m: int | None = None) -> LowRank:
+        """Rank m (default: d); every entry of both factors drawn from N(0, 1/d^2)."""
+        cls.check(d, m)
+        m = d if m is None else m
         return cls(normal_matrix(seed, "memory", d, m), normal_matrix(seed, "second factor", d, m))
+
+    @classmethod
+    def check(cls, d: int, m: int | None = None) -> None:  # type: ignore[override]
+        whole("m", d if m is None else m, 1, d)
 
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
         check_dimension(self, inputs, self.right.shape[-2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,12 +12,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from loadstone.arguments import rank_fraction, refuse, set_as
+from loadstone.memories.family import Family
+from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.masked import Masked
 from loadstone.streams.counters import Key, stream_key, threefry
 
 
 @dataclass(frozen=True)
-class RandomMask:
+class RandomMask(Family):
     """A mask of round(density d^2) entries, drawn uniformly but for one rule: no row and no column is empty.
 
     density: the share of the entries, in (0, 1].
@@ -32,6 +35,20 @@ class RandomMask:
         if round(self.density * d * d) < 2 * d - 1:
             least = f"at least {(2 * d - 1) / d**2:.4g} at d = {d}, so that each row and each column has an entry"
             raise refuse("density", self.density, least)
+
+    def initial(self, d: int, seed: int) -> Projected:
+        """Its entries are drawn from the same seed as its mask."""
+        return Projected.starting(self.drawn(d, seed), d, seed)
+
+    def subspace(self, d: int, seed: int | None) -> Masked:
+        if seed is None:
+            drawn = "given with a mask: a density needs a seed, as instance_capacity and `loadstone certify` have one"
+            raise refuse("family", "masked", drawn)
+        return self.drawn(d, seed)
+
+    @classmethod
+    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> Projected:
+        return Projected.loaded(family, arrays)
 
     def drawn(self, d: int, seed: int) -> Masked:
         """The mask of a seed."""

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
-from loadstone.kernels.products import exact
-from loadstone.problems.loss import queries_of
 
 
 class Memory(abc.ABC):
     """A map from inputs to queries. Memories are frozen dataclasses that are registered as pytrees; arrays of real
     numbers are trained, other arrays (a mask of booleans, indices) stay as they are.
 
-    Only `queries` is needed: any pytree that has it can be trained and measured and can recall. A linear memory also
-    has `matrix`, which spectra are computed from.
+    Only `queries` is needed. A linear memory also has `matrix`, which spectra are computed from. Pytrees of other
+    classes are memories, too: foreign.py.
     """
 
     #: Fields with real numbers that are not trained.
@@ -41,8 +40,34 @@ class Memory(abc.ABC):
 
     @classmethod
     def initial(cls, d: int, seed: int) -> Memory:
-        """A memory before training. A family whose rank can be chosen also takes `kappa`."""
+        """A memory before training. A family with parameters takes them after d and seed: `initial(d, seed, factor)`
+        makes a memory of 'kronecker:4'. A rank that can be chosen is called `m`."""
         raise NotImplementedError(f"{cls.__name__} does not say how it starts: give a memory.")
+
+    @classmethod  # noqa: B027
+    def check(cls, d: int, **parameters: Any) -> None:
+        """Refuse parameters, those of `initial`, with which there is no such family of d x d memories."""
+
+    @classmethod
+    def statistical_dimension(cls, d: int, directions: int, **parameters: Any) -> float | None:
+        """How much room the family has for facts at most, with these parameters, seen through so many directions of the
+        queries (theory/families.py). None: it is not known."""
+        return None
+
+    def in_file(self) -> tuple[str | None, Mapping[str, Any]]:
+        """The text of the memory's family, and the arrays that a file of it holds. None: the name of its class in
+        families.py says it all."""
+        return None, {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> Memory:
+        """The memory of a file, or a refusal of arrays that make no memory of this family."""
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        if set(names) != arrays.keys():
+            raise refuse("arrays", ", ".join(arrays), f"those of the family {family!r}: {', '.join(names)}")
+        memory = cls(**{name: kept(array) for name, array in arrays.items()})
+        check_square(memory, arrays)
+        return memory
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         """W, if the query of every input e is W e."""
@@ -63,6 +88,25 @@ class Memory(abc.ABC):
         return False
 
 
+def kept(array: np.ndarray) -> np.ndarray | Array:
+    """An array of a file as an array of JAX, which would round float64 numbers: those stay as they are."""
+    return array if array.dtype == np.float64 else jnp.asarray(array)
+
+
+def check_square(memory: Memory, arrays: Mapping[str, Any]) -> None:
+    """Refuse arrays that do not make a d x d memory."""
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    bad = refuse("file", f"one with {shapes}", "one whose arrays make a d x d memory")
+    try:
+        d, columns = memory.matrix().shape
+    except NotImplementedError:  # it is not linear, or does not say so
+        return
+    except (TypeError, ValueError) as error:
+        raise bad from error
+    if d != columns or d == 0:
+        raise bad
+
+
 @contextmanager
 def in_digits_of(memory: Any) -> Iterator[bool]:
     """Switch on float64, without which JAX rounds to float32, if the memory has such numbers; says whether it has."""
@@ -76,18 +120,3 @@ def check_dimension(memory: Memory, inputs: Float[Array, "n d"], d: int) -> None
     if inputs.shape[-1] != d:
         name = type(memory).__name__
         raise refuse("inputs.shape", inputs.shape, f"(n, {d}), because the memory ({name}) has d = {d}")
-
-
-def recall_index(
-    memory: Any, inputs: Float[np.ndarray | Array, "n d"], outputs: Float[np.ndarray | Array, "m d"]
-) -> Int[Array, "n"]:
-    """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e."""
-    with in_digits_of(memory):
-        inputs, outputs = jnp.asarray(inputs), jnp.asarray(outputs)
-        for name, array in (("inputs", inputs), ("outputs", outputs)):
-            if array.ndim != 2 or 0 in array.shape:
-                raise refuse(f"{name}.shape", array.shape, "two sizes of at least 1, one embedding a row")
-        queries = queries_of(jax.tree.map(jnp.asarray, memory), inputs)
-        if queries.shape[1] != outputs.shape[1]:
-            raise refuse("outputs.shape", outputs.shape, f"(m, {queries.shape[1]}), to go with the memory's queries")
-        return jnp.argmax(exact(queries, outputs.astype(queries.dtype).T), axis=-1).astype(jnp.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,12 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from loadstone.arguments import refuse
 from loadstone.kernels.products import mapped
-from loadstone.memories.memory import Memory, check_dimension
+from loadstone.memories.memory import Memory, check_dimension, kept
 from loadstone.memories.normal import normal_matrix
+from loadstone.memories.subspaces.registry import arrays_of, name_of, subspace_from
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.trees import told_apart
 
 
+@told_apart  # the subspace says itself what of it are arrays
 @jax.tree_util.register_pytree_with_keys_class
 @dataclass(frozen=True)
 class Projected(Memory):
@@ -55,6 +60,17 @@ class Projected(Memory):
 
     def is_dense(self, precision: str) -> bool:
         return True
+
+    def in_file(self) -> tuple[str, Mapping[str, Any]]:
+        return name_of(self.subspace), {"weights": self.weights, **arrays_of(self.subspace)}
+
+    @classmethod
+    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> Projected:
+        weights = arrays.get("weights", np.empty(0))
+        if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or weights.size == 0:
+            raise refuse("weights", f"of shape {weights.shape}", "such that they make a d x d memory")
+        rest = {name: array for name, array in arrays.items() if name != "weights"}
+        return cls.made(kept(weights), subspace_from(family, rest, len(weights)))
 
     def tree_flatten_with_keys(self) -> tuple[tuple, tuple]:
         arrays, rest = self.subspace.pieces()

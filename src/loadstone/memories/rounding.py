@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from jaxtyping import Array, Float, Float64
 from loadstone.arguments import set_as, whole
 from loadstone.kernels.products import mapped
 from loadstone.levels import MOST_BITS, half_levels, step_of
+from loadstone.memories.family import Family
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.trees import tree
@@ -58,9 +60,13 @@ class Rounded(Memory):
     def rank(self) -> int:
         return self.weights.shape[-1]
 
+    def in_file(self) -> tuple[str, Mapping[str, Any]]:
+        """What it recalls with: a full matrix of few different numbers."""
+        return "full", {"weights": self.matrix()}
+
 
 @dataclass(frozen=True)
-class RoundedTo:
+class RoundedTo(Family):
     """The family of full memories of b bits an entry.
 
     bits: how many.
@@ -70,9 +76,6 @@ class RoundedTo:
 
     def __post_init__(self) -> None:
         set_as(self, "bits", whole("bits", self.bits, 1, MOST_BITS))
-
-    def check(self, d: int) -> None:
-        """Every dimension will do."""
 
     def initial(self, d: int, seed: int) -> Rounded:
         """Real numbers drawn from N(0, 1/d^2)."""

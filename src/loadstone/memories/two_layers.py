@@ -8,18 +8,19 @@ can be stored from below.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.arguments import set_as, whole
+from loadstone.arguments import refuse, set_as, whole
 from loadstone.kernels.products import mapped
-from loadstone.memories.memory import Memory, check_dimension
+from loadstone.memories.family import Family
+from loadstone.memories.memory import Memory, check_dimension, kept
 from loadstone.memories.normal import normal_matrix
 from loadstone.trees import tree
 
@@ -53,9 +54,21 @@ class TwoLayers(Memory):
     def rank(self) -> int:
         return min(self.keys.shape)
 
+    def in_file(self) -> tuple[str, Mapping[str, Any]]:
+        return self.activation, {"keys": self.keys, "values": self.values}
+
+    @classmethod
+    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> TwoLayers:
+        shapes = {name: array.shape for name, array in arrays.items()}
+        keys = shapes.get("keys", ())
+        if len(keys) != 2 or 0 in keys or shapes != {"keys": keys, "values": keys[::-1]}:
+            shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise refuse("file", f"one with {shown}", "one with keys (h, d) and values (d, h)")
+        return cls(kept(arrays["keys"]), kept(arrays["values"]), family)
+
 
 @dataclass(frozen=True)
-class Hidden:
+class Hidden(Family):
     """A family of two layers with a given number of hidden units.
 
     width: how many.
@@ -67,14 +80,15 @@ class Hidden:
     def __post_init__(self) -> None:
         set_as(self, "width", whole("width", self.width, 1, 10**6))
 
-    def check(self, d: int) -> None:
-        """Every dimension will do."""
-
     def initial(self, d: int, seed: int) -> TwoLayers:
         """Keys whose products with an input have variance 1, and values with normal entries of a given deviation."""
         keys = normal_matrix(seed, "memory", d, self.width).T * math.sqrt(d)
         values = normal_matrix(seed, "second factor", d, self.width) * (d * self.deviation(d))
         return TwoLayers(keys, values, self.activation)
+
+    @classmethod
+    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> TwoLayers:
+        return TwoLayers.loaded(family, arrays)
 
     def deviation(self, d: int) -> float:
         """The standard deviation of the values at the start."""

@@ -7,6 +7,7 @@ anyway. So nobody derives a gradient by hand: a memory defines its queries, and 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,6 @@ from jaxtyping import Array, Float
 from loadstone.arguments import refuse
 from loadstone.kernels.recall import Recall
 from loadstone.problems.problem import Problem
-from loadstone.trees import check_told_apart
 
 
 def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tuple[Float[Array, ""], Recall]:
@@ -54,13 +54,12 @@ def differentiable_losses(
 
 def queries_of(memory: Any, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
     """The queries of a memory. If its `queries` takes no precision, its products have JAX's default precision."""
-    if _takes_precision(type(memory)):
-        return memory.queries(inputs, precision)
-    return memory.queries(inputs)
+    return memory.queries(inputs, *([precision] if takes_precision(type(memory).queries) else []))
 
 
-def _takes_precision(kind: Any) -> bool:
-    return "precision" in inspect.signature(kind.queries).parameters
+def takes_precision(queries: Callable[..., Any]) -> bool:
+    """Whether a function that makes queries can be told the precision of its products."""
+    return "precision" in inspect.signature(queries).parameters
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -130,7 +129,6 @@ def check_memory(problem: Problem, memory: Any) -> None:
     """Refuse a memory that cannot make queries for this problem, before anything is compiled."""
     if not hasattr(memory, "queries"):
         raise refuse("memory", type(memory).__name__, "a memory, which has queries(inputs)")
-    check_told_apart("memory", memory)
     wanted = problem.inputs.shape
     try:
         made = jax.eval_shape(queries_of, memory, problem.inputs)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse
 from loadstone.kernels.recall import Recall, Slope
-from loadstone.trees import check_told_apart
+from loadstone.trees import is_told_apart
 
 if TYPE_CHECKING:
     from loadstone.problems.arrays import Arrays
@@ -133,7 +133,9 @@ def check_problem(problem: object) -> Problem:
     """Refuse anything but a problem whose arrays fit together."""
     if not isinstance(problem, Problem):
         raise refuse("problem", type(problem).__name__, "a Problem, such as facts(...) or original(...)")
-    check_told_apart("problem", problem)
+    if not is_told_apart(type(problem)):
+        why = "because JAX, in some versions, confuses classes that register_dataclass has registered"
+        raise refuse("problem", type(problem).__name__, f"of a class registered with loadstone.trees.tree, {why}")
     if problem.inputs.ndim != 2 or 0 in problem.inputs.shape:
         raise refuse("inputs.shape", problem.inputs.shape, "(n, d) with n and d of at least 1")
     n = problem.inputs.shape[0]

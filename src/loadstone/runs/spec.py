@@ -10,7 +10,7 @@ from typing import TypeVar
 from loadstone.arguments import choice, rank_fraction, refuse, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.kernels.products import PRECISIONS
-from loadstone.memories.families import check_family, is_linear
+from loadstone.memories.families import check_family, family_in_records, is_linear
 from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
 from loadstone.problems.kinds import check_kind, is_grouped
@@ -107,7 +107,9 @@ class Spec:
         answers, frequencies = check_answers(self.answers, self.frequencies)
         set_as(self, "answers", answers)
         set_as(self, "frequencies", frequencies)
-        set_as(self, "family", check_family(self.family, self.kappa, self.d))
+        family, kappa = check_family(self.family, self.kappa, self.d)
+        set_as(self, "family", family)
+        set_as(self, "kappa", kappa)
         if self.solver in _FULL_ONLY and (self.kappa != 1 or self.family != "full"):
             what = _FULL_ONLY[self.solver]
             raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what}.")
@@ -167,7 +169,7 @@ class Spec:
         found: dict[str, object] = {name: getattr(self, name) for name in names}
         found |= {"form": self.hold, "meaning": _MEANING, "solver": self.solver}
         if self.family != "full":
-            found["family"] = self.family
+            found["family"] = family_in_records(self.family)  # as ever, because the key is made from it
         if self.answers is not None:
             found["answers"] = self.answers
         if self.frequencies != "uniform":

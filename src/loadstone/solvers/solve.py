@@ -15,6 +15,7 @@ from loadstone.arguments import choice, refuse
 from loadstone.kernels.products import PRECISIONS
 from loadstone.measurements.accuracy import top_scores
 from loadstone.memories.families import initial_memory
+from loadstone.memories.foreign import as_given, as_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.spread import spread
@@ -46,7 +47,8 @@ def solve(
     """Store a problem in a memory.
 
     problem: what is to be stored.
-    memory: where the search starts, which also fixes the family; default: a full W of small random numbers.
+    memory: where the search starts, which also fixes the family: any pytree with queries(inputs), or one that
+        `loadstone.memory` gives them to; default: a full W of small random numbers.
     solver: a solver, its name (with parameters, as in 'sgd:0.1'), or a transformation of gradients from optax;
         'paper' is the paper's protocol.
     stop: 'exact' (every margin positive), 'paper' (an accuracy of 99.9 %), '99%' or 'none'; default: 'paper' for
@@ -88,7 +90,8 @@ def solve_batch(
     if not problems or len(problems) != len(memories):
         raise refuse("memories", f"{len(memories)} of them", f"as many as problems ({len(problems)}), and at least one")
     problems = [check_problem(problem) for problem in problems]
-    memories = [_start(problem) if memory is None else memory for problem, memory in zip(problems, memories)]
+    given = [_start(problem) if memory is None else memory for problem, memory in zip(problems, memories)]
+    memories = [as_memory(memory) for memory in given]
     for problem, memory in zip(problems, memories):
         check_memory(problem, memory)
     _check_alike("problems", problems)
@@ -102,7 +105,8 @@ def solve_batch(
         _check_resumable(checkpoint, chosen, len(problems))
         kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
     solutions = chosen.solve(problems, memories, SearchOptions(stop, limits, precisions, progress, kept))
-    return [measured(problem, solution) for problem, solution in zip(problems, solutions)]
+    solutions = [measured(problem, solution) for problem, solution in zip(problems, solutions)]
+    return [replace(found, memory=as_given(found.memory, memory)) for found, memory in zip(solutions, given)]
 
 
 def measured(problem: Problem, solution: Solution) -> Solution:

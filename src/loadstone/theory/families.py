@@ -25,6 +25,7 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, ndtri
 
 from loadstone.arguments import refuse, whole
+from loadstone.families_text import FamilyText, dimension_by_memories, family_name, family_text
 from loadstone.theory.capacity import MOST_DIMENSION, capacity
 
 
@@ -61,12 +62,21 @@ class StatisticalDimension:
 def statistical_dimension(family: str, d: int, directions: int | None = None) -> StatisticalDimension:
     """The statistical dimension of a family such as 'full', 'rank:25' or 'masked:0.5', see `FAMILIES`.
 
+    Of a family that has no formula here the memories are asked: a subspace knows its dimension, and others may say
+    theirs (docs/extending.md).
+
     `directions`: how many directions of a query the outputs show, 1..d (default: all).
     """
     d = whole("d", d, 1, MOST_DIMENSION)
     r = d if directions is None else whole("directions", directions, 1, d)
-    name, value = _parsed(family, d)
-    return replace(_found(name, d, r, value), family=family)
+    if not _has_formula(family):
+        told = dimension_by_memories(family, d, r)
+        if told is None:
+            raise refuse("family", family, f"one of {_SHOWN}")
+        delta, linear = told
+        return replace(_subspace(d, r, int(delta)) if linear else _bound(d, r, delta), family=family)
+    text = family_text(family, _parameter_names)
+    return replace(_found(text.name, d, r, _value(family, text, d)), family=str(text))
 
 
 def directions_shown(d: int, answers: int, decoupled: bool = False) -> int:
@@ -87,6 +97,11 @@ def _found(name: str, d: int, r: int, value: float) -> StatisticalDimension:
 
 def _subspace(d: int, r: int, n: int) -> StatisticalDimension:
     return StatisticalDimension("", d, r, n, faces=FaceLaw(n), variance=0.0)
+
+
+def _bound(d: int, r: int, delta: float) -> StatisticalDimension:
+    """Of a family that is not convex."""
+    return StatisticalDimension("", d, r, delta, bound=True)
 
 
 def _full(d: int, r: int, _: float) -> StatisticalDimension:
@@ -167,12 +182,12 @@ def _rank(d: int, r: int, m: float) -> StatisticalDimension:
     if m >= r:
         return _full(d, r, 0)
     if r == d:
-        return StatisticalDimension("", d, r, 2 * float(capacity(m / d)) * d * d, bound=True)
+        return _bound(d, r, 2 * float(capacity(m / d)) * d * d)
     # Squared values over d are x = 1 + b + 2 sqrt(b) cos(angle), b = r / d, with density (2/pi) sin^2(angle) / x.
     ratio = r / d
     density = lambda angle: 2 / math.pi * math.sin(angle) ** 2 / (1 + ratio + 2 * math.sqrt(ratio) * math.cos(angle))  # noqa: E731
     angle = brentq(lambda end: quad(density, 0, end)[0] - m / r, 0, math.pi, xtol=1e-13)
-    return StatisticalDimension("", d, r, d * r * (angle - math.sin(angle) * math.cos(angle)) / math.pi, bound=True)
+    return _bound(d, r, d * r * (angle - math.sin(angle) * math.cos(angle)) / math.pi)
 
 
 def _pruned(d: int, r: int, density: float) -> StatisticalDimension:
@@ -187,7 +202,7 @@ def _pruned(d: int, r: int, density: float) -> StatisticalDimension:
         return _full(d, r, 0)
     t = -float(ndtri(n / (2 * d * d)))
     mean = n / (d * d) + 2 * t * math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
-    return StatisticalDimension("", d, r, d * d * mean, bound=True)
+    return _bound(d, r, d * d * mean)
 
 
 def _entries(density: float, d: int) -> int:
@@ -198,41 +213,47 @@ def _entries(density: float, d: int) -> int:
 _MOST_COUNTED = 10**4
 
 Found = Callable[[int, int, float], StatisticalDimension]
-#: Each family, and its parameter: None, a whole 'number' in 1..d, or a 'share' in (0, 1].
-FAMILIES: dict[str, tuple[Found, str | None]] = {
+#: Each family, with the name of its parameter and what that is: a whole 'number' in 1..d, or a 'share' in (0, 1].
+FAMILIES: dict[str, tuple[Found, tuple[str, str] | None]] = {
     "full": (_full, None),
-    "rank": (_rank, "number"),
+    "rank": (_rank, ("m", "number")),
     "symmetric": (_symmetric, None),
     "traceless": (_traceless, None),
     "skew": (_skew, None),
-    "masked": (_masked, "share"),
-    "blocks": (_blocks, "number"),
+    "masked": (_masked, ("density", "share")),
+    "blocks": (_blocks, ("count", "number")),
     "circulant": (_circulant, None),
     "diagonal": (_circulant, None),
     "nonnegative": (_nonnegative, None),
     "psd": (_psd, None),
-    "pruned": (_pruned, "share"),
+    "pruned": (_pruned, ("density", "share")),
 }
-_SHOWN = ", ".join(name + {None: "", "number": ":8", "share": ":0.5"}[kind] for name, (_, kind) in FAMILIES.items())
+_EXAMPLE = {"number": ":8", "share": ":0.5"}
+_SHOWN = ", ".join(name + (_EXAMPLE[kind[1]] if kind else "") for name, (_, kind) in FAMILIES.items())
 
 
-def _parsed(family: str, d: int) -> tuple[str, float]:
-    """The name of a family and its parameter (0 if it has none), or a refusal."""
+def _has_formula(family: object) -> bool:
+    """Whether theory knows the family. A mask or a basis in a file is known to the memories only."""
     if not isinstance(family, str):
         raise refuse("family", family, f"one of {_SHOWN}")
-    name, colon, text = family.partition(":")
-    if name not in FAMILIES:
-        raise refuse("family", family, f"one of {_SHOWN}")
-    kind = FAMILIES[name][1]
-    if kind is None and not colon:
-        return name, 0.0
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if kind == "number" and 1 <= value <= d and value == math.floor(value):
-        return name, value
-    if kind == "share" and 0 < value <= 1:
-        return name, value
-    allowed = {None: f"{name}, without a parameter", "number": f"{name}:K, K a whole number in 1..{d}"}
-    raise refuse("family", family, allowed.get(kind, f"{name}:S, S a number in (0, 1]"))
+    return family_name(family) in FAMILIES and not family.endswith(".npy")
+
+
+def _parameter_names(name: str) -> tuple[str, ...]:
+    parameter = FAMILIES[name][1]
+    return () if parameter is None else (parameter[0],)
+
+
+def _value(family: str, text: FamilyText, d: int) -> float:
+    """The parameter of a family (0 if it has none), or a refusal."""
+    parameter = FAMILIES[text.name][1]
+    if parameter is None:
+        return 0.0
+    value = text.values.get(parameter[0])
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if parameter[1] == "number" and 1 <= value <= d and value == math.floor(value):
+            return float(value)
+        if parameter[1] == "share" and 0 < value <= 1:
+            return float(value)
+    allowed = {"number": f"{text.name}:K, K a whole number in 1..{d}", "share": f"{text.name}:S, S a number in (0, 1]"}
+    raise refuse("family", family, allowed[parameter[1]])

@@ -8,12 +8,13 @@ from dataclasses import fields
 import numpy as np
 
 from loadstone.arguments import refuse
+from loadstone.families_text import text_of_family
 from loadstone.memories.subspaces.circulant import Circulant
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Blocks, Diagonal, Masked
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.memories.subspaces.symmetric import Skew, Symmetric, Traceless
-from loadstone.parameters import made, made_from_text, named, text_of
+from loadstone.parameters import made, made_from_text, named
 
 SUBSPACES: dict[str, type[Subspace]] = {
     "symmetric": Symmetric,
@@ -30,11 +31,11 @@ ARRAYS = ("mask", "basis")
 
 
 def name_of(subspace: Subspace) -> str:
-    """The name of a subspace with those of its parameters that are no arrays, such as 'blocks:count=8'."""
+    """The text of a subspace, with those of its parameters that are no arrays, such as 'blocks:8'."""
     name = next((name for name, kind in SUBSPACES.items() if type(subspace) is kind), None)
     if name is None:
         raise refuse("family", type(subspace).__name__, "one of " + ", ".join(SUBSPACES))
-    return name if arrays_of(subspace) else text_of(name, subspace)
+    return name if arrays_of(subspace) else str(text_of_family(name, subspace))
 
 
 def arrays_of(subspace: Subspace) -> dict[str, np.ndarray]:

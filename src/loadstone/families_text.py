@@ -1,0 +1,88 @@
+"""Families of memories as text: 'symmetric', 'rank:25', 'blocks:8'. Theory and memories read and write them alike.
+
+A family has one name, and its parameters come after a colon. They are read in order or by name: 'blocks:8' and
+'blocks:count=8' are the same family. They are written as 'blocks:8', everywhere but in records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any
+
+from loadstone.arguments import refuse
+from loadstone.parameters import changed_parameters, values_in
+
+#: Names that families had, and that records still give them.
+_OLD_NAMES = {"low rank": "rank"}
+
+
+@dataclass(frozen=True)
+class FamilyText:
+    """A family's name, and the values of its parameters.
+
+    names: of all its parameters, in order.
+    values: of those that are given.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    values: Mapping[str, object]
+
+    def __str__(self) -> str:
+        given = [name for name in self.names if name in self.values]
+        in_order = given == list(self.names[: len(given)])
+        parts = [f"{self.values[name]}" if in_order else f"{name}={self.values[name]}" for name in given]
+        return f"{self.name}:{','.join(parts)}" if parts else self.name
+
+    def in_records(self) -> str:
+        """As records have always written it: with the names of parameters, and 'low rank' for 'rank'. The keys of
+        records depend on this text, so it must never change."""
+        parts = [f"{name}={self.values[name]}" for name in self.names if name in self.values]
+        if not parts:
+            return next((old for old, name in _OLD_NAMES.items() if name == self.name), self.name)
+        return f"{self.name}:{','.join(parts)}"
+
+
+def family_name(text: Any) -> Any:
+    """The name of the family that a text means; what is no text is returned as it is, to be refused as a name."""
+    if not isinstance(text, str):
+        return text
+    name = text.partition(":")[0]
+    return _OLD_NAMES.get(name, name)
+
+
+def family_text(text: str, names_of: Callable[[str], Sequence[str]]) -> FamilyText:
+    """The family that a text means. `names_of` gives the names of a family's parameters, and refuses what is none."""
+    name = family_name(text)
+    names = tuple(names_of(name))
+    _, _, rest = text.partition(":")
+    values = values_in("family", f"{name}:{rest}", names)
+    for parameter in values:
+        if parameter not in names:
+            allowed = f"a parameter of {name} ({', '.join(names)})" if names else f"left out: {name} has no parameters"
+            raise refuse("family parameter", parameter, allowed)
+    return FamilyText(name, names, values)
+
+
+def text_of_family(name: str, value: Any) -> FamilyText:
+    """The text of a family that is given as a dataclass, whose fields are its parameters."""
+    return FamilyText(name, parameter_names(type(value)), changed_parameters(value))
+
+
+def parameter_names(kind: type) -> tuple[str, ...]:
+    """The parameters of a family that is a dataclass."""
+    return tuple(field.name for field in fields(kind) if field.init)
+
+
+def dimension_by_memories(family: str, d: int, directions: int) -> tuple[float, bool] | None:
+    """The statistical dimension of a family that theory has no formula for, as the memories tell it: see
+    `told_dimension` in memories/families.py. None if they do not know the family either.
+
+    Imported by name, and only when it is asked for: theory rests on no memory, and answers without loading JAX.
+    """
+    found: tuple[float, bool] | None = import_module("loadstone.memories.families").told_dimension(
+        family, d, directions
+    )
+    return found
