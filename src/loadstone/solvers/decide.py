@@ -8,7 +8,6 @@ certificate.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -21,6 +20,7 @@ from jaxtyping import Array, Float32, Float64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
@@ -125,8 +125,7 @@ class _Decision:
 
     def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress | None) -> None:
         self.instance, self.limits, self.progress = instance, limits, progress
-        self.began = time.perf_counter()
-        self.end = math.inf if limits.seconds is None else self.began + limits.seconds
+        self.deadline = Deadline(limits.seconds)
         self.passes, self.newton, self.last = 0, (0, 0, 0), np.zeros((instance.arrays.inputs.shape[1],) * 2)
 
     def made(self, start: Float64[np.ndarray, "d d"] | None) -> Verdict:
@@ -166,9 +165,9 @@ class _Decision:
         arrays, outputs = self.instance.arrays, self.instance.arrays.outputs.shape
         # Scores and pulls, in numbers of half the digits. Devices are too fast for such a limit to matter.
         operations = 4 * len(arrays.inputs) * outputs[-2] * outputs[-1]
-        end = self.end if jax.default_backend() == "cpu" else math.inf
+        deadline = self.deadline if jax.default_backend() == "cpu" else Deadline()
         try:
-            return Clock(end, np).timed("passes", operations, 2.0, search)
+            return Clock(deadline, np).timed("passes", operations, 2.0, search)
         except OutOfTimeError:
             raise Undecided(OUT_OF_TIME) from None
 
@@ -179,7 +178,7 @@ class _Decision:
         scale = math.sqrt(d) / (float(arrays.outputs.std()) or 1.0)
         made: Callable[[Arrays], Problem] = separate if arrays.decoupled else facts_of
         problem = made(Arrays(arrays.inputs * scale, arrays.outputs, arrays.targets))
-        limits = Limits(_MOST_PASSES, None if math.isinf(self.end) else max(1e-3, self.end - time.perf_counter()))
+        limits = Limits(_MOST_PASSES, self.deadline.share(1.0))
         progress = self.progress
         tell = progress and (lambda passes, loss, accuracy: progress(0, loss, math.nan))
         start = self._memory(jnp.asarray(self.last / scale, jnp.float32))
@@ -203,15 +202,14 @@ class _Decision:
 
     def _newton(self, xp: ModuleType) -> Proof:
         limits = self.limits
-        search = NewtonSearch(self.instance, xp, self.last, limits.steps, limits.budget, self.end, self.progress)
+        search = NewtonSearch(self.instance, xp, self.last, limits.steps, limits.budget, self.deadline, self.progress)
         try:
             return search.run()
         finally:
             self.newton, self.last = (search.steps, search.products, search.dense_solves), np.asarray(search.weights)
 
     def _verdict(self, verdict: Outcome, **proof: Any) -> Verdict:
-        seconds = time.perf_counter() - self.began
-        family = self.instance.subspace
+        seconds, family = self.deadline.taken, self.instance.subspace
         return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes, family=family)
 
 

@@ -7,7 +7,6 @@ an ordinary loop.
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from typing import Any, NamedTuple, NoReturn
 
@@ -16,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from loadstone.deadline import Deadline
 from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
@@ -60,7 +60,7 @@ def can_be_plain(problem: Problem, memory: Any, options: SearchOptions) -> bool:
 
 def search(problem: Facts, memory: Memory, options: SearchOptions, pairs: int, tolerance: float) -> Solution:
     """Store facts in a full memory or one of a linear family. The last two arguments are those of LBFGS."""
-    began, run = time.perf_counter(), _Search(options, np.asarray(memory.matrix()), pairs, tolerance)
+    clock, run = Deadline(), _Search(options, np.asarray(memory.matrix()), pairs, tolerance)
     with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
         for precision in options.precisions:
             status = run.ended(PlainPass(problem, np.dtype(precision), each), memory)
@@ -68,7 +68,7 @@ def search(problem: Facts, memory: Memory, options: SearchOptions, pairs: int, t
                 break
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
     found = _memory(memory, run.point if run.point.dtype == np.float64 else jnp.asarray(run.point))
-    traces, seconds = (np.array(run.losses), np.array(run.accuracies)), time.perf_counter() - began
+    traces, seconds = (np.array(run.losses), np.array(run.accuracies)), clock.taken
     return Solution(found, status, len(run.losses), *traces, seconds, problem.description)
 
 
@@ -90,8 +90,7 @@ class _Search:
     def __init__(self, options: SearchOptions, start: Matrix, pairs: int, tolerance: float) -> None:
         self.options, self.point, self.tolerance = options, start, tolerance
         self.pairs: deque[_Pair] = deque(maxlen=pairs)
-        self.most, seconds = options.limits.passes or DEFAULT_PASSES, options.limits.seconds
-        self.end = math.inf if seconds is None else time.perf_counter() + seconds
+        self.most, self.deadline = options.limits.passes or DEFAULT_PASSES, Deadline(options.limits.seconds)
         self.losses: list[float] = []
         self.accuracies: list[float] = []
 
@@ -156,7 +155,7 @@ class _Search:
             raise _Ended(Status.STORED if options.stop == "exact" else Status.STOPPED)
         if len(self.losses) >= self.most:
             raise _Ended(Status.OUT_OF_PASSES)
-        if time.perf_counter() > self.end:
+        if self.deadline.is_over:
             raise _Ended(Status.OUT_OF_TIME)
         return seen.loss, self.inside(seen.gradient)
 
