@@ -25,13 +25,9 @@ from loadstone.problems.problem import Problem
 from loadstone.solvers.search import DEFAULT_PASSES, SearchOptions
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.stop import met
+from loadstone.solvers.wolfe import MOST_IDLE, MOST_TRIALS, rounding_noise, wolfe
 from loadstone.threads import shared_out
 
-#: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
-DECREASE, FLATTER = 1e-4, 0.9
-#: The numbers have run out of digits after so many steps along one direction, or after so many directions of which
-#: neither the loss nor the length of the gradient got smaller.
-MOST_TRIALS, MOST_IDLE = 15, 10
 #: With more products in all passes a compiled search makes up for its compilation, because a product takes this factor
 #: less. A search takes at most so many passes, as a rule.
 _MOST_PRODUCTS, _FASTER, _USUAL_PASSES = 8 * 10**10, 1.5, 400
@@ -130,10 +126,8 @@ class _Search:
         for _ in range(MOST_TRIALS):
             there, gradient = self._measured(start + start.dtype.type(step) * direction)
             slope_there = float(np.vdot(gradient, direction))
-            low_enough = there <= loss + DECREASE * step * slope
-            # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
-            low_enough |= there <= loss + self._noise(loss) and slope_there <= -(1 - 2 * DECREASE) * slope
-            if low_enough and slope_there >= FLATTER * slope:
+            low_enough, accepted = wolfe(loss, slope, step, there, slope_there, self._noise(loss))
+            if accepted:
                 return there, gradient
             low, high = (step, high) if low_enough else (low, step)
             step = 2 * step if math.isinf(high) else (low + high) / 2
@@ -161,7 +155,7 @@ class _Search:
 
     def _noise(self, loss: float) -> float:
         """How much the loss may change by rounding alone."""
-        return 8 * float(np.finfo(self.point.dtype).eps) * abs(loss)
+        return rounding_noise(loss, self.point.dtype)
 
     def _learn(self, move: Matrix, change: Matrix) -> None:
         """Keep a pair if it says that the loss curves upwards, as it does everywhere but for rounding."""
