@@ -9,8 +9,7 @@ import pytest
 
 from loadstone.books import draft, editing
 from loadstone.books.book import Book, open_book
-from loadstone.books.changes import Change, changes_of
-from loadstone.books.draft import drafted
+from loadstone.books.draft import Change, changes_of, drafted
 from loadstone.books.editing import METHODS, edit, typical_margin
 from loadstone.books.gathered import gather
 from loadstone.books.storing import remember, store

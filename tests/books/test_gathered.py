@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from loadstone.books import vectors as reading
 from loadstone.books.gathered import gather, look_up
-from loadstone.books.pairs import Pair, pairs_of
+from loadstone.books.reading import Pair, pairs_of
 from loadstone.books.spelling import nearest, spellings, words_of
 from loadstone.books.vectors import read_vectors
 

@@ -12,7 +12,7 @@ import pytest
 from loadstone.books import storing
 from loadstone.books.book import open_book
 from loadstone.books.gathered import gather
-from loadstone.books.pairs import pairs_of
+from loadstone.books.reading import pairs_of
 from loadstone.books.screening import obstructions, screen
 from loadstone.books.storing import store
 from loadstone.problems.arrays import Arrays

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from loadstone.arguments import refuse, whole
-from loadstone.books.pairs import COLUMNS, Columns
+from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.scoring import margins_of, rivals_of, scores_of
 from loadstone.books.spelling import nearest, spellings
 from loadstone.books.vectors import Source

@@ -1,4 +1,6 @@
-"""A book with its changes made, before a memory is found that holds them: which facts there are, and their vectors."""
+"""Changes of a book, and its draft: the facts after these changes, for which a memory is to be found.
+
+Changes are read from the same files and tables as facts."""
 
 from __future__ import annotations
 
@@ -6,21 +8,66 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from loadstone.arguments import choice, refuse
 from loadstone.books.book import Book
-from loadstone.books.changes import Change
 from loadstone.books.gathered import PHRASES, Found, Gathered, look_up
+from loadstone.books.reading import COLUMNS, Columns, is_empty, rows_of, text_of
 from loadstone.books.spelling import nearest, spellings
 from loadstone.books.vectors import Source
 
+ACTIONS = ("add", "change", "remove")
+#: Names of the optional third column, which says what is to be done.
+_ACTION_COLUMNS = ("change", "action")
 #: So many words of the book are looked up in the vectors, to see whether they are those that it was made with.
 _COMPARED = 20
 #: A book may hold fewer digits of a vector than its source.
 _SAME = 1e-3
+
+
+class Change(NamedTuple):
+    """One change.
+
+    subject: whose fact it is.
+    answer: the new one; to remove a fact it may be left out.
+    action: one of ACTIONS; None: a subject that is in the book gets this answer, one that is not is added.
+    where: the place where it was read, in words.
+    """
+
+    subject: str
+    answer: str | None
+    action: str | None
+    where: str = "changes"
+
+    def __str__(self) -> str:
+        fact = self.subject if self.answer is None else f"{self.subject} -> {self.answer}"
+        return f"{self.action} {fact}" if self.action else fact
+
+
+def changes_of(source: Any, columns: Columns = COLUMNS) -> list[Change]:
+    """The changes in a file, a table, a mapping, or any pairs; a third column `change` or `action` is optional, and so
+    is a third member of a pair."""
+    names = tuple(name for name in _ACTION_COLUMNS if name not in columns)
+    changes = [_change(where, row) for where, row in rows_of(source, columns, names)]
+    if not changes:
+        raise ValueError("there is no change: the file or the list is empty.")
+    return changes
+
+
+def _change(where: str, row: tuple[Any, ...]) -> Change:
+    _, subject, answer, *cells = row
+    actions = [str(cell).strip().lower() for cell in cells if not is_empty(cell)]
+    action = actions[0] if actions else None
+    if len(set(actions)) > 1 or (action is not None and action not in ACTIONS):
+        shown = " and ".join(map(repr, actions))
+        raise ValueError(f"{where} says {shown}, but must say add, change or remove, or nothing.")
+    if action == "remove" and is_empty(answer):
+        return Change(text_of(where, "subject", subject), None, action, where)
+    return Change(text_of(where, "subject", subject), text_of(where, "answer", answer), action, where)
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from jaxtyping import Bool, Float64
 import loadstone
 from loadstone.arguments import choice, positive, refuse
 from loadstone.books.book import Book, Failure
-from loadstone.books.changes import Change, changes_of
-from loadstone.books.draft import Draft, drafted
-from loadstone.books.pairs import COLUMNS, Columns
+from loadstone.books.draft import Change, Draft, changes_of, drafted
+from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.scoring import margins_of, scores_of
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.storing import Tell

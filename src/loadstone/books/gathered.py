@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from loadstone.arguments import choice
-from loadstone.books.pairs import COLUMNS, Columns, Pair, pairs_of
+from loadstone.books.reading import COLUMNS, Columns, Pair, pairs_of
 from loadstone.books.spelling import spellings, words_of
 from loadstone.books.vectors import Source, Vector, Watch, read_vectors
 from loadstone.problems.facts import Facts, facts

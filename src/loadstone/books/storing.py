@@ -21,7 +21,7 @@ import loadstone
 from loadstone.arguments import positive
 from loadstone.books.book import Book, Failure
 from loadstone.books.gathered import Gathered, gather
-from loadstone.books.pairs import COLUMNS, Columns
+from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.scoring import margins_of, rivals_of, seconds_of_rivals
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.vectors import Source

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import positive, refuse, whole
-from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, gathered_from, some
+from loadstone.cli.facts_options import (
+    BookFile,
+    ColumnNames,
+    Phrases,
+    WordsFile,
+    counted,
+    gathered_from,
+    say_what_is_done,
+    some,
+)  # fmt: skip
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
     from loadstone.books.budget import BookBudget
-    from loadstone.books.further import Beside
+    from loadstone.books.further import FurtherFacts
     from loadstone.books.shuffled import Control
     from loadstone.theory.given_facts import Law
 
@@ -40,7 +49,7 @@ def budget(
     further = None
     if more is not None:
         further = gathered_from(more, vectors or opened.vectors(), words, columns, phrases, least_answers=1)
-    found = budget_of(opened, further, seconds, shuffles, say)
+    found = budget_of(opened, further, seconds, shuffles, say_what_is_done)
     if json:
         print_json({"book": book, "family": opened.family} | found.described())
         return
@@ -80,7 +89,7 @@ def _control_rows(control: Control | None) -> dict[str, str]:
     return {"shuffled facts that fit": fits, "structure, stored / shuffled": structure}
 
 
-def _more_rows(more: Beside | None) -> dict[str, str]:
+def _more_rows(more: FurtherFacts | None) -> dict[str, str]:
     if more is None:
         return {}
     one = more.fitting
@@ -111,7 +120,7 @@ def _control_words(found: BookBudget) -> list[str]:
     return words
 
 
-def _more_words(more: Beside | None) -> list[str]:
+def _more_words(more: FurtherFacts | None) -> list[str]:
     if more is None:
         return []
     words = []

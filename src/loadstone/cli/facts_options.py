@@ -45,6 +45,11 @@ def gathered_from(
     return found
 
 
+def say_what_is_done(done: int, words: str) -> None:
+    """Progress of long work, in words alone."""
+    say(words)
+
+
 def named_columns(columns: str) -> tuple[str, str]:
     """The columns of subjects and of answers."""
     named = tuple(name.strip() for name in columns.split(","))
