@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,8 @@ from loadstone.arguments import choice
 from loadstone.books.reading import COLUMNS, Columns, Pair, pairs_of
 from loadstone.books.spelling import spellings, words_of
 from loadstone.books.vectors import Source, Vector, Watch, read_vectors
-from loadstone.problems.facts import Facts, facts
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.facts import Facts, facts_of
 
 PHRASES = ("mean", "exact")
 
@@ -50,10 +51,14 @@ class Gathered:
         """A fact in words."""
         return f"{self.subjects[fact]} -> {self.answers[self.targets[fact]]}"
 
-    def problem(self, chosen: Sequence[int] | None = None) -> Facts:
-        """All facts, or some of them, with every answer competing."""
-        rows = np.arange(len(self)) if chosen is None else np.asarray(chosen, int)
-        return facts(self.inputs[rows], self.outputs, self.targets[rows])
+    def arrays(self, rows: Collection[int] | None = None) -> Arrays:
+        """All facts, or those of some rows, with every answer competing."""
+        chosen = slice(None) if rows is None else np.fromiter(rows, int, len(rows))
+        return Arrays(self.inputs[chosen], self.outputs, self.targets[chosen])
+
+    def problem(self, rows: Collection[int] | None = None) -> Facts:
+        """The same as a problem for JAX."""
+        return facts_of(self.arrays(rows))
 
 
 def gather(

@@ -29,12 +29,10 @@ def first_that_fit(
 
 def first_facts(gathered: Gathered, k: int) -> Arrays:
     """The first k facts, and the answers that they have. Answers come in the order in which they appear."""
-    targets = gathered.targets[:k]
+    first = gathered.arrays(range(k))
     # Two answers compete in any case: one alone always wins.
-    answers = max(2, int(targets.max()) + 1)
-    return Arrays(
-        gathered.inputs[:k].astype(np.float64), gathered.outputs[:answers].astype(np.float64), targets.astype(int)
-    )
+    answers = max(2, int(first.targets.max()) + 1)
+    return Arrays(first.inputs.astype(np.float64), first.outputs[:answers].astype(np.float64), first.targets)
 
 
 def first_obstacle(gathered: Gathered, present: int = 0, rivals: int = 0) -> tuple[int | None, tuple[int, ...]]:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import file_name
-from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, named_columns, some
+from loadstone.cli.facts_options import (
+    BookFile,
+    ColumnNames,
+    Phrases,
+    WordsFile,
+    counted,
+    named_columns,
+    say_what_is_done,
+    some,
+)  # fmt: skip
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
@@ -39,7 +48,9 @@ def edit(
     from loadstone.books.editing import edit as edit_book
 
     opened = open_book(book)
-    done = edit_book(opened, changes, method, vectors, named_columns(columns), phrases, words, seconds, old, say)
+    done = edit_book(
+        opened, changes, method, vectors, named_columns(columns), phrases, words, seconds, old, say_what_is_done
+    )
     if done.averaged:
         averaged = counted(len(done.averaged), "name has the mean of its", "names have the mean of their")
         say(f"{averaged} words as vector: {some(done.averaged)}.")

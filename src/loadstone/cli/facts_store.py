@@ -16,6 +16,7 @@ from loadstone.cli.facts_options import (
     about,
     described,
     gathered_from,
+    say_what_is_done,
 )  # fmt: skip
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.output import print_json, say
@@ -40,7 +41,7 @@ def store(
     found = gathered_from(facts, vectors, words, columns, phrases)
     from loadstone.books.storing import store as store_facts
 
-    stored = store_facts(found, seconds, family, say)
+    stored = store_facts(found, seconds, family, say_what_is_done)
     book = stored.book
     if out is not None:
         with ends_like_an_interrupt():
