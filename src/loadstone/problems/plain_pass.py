@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts
 
 #: So many scores at a time stay in a processor's cache, but products of fewer rows than this are slow.
@@ -30,12 +31,13 @@ class Seen(NamedTuple):
 class PlainPass:
     """Passes in float32 or float64. `each` maps a function over blocks of facts, perhaps on several threads."""
 
-    def __init__(self, facts: Facts, kind: np.dtype, each: Callable[..., Iterable[Any]] = map) -> None:
-        given = facts.arrays() if kind == np.float64 else facts
+    def __init__(self, facts: Facts | Arrays, kind: np.dtype, each: Callable[..., Iterable[Any]] = map) -> None:
+        given = facts.arrays() if isinstance(facts, Facts) and kind == np.float64 else facts
+        weights = facts.shares if isinstance(facts, Facts) else None
         self.inputs, self.outputs = (np.ascontiguousarray(part, kind) for part in (given.inputs, given.outputs))
         self.targets = np.asarray(facts.targets).astype(int)
         n, m = len(self.inputs), len(self.outputs)
-        shares = np.ones(n) if facts.shares is None else np.asarray(facts.shares, np.float64)
+        shares = np.ones(n) if weights is None else np.asarray(weights, np.float64)
         self.shares = (shares / shares.sum()).astype(kind)
         self.fewer_answers = m < n
         blocks = -(-n // max(_FEWEST_ROWS, _SCORES_AT_A_TIME // m))

@@ -25,6 +25,7 @@ from loadstone.problems.problem import Problem
 from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.inverse_hessian import Pairs, no_pairs, times_inverse_hessian, with_pair
+from loadstone.solvers.lbfgs_numpy import DEFAULT_PAIRS, DEFAULT_TOLERANCE
 from loadstone.solvers.loop import search
 from loadstone.solvers.search import PassInfo, SearchOptions
 from loadstone.solvers.solution import Solution
@@ -74,8 +75,8 @@ class LBFGS(Iterative):
         search does not end for that.
     """
 
-    pairs: int = 20
-    tolerance: float = 1e-5
+    pairs: int = DEFAULT_PAIRS
+    tolerance: float = DEFAULT_TOLERANCE
     whiten: bool = True
     margin: float = 0.0
 
