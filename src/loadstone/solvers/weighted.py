@@ -75,7 +75,7 @@ def seconds_a_pass(problem: Facts) -> float:
         for _ in range(2):  # the first also compiles, or begins threads
             clock = Deadline()
             look()
-    return clock.taken * n / part.inputs.shape[0]
+    return max(1e-9, clock.taken) * n / part.inputs.shape[0]
 
 
 def store_most(
