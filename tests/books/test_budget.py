@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from loadstone.books import further as beside
-from loadstone.books import largest as nested
-from loadstone.books import shuffled
+from loadstone.books import further, largest, shuffled
 from loadstone.books.book import Book
-from loadstone.books.budget import BookBudget, budget_of
-from loadstone.books.further import Beside
+from loadstone.books.budget import BookBudget, budget_of, dimensions
+from loadstone.books.further import FurtherFacts, fit_further
 from loadstone.books.gathered import gather
 from loadstone.books.largest import Fitting, largest_fitting
 from loadstone.books.shuffled import WIDTH, Control, distinct_rows
-from loadstone.books.span import dimensions
 from loadstone.books.storing import remember
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
+from loadstone.progress import silent
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import ProofLimits
 from loadstone.theory.given_facts import given_facts_law
@@ -53,7 +52,7 @@ def made(n, d, answers=None, seed=0):
 
 
 def soon(seconds=30.0):
-    return time.perf_counter() + seconds
+    return Deadline(seconds)
 
 
 def row_of(n=16, d=4, answers=6, seed=0):
@@ -119,7 +118,7 @@ def test_a_search_asks_nothing_twice_and_ends_beside_what_is_hard_to_decide(hard
                 outcomes = {known[0]: Outcome.STORABLE, known[1]: Outcome.NOT_STORABLE}
                 return SimpleNamespace(verdict=outcomes.get(k, Outcome.UNDECIDED), last=None)
 
-            monkeypatch.setattr(nested, "decide", decide)
+            monkeypatch.setattr(largest, "decide", decide)
             found = largest_fitting(lambda k: k, count, guess, soon())
             assert (found.fits, found.fails or count + 1, found.verdicts) == (*known, len(asked)) and len(asked) <= 16
             near = 0 if hard == 0 else 4
@@ -294,7 +293,7 @@ def asked(monkeypatch, fits, count, guess, hard=0, **arguments):
         known = Outcome.STORABLE if k <= fits - hard else Outcome.NOT_STORABLE if k > fits + hard else None
         return SimpleNamespace(verdict=known or Outcome.UNDECIDED, last=f"of {k}")
 
-    monkeypatch.setattr(nested, "decide", decide)
+    monkeypatch.setattr(largest, "decide", decide)
     largest_fitting(lambda k: k, count, guess, soon(30), **arguments)
     return found
 
@@ -375,13 +374,13 @@ def test_where_searches_begin_and_when_they_end(capacity, is_bound, room, monkey
     pairs, vectors = made(6, 8)
     book, more = remember(pairs[:5], vectors), gather(pairs[5:], vectors, least_answers=1)
     law = SimpleNamespace(capacity=capacity, is_bound=is_bound)
-    beside, control = (Heard(monkeypatch, name) for name in ("facts_beside", "shuffled_control"))
+    fit, control = (Heard(monkeypatch, name) for name in ("fit_further", "shuffled_control"))
     asked_law = Heard(monkeypatch, "given_facts_law", law)
-    began, told = time.perf_counter(), []
-    found = budget_of(book, more, 10.0, 2, told.append)
-    ((_, given, guess, end, family),), ((_, shuffles, start, control_end, _, _),) = beside.heard, control.heard
+    told = []
+    found = budget_of(book, more, 10.0, 2, lambda done, words: told.append(words))
+    ((_, given, guess, deadline, family),), ((_, shuffles, start, control_deadline, _, _),) = fit.heard, control.heard
     assert given is more and (guess, family) == (max(1.0, room - 5), "full") and (shuffles, start) == (2, room)
-    assert end - began == pytest.approx(6, abs=0.5) and control_end - end == pytest.approx(4)
+    assert deadline.seconds == pytest.approx(6, abs=0.5) and control_deadline.seconds == 10
     assert (found.facts, found.stored, found.law) == (5, 5, law) and told == ["how many of 1 further facts fit"]
     ((counts, d, inputs, outputs, _),) = asked_law.heard
     assert (counts.tolist(), d, inputs, outputs) == ([1] * 5, 8, 8, 4)
@@ -389,10 +388,10 @@ def test_where_searches_begin_and_when_they_end(capacity, is_bound, room, monkey
 
 def test_where_nothing_is_left_one_more_is_tried_first(monkeypatch):
     pairs, vectors = made(6, 8)
-    beside = Heard(monkeypatch, "facts_beside")
+    fit = Heard(monkeypatch, "fit_further")
     Heard(monkeypatch, "given_facts_law", SimpleNamespace(capacity=5.5, is_bound=False))
     budget_of(remember(pairs[:5], vectors), gather(pairs[5:], vectors, least_answers=1), shuffles=0)
-    assert beside.heard[0][2] == 1.0
+    assert fit.heard[0][2] == 1.0
 
 
 def test_shuffles_are_told_and_the_next_begins_where_the_last_ended(monkeypatch):
@@ -400,21 +399,21 @@ def test_shuffles_are_told_and_the_next_begins_where_the_last_ended(monkeypatch)
     pairs, vectors = made(7, 8)
     book, guesses, told = remember(pairs, vectors), [], []
 
-    def search(instance, count, guess, end, family, width):
+    def search(instance, count, guess, deadline, family, width):
         guesses.append((count, guess, family, width))
         return Fitting(count, [0, 3, 0, 2, 2][len(guesses) - 1], 4)
 
     monkeypatch.setattr(shuffled, "largest_fitting", search)
-    found = shuffled.shuffled_control(book, 4, 9.0, soon(), "full", told.append)
+    found = shuffled.shuffled_control(book, 4, 9.0, soon(), "full", lambda *given: told.append(given))
     assert [guess for _, guess, *_ in guesses] == [9.0, 9.0, 3.0, 3.0] and len(found.shuffles) == 4
     assert {(one[0], one[2], one[3]) for one in guesses} == {(7, "full", 0.05)}
-    assert told == [f"shuffle {number} of 4: how many of 7 facts fit" for number in (1, 2, 3, 4)]
-    assert len(shuffled.shuffled_control(book, 4, 9.0, soon(-1), "full", told.append).shuffles) == 1 and WIDTH == 0.05
+    assert told == [(done, f"shuffle {done + 1} of 4: how many of 7 facts fit") for done in range(4)]
+    assert len(shuffled.shuffled_control(book, 4, 9.0, soon(-1), "full", silent).shuffles) == 1 and WIDTH == 0.05
 
 
 def test_what_is_said_of_a_control_and_of_further_facts():
     control = Control(60, (Fitting(60, 20, 21, 4), Fitting(60, 30, None, 5)))
-    more = Beside(Fitting(9, 4, 5, 3), "a -> b", ("c -> d",), True, 1, 2, True)
+    more = FurtherFacts(Fitting(9, 4, 5, 3), "a -> b", ("c -> d",), True, 1, 2, True)
     found = BookBudget(61, 60, SimpleNamespace(), control, more, 1.5)
     budget_law = given_facts_law(np.array([2, 3]), 4, 4, 1)
     said = replace(found, law=budget_law).described()
@@ -440,12 +439,17 @@ def test_the_time_for_a_conflict_is_at_least_a_second_and_at_most_what_is_left(m
     pairs, vectors = made(30, 4, answers=12)
     book, more = remember(pairs[:6], vectors), gather(pairs[6:], vectors, least_answers=1)
     given = []
-    monkeypatch.setattr(beside, "conflict_in", lambda arrays, start, seconds, family: given.append(seconds))
-    now = iter([0.0, 0.1, 0.0, 4.0, 0.0, 8.0])  # when it began, and when the number is known
-    monkeypatch.setattr(beside, "time", SimpleNamespace(perf_counter=lambda: next(now)))
-    fit = Fitting(24, 3, 4)
-    monkeypatch.setattr(beside, "largest_fitting", lambda *given, **named: fit)
-    found = [beside.facts_beside(book, more, 5.0, end, "full") for end in (9.0, 9.0, 9.0)]
+    monkeypatch.setattr(further, "conflict_in", lambda arrays, start, seconds, family: given.append(seconds))
+    deadline, found = SimpleNamespace(), []
+
+    def search(*_, **__):
+        deadline.taken = known  # when the number is known
+        return Fitting(24, 3, 4)
+
+    monkeypatch.setattr(further, "largest_fitting", search)
+    for known in (0.1, 4.0, 8.0):
+        deadline.taken, deadline.left = 0.0, 9.0 - known
+        found.append(fit_further(book, more, 5.0, deadline, "full"))
     assert given == [1.0, 4.0, 1.0] and found[0].conflict == () and not found[0].conflict_minimal
     assert found[0].first_out == more.name(3) and found[0].proved
 

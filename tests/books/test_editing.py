@@ -9,10 +9,9 @@ import pytest
 
 from loadstone.books import draft, editing
 from loadstone.books.book import Book, open_book
-from loadstone.books.changes import Change, changes_of
-from loadstone.books.draft import drafted
+from loadstone.books.draft import Change, changes_of, drafted
 from loadstone.books.editing import METHODS, edit, typical_margin
-from loadstone.books.gathered import gather
+from loadstone.books.gathered import Gathered, gather
 from loadstone.books.storing import remember, store
 from loadstone.problems.arrays import Arrays
 from loadstone.solvers.decide import decide
@@ -391,6 +390,6 @@ def test_nothing_stored_is_proved_and_reasons_have_a_tenth_of_the_time(monkeypat
     done = book.edit({"s0": "a1"}, seconds=20)
     assert asked == [([5], 2.0)] and done.impossible == ("s5 -> a5",) and done.obstructions == ()
     assert done.proved and 0 < done.seconds < 20 and done.book.about["edits"][0]["seconds"] == round(done.seconds, 3)
-    facts = Arrays(np.eye(2), np.eye(2), np.arange(2))
+    facts = Gathered(("a", "b"), ("c", "d"), np.arange(2), np.eye(2), np.eye(2))
     assert editing._are_proved(facts, np.zeros((2, 2)), np.zeros(2, bool), "full")
     assert not editing._are_proved(facts, np.zeros((2, 2)), np.array([True, False]), "full")

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from loadstone import deadline
 from loadstone.books import screening
 from loadstone.books.gathered import Gathered
 from loadstone.books.screening import alike, obstructions, screen
@@ -154,9 +155,9 @@ def test_each_search_ends_with_the_time(monkeypatch):
     found = facts([[1.0, 0.2], [0.3, 1.0]], corners, [3, 4])
     cone = facts([[1.0, 0.0], [0.0, 1.0], [2.0, 3.0], [1.0, 3.0]], AXES[:2, :2], [1, 1, 0, 0])
     for gathered, doubtful, seconds, count in (
-        (found, [0, 1], 0.5, 0), (found, [0, 1], 1.0, 1), (found, [0, 1], 2.5, 1), (found, [0, 1], 3.0, 2),
+        (found, [0, 1], 0.5, 0), (found, [0, 1], 1.5, 1), (found, [0, 1], 2.5, 1), (found, [0, 1], 3.5, 2),
         (cone, [2, 3], 2.0, 0), (cone, [2, 3], 5.0, 1), (cone, [2, 3], 9.0, 2),
     ):  # fmt: skip
         ticks = itertools.count()
-        monkeypatch.setattr(screening, "time", SimpleNamespace(perf_counter=lambda ticks=ticks: float(next(ticks))))
+        monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=lambda ticks=ticks: float(next(ticks))))
         assert len(obstructions(gathered, doubtful, seconds)) == count, seconds

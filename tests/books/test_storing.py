@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from loadstone import deadline
 from loadstone.books import storing
 from loadstone.books.book import open_book
 from loadstone.books.gathered import gather
-from loadstone.books.pairs import pairs_of
+from loadstone.books.reading import pairs_of
 from loadstone.books.screening import obstructions, screen
 from loadstone.books.storing import store
 from loadstone.problems.arrays import Arrays
@@ -59,7 +60,7 @@ def test_equal_inputs_hidden_answers_and_equal_answers_are_named():
     vectors["a9"] = (vectors["a0"] + vectors["a1"] + 2 * vectors["a2"]) / 4
     vectors["a11"] = vectors["a12"]
     told = []
-    found = store(gather(pairs, vectors), tell=told.append)
+    found = store(gather(pairs, vectors), progress=lambda done, words: told.append(words))
     assert told[0] == "storing 13 facts"  # without one of two equal inputs, and without equal answers
     kinds = {one.kind: one for one in found.obstructions}
     assert all(one.is_proved(gather(pairs, vectors), range(16)) for one in found.obstructions)
@@ -114,7 +115,7 @@ def any_size_is_large(monkeypatch):
 @pytest.mark.parametrize("family", ["full", "symmetric"])
 def test_many_facts_are_stored_by_a_search_and_proved(any_size_is_large, family):
     pairs, vectors = made(8, 6)
-    found = store(gather(pairs, vectors), family=family, tell=any_size_is_large.append)
+    found = store(gather(pairs, vectors), family=family, progress=lambda done, words: any_size_is_large.append(words))
     assert found.proved and found.book.stored.all() and not found.impossible
     arrays = Arrays(found.book.inputs, found.book.outputs, found.book.targets)
     assert Conditioned(arrays).witness(found.book.weights) is not None
@@ -126,7 +127,7 @@ def test_many_facts_are_stored_by_a_search_and_proved(any_size_is_large, family)
 def test_of_too_many_facts_as_many_as_possible_are_stored_by_a_search(any_size_is_large):
     pairs, vectors = made(15, 4)
     gathered = gather(pairs, vectors)
-    found = store(gathered, seconds=20, tell=any_size_is_large.append)
+    found = store(gathered, seconds=20, progress=lambda done, words: any_size_is_large.append(words))
     rows = np.flatnonzero(found.book.stored)
     usual = store(gathered).book.stored.sum()  # of facts that are few, verdicts say how many fit
     assert found.proved and abs(len(rows) - usual) <= 2 and {*rows, *found.impossible} == set(range(15))
@@ -146,7 +147,7 @@ def test_where_a_pass_takes_long_there_is_no_search_for_all(any_size_is_large, m
     monkeypatch.setattr(storing, "store_most", lambda problem, memory, seconds, report, each: (
         searched.append((seconds, each)) or store_most(problem, memory, seconds, report, each)))  # fmt: skip
     pairs, vectors = made(8, 6)
-    found = store(gather(pairs, vectors), seconds=3, tell=any_size_is_large.append)
+    found = store(gather(pairs, vectors), seconds=3, progress=lambda done, words: any_size_is_large.append(words))
     assert "a pass over them takes 0.06 s, so 3 s are too few to look" in any_size_is_large[0]
     # All the time is for as many as possible, but for what it takes to see which they are.
     left, each = searched[0]
@@ -163,7 +164,7 @@ def test_a_family_that_there_is_not_is_refused_before_anything_is_told():
     pairs, vectors = made(4, 3)
     told = []
     with pytest.raises(ValueError, match="family is 'bloks'.*did you mean 'blocks'"):
-        store(gather(pairs, vectors), family="bloks", tell=told.append)
+        store(gather(pairs, vectors), family="bloks", progress=lambda done, words: told.append(words))
     assert not told
 
 
@@ -225,7 +226,7 @@ def test_one_subject_asked_twice_among_the_capitals_is_named_without_a_search_fo
 @pytest.fixture
 def calls(monkeypatch):
     """No time passes. The size of each problem that is decided, and the seconds that everything may take."""
-    monkeypatch.setattr(storing, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=lambda: 0.0))
     heard = {"decide": [], "obstructions": [], "conflict_in": []}
 
     def listen(name, call, seconds_of):
@@ -243,7 +244,7 @@ def calls(monkeypatch):
 
 def test_facts_are_put_aside_by_halves_and_tried_again_in_halves(calls):
     told = []
-    found = store(gather(*made(24, 3, 5, seed=2)), seconds=8, tell=told.append)
+    found = store(gather(*made(24, 3, 5, seed=2)), seconds=8, progress=lambda done, words: told.append(words))
     # Few that are violated go at once, of more than eight half.
     tried = [(10, 9), (10, 4), (10, 2), (12, 2), (12, 1), (12, 1), (12, 5), (12, 2), (12, 1), (13, 1), (13, 3), (13, 1),
              (13, 2), (13, 1), (13, 1)]  # fmt: skip
@@ -255,7 +256,7 @@ def test_facts_are_put_aside_by_halves_and_tried_again_in_halves(calls):
 
 def test_reasons_and_a_conflict_have_their_shares_of_the_time(calls):
     told = []
-    found = store(gather(*made(15, 4)), seconds=40, tell=told.append)
+    found = store(gather(*made(15, 4)), seconds=40, progress=lambda done, words: told.append(words))
     assert calls["obstructions"] == [(15, None), (15, 4.0)] and calls["conflict_in"] == [(11, 10.0)]
     # The first fact that does not fit has a simple reason, the second has none.
     assert found.impossible == (5, 1, 8, 13, 4) and found.conflict.facts[-1] == 1 and found.obstructions
@@ -269,21 +270,15 @@ def test_reasons_and_a_conflict_have_their_shares_of_the_time(calls):
 def test_a_search_has_its_share_of_the_time_too(calls, any_size_is_large, monkeypatch):
     """Of 40 seconds 16 for a search that stores all, then 20 for as many as possible, less if scores take long."""
     searched, stored = [], []
-    solve, most = storing.solve, storing.store_most
-    monkeypatch.setattr(
-        storing,
-        "solve",
-        lambda problem, start, stop, limits: (
-            searched.append((len(problem.targets), limits.passes, limits.seconds))
-            or solve(problem, start, stop=stop, limits=limits)
-        ),
-    )
+    search, most = storing._Storing._search, storing.store_most
+    monkeypatch.setattr(storing._Storing, "_search", lambda self, rows, limits: (
+        searched.append((len(rows), limits.passes, limits.seconds)) or search(self, rows, limits)))  # fmt: skip
     monkeypatch.setattr(storing, "store_most", lambda problem, memory, seconds, report, each: (
         stored.append((seconds, each)) or most(problem, memory, 0.1, report, each)))  # fmt: skip
     monkeypatch.setattr(storing, "seconds_a_pass", lambda problem: 0.5)
     for score_seconds, share in ((10.0, 20.0), (20.0, 14.0), (40.0, 1e-3)):
         monkeypatch.setattr(storing, "seconds_of_rivals", lambda weights, gathered, each=score_seconds: each)
-        store(gather(*made(15, 4)), seconds=40, tell=any_size_is_large.append)
+        store(gather(*made(15, 4)), seconds=40, progress=lambda done, words: any_size_is_large.append(words))
         assert stored.pop() == (share, 0.5) and searched[0] == (15, 1000, 16.0) and not stored
         assert any_size_is_large[0] == "storing 15 facts: about 30 s if all can be stored, at most 40 s"
         assert calls["obstructions"] == [(15, None), (15, 4.0)]
@@ -315,12 +310,12 @@ def test_which_facts_are_few(monkeypatch):
 def test_what_was_not_tried_in_time_is_not_proved(monkeypatch):
     """Ten facts are stored, and the time is up when the others are to be tried again."""
     now = [0.0]
-    monkeypatch.setattr(storing, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
-    def tell(words):
+    def progress(done, words):
         now[0] = 50.0 if "trying" in words else 0.0
 
-    found = store(gather(*made(15, 4)), seconds=40, tell=tell)
+    found = store(gather(*made(15, 4)), seconds=40, progress=progress)
     assert found.book.stored.sum() == 10 and len(found.impossible) == 1 and not found.proved
     assert not found.book.about["proved"] and found.seconds == found.book.about["seconds"] == 50.0
     assert found.conflict is None  # the one that is impossible has a simple reason

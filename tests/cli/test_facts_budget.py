@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from loadstone.books.book import open_book
-from loadstone.books.further import Beside
+from loadstone.books.further import FurtherFacts
 from loadstone.books.largest import Fitting
 from loadstone.books.shuffled import Control
 from loadstone.books.storing import remember
@@ -118,7 +118,7 @@ def test_rows_and_words_of_the_control():
 def test_rows_and_words_of_further_facts():
     def said(fitting, **changes):
         nothing = {"first_out": None, "conflict": (), "conflict_minimal": False, "known": 0, "new_answers": 0}
-        found = Beside(fitting, **nothing | {"proved": True} | changes)
+        found = FurtherFacts(fitting, **nothing | {"proved": True} | changes)
         return facts_budget._more_rows(found)["further facts that fit"], " ".join(facts_budget._more_words(found))
 
     assert said(Fitting(9, 5, 6)) == ("5 of 9 (proved)", "") and said(Fitting(9, 9, None)) == ("9 of 9 (proved)", "")

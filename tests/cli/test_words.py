@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from loadstone.books.book import Book, Failure
-from loadstone.books.changes import Change
+from loadstone.books.draft import Change
 from loadstone.books.editing import Edited
 from loadstone.books.largest import Fitting
 from loadstone.books.storing import Stored

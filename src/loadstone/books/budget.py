@@ -6,19 +6,19 @@ it; what these find is proved, whatever they begin with.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float
 
 from loadstone.arguments import positive, whole
-from loadstone.books.further import Beside, facts_beside
+from loadstone.books.further import FurtherFacts, fit_further
 from loadstone.books.gathered import Gathered
 from loadstone.books.largest import Fitting
 from loadstone.books.shuffled import Control, shuffled_control
-from loadstone.books.span import dimensions
+from loadstone.deadline import Deadline
+from loadstone.progress import Progress, silent
 from loadstone.theory.given_facts import Law, given_facts_law
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Further facts may take this share of the time, and the shuffled control has the rest.
 _FOR_MORE = 0.6
+#: Rounding makes singular values of about eps (sqrt n + sqrt d) times the numbers; so much larger ones are real.
+_ABOVE_ROUNDING = 4.0
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,14 @@ class BookBudget:
     stored: int
     law: Law
     shuffled: Control | None
-    more: Beside | None
+    more: FurtherFacts | None
     seconds: float
 
     def described(self) -> dict[str, object]:
         """All of it for JSON."""
         law = asdict(self.law) | {"caveats": list(self.law.caveats)}
         shuffled = None if self.shuffled is None else _control(self.shuffled, self.stored == self.facts)
-        more = None if self.more is None else _beside(self.more)
+        more = None if self.more is None else _further(self.more)
         numbers = {"facts": self.facts, "stored": self.stored}
         return numbers | {"law": law, "shuffled": shuffled, "more": more, "seconds": self.seconds}
 
@@ -60,27 +62,28 @@ def budget_of(
     more: Gathered | None = None,
     seconds: float = 60.0,
     shuffles: int = 3,
-    tell: Callable[[str], None] = lambda what: None,
+    progress: Progress = silent,
 ) -> BookBudget:
     """How full a book is.
 
     more: further facts.
     seconds: most time, about; what is not decided by then is left open between two proved bounds.
     shuffles: how many shuffles to follow; 0 leaves the control out.
-    tell: called with what is being done, in words.
+    progress: called with how many shuffles are done, and what is being done.
     """
     seconds, shuffles = positive("seconds", seconds), whole("shuffles", shuffles, 0)
-    began = time.perf_counter()
+    deadline = Deadline(seconds)
     law = _law(book)
     stored = int(book.stored.sum())
     # A verdict that facts fit takes less time than one that they do not, so the search begins below a mere bound.
     room = (law.capacity or 2 * book.weights.shape[0]) * (0.5 if law.is_bound or law.capacity is None else 1.0)
-    beside = None
+    further = None
     if more is not None:
-        tell(f"how many of {len(more)} further facts fit")
-        beside = facts_beside(book, more, max(1.0, room - stored), began + _FOR_MORE * seconds, book.family)
-    control = shuffled_control(book, shuffles, room, began + seconds, book.family, tell) if shuffles else None
-    return BookBudget(len(book), stored, law, control, beside, time.perf_counter() - began)
+        progress(0, f"how many of {len(more)} further facts fit")
+        its_part = Deadline(_FOR_MORE * seconds - deadline.taken)
+        further = fit_further(book, more, max(1.0, room - stored), its_part, book.family)
+    control = shuffled_control(book, shuffles, room, deadline, book.family, progress) if shuffles else None
+    return BookBudget(len(book), stored, law, control, further, deadline.taken)
 
 
 def _law(book: Book) -> Law:
@@ -91,6 +94,18 @@ def _law(book: Book) -> Law:
     return given_facts_law(counts, d, dimensions(book.inputs, d), outputs, book.family)
 
 
+def dimensions(vectors: Float[np.ndarray, "n d"], most: int, centred: bool = False) -> int:
+    """How many directions, at most `most`, vectors span beyond rounding; `centred` means about their mean. Vectors that
+    are too few to span more say nothing about it: then it is `most`."""
+    given, (n, d) = vectors.astype(np.float64), vectors.shape
+    sizes = np.linalg.svd(given - given.mean(axis=0) if centred else given, compute_uv=False)
+    # Of the numbers themselves, and of the computation in float64.
+    relative = np.finfo(vectors.dtype).eps * (np.sqrt(n) + np.sqrt(d)) + np.finfo(np.float64).eps * np.sqrt(n * d)
+    rounding = relative * np.sqrt(np.mean(given**2))
+    span = max(1, int((sizes > _ABOVE_ROUNDING * rounding).sum()))
+    return most if span >= min(most, len(np.unique(given, axis=0)) - centred) else span
+
+
 def _control(control: Control, all_stored: bool) -> dict[str, object]:
     least, most = control.structure
     return {
@@ -98,18 +113,18 @@ def _control(control: Control, all_stored: bool) -> dict[str, object]:
         "fits": control.fits,
         "most": control.most,
         "decided": control.is_decided,
-        "shuffles": [_fitting(one) for one in control.shuffles],
+        "shuffles": [_fitting(shuffle) for shuffle in control.shuffles],
         "structure_least": least,
         "structure_most": most,
         "more_may_fit": all_stored,
     }
 
 
-def _beside(beside: Beside) -> dict[str, object]:
-    rest: dict[str, object] = {"first_out": beside.first_out, "known": beside.known, "new_answers": beside.new_answers}
-    rest |= {"conflict": list(beside.conflict), "conflict_minimal": beside.conflict_minimal}
-    return _fitting(beside.fitting) | rest | {"proved": beside.proved and beside.fitting.is_exact}
+def _further(further: FurtherFacts) -> dict[str, object]:
+    names = ("first_out", "known", "new_answers", "conflict", "conflict_minimal")
+    rest = {name: getattr(further, name) for name in names} | {"conflict": list(further.conflict)}
+    return _fitting(further.fitting) | rest | {"proved": further.proved and further.fitting.is_exact}
 
 
-def _fitting(one: Fitting) -> dict[str, object]:
-    return asdict(one) | {"most": one.most, "all_fit": one.fits == one.count, "exact": one.is_exact}
+def _fitting(fitting: Fitting) -> dict[str, object]:
+    return asdict(fitting) | {"most": fitting.most, "all_fit": fitting.fits == fitting.count, "exact": fitting.is_exact}

@@ -8,7 +8,6 @@ the others ask for: it only is no longer asked for.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -21,15 +20,16 @@ from jaxtyping import Bool, Float64
 import loadstone
 from loadstone.arguments import choice, positive, refuse
 from loadstone.books.book import Book, Failure
-from loadstone.books.changes import Change, changes_of
-from loadstone.books.draft import Draft, drafted
-from loadstone.books.pairs import COLUMNS, Columns
+from loadstone.books.draft import Change, Draft, changes_of, drafted
+from loadstone.books.gathered import Gathered
+from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.screening import Obstruction, obstructions
-from loadstone.books.storing import Tell
 from loadstone.books.vectors import Source
+from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.numpy_pass import margins_of, scores_of
+from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of
+from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers.refitting import Refitted, refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time
@@ -86,7 +86,7 @@ def edit(
     words: str | Path | None = None,
     seconds: float = 60.0,
     old: float | None = None,
-    tell: Tell = lambda what: None,
+    progress: Progress = silent,
 ) -> Edited:
     """Make changes in a book, which stays as it is, and return a new one with what was lost.
 
@@ -97,6 +97,7 @@ def edit(
     seconds: most time of a refit, about.
     old: the weight of an old fact beside that of an edit, for 'batch' (lambda in solvers/updates.py); None: such that
         an edit alone gets 90 % of the change that it asks for.
+    progress: called with what a refit is doing; how many facts are done is not counted.
     """
     choice("method", method, METHODS)
     positive("seconds", seconds)
@@ -106,39 +107,41 @@ def edit(
     family = book.family
     if method != "refit" and family != "full":
         raise refuse("method", method, f"refit for a book of the family {family}, which the updates leave")
-    began = time.perf_counter()
+    clock = Deadline()
     draft = drafted(book, changes_of(changes, columns), vectors, phrases, words)
-    facts = Arrays(draft.facts.inputs, draft.facts.outputs, draft.facts.targets)
+    facts = draft.facts.arrays()
     if method == "refit":
         order = [*draft.stayed(book.stored), *draft.asked(), *draft.stayed(~book.stored)]
-        found = refit(facts, order, book.weights, seconds, family, tell)
+        refitted = refit(facts, order, book.weights, seconds, family, lambda what: progress(0, what))
     else:
-        found = _updated(book, facts, draft.asked(), method, old)
-    stored = margins_of(found.weights, draft.facts) > 0
-    proved = not found.undecided and _are_proved(facts, found.weights, stored, family)
-    reasons = _reasons(draft, found.impossible, _FOR_REASONS * seconds)
-    impossible = tuple(map(draft.facts.name, found.impossible))
+        refitted = _updated(book, facts, draft.asked(), method, old)
+    rivals, margins = rivals_of(refitted.weights, draft.facts)
+    stored = margins > 0
+    proved = not refitted.undecided and _are_proved(draft.facts, refitted.weights, stored, family)
+    reasons = _reasons(draft, refitted.impossible, _FOR_REASONS * seconds)
+    impossible = tuple(map(draft.facts.name, refitted.impossible))
     holds = [row is None or bool(stored[row]) for row in draft.rows]
-    before, failures = draft.stayed(book.stored), _failures(found.weights, draft, stored)
+    lost = np.array([row for row in draft.stayed(book.stored) if not stored[row]], int)
+    after = _book(refitted.weights, draft, stored, {})
     edited = Edited(
-        book=book,
+        book=after,
         method=method,
         taken=tuple(compress(draft.changes, holds)),
         missed=tuple(change for change, held in zip(draft.changes, holds) if not held),
         left_out=draft.left_out,
-        lost=tuple(failures[row] for row in before if not stored[row]),
-        kept=int(stored[before].sum()),
+        lost=tuple(after.lost(lost, rivals[lost], margins[lost])),
+        kept=len(draft.stayed(book.stored)) - len(lost),
         gained=tuple(draft.facts.name(row) for row in draft.stayed(~book.stored) if stored[row]),
         impossible=impossible,
         obstructions=tuple(reasons),
         proved=proved,
         averaged=draft.facts.averaged,
         missing=tuple(name for name, _ in draft.facts.missing),
-        seconds=time.perf_counter() - began,
+        seconds=clock.taken,
     )
-    conflicts = [[draft.facts.name(row) for row in one.facts] for one in reasons]
+    conflicts = [[draft.facts.name(row) for row in reason.facts] for reason in reasons]
     about = _about(book, edited, conflicts, proved and (method == "refit" or bool(stored.all())))
-    return replace(edited, book=_book(found.weights, draft, stored, about))
+    return replace(edited, book=replace(after, about=about))
 
 
 def _updated(book: Book, facts: Arrays, asked: list[int], method: str, old: float | None) -> Refitted:
@@ -160,23 +163,20 @@ def typical_margin(book: Book) -> float:
     return float(scores.std()) or 1.0
 
 
-def _are_proved(facts: Arrays, weights: Float64[np.ndarray, "d d"], stored: Bool[np.ndarray, "n"], family: str) -> bool:
+def _are_proved(
+    facts: Gathered, weights: Float64[np.ndarray, "d d"], stored: Bool[np.ndarray, "n"], family: str
+) -> bool:
     """Whether W stores these facts beyond rounding."""
     if not stored.any():
         return True
-    part = Arrays(facts.inputs[stored], facts.outputs, facts.targets[stored])
+    part = facts.arrays(np.flatnonzero(stored))
     return Conditioned(part, subspace_of(family, len(weights))).witness(weights) is not None
 
 
 def _reasons(draft: Draft, impossible: tuple[int, ...], seconds: float) -> list[Obstruction]:
     """Simple reasons why these facts do not fit."""
-    found = obstructions(draft.facts, list(impossible), seconds) if impossible else []
-    return [one for one in found if {*one.facts} & {*impossible}]
-
-
-def _failures(weights: Float64[np.ndarray, "d d"], draft: Draft, stored: Bool[np.ndarray, "n"]) -> dict[int, Failure]:
-    """What is not stored, by row."""
-    return dict(zip(np.flatnonzero(~stored).tolist(), _book(weights, draft, stored, {}).failures()))
+    reasons = obstructions(draft.facts, list(impossible), seconds) if impossible else []
+    return [reason for reason in reasons if {*reason.facts} & {*impossible}]
 
 
 def _book(
@@ -189,9 +189,9 @@ def _book(
 def _about(book: Book, edited: Edited, conflicts: list[list[str]], proved: bool) -> dict[str, object]:
     """How the book was made, with one more edit. What was proved of the old facts is not proved of the new ones."""
     before = book.about.get("edits")
-    one: dict[str, object] = {"method": edited.method, "seconds": round(edited.seconds, 3)}
-    one |= {"taken": list(map(str, edited.taken)), "missed": list(map(str, edited.missed))}
-    one |= {"lost": [f"{fact.subject} -> {fact.answer}" for fact in edited.lost]}
-    found = dict(book.about) | {"loadstone": loadstone.__version__, "proved": proved}
-    found |= {"impossible": list(edited.impossible), "conflicts": conflicts}
-    return found | {"edits": [*(before if isinstance(before, list) else []), one]}
+    edit: dict[str, object] = {"method": edited.method, "seconds": round(edited.seconds, 3)}
+    edit |= {"taken": list(map(str, edited.taken)), "missed": list(map(str, edited.missed))}
+    edit |= {"lost": [f"{fact.subject} -> {fact.answer}" for fact in edited.lost]}
+    about = dict(book.about) | {"loadstone": loadstone.__version__, "proved": proved}
+    about |= {"impossible": list(edited.impossible), "conflicts": conflicts}
+    return about | {"edits": [*(before if isinstance(before, list) else []), edit]}

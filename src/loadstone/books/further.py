@@ -1,4 +1,4 @@
-"""How many more facts fit beside those that a book has stored: the first k of them, with proof.
+"""How many further facts fit beside those that a book has stored: the first k of them, with proof.
 
 The answers that compete are those of the book and those of the first k further facts. A further fact may bring an
 answer that no fact had before; it then competes for all the others as well. Both only add inequalities, so if the first
@@ -7,7 +7,6 @@ k fit, fewer fit too.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from jaxtyping import Float64
 from loadstone.books.gathered import Gathered
 from loadstone.books.largest import Fitting, largest_fitting
 from loadstone.books.prefixes import first_obstacle
+from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
@@ -32,8 +32,8 @@ _LEAST_FOR_CONFLICT = 1.0
 
 
 @dataclass(frozen=True)
-class Beside:
-    """How many of further facts fit beside the stored ones.
+class FurtherFacts:
+    """How many further facts fit beside those that a book has stored.
 
     fitting: how many of them, taken in their order.
     first_out: the fact after the last that fits, in words; None if all fit or the number is not exact.
@@ -53,36 +53,43 @@ class Beside:
     proved: bool
 
 
-def facts_beside(book: Book, more: Gathered, guess: float, end: float, family: str) -> Beside:
-    """guess: about how many fit; end: when to stop, by time.perf_counter()."""
-    began, row = time.perf_counter(), _Row(book, more)
+def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, family: str) -> FurtherFacts:
+    """How many of the further facts `more`, taken in their order, fit beside the stored facts of a book.
+
+    guess: about how many.
+    """
+    began, sequence = deadline.taken, _Sequence(book, more)
     weights = book.weights.astype(np.float64)
-    obstacle, obstructed = first_obstacle(row.gathered, row.present, row.rivals)
+    obstacle, obstructed = first_obstacle(sequence.gathered, sequence.present, sequence.rivals)
     start = weights if weights.any() else None
-    fitting = largest_fitting(row.first, len(more), guess, end, family, start=start, fails=obstacle)
+    fitting = largest_fitting(sequence.first, len(more), guess, deadline, family, start=start, fails=obstacle)
     out: str | None = None
     conflict: tuple[int, ...] = ()
     minimal = False
     if fitting.is_exact and fitting.fits < len(more):
         out = more.name(fitting.fits)
         # A reason that has to be searched for may take as long as the number itself took.
-        now = time.perf_counter()
-        seconds = max(1e-3, min(end - now, max(_LEAST_FOR_CONFLICT, now - began)))
-        conflict, minimal = (obstructed, False) if fitting.fails == obstacle else row.conflict(fitting, seconds, family)
+        seconds = max(1e-3, min(deadline.left, max(_LEAST_FOR_CONFLICT, deadline.taken - began)))
+        if fitting.fails == obstacle:
+            conflict = obstructed
+        else:
+            conflict, minimal = sequence.conflict(fitting, seconds, family)
     stored = {(book.subjects[fact], book.answers[book.targets[fact]]) for fact in np.flatnonzero(book.stored)}
     known = sum((subject, more.answers[target]) in stored for subject, target in zip(more.subjects, more.targets))
-    new_answers, proved = len(row.outputs) - len(book.answers), fitting.fits > 0 or row.is_proved(weights, family)
-    return Beside(fitting, out, tuple(map(row.name, conflict)), minimal, known, new_answers, proved)
+    new_answers = len(sequence.outputs) - len(book.answers)
+    proved = fitting.fits > 0 or sequence.is_proved(weights, family)
+    names = tuple(map(sequence.gathered.name, conflict))
+    return FurtherFacts(fitting, out, names, minimal, known, new_answers, proved)
 
 
-class _Row:
-    """The stored facts of a book, and others after them. New answers come after the book's, in order of appearance."""
+class _Sequence:
+    """The stored facts of a book, then the further ones. New answers follow the book's, in order of appearance."""
 
     def __init__(self, book: Book, more: Gathered) -> None:
         _check_same_vectors(book, more)
         known = {answer: index for index, answer in enumerate(book.answers)}
         new = [index for index, answer in enumerate(more.answers) if answer not in known]
-        index = {answer: len(known) + place for place, answer in enumerate(more.answers[one] for one in new)} | known
+        index = {answer: len(known) + place for place, answer in enumerate(more.answers[row] for row in new)} | known
         rows = np.flatnonzero(book.stored)
         self.present, self.rivals = len(rows), len(known)
         self.inputs = np.concatenate([_double(book.inputs[rows]), _double(more.inputs)])
@@ -90,15 +97,11 @@ class _Row:
         further = np.array([index[more.answers[target]] for target in more.targets], int)
         self.targets = np.concatenate([book.targets[rows].astype(int), further])
         subjects = (*(book.subjects[row] for row in rows), *more.subjects)
-        answers = (*book.answers, *(more.answers[one] for one in new))
+        answers = (*book.answers, *(more.answers[row] for row in new))
         self.gathered = Gathered(subjects, answers, self.targets, self.inputs, self.outputs)
 
-    def name(self, fact: int) -> str:
-        """A fact in words."""
-        return self.gathered.name(fact)
-
     def first(self, k: int) -> Arrays:
-        """What is stored and k facts more, with the answers that these have."""
+        """The stored facts and the first k further ones, with the answers that they have."""
         count = self.present + k
         targets = self.targets[:count]
         answers = max(self.rivals, int(targets.max(initial=0)) + 1)
@@ -106,8 +109,8 @@ class _Row:
 
     def conflict(self, fitting: Fitting, seconds: float, family: str) -> tuple[tuple[int, ...], bool]:
         """The facts that leave no room for the first that does not fit, and whether each of them is needed."""
-        found = conflict_in(self.first(fitting.fits + 1), None, seconds, family)
-        return (found.facts, found.minimal) if found else ((), False)
+        conflict = conflict_in(self.first(fitting.fits + 1), None, seconds, family)
+        return (conflict.facts, conflict.minimal) if conflict else ((), False)
 
     def is_proved(self, weights: Float64[np.ndarray, "d d"], family: str) -> bool:
         """Whether W stores what it is said to store, beyond rounding."""

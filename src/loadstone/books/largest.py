@@ -1,18 +1,19 @@
-"""How many facts of a row can be stored: verdicts on the first k of them, by bisection.
+"""The largest k such that the first k facts of a sequence can be stored: a search that asks for verdicts.
 
-A further fact, or a further answer that competes, only adds inequalities. So if the first k facts are not storable, no
-longer part of the row is, and two verdicts enclose the largest k that is.
+A further fact, or a further answer that competes, only adds inequalities. So if the first k facts are not storable, the
+first k + 1 are not either, and two verdicts enclose the largest k that is. A plain bisection would not do: a verdict
+may be 'undecided', and takes the longer the closer k is to the largest.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64
 
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
@@ -25,7 +26,7 @@ _SHARE = 1 / 3
 
 @dataclass(frozen=True)
 class Fitting:
-    """How many facts of a row fit.
+    """How many facts of a sequence fit.
 
     count: how many there are.
     fits: the first `fits` of them are proved to be storable.
@@ -57,7 +58,7 @@ def largest_fitting(
     instance: Callable[[int], Arrays],
     count: int,
     guess: float,
-    end: float,
+    deadline: Deadline,
     family: str = "full",
     width: float = 0.0,
     start: Float64[np.ndarray, "d d"] | None = None,
@@ -67,7 +68,7 @@ def largest_fitting(
     """The largest k <= count such that `instance(k)`, the first k facts, is storable.
 
     guess: where to begin.
-    end: when to stop, by time.perf_counter().
+    deadline: when to stop; each verdict may take a third of the time that is left.
     width: stop once what is left open is at most this share of what fits.
     start: a W to begin with.
     fails: a number of which it is known that it does not fit.
@@ -77,15 +78,15 @@ def largest_fitting(
     most = Fitting(count, 0, fails).most
     k: int | None = int(np.clip(guess, 1, most)) if most else None
     factor = _FACTOR
-    while k is not None and (left := end - time.perf_counter()) > 0:
+    while k is not None and (left := deadline.left) > 0:
         verdict = decide(instance(k), limits, start, seconds=_SHARE * left, family=family)
         verdicts += 1
         if verdict.verdict != Outcome.UNDECIDED:  # a search that went astray is no place to begin with
             start = verdict.last
         if verdict.verdict == Outcome.STORABLE:
-            fits, undecided = k, {one for one in undecided if one > k}
+            fits, undecided = k, {number for number in undecided if number > k}
         elif verdict.verdict == Outcome.NOT_STORABLE:
-            fails, undecided = k, {one for one in undecided if one < k}
+            fails, undecided = k, {number for number in undecided if number < k}
         else:
             undecided.add(k)
         if Fitting(count, fits, fails).is_within(width):
@@ -101,7 +102,7 @@ def _next(fits: int, fails: int | None, undecided: set[int], count: int, factor:
         # Verdicts are hard close to the largest k that fits, and easy far from it: first both ends, then towards it.
         below, above = (fits + min(undecided)) // 2, (max(undecided) + top) // 2
         far = [below] if fits == 0 else [min(count, 2 * max(undecided))] if fails is None else []
-        near = sorted((below, above), key=lambda k: min(abs(k - one) for one in undecided), reverse=True)
+        near = sorted((below, above), key=lambda k: min(abs(k - number) for number in undecided), reverse=True)
         return next((k for k in (*far, *near) if fits < k < top and k not in undecided), None)
     if fails is None:
         return min(count, int(np.ceil(fits * factor)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from loadstone.books.gathered import Gathered
 from loadstone.books.largest import Fitting, largest_fitting
 from loadstone.books.screening import obstructions
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits
 
@@ -22,25 +21,21 @@ def first_that_fit(
     seconds: most time, about; then the number lies between two proved bounds.
     limits: when to give up a verdict.
     """
-    end = time.perf_counter() + seconds
+    deadline = Deadline(seconds)
     fails, _ = first_obstacle(gathered)
     instance = lambda k: first_facts(gathered, k)  # noqa: E731
-    return largest_fitting(instance, len(gathered), guess, end, family, fails=fails, limits=limits)
+    return largest_fitting(instance, len(gathered), guess, deadline, family, fails=fails, limits=limits)
 
 
 def first_facts(gathered: Gathered, k: int) -> Arrays:
     """The first k facts, and the answers that they have. Answers come in the order in which they appear."""
-    targets = gathered.targets[:k]
+    first = gathered.arrays(range(k))
     # Two answers compete in any case: one alone always wins.
-    answers = max(2, int(targets.max()) + 1)
-    return Arrays(
-        gathered.inputs[:k].astype(np.float64), gathered.outputs[:answers].astype(np.float64), targets.astype(int)
-    )
+    answers = max(2, int(first.targets.max()) + 1)
+    return Arrays(first.inputs.astype(np.float64), first.outputs[:answers].astype(np.float64), first.targets)
 
 
-def first_obstacle(
-    gathered: Gathered, present: int = 0, rivals: int = 0
-) -> tuple[int | None, tuple[int, ...]]:
+def first_obstacle(gathered: Gathered, present: int = 0, rivals: int = 0) -> tuple[int | None, tuple[int, ...]]:
     """The least k of which sorting alone shows that it does not fit, and the facts that show it: equal directions with
     different answers, or equal answers. A search would take long to see it.
 
@@ -48,11 +43,11 @@ def first_obstacle(
     rivals: so many answers compete in any case; the others from the fact on that brings them.
     """
     newest = np.maximum.accumulate(np.append(np.full(present, rivals - 1), gathered.targets[present:]))
-    found: list[tuple[int, tuple[int, ...]]] = []
-    for one in obstructions(gathered):
-        facts, answers = zip(*one.multipliers)
+    obstacles: list[tuple[int, tuple[int, ...]]] = []
+    for obstruction in obstructions(gathered):
+        facts, answers = zip(*obstruction.multipliers)
         competing = int(np.searchsorted(newest, max(answers))) + 1 if max(answers) >= rivals else 0
         count = max(max(facts) + 1, competing)
-        if count > present and one.is_proved(gathered, range(count)):
-            found.append((count - present, one.facts))
-    return min(found, default=(None, ()))
+        if count > present and obstruction.is_proved(gathered, range(count)):
+            obstacles.append((count - present, obstruction.facts))
+    return min(obstacles, default=(None, ()))

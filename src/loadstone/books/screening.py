@@ -13,7 +13,6 @@ facts that a quick search does not store: what is stored is proof that nothing s
 from __future__ import annotations
 
 import math
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from scipy.optimize import linprog, nnls
 
 from loadstone.arguments import positive
 from loadstone.books.gathered import Gathered
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import margins_of
 from loadstone.proofs.rounding import certifies, margin_bound
@@ -56,6 +56,11 @@ class Obstruction:
     advice: str
     multipliers: Mapping[tuple[int, int], float]
 
+    @property
+    def left_out(self) -> tuple[int, ...]:
+        """Rows to do without, so that it is no longer in the way."""
+        return self.impossible or self.facts[1:]
+
     def is_proved(self, gathered: Gathered, present: Collection[int]) -> bool:
         """Whether it excludes that all the facts that are present are stored, beyond rounding."""
         if not {fact for fact, _ in self.multipliers} <= set(present):
@@ -65,21 +70,19 @@ class Obstruction:
 
     def verdict(self, gathered: Gathered) -> Verdict:
         """That its facts are not storable; the certificate is about those facts alone."""
-        began = time.perf_counter()
+        clock = Deadline()
         arrays, certificate = self._certificate(gathered)
         bound = margin_bound(arrays, certificate)
-        seconds = time.perf_counter() - began
         return Verdict(
-            Outcome.NOT_STORABLE, 0, 0, 0, seconds, certificate=certificate, bound=bound.margin, share=bound.share
+            Outcome.NOT_STORABLE, 0, 0, 0, clock.taken, certificate=certificate, bound=bound.margin, share=bound.share
         )
 
     def _certificate(self, gathered: Gathered) -> tuple[Arrays, Float64[np.ndarray, "n m"]]:
         rows = sorted({fact for fact, _ in self.multipliers})
-        arrays = Arrays(gathered.inputs[rows], gathered.outputs, gathered.targets[rows])
         certificate = np.zeros((len(rows), len(gathered.outputs)))
         for (fact, answer), weight in self.multipliers.items():
             certificate[rows.index(fact), answer] = weight
-        return arrays, certificate
+        return gathered.arrays(rows), certificate
 
 
 @dataclass(frozen=True)
@@ -101,16 +104,17 @@ def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
     """Look at facts: at most so many seconds for the verdict, and as many for what stands in the way."""
     positive("seconds", seconds)
     at_once = obstructions(gathered)
-    aside = {fact for one in at_once for fact in (one.impossible or one.facts[1:])}
+    aside = {fact for obstruction in at_once for fact in obstruction.left_out}
     rest = [fact for fact in range(len(gathered)) if fact not in aside]
-    verdict = decide(gathered.problem(rest), seconds=seconds) if rest else None
+    verdict = decide(gathered.arrays(rest), seconds=seconds) if rest else None
     doubtful: list[int] = []
     if verdict is not None and verdict.verdict != Outcome.STORABLE:
         assert verdict.last is not None
         margins = margins_of(verdict.last, gathered, rest)
         doubtful = [fact for fact, margin in zip(rest, margins) if margin <= 0]
     # What sorting found is a proof about a few facts, and so about all of them: a search need not find it again.
-    proved = next((one.verdict(gathered) for one in at_once if one.is_proved(gathered, range(len(gathered)))), verdict)
+    all_facts = range(len(gathered))
+    proved = next((reason.verdict(gathered) for reason in at_once if reason.is_proved(gathered, all_facts)), verdict)
     assert proved is not None
     return Screening(*_ranks(gathered), tuple(obstructions(gathered, doubtful, seconds)), proved)
 
@@ -124,14 +128,15 @@ def _ranks(gathered: Gathered) -> tuple[int, int]:
 def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:
     """Everything that sorting finds, and hidden answers and conic inputs among the doubtful facts, as many as are found
     in so many seconds: of thousands of facts and hundreds of answers, every pair would take minutes."""
-    end = time.perf_counter() + seconds
+    deadline = Deadline(seconds)
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
-    found = [*_parallel(gathered, inputs), *_equal(gathered)]
-    known = {fact for one in found for fact in one.facts}
+    by_sorting = [*_parallel(gathered, inputs), *_equal(gathered)]
+    known = {fact for obstruction in by_sorting for fact in obstruction.facts}
     rest = [fact for fact in doubtful if fact not in known]
-    hidden = list(_hidden(gathered, outputs, rest, end))
-    impossible = {fact for one in hidden for fact in one.impossible}
-    return [*found, *hidden, *_conic(gathered, inputs, [fact for fact in rest if fact not in impossible], end)]
+    hidden = list(_hidden(gathered, outputs, rest, deadline))
+    impossible = {fact for obstruction in hidden for fact in obstruction.impossible}
+    rest = [fact for fact in rest if fact not in impossible]
+    return [*by_sorting, *hidden, *_conic(gathered, inputs, rest, deadline)]
 
 
 def _parallel(gathered: Gathered, inputs: Float64[np.ndarray, "n d"]) -> Iterator[Obstruction]:
@@ -167,16 +172,16 @@ def _equal(gathered: Gathered) -> Iterator[Obstruction]:
 
 
 def _hidden(
-    gathered: Gathered, outputs: Float64[np.ndarray, "m d"], doubtful: list[int], end: float
+    gathered: Gathered, outputs: Float64[np.ndarray, "m d"], doubtful: list[int], deadline: Deadline
 ) -> Iterator[Obstruction]:
     by_answer = defaultdict(list)
     for fact in doubtful:
         by_answer[int(gathered.targets[fact])].append(fact)
     for answer, rows in by_answer.items():
-        if time.perf_counter() > end:
+        if deadline.is_over:
             return
         others = np.delete(np.arange(len(outputs)), answer)
-        weights = _convex(outputs[answer], outputs[others], end - time.perf_counter())
+        weights = _convex(outputs[answer], outputs[others], deadline.left)
         if weights is not None:
             mixed = _combination(weights, [gathered.answers[other] for other in others])
             statement = f"{gathered.answers[answer]} = {mixed}: one of these answers always scores at least as high."
@@ -187,7 +192,7 @@ def _hidden(
 
 
 def _conic(
-    gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int], end: float
+    gathered: Gathered, inputs: Float64[np.ndarray, "n d"], doubtful: list[int], deadline: Deadline
 ) -> Iterator[Obstruction]:
     if not doubtful:
         return
@@ -197,7 +202,7 @@ def _conic(
     several = [(int(gathered.targets[rows[0]]), rows) for rows in groups if len(rows) > 1]
     for fact in doubtful:
         for answer, rows in several:
-            if time.perf_counter() > end:
+            if deadline.is_over:
                 return
             if answer == gathered.targets[fact]:
                 continue
@@ -246,10 +251,10 @@ def _convex(
     wanted = np.append(np.zeros(len(vector)), 1.0)
     limit = {} if math.isinf(seconds) else {"time_limit": max(1e-3, seconds)}
     costs = np.zeros(len(others))
-    found = linprog(costs, A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs", options=limit)
-    if found.status != 0 or np.abs(equal @ found.x - wanted).max() > _EXACT:
+    program = linprog(costs, A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs", options=limit)
+    if program.status != 0 or np.abs(equal @ program.x - wanted).max() > _EXACT:
         return None
-    return found.x
+    return program.x
 
 
 def _combination(weights: Iterable[float], names: Iterable[str], most: int = 6) -> str:

@@ -10,8 +10,6 @@ exclude each other, and that says nothing about room.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,7 +19,9 @@ from jaxtyping import Int
 
 from loadstone.books.largest import Fitting, largest_fitting
 from loadstone.books.screening import alike
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
+from loadstone.progress import Progress
 
 if TYPE_CHECKING:
     from loadstone.books.book import Book
@@ -44,25 +44,25 @@ class Control:
     @property
     def counted(self) -> tuple[Fitting, ...]:
         """The shuffles that were followed to the end; if time was up before, the one with the closest bounds."""
-        ended = tuple(one for one in self.shuffles if one.is_within(WIDTH))
-        return ended or tuple(sorted(self.shuffles, key=lambda one: one.most - one.fits)[:1])
+        ended = tuple(shuffle for shuffle in self.shuffles if shuffle.is_within(WIDTH))
+        return ended or tuple(sorted(self.shuffles, key=lambda shuffle: shuffle.most - shuffle.fits)[:1])
 
     @property
     def is_decided(self) -> bool:
         """Whether a shuffle was followed to the end."""
-        return all(one.is_within(WIDTH) for one in self.counted)
+        return all(shuffle.is_within(WIDTH) for shuffle in self.counted)
 
     @property
     def fits(self) -> float:
         """At least so many fit, on average over shuffles."""
-        return float(np.mean([one.fits for one in self.counted]))
+        return float(np.mean([shuffle.fits for shuffle in self.counted]))
 
     @property
     def most(self) -> float | None:
         """At most so many fit, on average over shuffles; None if all of one shuffle fit, since there are no more."""
-        if any(one.fails is None for one in self.counted):
+        if any(shuffle.fails is None for shuffle in self.counted):
             return None
-        return float(np.mean([one.most for one in self.counted]))
+        return float(np.mean([shuffle.most for shuffle in self.counted]))
 
     @property
     def structure(self) -> tuple[float | None, float | None]:
@@ -72,27 +72,27 @@ class Control:
 
 
 def shuffled_control(
-    book: Book, shuffles: int, guess: float, end: float, family: str, tell: Callable[[str], None]
+    book: Book, shuffles: int, guess: float, deadline: Deadline, family: str, progress: Progress
 ) -> Control | None:
-    """So many shuffles, or as many as are followed by the time `end`; None if no fact is stored.
+    """How many facts fit in each of so many shuffles, or as many as are followed in time; None if no fact is stored.
 
     guess: about how many facts fit.
-    tell: called with what is being done, in words.
+    progress: called with the number of shuffles that are done, and what is being done.
     """
     rows = distinct_rows(book)
     if not len(rows):
         return None
-    found: list[Fitting] = []
+    followed: list[Fitting] = []
     for seed in range(shuffles):
-        if found and time.perf_counter() > end:
+        if followed and deadline.is_over:
             break
-        tell(f"shuffle {seed + 1} of {shuffles}: how many of {len(rows)} facts fit")
+        progress(seed, f"shuffle {seed + 1} of {shuffles}: how many of {len(rows)} facts fit")
         random = np.random.default_rng(seed)
         order, targets = random.permutation(rows), random.permutation(book.targets[rows])
         arrays = Arrays(book.inputs[order], book.outputs, targets)
-        found.append(largest_fitting(partial(_first, arrays), len(rows), guess, end, family, WIDTH))
-        guess = Control(len(rows), tuple(found)).fits or guess
-    return Control(len(rows), tuple(found))
+        followed.append(largest_fitting(partial(_first, arrays), len(rows), guess, deadline, family, WIDTH))
+        guess = Control(len(rows), tuple(followed)).fits or guess
+    return Control(len(rows), tuple(followed))
 
 
 def distinct_rows(book: Book) -> Int[np.ndarray, "k"]:

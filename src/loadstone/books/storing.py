@@ -2,36 +2,40 @@
 
 If not all can be stored, the facts that a search leaves out are put aside until the others are stored. Each is then
 tried again beside all that are. What stays out is proved not to fit beside the rest, if time allows.
+
+Arrays go into a search in NumPy, and a proof confirms the W that comes out. Only where passes are so long that
+compiling them pays, or on an accelerator, a problem for JAX is made of the arrays.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 
 import loadstone
 from loadstone.arguments import positive
 from loadstone.books.book import Book, Failure
 from loadstone.books.gathered import Gathered, gather
-from loadstone.books.pairs import COLUMNS, Columns
+from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.vectors import Source
+from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
-from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import margins_of, rivals_of, seconds_of_rivals
+from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.conflict import Conflict, conflict_in
 from loadstone.solvers.decide import decide
 from loadstone.solvers.lbfgs_numpy import is_plain
@@ -40,8 +44,6 @@ from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.solvers.weighted import seconds_a_pass, store_most
 
-#: Called with what is being done, in words.
-Tell = Callable[[str], None]
 #: A conflict is reduced, and simple reasons are looked for, for at most these shares of the time.
 _FOR_CONFLICT, _FOR_SCREENING = 0.25, 0.1
 #: With fewer products a pass, or at a smaller dimension, verdicts come soon, whatever they say (solvers/decide.py).
@@ -84,12 +86,13 @@ class Stored:
     seconds: float
 
 
-def store(gathered: Gathered, seconds: float = 60.0, family: str = "full", tell: Tell = lambda what: None) -> Stored:
+def store(gathered: Gathered, seconds: float = 60.0, family: str = "full", progress: Progress = silent) -> Stored:
     """Store facts in a W of a linear family.
 
     seconds: most time, about. When it is up, the best W so far is kept, and nothing more is proved.
+    progress: called with how many facts are stored so far, and what is being done.
     """
-    return _Storing(gathered, positive("seconds", seconds), family, tell).done()
+    return _Storing(gathered, positive("seconds", seconds), family, progress).done()
 
 
 def remember(
@@ -113,57 +116,58 @@ class _Storing:
     """Facts on their way into a book. `kept` are the rows that `weights` stores, or is to store; `is_proved` says that
     it does store them, beyond rounding."""
 
-    def __init__(self, gathered: Gathered, seconds: float, family: str, tell: Tell) -> None:
-        self.gathered, self.family, self.tell = gathered, family, tell
-        self.began, self.seconds = time.perf_counter(), seconds
-        subspace_of(family, gathered.inputs.shape[1])  # refuses a family that there is not
-        self.arrays = Arrays(gathered.inputs, gathered.outputs, gathered.targets)
-        self.weights = np.zeros((gathered.inputs.shape[1],) * 2)
+    def __init__(self, gathered: Gathered, seconds: float, family: str, progress: Progress) -> None:
+        self.gathered, self.family, self.progress = gathered, family, progress
+        self.deadline = Deadline(seconds)
+        d = gathered.inputs.shape[1]
+        self.subspace = subspace_of(family, d)  # refuses a family that there is not
+        self.weights = np.zeros((d, d))
         self.kept: list[int] = []
         self.is_proved = False
         self.impossible: list[int] = []
-        self.found: list[Obstruction] = []
+        self.obstructions: list[Obstruction] = []
         self.pass_seconds = self.score_seconds = 0.0
         self.scored: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def done(self) -> Stored:
-        self.found = obstructions(self.gathered)
-        back = {row for one in self.found for row in (one.impossible or one.facts[1:])}
-        self.kept = [row for row in range(len(self.gathered)) if row not in back]
-        self.tell(self._forecast())
-        self._try_again(sorted(back) + self._store_most())
+        g = self.gathered
+        self.obstructions = obstructions(g)
+        out = {row for obstruction in self.obstructions for row in obstruction.left_out}
+        self.kept = [row for row in range(len(g)) if row not in out]
+        self.progress(0, self._forecast())
+        self._try_again(sorted(out) + self._store_most())
         rivals, margins = self._scores()
         stored = margins > 0
         undecided = set(np.flatnonzero(~stored).tolist()) - set(self.impossible)
         proved, conflict = (self.is_proved or not self.kept) and not undecided, self._conflict()
-        taken, g = time.perf_counter() - self.began, self.gathered
+        taken = self.deadline.taken
         about = {
             "loadstone": loadstone.__version__, "family": self.family, "seconds": round(taken, 3), "proved": proved,
             "repeated": g.repeated, "averaged": list(g.averaged), "out_of_vocabulary": [name for name, _ in g.missing],
             "impossible": [g.name(row) for row in self.impossible],
-            "conflicts": [[g.name(row) for row in one.facts] for one in (*self.found, conflict) if one],
+            "conflicts": [[g.name(row) for row in why.facts] for why in (*self.obstructions, conflict) if why],
         }  # fmt: skip
         book = Book(self.weights, g.subjects, g.answers, g.targets, g.inputs, g.outputs, stored, about)
         failures = book.lost(lost := np.flatnonzero(~stored), rivals[lost], margins[lost])
-        return Stored(book, proved, tuple(self.impossible), tuple(self.found), conflict, tuple(failures), taken)
+        return Stored(book, proved, tuple(self.impossible), tuple(self.obstructions), conflict, tuple(failures), taken)
 
     def _forecast(self) -> str:
         """What is going to be done, and how long it takes."""
-        facts = f"storing {len(self.kept)} facts"
+        facts, seconds = f"storing {len(self.kept)} facts", self.deadline.seconds
         if len(self.kept) * self.gathered.outputs.size < _LONG:
             return facts
         self.pass_seconds = seconds_a_pass(self.gathered.problem())
         self.score_seconds = seconds_of_rivals(np.eye(len(self.weights)), self.gathered)
         if not self._has_time_for_all():
             return (
-                f"{facts}: a pass over them takes {self.pass_seconds:.2g} s, so {self.seconds:g} s are too few to look "
+                f"{facts}: a pass over them takes {self.pass_seconds:.2g} s, so {seconds:g} s are too few to look "
                 "for a W that stores all; as many as possible will be stored"
             )
-        expected = min(self.seconds, _USUAL_PASSES * self.pass_seconds)
-        return f"{facts}: about {expected:.2g} s if all can be stored, at most {self.seconds:g} s"
+        expected = min(seconds, _USUAL_PASSES * self.pass_seconds)
+        return f"{facts}: about {expected:.2g} s if all can be stored, at most {seconds:g} s"
 
     def _has_time_for_all(self) -> bool:
-        return _USUAL_PASSES * self.pass_seconds < self.seconds
+        return _USUAL_PASSES * self.pass_seconds < self.deadline.seconds
 
     def _store_most(self) -> list[int]:
         """Store what is kept, or put facts aside until the rest is stored. Returns them, the least violated first."""
@@ -171,36 +175,34 @@ class _Storing:
             return []
         if self._is_small(self.kept):
             return self._until_stored()
-        if self._has_time_for_all() and self._stores(self.kept, _FOR_ALL * self.seconds):
+        if self._has_time_for_all() and self._stores(self.kept, _FOR_ALL * self.deadline.seconds):
             return []
-        problem = self.gathered.problem(self.kept)
-        left = self._left() - _FOR_SCORES * self.score_seconds
-        seconds = left if not self._has_time_for_all() else min(left, _FOR_MOST * self.seconds)
-        report = lambda facts, stored: self.tell(f"{stored} of {facts} facts are stored")  # noqa: E731
-        memory = store_most(problem, self._memory(self.weights), max(1e-3, seconds), report, self.pass_seconds or None)
-        self.weights = np.asarray(memory.matrix(), np.float64)
+        left = self.deadline.left - _FOR_SCORES * self.score_seconds
+        seconds = left if not self._has_time_for_all() else min(left, _FOR_MOST * self.deadline.seconds)
+        self.weights = self._best_of_rounds(max(1e-3, seconds))
         margins = self._scores()[1]
         best_first = sorted(self.kept, key=lambda row: -margins[row])
         stored = int((margins[self.kept] > 0).sum())
         self.kept, aside = best_first[:stored], best_first[stored:]
-        if self._left() > 0:
-            self.found = obstructions(self.gathered, aside, min(self._left(), _FOR_SCREENING * self.seconds))
-        enough = self._left() > _FEWEST_PASSES * self.pass_seconds
+        if not self.deadline.is_over:
+            seconds = min(self.deadline.left, _FOR_SCREENING * self.deadline.seconds)
+            self.obstructions = obstructions(self.gathered, aside, seconds)
+        enough = self.deadline.left > _FEWEST_PASSES * self.pass_seconds
         self.is_proved = enough and (self._witnesses(self.kept) or self._stores(self.kept))
         return aside
 
     def _until_stored(self) -> list[int]:
-        """Leave out facts until a verdict says that the rest is stored.
+        """Leave out facts until a verdict says that the rest is stored. Returns them, the least violated first.
 
         Far above capacity the minimum of the loss recalls much less than could be stored, so only the worse half of
         what it violates goes at a time.
         """
         aside: list[int] = []
-        while self.kept and not self._stores(self.kept) and self._left() > 0:
-            margins = dict(zip(self.kept, self._margins(self.kept)))
+        while self.kept and not self._stores(self.kept) and not self.deadline.is_over:
+            margins = dict(zip(self.kept, margins_of(self.weights, self.gathered, self.kept)))
             violated = sorted((row for row in self.kept if margins[row] <= 0), key=margins.__getitem__)
             if not aside:
-                self.found = obstructions(self.gathered, violated, _FOR_SCREENING * self.seconds)
+                self.obstructions = obstructions(self.gathered, violated, _FOR_SCREENING * self.deadline.seconds)
             # None is violated if the least margin is not beyond rounding: then that fact has to go.
             worst = violated or [min(self.kept, key=margins.__getitem__)]
             worst = worst if len(worst) <= _FEW else worst[: len(worst) // 2]
@@ -211,13 +213,13 @@ class _Storing:
 
     def _try_again(self, aside: Sequence[int]) -> None:
         """Add facts to those that are kept, as many at a time as fit; what does not fit alone is impossible."""
-        named = {row for one in self.found for row in one.facts}
+        named = {row for obstruction in self.obstructions for row in obstruction.facts}
         waiting = deque([[row for row in aside if not (row in named and self._is_obstructed(row))]])
-        while waiting and self.is_proved and self._left() > _FEWEST_PASSES * self.pass_seconds:
+        while waiting and self.is_proved and self.deadline.left > _FEWEST_PASSES * self.pass_seconds:
             group = waiting.popleft()
             if not group:
                 continue
-            self.tell(f"{len(self.kept)} facts are stored; trying {len(group)} more")
+            self.progress(len(self.kept), f"{len(self.kept)} facts are stored; trying {len(group)} more")
             before = self.weights
             if self._stores([*self.kept, *group]):
                 self.kept += group
@@ -231,8 +233,8 @@ class _Storing:
 
     def _is_obstructed(self, row: int) -> bool:
         """Whether a reason that was seen at once keeps a fact from standing beside those that are kept."""
-        present = {*self.kept, row}
-        if self._left() > 0 and any(row in one.facts and one.is_proved(self.gathered, present) for one in self.found):
+        present, reasons = {*self.kept, row}, [reason for reason in self.obstructions if row in reason.facts]
+        if not self.deadline.is_over and any(reason.is_proved(self.gathered, present) for reason in reasons):
             self.impossible.append(row)
             return True
         return False
@@ -243,36 +245,49 @@ class _Storing:
             verdict = self._decided(rows)
             self.weights, self.is_proved = _best(verdict), verdict.verdict == Outcome.STORABLE
             return self.is_proved
-        asked = np.fromiter(rows, int, len(rows))
-        if not is_plain(len(self.gathered), *self.gathered.outputs.shape):
-            # Facts that occur twice ask for nothing new, and one length means one compiled program.
-            asked = np.resize(asked, len(self.gathered))
-        limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self._left())))
-        start = self._memory(self.weights)
-        solution = solve(self.gathered.problem(asked.tolist()), start, stop="exact", limits=limits)
-        self.weights = np.asarray(solution.memory.matrix(), np.float64)
-        self.is_proved = solution.status == Status.STORED and self._witnesses(rows)
+        limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self.deadline.left)))
+        self.weights, status = self._search(rows, limits)
+        self.is_proved = status == Status.STORED and self._witnesses(rows)
         return self.is_proved
 
-    def _memory(self, weights: Float[np.ndarray, "d d"]) -> Memory:
+    def _search(self, rows: Collection[int], limits: Limits) -> tuple[Float64[np.ndarray, "d d"], Status]:
+        """The W that a search for one with positive margins got to, and why it ended."""
+        if is_plain(len(self.gathered), *self.gathered.outputs.shape):
+            start = self.weights.astype(np.float32)
+            stored = lbfgs_numpy.store(self.gathered.arrays(rows), start, limits, self.subspace)
+            inside = stored.weights if self.subspace is None else self.subspace.projected(stored.weights)
+            return inside, stored.status
+        # Facts that occur twice ask for nothing new, and one length means one compiled program.
+        asked = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
+        solution = solve(self.gathered.problem(asked), self._memory(), stop="exact", limits=limits)
+        return np.asarray(solution.memory.matrix(), np.float64), solution.status
+
+    def _best_of_rounds(self, seconds: float) -> Float64[np.ndarray, "d d"]:
+        """A W that stores as many of the facts that are kept as are found in this time."""
+        report = lambda facts, stored: self.progress(stored, f"{stored} of {facts} facts are stored")  # noqa: E731
+        problem = self.gathered.problem(self.kept)
+        memory = store_most(problem, self._memory(), seconds, report, self.pass_seconds or None)
+        return np.asarray(memory.matrix(), np.float64)
+
+    def _memory(self) -> Memory:
         """W as a memory of the family, for a search."""
-        single, subspace = jnp.asarray(weights, jnp.float32), subspace_of(self.family, len(weights))
-        return Full(single) if subspace is None else Projected.made(single, subspace)
+        single = jnp.asarray(self.weights, jnp.float32)
+        return Full(single) if self.subspace is None else Projected.made(single, self.subspace)
 
     def _witnesses(self, rows: Collection[int]) -> bool:
         """Whether W stores these facts beyond rounding."""
-        subspace = subspace_of(self.family, len(self.weights))
-        return bool(rows) and Conditioned(self._part(rows), subspace).witness(self.weights) is not None
+        return bool(rows) and Conditioned(self.gathered.arrays(rows), self.subspace).witness(self.weights) is not None
 
     def _conflict(self) -> Conflict | None:
         """The facts against which the first impossible fact that has no simple reason cannot stand."""
-        simple = {row for one in self.found for row in one.facts}
+        simple = {row for obstruction in self.obstructions for row in obstruction.facts}
         for row in self.impossible:
             if row not in simple:
                 rows = [*self.kept, row]
-                self.tell(f"looking for the facts that leave no room for {self.gathered.name(row)}")
-                left = max(1e-3, min(self._left(), _FOR_CONFLICT * self.seconds))
-                part = conflict_in(self._part(rows), None, left, self.family)
+                what = f"looking for the facts that leave no room for {self.gathered.name(row)}"
+                self.progress(len(self.kept), what)
+                left = max(1e-3, min(self.deadline.left, _FOR_CONFLICT * self.deadline.seconds))
+                part = conflict_in(self.gathered.arrays(rows), None, left, self.family)
                 return part and Conflict(tuple(rows[fact] for fact in part.facts), part.proof, part.minimal)
         return None
 
@@ -282,23 +297,13 @@ class _Storing:
 
     def _decided(self, rows: Collection[int]) -> Verdict:
         start = self.weights if self.weights.any() else None
-        return decide(self._part(rows), start=start, seconds=max(1e-3, self._left()), family=self.family)
-
-    def _part(self, rows: Collection[int]) -> Arrays:
-        chosen = np.fromiter(rows, int, len(rows))
-        return Arrays(self.arrays.inputs[chosen], self.arrays.outputs, self.arrays.targets[chosen])
-
-    def _margins(self, rows: Collection[int]) -> Float[np.ndarray, "n"]:
-        return margins_of(self.weights, self.gathered, rows)
+        return decide(self.gathered.arrays(rows), start=start, seconds=self.deadline.share(1.0), family=self.family)
 
     def _scores(self) -> tuple[Int[np.ndarray, "n"], Float[np.ndarray, "n"]]:
         """The rival and the margin of every fact. To look twice at the same W would take too long for many facts."""
         if self.scored is None or self.scored[0] is not self.weights:
             self.scored = self.weights, *rivals_of(self.weights, self.gathered)
         return self.scored[1:]
-
-    def _left(self) -> float:
-        return self.seconds - (time.perf_counter() - self.began)
 
 
 def _best(verdict: Verdict) -> Float[np.ndarray, "d d"]:

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import positive, refuse, whole
-from loadstone.cli.facts_options import BookFile, ColumnNames, Phrases, WordsFile, counted, gathered_from, some
+from loadstone.cli.facts_options import (
+    BookFile,
+    ColumnNames,
+    Phrases,
+    WordsFile,
+    conflict_in_words,
+    counted,
+    gathered_from,
+    say_what_is_done,
+)  # fmt: skip
 from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
     from loadstone.books.budget import BookBudget
-    from loadstone.books.further import Beside
+    from loadstone.books.further import FurtherFacts
     from loadstone.books.shuffled import Control
     from loadstone.theory.given_facts import Law
 
@@ -41,17 +50,17 @@ def budget(
     further = None
     if more is not None:
         further = gathered_from(more, vectors or opened.vectors(), words, columns, phrases, least_answers=1)
-    found = budget_of(opened, further, seconds, shuffles, say)
+    full = budget_of(opened, further, seconds, shuffles, say_what_is_done)
     if json:
-        print_json({"book": book, "family": opened.family} | found.described())
+        print_json({"book": book, "family": opened.family} | full.described())
         return
-    print_pairs(f"{book}: {found.stored} of {counted(found.facts, 'fact', 'facts')} stored", _rows(found))
-    for sentence in (*found.law.caveats, *_control_words(found), *_more_words(found.more)):
+    print_pairs(f"{book}: {full.stored} of {counted(full.facts, 'fact', 'facts')} stored", _rows(full))
+    for sentence in (*full.law.caveats, *_control_words(full), *_more_words(full.more)):
         say(sentence)
 
 
-def _rows(found: BookBudget) -> dict[str, str]:
-    return _law_rows(found.law) | _control_rows(found.shuffled) | _more_rows(found.more)
+def _rows(full: BookBudget) -> dict[str, str]:
+    return _law_rows(full.law) | _control_rows(full.shuffled) | _more_rows(full.more)
 
 
 def _law_rows(law: Law) -> dict[str, str]:
@@ -81,26 +90,27 @@ def _control_rows(control: Control | None) -> dict[str, str]:
     return {"shuffled facts that fit": fits, "structure, stored / shuffled": structure}
 
 
-def _more_rows(more: Beside | None) -> dict[str, str]:
+def _more_rows(more: FurtherFacts | None) -> dict[str, str]:
     if more is None:
         return {}
-    one = more.fitting
-    fits = f"{one.fits} of {one.count}" if one.is_exact else f"{one.fits} to {one.most} of {one.count}"
-    return {"further facts that fit": fits + (" (proved)" if one.is_exact and more.proved else "")}
+    fitting = more.fitting
+    least = f"{fitting.fits}" if fitting.is_exact else f"{fitting.fits} to {fitting.most}"
+    proved = " (proved)" if fitting.is_exact and more.proved else ""
+    return {"further facts that fit": f"{least} of {fitting.count}{proved}"}
 
 
-def _control_words(found: BookBudget) -> list[str]:
-    control = found.shuffled
+def _control_words(full: BookBudget) -> list[str]:
+    control = full.shuffled
     if control is None:
         return []
     often = counted(len(control.counted), "time", "times")
     words = [f"Shuffled control: {control.facts} stored facts, their answers dealt out at random, {often}."]
-    if all(one.fits == one.count for one in control.counted):
+    if all(shuffle.fits == shuffle.count for shuffle in control.counted):
         words.append(
             "All of them fit even so. These vectors have room for more than there are facts, so how much structure the "
             "facts have cannot be seen: no further facts can be made of the same vectors."
         )
-    elif found.stored == found.facts:
+    elif full.stored == full.facts:
         words.append("Every fact is stored, so more of this kind may fit: their structure is worth at least this.")
     else:
         words.append(
@@ -112,7 +122,7 @@ def _control_words(found: BookBudget) -> list[str]:
     return words
 
 
-def _more_words(more: Beside | None) -> list[str]:
+def _more_words(more: FurtherFacts | None) -> list[str]:
     if more is None:
         return []
     words = []
@@ -121,8 +131,7 @@ def _more_words(more: Beside | None) -> list[str]:
     if more.first_out:
         words.append(f"The first that does not fit beside all before it: {more.first_out}.")
     if more.conflict:
-        needed = ", each of them needed for that" if more.conflict_minimal else ""
-        words.append(f"These facts cannot stand together{needed}: {some(more.conflict, between='; ')}.")
+        words.append(conflict_in_words(more.conflict, more.conflict_minimal))
     if not more.fitting.is_exact:
         words.append("Not all of the further facts were decided in this time: more --seconds give closer bounds.")
     if not more.proved:

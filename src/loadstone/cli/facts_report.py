@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from loadstone.arguments import file_name, positive, whole
-from loadstone.cli.facts_options import BookFile
+from loadstone.cli.facts_options import BookFile, say_what_is_done
 from loadstone.cli.interrupts import ends_like_an_interrupt
 from loadstone.cli.output import say
 from loadstone.files import check_writable, write_whole
@@ -30,7 +30,7 @@ def report(
     from loadstone.pages.facts import facts_page
 
     opened = open_book(book)
-    budget = budget_of(opened, None, seconds, shuffles, say)
+    budget = budget_of(opened, None, seconds, shuffles, say_what_is_done)
     # The name of a file need not be text.
     page = facts_page(Path(book).name, report_of(opened, budget)).encode("utf-8", "replace")
     with ends_like_an_interrupt():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from jaxtyping import Array, Shaped, UInt32
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled
+from loadstone.deadline import Deadline
 from loadstone.files import check_writable, write_whole
 from loadstone.hosts import agreed, is_first
 from loadstone.problems.problem import Problem
@@ -54,7 +54,7 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, identity: Mapping[str, str]) -> None:
         self.path, self.identity = check_writable(path), dict(identity)
-        self._written, self._cost = time.perf_counter(), 0.0
+        self._since_written, self._cost = Deadline(), 0.0
 
     def read(self) -> Saved | None:
         """What the file holds; None if there is none yet. A file of another search, or a damaged one, is refused."""
@@ -81,7 +81,7 @@ class Checkpoint:
 
     def write(self, state: Any, precisions: Sequence[str], seconds: float) -> None:
         """Put a state into the file, in place of the last one. Of several processes the first writes for all."""
-        began = time.perf_counter()
+        clock = Deadline()
         if is_first():
             arrays = flattened(jax.device_get(state))
             described = {name: (f"{i}", str(one.dtype), one.shape) for i, (name, one) in enumerate(arrays.items())}
@@ -90,12 +90,11 @@ class Checkpoint:
             # As bytes, because NumPy's files do not know every type of number.
             members = {f"{i}": one.reshape(-1).view(np.uint8) for i, one in enumerate(arrays.values())}
             write_whole(self.path, lambda file: _save(file, {_MANIFEST: np.asarray(json.dumps(manifest)), **members}))
-        self._written = time.perf_counter()
-        self._cost = self._written - began
+        self._since_written, self._cost = Deadline(), clock.taken
 
     def is_due(self) -> bool:
         """Whether the last state was written long enough ago."""
-        return time.perf_counter() - self._written >= max(_SECONDS, _PARTS * self._cost)
+        return self._since_written.taken >= max(_SECONDS, _PARTS * self._cost)
 
     def _check(self, identity: Mapping[str, str]) -> None:
         for name, wanted in self.identity.items():

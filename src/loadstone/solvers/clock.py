@@ -8,13 +8,13 @@ busy machine counts as slow.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import TypeVar
 
 import jax
 
+from loadstone.deadline import Deadline
 from loadstone.threads import all_threads
 
 #: Fewer operations are over soon. A trial product of matrices of this size takes a few milliseconds.
@@ -28,15 +28,15 @@ class OutOfTimeError(Exception):
 
 
 class Clock:
-    """end: when to stop, by time.perf_counter(); speeds: operations a second of each kind of work."""
+    """deadline: when to stop; speeds: operations a second of each kind of work."""
 
-    def __init__(self, end: float, xp: ModuleType) -> None:
-        self.end, self.xp = end, xp
+    def __init__(self, deadline: Deadline, xp: ModuleType) -> None:
+        self.deadline, self.xp = deadline, xp
         self.speeds: dict[str, float] = {}
 
     def look(self) -> None:
         """Raise OutOfTimeError if time is up."""
-        if time.perf_counter() > self.end:
+        if self.deadline.is_over:
             raise OutOfTimeError
 
     def timed(self, kind: str, operations: float, share: float, work: Callable[[], Result]) -> Result:
@@ -45,21 +45,21 @@ class Clock:
         operations: how many it takes.
         share: of the speed of a plain product that such work reaches; used until one piece was measured.
         """
-        if math.isinf(self.end) or operations < _SOON:
+        if math.isinf(self.deadline.seconds) or operations < _SOON:
             return work()
         if kind not in self.speeds:
             self.speeds[kind] = share * self._speed_of_a_product()
-        began = time.perf_counter()
-        if began + operations / self.speeds[kind] > self.end:
+        if operations / self.speeds[kind] > self.deadline.left:
             raise OutOfTimeError
+        clock = Deadline()
         done = jax.block_until_ready(work())
-        self.speeds[kind] = operations / (time.perf_counter() - began)
+        self.speeds[kind] = operations / clock.taken
         return done
 
     def _speed_of_a_product(self) -> float:
         matrix = self.xp.ones((_TRIAL_SIZE, _TRIAL_SIZE), self.xp.float64)
         with all_threads(_TRIAL_SIZE, self.xp):
             jax.block_until_ready(matrix @ matrix)  # on a device the first also compiles
-            began = time.perf_counter()
+            clock = Deadline()
             jax.block_until_ready(matrix @ matrix)
-            return 2 * _TRIAL_SIZE**3 / (time.perf_counter() - began)
+            return 2 * _TRIAL_SIZE**3 / clock.taken

@@ -7,14 +7,13 @@ without any one of them, the others can be stored.
 
 from __future__ import annotations
 
-import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64, Int
 
 from loadstone.arguments import refuse
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays, arrays_of
 from loadstone.problems.problem import Problem
 from loadstone.proofs.verdict import Outcome, Verdict
@@ -53,15 +52,14 @@ def conflict_in(
     arrays = arrays_of(instance)
     if arrays.decoupled:
         raise refuse("instance", "a decoupled one", "one with shared outputs, whose facts can be left out one by one")
-    end = math.inf if seconds is None else time.perf_counter() + seconds
+    deadline = Deadline(seconds)
     proof = verdict or decide(arrays, seconds=seconds, family=family)
     if proof.verdict != Outcome.NOT_STORABLE:
         return None
-    rows, proof = _needed(arrays, np.arange(len(arrays.targets)), proof, end, family)
+    rows, proof = _needed(arrays, np.arange(len(arrays.targets)), proof, deadline, family)
     untried, minimal = set(rows.tolist()), True
     while untried:
-        left = end - time.perf_counter()
-        if left <= 0:
+        if deadline.is_over:
             return Conflict(tuple(rows.tolist()), proof, False)
         # Those that weigh least in the certificate are the likeliest to be left out.
         weights = _weights(proof)
@@ -70,26 +68,24 @@ def conflict_in(
         rest = np.delete(rows, row)
         if not len(rest):
             break
-        found = decide(_part(arrays, rest), seconds=None if math.isinf(left) else left, family=family)
+        found = decide(_part(arrays, rest), seconds=deadline.share(1.0), family=family)
         if found.verdict == Outcome.UNDECIDED:
             minimal = False
         elif found.verdict == Outcome.NOT_STORABLE:
-            rows, proof = _needed(arrays, rest, found, end, family)
+            rows, proof = _needed(arrays, rest, found, deadline, family)
             untried &= set(rows.tolist())
     return Conflict(tuple(rows.tolist()), proof, minimal)
 
 
 def _needed(
-    arrays: Arrays, rows: Int[np.ndarray, "k"], proof: Verdict, end: float, family: str
+    arrays: Arrays, rows: Int[np.ndarray, "k"], proof: Verdict, deadline: Deadline, family: str
 ) -> tuple[Int[np.ndarray, "j"], Verdict]:
     """The facts that a certificate needs, and the proof about them alone; all of them if that is not decided."""
     weights = _weights(proof)
     needed = weights > _NEGLIGIBLE * weights.max()
     if needed.all():
         return rows, proof
-    left = end - time.perf_counter()
-    seconds = None if math.isinf(left) else max(left, 1e-3)
-    alone = decide(_part(arrays, rows[needed]), seconds=seconds, family=family)
+    alone = decide(_part(arrays, rows[needed]), seconds=deadline.share(1.0), family=family)
     if alone.verdict != Outcome.NOT_STORABLE:
         return rows, proof
     return rows[needed], alone

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float, Float64
 
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
@@ -65,16 +66,52 @@ def whiten(problem: Problem, memory: Any) -> Whitened:
     if not isinstance(problem, Facts) or problem.isotropic:
         return Whitened(problem, memory, lambda memory: memory)
     arrays = problem.arrays()
-    inputs = _of_similar_length(arrays.inputs.astype(np.float64))
-    outputs = arrays.outputs.astype(np.float64)
-    outputs = outputs - outputs.mean(axis=0)
-    (right, right_inverse), (left, left_inverse) = root_of_inverse(inputs), root_of_inverse(outputs)
-    start = memory.carried(left_inverse, right_inverse) if hasattr(memory, "carried") else None
+    better = whiten_arrays(arrays)
+    start = memory.carried(*better.inverses) if hasattr(memory, "carried") else None
     if start is None:
-        return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda memory: memory)
-    inputs, outputs = _of_similar_length(inputs @ right), outputs @ left
+        return Whitened(_facts(problem, arrays.inputs, centred(arrays.outputs)), memory, lambda memory: memory)
+    inputs, outputs, maps = better.arrays.inputs, better.arrays.outputs, better.maps
     start = _moderate(start, inputs)
-    return Whitened(_facts(problem, inputs, outputs), start, lambda memory: memory.carried(left, right))
+    return Whitened(_facts(problem, inputs, outputs), start, lambda memory: memory.carried(*maps))
+
+
+@dataclass(frozen=True)
+class WhitenedArrays:
+    """The arrays of facts in such coordinates.
+
+    arrays: the facts there.
+    maps: A and B such that W = A W' B stores the given facts if W' stores those of `arrays`.
+    inverses: their inverses, in the directions in which the facts extend.
+    """
+
+    arrays: Arrays
+    maps: tuple[Map, Map]
+    inverses: tuple[Map, Map]
+
+    def start(self, weights: Map) -> Map:
+        """W in these coordinates, scaled down to scores of moderate size."""
+        left, right = self.inverses
+        weights = left @ weights @ right
+        return weights * _scale_to_moderate(weights, self.arrays.inputs)
+
+    def unwhiten(self, weights: Map) -> Map:
+        """W', which a search found in these coordinates, as a W that stores the given facts."""
+        left, right = self.maps
+        return left @ weights @ right
+
+
+def whiten_arrays(arrays: Arrays) -> WhitenedArrays:
+    """Facts in coordinates in which inputs and outputs have a second moment of one, in float64."""
+    inputs, outputs = _of_similar_length(arrays.inputs.astype(np.float64)), centred(arrays.outputs)
+    (right, right_inverse), (left, left_inverse) = root_of_inverse(inputs), root_of_inverse(outputs)
+    better = Arrays(_of_similar_length(inputs @ right), outputs @ left, arrays.targets)
+    return WhitenedArrays(better, (left, right), (left_inverse, right_inverse))
+
+
+def centred(outputs: Float[np.ndarray, "m d"]) -> Float64[np.ndarray, "m d"]:
+    """Outputs about their mean, in float64. To shift all outputs changes all scores of a query alike."""
+    outputs = outputs.astype(np.float64)
+    return outputs - outputs.mean(axis=0)
 
 
 def search_whitened(
@@ -129,11 +166,15 @@ def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
 
 def _moderate(memory: Any, inputs: Vectors) -> Any:
     """A start with scores of moderate size. Recall does not depend on the scale of W."""
-    weights = np.asarray(memory.matrix(), np.float64)
+    scale, identity = _scale_to_moderate(np.asarray(memory.matrix(), np.float64), inputs), np.eye(inputs.shape[1])
+    return memory if scale == 1 else memory.carried(identity, identity * scale)
+
+
+def _scale_to_moderate(weights: Map, inputs: Vectors) -> float:
+    """The factor, at most 1, that gives W scores of moderate size."""
     if not weights.any():
-        return memory
+        return 1.0
     queries = inputs @ weights.T
     # The mean square of u^T q over outputs with second moment one is that of the queries.
     size = float(np.sqrt(np.mean(queries**2) * queries.shape[1]))
-    d = inputs.shape[1]
-    return memory.carried(np.eye(d), np.eye(d) * min(1.0, _MODERATE_SCORE / size)) if size > 0 else memory
+    return min(1.0, _MODERATE_SCORE / size) if size > 0 else 1.0

@@ -8,7 +8,6 @@ certificate.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -21,6 +20,7 @@ from jaxtyping import Array, Float32, Float64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
@@ -33,13 +33,14 @@ from loadstone.problems.problem import Problem
 from loadstone.problems.separate import separate
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import scores_bytes
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
 from loadstone.solvers.newton import OUT_OF_TIME, NewtonSearch, Undecided
 from loadstone.solvers.search import SearchOptions, drop_slower
-from loadstone.solvers.solution import Solution, Status
+from loadstone.solvers.solution import Status
 from loadstone.solvers.stop import Limits
 from loadstone.threads import one_thread
 
@@ -54,6 +55,7 @@ _MODERATE_SCORE = 3.0
 _SAMPLED_INPUTS = 64
 
 Progress = Callable[[int, float, float], None]
+_Searched = tuple[Float64[np.ndarray, "d d"], Status, int]
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,7 @@ class _Decision:
 
     def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress | None) -> None:
         self.instance, self.limits, self.progress = instance, limits, progress
-        self.began = time.perf_counter()
-        self.end = math.inf if limits.seconds is None else self.began + limits.seconds
+        self.deadline = Deadline(limits.seconds)
         self.passes, self.newton, self.last = 0, (0, 0, 0), np.zeros((instance.arrays.inputs.shape[1],) * 2)
 
     def made(self, start: Float64[np.ndarray, "d d"] | None) -> Verdict:
@@ -148,45 +149,48 @@ class _Decision:
             return None
         vectors = arrays.inputs.size + arrays.outputs.size
         _check_memory("a search for W", _LBFGS.most_bytes(vectors, len(self.last), not _is_plain(arrays)))
-        solution = self._in_time(self._lbfgs)
-        self.passes = solution.passes
-        self.last = self.instance.inside(np.asarray(solution.memory.weights, np.float64))
-        if solution.status == Status.STORED and (proof := self.instance.witness(self.last)) is not None:
+        weights, status, self.passes = self._in_time(self._lbfgs)
+        self.last = self.instance.inside(weights)
+        if status == Status.STORED and (proof := self.instance.witness(self.last)) is not None:
             return proof
-        if solution.status == Status.OUT_OF_TIME:
+        if status == Status.OUT_OF_TIME:
             raise Undecided(OUT_OF_TIME)
         if not np.isfinite(self.last).all():
             self.last = np.zeros_like(self.last)
-        elif solution.status != Status.MINIMUM:
+        elif status != Status.MINIMUM:
             self.last = _moderate(self.last, self.instance.arrays)
         return None
 
-    def _in_time(self, search: Callable[[], Solution]) -> Solution:
+    def _in_time(self, search: Callable[[], _Searched]) -> _Searched:
         """Begin a search only if its first pass can end in time, since no pass is interrupted."""
         arrays, outputs = self.instance.arrays, self.instance.arrays.outputs.shape
         # Scores and pulls, in numbers of half the digits. Devices are too fast for such a limit to matter.
         operations = 4 * len(arrays.inputs) * outputs[-2] * outputs[-1]
-        end = self.end if jax.default_backend() == "cpu" else math.inf
+        deadline = self.deadline if jax.default_backend() == "cpu" else Deadline()
         try:
-            return Clock(end, np).timed("passes", operations, 2.0, search)
+            return Clock(deadline, np).timed("passes", operations, 2.0, search)
         except OutOfTimeError:
             raise Undecided(OUT_OF_TIME) from None
 
-    def _lbfgs(self) -> Solution:
+    def _lbfgs(self) -> _Searched:
+        """The W that a search for one with positive margins got to, why the search ended, and its passes."""
         arrays = self.instance.arrays
         d = arrays.inputs.shape[1]
         # Scores of order one for a W of order one, as in the streams. W itself is then another one.
         scale = math.sqrt(d) / (float(arrays.outputs.std()) or 1.0)
-        made: Callable[[Arrays], Problem] = separate if arrays.decoupled else facts_of
-        problem = made(Arrays(arrays.inputs * scale, arrays.outputs, arrays.targets))
-        limits = Limits(_MOST_PASSES, None if math.isinf(self.end) else max(1e-3, self.end - time.perf_counter()))
+        scaled = Arrays(arrays.inputs * scale, arrays.outputs, arrays.targets)
+        limits = Limits(_MOST_PASSES, self.deadline.share(1.0))
         progress = self.progress
         tell = progress and (lambda passes, loss, accuracy: progress(0, loss, math.nan))
-        start = self._memory(jnp.asarray(self.last / scale, jnp.float32))
+        start = (self.last / scale).astype(np.float32)
+        if _is_plain(arrays):
+            stored = lbfgs_numpy.store(scaled, start, limits, self.instance.subspace, tell)
+            return stored.weights * scale, stored.status, len(stored.losses)
+        problem = separate(scaled) if arrays.decoupled else facts_of(scaled)
         # Called directly: `solve` would measure the memory once more, and here only a proof counts.
         options = SearchOptions("exact", limits, drop_slower(_LBFGS.precisions(), problem), tell)
-        (solution,) = _LBFGS.solve([problem], [start], options)
-        return replace(solution, memory=Full(np.asarray(solution.memory.weights, np.float64) * scale))
+        (solution,) = _LBFGS.solve([problem], [self._memory(jnp.asarray(start))], options)
+        return np.asarray(solution.memory.weights, np.float64) * scale, solution.status, solution.passes
 
     def _memory(self, weights: Float64[np.ndarray, "d d"] | Float32[Array, "d d"]) -> Full | Projected:
         subspace = self.instance.subspace
@@ -203,15 +207,14 @@ class _Decision:
 
     def _newton(self, xp: ModuleType) -> Proof:
         limits = self.limits
-        search = NewtonSearch(self.instance, xp, self.last, limits.steps, limits.budget, self.end, self.progress)
+        search = NewtonSearch(self.instance, xp, self.last, limits.steps, limits.budget, self.deadline, self.progress)
         try:
             return search.run()
         finally:
             self.newton, self.last = (search.steps, search.products, search.dense_solves), np.asarray(search.weights)
 
     def _verdict(self, verdict: Outcome, **proof: Any) -> Verdict:
-        seconds = time.perf_counter() - self.began
-        family = self.instance.subspace
+        seconds, family = self.deadline.taken, self.instance.subspace
         return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes, family=family)
 
 

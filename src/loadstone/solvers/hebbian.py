@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.compiling import compiled
+from loadstone.deadline import Deadline
 from loadstone.kernels.products import exact
 from loadstone.memories.full import Full
 from loadstone.problems.problem import Problem
@@ -54,7 +54,5 @@ class Initial(Solver):
 
 
 def _unsearched(problem: Problem, make: Any, status: Status) -> Solution:
-    began = time.perf_counter()
-    memory = make(problem)
-    seconds = time.perf_counter() - began
-    return Solution(memory, status, 0, np.empty(0), np.empty(0), seconds, problem.description)
+    clock, memory = Deadline(), make(problem)
+    return Solution(memory, status, 0, np.empty(0), np.empty(0), clock.taken, problem.description)

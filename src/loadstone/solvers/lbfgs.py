@@ -25,11 +25,12 @@ from loadstone.problems.problem import Problem
 from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.inverse_hessian import Pairs, no_pairs, times_inverse_hessian, with_pair
-from loadstone.solvers.lbfgs_numpy import DECREASE, FLATTER, MOST_IDLE, MOST_TRIALS
+from loadstone.solvers.lbfgs_numpy import DEFAULT_PAIRS, DEFAULT_TOLERANCE
 from loadstone.solvers.loop import search
 from loadstone.solvers.search import PassInfo, SearchOptions
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative
+from loadstone.solvers.wolfe import MOST_IDLE, MOST_TRIALS, rounding_noise, wolfe
 
 
 class State(NamedTuple):
@@ -74,8 +75,8 @@ class LBFGS(Iterative):
         search does not end for that.
     """
 
-    pairs: int = 20
-    tolerance: float = 1e-5
+    pairs: int = DEFAULT_PAIRS
+    tolerance: float = DEFAULT_TOLERANCE
     whiten: bool = True
     margin: float = 0.0
 
@@ -129,10 +130,8 @@ class LBFGS(Iterative):
         point, unravel = ravel_pytree(parameters)
         slopes, _ = ravel_pytree(gradient)
         slope = slopes @ state.direction
-        low_enough = loss <= state.loss + DECREASE * state.step * state.slope
-        # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
-        low_enough |= (loss <= state.loss + _noise(state)) & (slope <= -(1 - 2 * DECREASE) * state.slope)
-        accepted = low_enough & (slope >= FLATTER * state.slope)
+        noise = rounding_noise(state.loss, point.dtype)
+        low_enough, accepted = wolfe(state.loss, state.slope, state.step, loss, slope, noise)
         accepted |= jnp.isinf(state.loss)
 
         following = self._next_line(point, loss, slopes, state)
@@ -170,7 +169,7 @@ class LBFGS(Iterative):
         zero, one = jnp.zeros_like(loss), jnp.ones_like(loss)
         flat = (length == 0) | ((pairs.kept > 0) & (length * jnp.linalg.norm(point) <= self.tolerance * loss))
         line = (direction, gradient @ direction, one, zero, jnp.inf * one, jnp.int32(0))
-        gained = (loss < state.loss - _noise(state)) | (length < state.shortest)
+        gained = (loss < state.loss - rounding_noise(state.loss, point.dtype)) | (length < state.shortest)
         idle = jnp.where(gained, 0, state.idle + 1)
         return State(pairs, point, loss, gradient, *line, jnp.minimum(length, state.shortest), idle, flat)
 
@@ -194,8 +193,3 @@ def _check_bounded(memory: Any) -> None:
     if not is_linear(memory) and not isinstance(memory, LowRank):
         allowed = f"left out for {type(memory).__name__}: only a full W, one of a linear family or Q R^T can have it"
         raise refuse("margin", "given", allowed)
-
-
-def _noise(state: State) -> Float[Array, ""]:
-    """How much the loss may change by rounding alone; not a number before anything was measured."""
-    return 8 * jnp.finfo(state.loss.dtype).eps * jnp.abs(state.loss)

@@ -7,7 +7,6 @@ an ordinary loop.
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
 from typing import Any, NamedTuple, NoReturn
 
@@ -16,22 +15,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from loadstone.deadline import Deadline
 from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
+from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts
 from loadstone.problems.numpy_pass import NumpyPass
 from loadstone.problems.problem import Problem
-from loadstone.solvers.search import DEFAULT_PASSES, SearchOptions
+from loadstone.solvers.coordinates import centred, whiten_arrays
+from loadstone.solvers.search import DEFAULT_PASSES, Progress, SearchOptions
 from loadstone.solvers.solution import Solution, Status
-from loadstone.solvers.stop import met
+from loadstone.solvers.stop import NO_LIMITS, Limits, met
+from loadstone.solvers.wolfe import MOST_IDLE, MOST_TRIALS, rounding_noise, wolfe
 from loadstone.threads import shared_out
 
-#: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
-DECREASE, FLATTER = 1e-4, 0.9
-#: The numbers have run out of digits after so many steps along one direction, or after so many directions of which
-#: neither the loss nor the length of the gradient got smaller.
-MOST_TRIALS, MOST_IDLE = 15, 10
+#: Of how many moves a direction is made, and how flat the loss is at its minimum, unless LBFGS says otherwise.
+DEFAULT_PAIRS, DEFAULT_TOLERANCE = 20, 1e-5
 #: With more products in all passes a compiled search makes up for its compilation, because a product takes this factor
 #: less. A search takes at most so many passes, as a rule.
 _MOST_PRODUCTS, _FASTER, _USUAL_PASSES = 8 * 10**10, 1.5, 400
@@ -60,16 +61,67 @@ def can_be_plain(problem: Problem, memory: Any, options: SearchOptions) -> bool:
 
 def search(problem: Facts, memory: Memory, options: SearchOptions, pairs: int, tolerance: float) -> Solution:
     """Store facts in a full memory or one of a linear family. The last two arguments are those of LBFGS."""
-    began, run = time.perf_counter(), _Search(options, np.asarray(memory.matrix()), pairs, tolerance)
+    clock, subspace = Deadline(), memory.subspace if isinstance(memory, Projected) else None
+    stored = _searched(problem, np.asarray(memory.matrix()), subspace, options, pairs, tolerance)
+    # JAX keeps float64 numbers only while it has them switched on, NumPy always.
+    weights = stored.weights if stored.weights.dtype == np.float64 else jnp.asarray(stored.weights)
+    held = Full(weights) if subspace is None else Projected.made(weights, subspace)
+    traces, seconds = (stored.losses, stored.accuracies), clock.taken
+    return Solution(held, stored.status, len(stored.losses), *traces, seconds, problem.description)
+
+
+class Stored(NamedTuple):
+    """What a search for a W came to.
+
+    weights: W.
+    status: why the search ended. Whether W stores the facts beyond rounding is for a proof to say.
+    losses, accuracies: mean loss and accuracy of each pass.
+    """
+
+    weights: Matrix
+    status: Status
+    losses: Float[np.ndarray, "passes"]
+    accuracies: Float[np.ndarray, "passes"]
+
+
+def store(
+    arrays: Arrays,
+    start: Matrix,
+    limits: Limits = NO_LIMITS,
+    subspace: Subspace | None = None,
+    progress: Progress | None = None,
+) -> Stored:
+    """Search for a W with every margin positive, full or in a subspace: arrays in, W out, and nothing is compiled.
+
+    The search is that of `solve`, in the same coordinates: those of solvers/coordinates.py for a full W, outputs about
+    their mean for others.
+    """
+    options = SearchOptions("exact", limits, ("float32", "float64"), progress)
+    if subspace is None:
+        better = whiten_arrays(arrays)
+        stored = _searched(better.arrays, better.start(start), None, options)
+        return stored._replace(weights=better.unwhiten(stored.weights.astype(np.float64)))
+    facts = Arrays(arrays.inputs, centred(arrays.outputs), arrays.targets)
+    stored = _searched(facts, start, subspace, options)
+    return stored._replace(weights=stored.weights.astype(np.float64))
+
+
+def _searched(
+    facts: Facts | Arrays,
+    start: Matrix,
+    subspace: Subspace | None,
+    options: SearchOptions,
+    pairs: int = DEFAULT_PAIRS,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> Stored:
+    """Search in one precision after the other, until digits suffice."""
+    run = _Search(options, start, pairs, tolerance)
     with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
         for precision in options.precisions:
-            status = run.ended(NumpyPass(problem, np.dtype(precision), each), memory)
+            status = run.ended(NumpyPass(facts, np.dtype(precision), each), subspace)
             if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
                 break
-    # JAX keeps float64 numbers only while it has them switched on, NumPy always.
-    found = _memory(memory, run.point if run.point.dtype == np.float64 else jnp.asarray(run.point))
-    traces, seconds = (np.array(run.losses), np.array(run.accuracies)), time.perf_counter() - began
-    return Solution(found, status, len(run.losses), *traces, seconds, problem.description)
+    return Stored(run.point, status, np.array(run.losses), np.array(run.accuracies))
 
 
 class _Pair(NamedTuple):
@@ -90,19 +142,18 @@ class _Search:
     def __init__(self, options: SearchOptions, start: Matrix, pairs: int, tolerance: float) -> None:
         self.options, self.point, self.tolerance = options, start, tolerance
         self.pairs: deque[_Pair] = deque(maxlen=pairs)
-        self.most, seconds = options.limits.passes or DEFAULT_PASSES, options.limits.seconds
-        self.end = math.inf if seconds is None else time.perf_counter() + seconds
+        self.most, self.deadline = options.limits.passes or DEFAULT_PASSES, Deadline(options.limits.seconds)
         self.losses: list[float] = []
         self.accuracies: list[float] = []
 
-    def ended(self, passes: NumpyPass, memory: Memory) -> Status:
+    def ended(self, passes: NumpyPass, subspace: Subspace | None) -> Status:
         """Search with these passes. Returns why the search ended."""
         self.passes, kind = passes, passes.inputs.dtype
         self.point = self.point.astype(kind)
         lifted = [_Pair(one.move.astype(kind), one.change.astype(kind), one.weight) for one in self.pairs]
         self.pairs = deque(lifted, self.pairs.maxlen)
-        here = _memory(memory, self.point)
-        self.inside = here.subspace.projected if isinstance(here, Projected) else lambda matrix: matrix
+        held = None if subspace is None else Projected.made(self.point, subspace).subspace
+        self.inside = (lambda matrix: matrix) if held is None else held.projected
         try:
             self._go()
         except _Ended as ended:
@@ -131,10 +182,8 @@ class _Search:
         for _ in range(MOST_TRIALS):
             there, gradient = self._measured(start + start.dtype.type(step) * direction)
             slope_there = float(np.vdot(gradient, direction))
-            low_enough = there <= loss + DECREASE * step * slope
-            # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
-            low_enough |= there <= loss + self._noise(loss) and slope_there <= -(1 - 2 * DECREASE) * slope
-            if low_enough and slope_there >= FLATTER * slope:
+            low_enough, accepted = wolfe(loss, slope, step, there, slope_there, self._noise(loss))
+            if accepted:
                 return there, gradient
             low, high = (step, high) if low_enough else (low, step)
             step = 2 * step if math.isinf(high) else (low + high) / 2
@@ -156,13 +205,13 @@ class _Search:
             raise _Ended(Status.STORED if options.stop == "exact" else Status.STOPPED)
         if len(self.losses) >= self.most:
             raise _Ended(Status.OUT_OF_PASSES)
-        if time.perf_counter() > self.end:
+        if self.deadline.is_over:
             raise _Ended(Status.OUT_OF_TIME)
         return seen.loss, self.inside(seen.gradient)
 
     def _noise(self, loss: float) -> float:
         """How much the loss may change by rounding alone."""
-        return 8 * float(np.finfo(self.point.dtype).eps) * abs(loss)
+        return rounding_noise(loss, self.point.dtype)
 
     def _learn(self, move: Matrix, change: Matrix) -> None:
         """Keep a pair if it says that the loss curves upwards, as it does everywhere but for rounding."""
@@ -182,8 +231,3 @@ class _Search:
         for pair, share in zip(self.pairs, reversed(shares)):
             found += (share - kind(pair.weight * np.vdot(pair.change, found))) * pair.move
         return found
-
-
-def _memory(memory: Memory, weights: Float[Any, "d d"]) -> Memory:
-    """A memory of the same family."""
-    return Projected.made(weights, memory.subspace) if isinstance(memory, Projected) else Full(weights)

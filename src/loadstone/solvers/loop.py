@@ -6,8 +6,6 @@ returns to Python, which shows progress, checks the time limit and can be interr
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
@@ -21,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.arguments import refuse
 from loadstone.compiling import compiled_loop
+from loadstone.deadline import Deadline
 from loadstone.hosts import agreed
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
@@ -78,8 +77,7 @@ def search(
 
     In every precision but the last, a search that seems to have ended goes on in the next, which has more digits.
     """
-    began = time.perf_counter()
-    end = math.inf if options.limits.seconds is None else began + options.limits.seconds
+    deadline, before = Deadline(options.limits.seconds), 0.0
     for memory in memories:
         _check_trainable(memory)
     state: Search | None = None
@@ -87,7 +85,7 @@ def search(
     precisions = list(options.precisions)
     saved = options.checkpoint.read() if options.checkpoint else None
     if saved is not None:
-        precisions, began = list(saved.precisions), began - saved.seconds
+        precisions, before = list(saved.precisions), saved.seconds
     while precisions:
         ahead = tuple(precisions)
         program = program_of(solver, options, precision := precisions.pop(0))
@@ -100,8 +98,8 @@ def search(
                 state = joined([begun(memory, program) for memory in memories])
             else:
                 state = resumed(state, going_on, program)
-            keep = partial(_keep, options.checkpoint, ahead, began)
-            state = _advanced(joined(lifted), in_digits(state, precision), program, end, options.progress, keep)
+            keep = partial(_keep, options.checkpoint, ahead, lambda: before + deadline.taken)
+            state = _advanced(joined(lifted), in_digits(state, precision), program, deadline, options.progress, keep)
         if precisions:
             state = out_of_passes_if_unconfirmed(state, program)
         if not (going_on := may_improve(state, program)).any():
@@ -111,28 +109,27 @@ def search(
     if state is None:
         raise refuse("precision", "float64", f"another: {type(problems[0]).__name__} has no numbers in float64")
     keep(state, now=True)
-    seconds = (time.perf_counter() - began) / len(problems)
+    seconds = (before + deadline.taken) / len(problems)
     states = _members(state, len(problems))
     return [_solution(state, options.stop, seconds, problem.description) for state, problem in zip(states, problems)]
 
 
 def _advanced(
-    problem: Problem, state: Search, program: Program, end: float, progress: Progress | None, keep: Keep
+    problem: Problem, state: Search, program: Program, deadline: Deadline, progress: Progress | None, keep: Keep
 ) -> Search:
     """Go on until every search has ended, or the clock says so."""
     advance = advance_one if state.status.ndim == 0 else advance_batch
     length, compiling = 1, True
     try:
         while (np.asarray(state.status) == RUNNING).any():
-            entered = time.perf_counter()
+            clock = Deadline()
             further = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), program)
             state = jax.block_until_ready(further)
             if is_abandoned.get()():
                 raise Abandoned
             if progress:
                 progress(*_report(state))
-            now = time.perf_counter()
-            pace, left = (now - entered) / length, end - now
+            pace, left = clock.taken / length, deadline.left
             # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
             is_late = left <= 0 or (pace > left and not compiling)
             length = passes_of_segment(pace, left, program.passes, length)
@@ -154,13 +151,17 @@ def passes_of_segment(pace: float, left: float, passes: int, before: int) -> int
 
 
 def _keep(
-    checkpoint: Checkpoint | None, ahead: tuple[str, ...], began: float, state: Search, now: bool = False
+    checkpoint: Checkpoint | None,
+    ahead: tuple[str, ...],
+    seconds: Callable[[], float],
+    state: Search,
+    now: bool = False,
 ) -> None:
     """Write a state to the checkpoint, if there is one, and if it is time or must be done now."""
     if checkpoint is not None and (now or checkpoint.is_due()):
         state = jax.device_get(state)
         filled = state._replace(loss=state.loss[: state.passes], accuracy=state.accuracy[: state.passes])
-        checkpoint.write(filled, ahead, time.perf_counter() - began)
+        checkpoint.write(filled, ahead, seconds())
 
 
 def _continued(saved: Saved, memory: Any, program: Program, options: SearchOptions) -> Search:

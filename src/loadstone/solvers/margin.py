@@ -17,7 +17,6 @@ lambda. Both are computed with their rounding errors (proofs/rounding.py); the s
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +24,7 @@ from jaxtyping import Bool, Float64, Int
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from loadstone.arguments import positive, whole
+from loadstone.deadline import Deadline
 from loadstone.memories.full import Full
 from loadstone.problems.arrays import Arrays, arrays_of
 from loadstone.problems.numpy_pass import ExactPass
@@ -78,7 +78,7 @@ def maximum_margin(instance: Problem | Arrays, tolerance: float = 1e-6, passes: 
 
     An instance that is not storable, or that cannot be decided, is refused.
     """
-    began = time.perf_counter()
+    clock = Deadline()
     arrays = arrays_of(instance)
     tolerance, passes = positive("tolerance", tolerance), whole("passes", passes, 1)
     verdict = decide(arrays)
@@ -93,10 +93,8 @@ def maximum_margin(instance: Problem | Arrays, tolerance: float = 1e-6, passes: 
         search.run(tolerance / 2)
     weights = search.best / np.linalg.norm(search.best)
     margin, above = least_margin(arrays, weights).margin, margin_bound(arrays, search.multipliers).margin
-    seconds = time.perf_counter() - began
-    return MaximumMargin(
-        Full(weights), margin, above, (above - margin) / above, search.multipliers, search.passes, seconds
-    )
+    gap = (above - margin) / above
+    return MaximumMargin(Full(weights), margin, above, gap, search.multipliers, search.passes, clock.taken)
 
 
 class _Search:

@@ -15,13 +15,13 @@ sum are projected onto it. Every claim is checked by rounding.py; the iteration 
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
 from jaxtyping import Float64
 
+from loadstone.deadline import Deadline
 from loadstone.problems.budget import Budget
 from loadstone.problems.numpy_pass import ExactPass, Numbers
 from loadstone.proofs.conditioned import Conditioned, Proof
@@ -63,11 +63,11 @@ class NewtonSearch:
         start: Float64[np.ndarray, "d d"],
         most_steps: int = 200,
         budget: Budget | None = None,
-        end: float = math.inf,
+        deadline: Deadline | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.instance, self.xp, self.most_steps, self.progress = instance, xp, most_steps, progress
-        self.clock = Clock(end, xp)
+        self.clock = Clock(deadline or Deadline(), xp)
         self.exact = ExactPass(instance.arrays, xp)
         self.weights = instance.inside(xp.asarray(start, dtype=xp.float64), xp)
         n, d = instance.arrays.inputs.shape

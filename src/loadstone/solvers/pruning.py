@@ -8,7 +8,6 @@ best places could store from below.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from loadstone.arguments import refuse, set_as, whole
+from loadstone.deadline import Deadline
 from loadstone.memories.full import Full
 from loadstone.memories.masks import RandomMask, largest_entries
 from loadstone.memories.projected import Projected
@@ -54,7 +54,7 @@ class Pruning(Solver):
         return _LBFGS.precisions()
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
-        began = time.perf_counter()
+        deadline = Deadline(options.limits.seconds)
         pairs = [_weights_and_mask(memory) for memory in memories]
         d = pairs[0][0].shape[0]
         RandomMask(self.density).check(d)
@@ -62,9 +62,9 @@ class Pruning(Solver):
         for left in self._entries(max(int(mask.sum()) for _, mask in pairs), d):
             pairs = [(weights, mask & largest_entries(weights, left)) for weights, mask in pairs]
             starts = [_masked(weights, mask) for weights, mask in pairs]
-            found.append(_LBFGS.solve(problems, starts, _rest_of(options, began, found)))
+            found.append(_LBFGS.solve(problems, starts, _rest_of(options, deadline, found)))
             pairs = [_weights_and_mask(one.memory) for one in found[-1]]
-        seconds = (time.perf_counter() - began) / len(problems)
+        seconds = deadline.taken / len(problems)
         return [_joined(searches, seconds) for searches in zip(*found)]
 
     def _entries(self, first: int, d: int) -> list[int]:
@@ -89,11 +89,9 @@ def _masked(weights: Float[np.ndarray, "d d"], mask: Bool[np.ndarray, "d d"]) ->
     return Projected(jnp.asarray(start), Masked.from_pieces((jnp.asarray(mask),), None))
 
 
-def _rest_of(options: SearchOptions, began: float, found: list[list[Solution]]) -> SearchOptions:
+def _rest_of(options: SearchOptions, deadline: Deadline, found: list[list[Solution]]) -> SearchOptions:
     """What is left for the next search: the time that the others did not take; and progress counts on from theirs."""
-    limits = options.limits
-    if limits.seconds is not None:
-        limits = Limits(limits.passes, max(_NO_TIME, began + limits.seconds - time.perf_counter()))
+    limits = Limits(options.limits.passes, deadline.share(1.0, _NO_TIME))
     before = sum(max(one.passes for one in searches) for searches in found)
     hear = options.progress
     progress: Progress | None = hear and (lambda passes, loss, accuracy: hear(before + passes, loss, accuracy))

@@ -12,8 +12,6 @@ even if it is one of an unfinished search that has lost an earlier fact: nothing
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64
 
 from loadstone.arguments import positive
+from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import ExactPass
@@ -84,14 +83,14 @@ class _Refitting:
         tell: Callable[[str], None],
     ) -> None:
         self.facts, self.order, self.weights, self.family, self.tell = facts, order, weights, family, tell
-        self.end = math.inf if seconds is None else time.perf_counter() + seconds
+        self.deadline = Deadline(seconds)
         self.kept: list[int] = []
         self.impossible: list[int] = []
         self.unfinished, self.stored_by_it = weights, 0
 
     def keep(self) -> None:
         """Go through the facts."""
-        if self._left() > 0:
+        if not self.deadline.is_over:
             self._keep_the_first()
             self._go_through(self.order[len(self.kept) :])
             self._keep_what_is_stored()
@@ -107,7 +106,7 @@ class _Refitting:
         """`fails` is how many of those that wait cannot all be added, if that is known, and `why` the verdict that says
         so."""
         size, fails, why = len(waiting), 0, Outcome.UNDECIDED
-        while waiting and self._left() > 0:
+        while waiting and not self.deadline.is_over:
             size = min(size, max(1, fails // 2)) if fails else size
             part, rest = waiting[:size], waiting[size:]
             outcome = why if fails == 1 else self._tried([*self.kept, *part])
@@ -140,9 +139,9 @@ class _Refitting:
         if self._proves(rows, self.weights):
             return Outcome.STORABLE
         self.tell(f"searching for a W that stores {len(rows)} facts")
-        left = None if math.isinf(self.end) else max(1e-3, _OF_THE_REST * self._left())
         start = self.weights if self.weights.any() else None
-        verdict = decide(self._searched(rows), start=start, seconds=left, family=self.family)
+        seconds = self.deadline.share(_OF_THE_REST)
+        verdict = decide(self._searched(rows), start=start, seconds=seconds, family=self.family)
         if verdict.witness is not None:
             self.weights = verdict.witness
         elif verdict.verdict == Outcome.UNDECIDED and verdict.last is not None:
@@ -176,6 +175,3 @@ class _Refitting:
 
     def _part(self, rows: list[int]) -> Arrays:
         return Arrays(self.facts.inputs[rows], self.facts.outputs, self.facts.targets[rows])
-
-    def _left(self) -> float:
-        return self.end - time.perf_counter()

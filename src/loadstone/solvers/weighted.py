@@ -15,7 +15,6 @@ Of very many facts only the most promising take part, so that time is left for e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -27,6 +26,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.arguments import positive
 from loadstone.compiling import compiled
+from loadstone.deadline import Deadline
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.loss import queries_of
 from loadstone.problems.numpy_pass import NumpyPass
@@ -73,9 +73,9 @@ def seconds_a_pass(problem: Facts) -> float:
         plain = lambda: passes.at(np.eye(d, dtype=np.float32)).loss  # noqa: E731
         look = plain if _is_plain(problem) else lambda: jax.block_until_ready(_recalled(part, part.inputs))
         for _ in range(2):  # the first also compiles, or begins threads
-            began = time.perf_counter()
+            clock = Deadline()
             look()
-    return (time.perf_counter() - began) * n / part.inputs.shape[0]
+    return max(1e-9, clock.taken) * n / part.inputs.shape[0]
 
 
 def store_most(
@@ -92,20 +92,20 @@ def store_most(
     seconds: most time. The clock is looked at after every pass over the facts that take part, of which time allows 16.
     pass_seconds: how long a pass over all facts takes, if that is known.
     """
-    end = time.perf_counter() + positive("seconds", seconds)
+    deadline = Deadline(positive("seconds", seconds))
     pass_seconds = seconds_a_pass(problem) if pass_seconds is None else positive("pass_seconds", pass_seconds)
     whitened = whiten(problem, memory)
     assert isinstance(whitened.problem, Facts)
     trained = bool(np.any(np.asarray(whitened.start.matrix())))
     start = whitened.start if trained else _projections(whitened.problem, whitened.start)
-    return whitened.unwhiten(_search(whitened.problem, start, trained, end, report, pass_seconds))
+    return whitened.unwhiten(_search(whitened.problem, start, trained, deadline, report, pass_seconds))
 
 
-def _search(problem: Facts, memory: Any, trained: bool, end: float, report: Report, pass_seconds: float) -> Any:
-    allowed = (end - time.perf_counter()) / pass_seconds
+def _search(problem: Facts, memory: Any, trained: bool, deadline: Deadline, report: Report, pass_seconds: float) -> Any:
+    allowed = deadline.left / pass_seconds
     if allowed >= _WORTHWHILE:
         passes = max(_FEWEST_PASSES, min(_MOST_PASSES, int(allowed / _ROUNDS)))
-        return _rounds(problem, memory, _seen(problem, memory) if trained else None, end, report, passes)
+        return _rounds(problem, memory, _seen(problem, memory) if trained else None, deadline, report, passes)
     if allowed <= 0:
         return memory
     rows, seen = _promising(problem, memory, _FOR_CHOICE * allowed, (1 - _FOR_CHOICE) * allowed / _WORTHWHILE)
@@ -113,9 +113,9 @@ def _search(problem: Facts, memory: Any, trained: bool, end: float, report: Repo
     answers, targets = np.unique(np.asarray(part.targets), return_inverse=True)
     if 1 < len(answers) < _FEW * problem.competitors:
         alone = replace(part, outputs=part.outputs[answers], targets=jnp.asarray(targets, jnp.int32))
-        memory = _rounds(alone, memory, seen, end, report, 2 * _FEWEST_PASSES, _AMONG_THEMSELVES)
+        memory = _rounds(alone, memory, seen, deadline, report, 2 * _FEWEST_PASSES, _AMONG_THEMSELVES)
         seen = _seen(part, memory)
-    return _rounds(part, memory, seen, end, report, _FEWEST_PASSES)
+    return _rounds(part, memory, seen, deadline, report, _FEWEST_PASSES)
 
 
 def _promising(problem: Facts, memory: Any, looked_at: float, chosen: float) -> tuple[Int[np.ndarray, "b"], _Seen]:
@@ -129,20 +129,26 @@ def _promising(problem: Facts, memory: Any, looked_at: float, chosen: float) -> 
 
 
 def _rounds(
-    part: Facts, memory: Any, seen: _Seen | None, end: float, report: Report, passes: int, most: int | None = None
+    part: Facts,
+    memory: Any,
+    seen: _Seen | None,
+    deadline: Deadline,
+    report: Report,
+    passes: int,
+    most: int | None = None,
 ) -> Any:
     """Rounds until nothing is gained; the memory with most facts stored among those that were seen."""
     n = part.inputs.shape[0]
     best, most_stored, idle, done, looking = memory, -1, 0, 0, 0.0
     # A memory that nothing was learned in yet gets a round without shares first.
     shares = np.ones(n, np.float32) if seen is None else _shares(seen)
-    while (left := end - time.perf_counter() - looking) > 0 and idle < _IDLE and done != most:
+    while (left := deadline.left - looking) > 0 and idle < _IDLE and done != most:
         weighted = part.weighted(shares)
         (solution,) = _LBFGS.solve([weighted], [memory], SearchOptions("exact", Limits(passes, left)))
         memory = solution.memory
-        searched = time.perf_counter()
+        clock = Deadline()
         seen, done = _seen(part, memory), done + 1
-        looking = time.perf_counter() - searched
+        looking = clock.taken
         stored = int(seen.stored.sum())
         report(n, stored)
         idle = 0 if stored > most_stored else idle + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import choice, refuse, whole
+from loadstone.deadline import Deadline
 from loadstone.estimate import Estimate
 from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
@@ -83,7 +83,7 @@ def sample(
 
     An instance that is not storable is refused with its proof.
     """
-    began = time.perf_counter()
+    clock = Deadline()
     chains, seed = whole("chains", chains, 2, _MOST_CHAINS), whole("seed", seed, 0, 2**31 - 1)
     choice("method", method, METHODS)
     steps = STEPS[method] if steps is None else whole("steps", steps, 2, 10**9)
@@ -98,7 +98,7 @@ def sample(
         counted = None
         if walked.mixing.mixed and with_volume:
             counted = volume(problem, walked.walk, seed, subspace, progress=progress)
-    return _answer(walked, counted, subspace, time.perf_counter() - began)
+    return _answer(walked, counted, subspace, clock.taken)
 
 
 def _answer(walked: Chains, counted: Volume | None, subspace: Subspace | None, seconds: float) -> Sampled:
