@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from loadstone.books import vectors as reading
 from loadstone.books.gathered import gather, look_up
 from loadstone.books.reading import Pair, pairs_of
 from loadstone.books.spelling import nearest, spellings, words_of
@@ -248,8 +247,8 @@ def test_the_nearest_spelling():
 
 
 @pytest.mark.parametrize("kind", ["text", "binary"])
-def test_whoever_watches_is_told_how_far_a_large_file_is_read(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "_NOW_AND_THEN", 10)
+def test_progress_is_told_how_far_a_large_file_is_read(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("loadstone.books.vectors._NOW_AND_THEN", 10)
     path, table = tmp_path / f"v.{'txt' if kind == 'text' else 'bin'}", np.eye(3, dtype="<f4")[np.arange(35) % 3] + 1
     with open(path, "wb") as file:
         if kind == "binary":
@@ -258,11 +257,11 @@ def test_whoever_watches_is_told_how_far_a_large_file_is_read(kind, tmp_path, mo
             numbers = " ".join(map(str, vector)).encode() if kind == "text" else vector.tobytes()
             file.write(f"w{row} ".encode() + numbers + b"\n")
     told = []
-    found = read_vectors(path, {"w7", "w34"}, watch=lambda *sizes: told.append(sizes))
+    found = read_vectors(path, {"w7", "w34"}, progress=lambda *given: told.append(given))
     assert set(found) == {"w7", "w34"} and np.array_equal(found["w34"], table[34])
-    done, totals = zip(*told)
-    assert len(told) == 3 and list(done) == sorted(set(done)) and set(totals) == {path.stat().st_size}
-    assert 0 < done[0] and done[-1] <= totals[0]
+    done, words = zip(*told)
+    assert len(told) == 3 and list(done) == sorted(set(done)) and set(words) == {f"bytes of {path.name} are read"}
+    assert 0 < done[0] and done[-1] <= path.stat().st_size
 
 
 @pytest.mark.parametrize("columns", [("a",), ("a", "a"), ("a", ""), ("a", 3), ("a", "b", "c")])

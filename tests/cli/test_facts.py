@@ -93,12 +93,12 @@ def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, files):
 def test_reading_a_large_file_is_shown(terminal, files, monkeypatch, capfd):
     """On a terminal a bar, elsewhere a line now and then; nothing if it takes less than a second."""
     monkeypatch.setattr("rich.console.Console.is_terminal", terminal)
-    with output.reading_bar("v[1].txt") as watch:
-        watch(1, 4)
+    with output.reading_bar("v[1].txt", 4) as progress:
+        progress(1, "")
     assert capfd.readouterr().err == ""
     monkeypatch.setattr(output, "_SHOW_SECONDS", 0.0)
     monkeypatch.setattr(output, "_SPEAK_SECONDS", 0.0)
-    with output.reading_bar("v[1].txt") as watch:
-        watch(1000, 4000)
+    with output.reading_bar("v[1].txt", 4000) as progress:
+        progress(1000, "")
     shown = capfd.readouterr().err
     assert "reading v[1].txt" in shown and ("1.0/4.0 kB" if terminal else "25%") in shown

@@ -41,12 +41,12 @@ def test_without_a_terminal_only_what_has_words_is_said(capfd):
 def test_a_bar_of_a_file_appears_after_a_second(terminal, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(output.time, "monotonic", lambda: now[0])
-    with output.reading_bar("words [1].txt") as watch:
+    with output.reading_bar("words [1].txt", 100) as progress:
         now[0] = 100.9
-        watch(10, 100)
+        progress(10, "")
         assert terminal() == ""
         now[0] = 101.1
-        watch(25, 100)
+        progress(25, "")
     assert "reading words [1].txt" in terminal() and "25/100 bytes" in terminal()
 
 
@@ -142,7 +142,7 @@ def test_names_are_on_the_left_and_numbers_on_the_right(capfd):
 
 @pytest.mark.parametrize("bar, given", [
     (lambda: output.progress_of("a", 9), (3, "so")), (lambda: output.sweep_bar("a"), (so_far(),)),
-    (lambda: output.reading_bar("a"), (3, 9)),
+    (lambda: output.reading_bar("a", 9), (3, "")),
 ])  # fmt: skip
 def test_a_bar_leaves_nothing_behind(bar, given, monkeypatch):
     """It is erased in the end: the cursor goes up to where it began."""

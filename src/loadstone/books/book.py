@@ -95,8 +95,8 @@ class Book:
         order = np.argsort(-scores, kind="stable")
         best, second = scores[order[0]], scores[order[1]]
         return [
-            Recollection(self.answers[one], float(scores[one]), float(scores[one] - (best if rank else second)))
-            for rank, one in enumerate(order[:top])
+            Recollection(self.answers[row], float(scores[row]), float(scores[row] - (best if rank else second)))
+            for rank, row in enumerate(order[:top])
         ]
 
     def row(self, subject: str) -> int:
@@ -111,9 +111,9 @@ class Book:
         raise KeyError(f"{subject!r} is not in the book{hint}.")
 
     def conflicts(self) -> list[list[str]]:
-        """Facts that were found to be unable to stand together, in words; see `about` for how the book was made."""
-        found = self.about.get("conflicts", [])
-        return [list(map(str, names)) for names in found] if isinstance(found, list) else []
+        """Groups of facts that cannot all be stored, in words, as far as they were seen when the book was made."""
+        groups = self.about.get("conflicts", [])
+        return [list(map(str, names)) for names in groups] if isinstance(groups, list) else []
 
     def failures(self) -> list[Failure]:
         """The facts that are not stored, each with the answer that wins instead."""

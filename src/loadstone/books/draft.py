@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 
 from loadstone.arguments import choice, refuse
 from loadstone.books.book import Book
-from loadstone.books.gathered import PHRASES, Found, Gathered, look_up
+from loadstone.books.gathered import PHRASES, Gathered, Known, look_up
 from loadstone.books.reading import COLUMNS, Columns, is_empty, rows_of, text_of
 from loadstone.books.spelling import nearest, spellings
 from loadstone.books.vectors import Source
@@ -120,17 +120,18 @@ def drafted(
 ) -> Draft:
     """Make changes in their order. Words that the book holds have their vectors from it, others from `vectors`."""
     choice("phrases", phrases, PHRASES)
-    known = _Known(book, changes, vectors, phrases, words)
-    if not known.made:
-        shown = ", ".join(repr(name) for name, _ in known.missing[:5])
+    names = _Names(book, changes, vectors, phrases, words)
+    if not names.made:
+        shown = ", ".join(repr(name) for name, _ in names.missing[:5])
         raise ValueError(f"none of the changes has vectors for its new words; without one are, for example, {shown}.")
     facts: dict[str, list[Line]] = {}
     for row, subject in enumerate(book.subjects):
         facts.setdefault(subject, []).append(Line(subject, book.answers[book.targets[row]], row))
-    made = [_make(facts, change, book) for change in _each_once(map(known.spelled, known.made))]
+    made = [_make(facts, change, book) for change in _each_once(map(names.spelled, names.made))]
     lines = [line for there in facts.values() for line in there]
     had = dict.fromkeys(line.answer for line in lines)
-    answers = [*(answer for answer in book.answers if answer in had), *(one for one in had if one not in known.answers)]
+    new_answers = [answer for answer in had if answer not in names.answers]
+    answers = [*(answer for answer in book.answers if answer in had), *new_answers]
     if len(answers) < 2:
         left = f"every fact would have the answer {answers[0]!r}" if answers else "no fact would be left"
         raise ValueError(f"{left}: a book needs facts with two different answers.")
@@ -139,27 +140,27 @@ def drafted(
         tuple(line.subject for line in lines),
         tuple(answers),
         np.array([targets[line.answer] for line in lines]),
-        np.stack([known.inputs[line.subject] if line.row is None else book.inputs[line.row] for line in lines]),
-        np.stack([known.outputs[answer] for answer in answers]),
-        averaged=known.averaged,
-        missing=known.missing,
+        np.stack([names.inputs[line.subject] if line.row is None else book.inputs[line.row] for line in lines]),
+        np.stack([names.outputs[answer] for answer in answers]),
+        averaged=names.averaged,
+        missing=names.missing,
     )
     rows = {line.subject: row for row, line in enumerate(lines)}
     at = [None if change.action == "remove" else rows[change.subject] for change in made]
-    return Draft(gathered, tuple(lines), tuple(made), tuple(at), known.left_out)
+    return Draft(gathered, tuple(lines), tuple(made), tuple(at), names.left_out)
 
 
 def _each_once(changes: Iterable[Change]) -> list[Change]:
     """The changes without those that are repeated. Two that ask for different things are refused."""
-    found: dict[str, list[Change]] = {}
+    by_subject: dict[str, list[Change]] = {}
     for change in changes:
-        there = found.setdefault(change.subject, [])
-        if any(change[:3] == one[:3] for one in there):
+        there = by_subject.setdefault(change.subject, [])
+        if any(change[:3] == earlier[:3] for earlier in there):
             continue
         if there and not (change.action == there[0].action == "remove"):
             raise ValueError(f"{change.where}: {change} comes after {there[0]}: keep one change for each subject.")
         there.append(change)
-    return [change for there in found.values() for change in there]
+    return [change for there in by_subject.values() for change in there]
 
 
 def _make(facts: dict[str, list[Line]], change: Change, book: Book) -> Change:
@@ -196,7 +197,7 @@ def _impossible(facts: Mapping[str, list[Line]], change: Change) -> ValueError:
     return ValueError(f"{change.where}: cannot {change}, because {has}.")
 
 
-class _Known:
+class _Names:
     """The vectors of all names, and the changes whose names have one.
 
     inputs, outputs: vectors by name, of subjects and of answers.
@@ -218,10 +219,10 @@ class _Known:
         kept = [change for change in map(self.spelled, changes) if change.action != "remove"]
         names = dict.fromkeys([name for change in kept for name in (change.subject, change.answer or "") if name])
         wanted = [name for name in names if name not in self.inputs]
-        found = self._looked_up(book, wanted, vectors, phrases, words) if wanted else Found({}, [], {})
-        self.new |= {name: found.vectors[name] for name in wanted if name in found.vectors}
-        self.averaged = tuple(name for name in found.averaged if name in self.new)
-        self.missing = tuple((name, found.missing[name]) for name in wanted if name in found.missing)
+        known = self._looked_up(book, wanted, vectors, phrases, words) if wanted else Known({}, [], {})
+        self.new |= {name: known.vectors[name] for name in wanted if name in known.vectors}
+        self.averaged = tuple(name for name in known.averaged if name in self.new)
+        self.missing = tuple((name, known.missing[name]) for name in wanted if name in known.missing)
         lacking = {name for name, _ in self.missing}
         without = [bool({*self.spelled(change)[:2]} & lacking) and change.action != "remove" for change in changes]
         self.left_out = tuple(change for change, lacks in zip(changes, without) if lacks)
@@ -234,23 +235,23 @@ class _Known:
 
     def _looked_up(
         self, book: Book, wanted: list[str], vectors: Source | None, phrases: str, words: str | Path | None
-    ) -> Found:
+    ) -> Known:
         """What the vectors say about these names, if they are those that the book was made with."""
         d = book.inputs.shape[1]
         if vectors is None:
             shown = ", ".join(map(repr, wanted[:5])) + (f" and {len(wanted) - 5} more" if len(wanted) > 5 else "")
             raise refuse("vectors", None, f"given, because the book has no vector for {shown}")
         compared = list(dict.fromkeys(book.subjects[:_COMPARED]))
-        found = look_up([*wanted, *compared], vectors, phrases, words)
-        for name, vector in found.vectors.items():
+        known = look_up([*wanted, *compared], vectors, phrases, words)
+        for name, vector in known.vectors.items():
             if len(vector) != d:
                 raise ValueError(f"the vector of {name!r} has {len(vector)} numbers, but those of the book have {d}.")
-        means = {*found.averaged, *map(str, _listed(book.about.get("averaged")))}
+        means = {*known.averaged, *map(str, _listed(book.about.get("averaged")))}
         for name in compared:
-            if name in found.vectors and name not in means and not _same(found.vectors[name], self.inputs[name]):
+            if name in known.vectors and name not in means and not _same(known.vectors[name], self.inputs[name]):
                 made_with = "use the vectors that the book was made with"
                 raise ValueError(f"the vector of {name!r} is not the one that the book has: {made_with}.")
-        return found
+        return known
 
 
 def _in_small_letters(names: Sequence[str]) -> dict[str, str]:
@@ -260,7 +261,7 @@ def _in_small_letters(names: Sequence[str]) -> dict[str, str]:
 
 def _spelled(name: str, known: Mapping[str, str]) -> str:
     """The name as the book has it, in one of the ways in which names are looked up, or as it is."""
-    return next((known[one] for one in spellings(name) if one in known), name)
+    return next((known[spelling] for spelling in spellings(name) if spelling in known), name)
 
 
 def _same(one: Float[np.ndarray, "d"], other: Float[np.ndarray, "d"]) -> bool:

@@ -13,9 +13,10 @@ from jaxtyping import Float, Int
 from loadstone.arguments import choice
 from loadstone.books.reading import COLUMNS, Columns, Pair, pairs_of
 from loadstone.books.spelling import spellings, words_of
-from loadstone.books.vectors import Source, Vector, Watch, read_vectors
+from loadstone.books.vectors import Source, Vector, read_vectors
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts, facts_of
+from loadstone.progress import Progress, silent
 
 PHRASES = ("mean", "exact")
 
@@ -68,7 +69,7 @@ def gather(
     phrases: str = "mean",
     words: str | Path | None = None,
     least_answers: int = 2,
-    watch: Watch = lambda done, total: None,
+    progress: Progress = silent,
 ) -> Gathered:
     """Read facts and look up their vectors.
 
@@ -82,10 +83,11 @@ def gather(
     for pair in read:
         first.setdefault((pair.subject, pair.answer), pair)
     pairs = list(first.values())
-    found = look_up(dict.fromkeys(name for pair in pairs for name in pair[:2]), vectors, phrases, words, watch)
-    kept = [pair for pair in pairs if pair.subject in found.vectors and pair.answer in found.vectors]
+    names = dict.fromkeys(name for pair in pairs for name in pair[:2])
+    known = look_up(names, vectors, phrases, words, progress)
+    kept = [pair for pair in pairs if pair.subject in known.vectors and pair.answer in known.vectors]
     if not kept:
-        raise ValueError(_nothing_left(len(pairs), found.missing))
+        raise ValueError(_nothing_left(len(pairs), known.missing))
     answers = {answer: index for index, answer in enumerate(dict.fromkeys(pair.answer for pair in kept))}
     if len(answers) < least_answers:
         raise ValueError(f"every fact has the answer {next(iter(answers))!r}: there is nothing to tell apart.")
@@ -94,18 +96,22 @@ def gather(
         tuple(pair.subject for pair in kept),
         tuple(answers),
         np.array([answers[pair.answer] for pair in kept]),
-        np.stack([found.vectors[pair.subject] for pair in kept]),
-        np.stack([found.vectors[answer] for answer in answers]),
+        np.stack([known.vectors[pair.subject] for pair in kept]),
+        np.stack([known.vectors[answer] for answer in answers]),
         len(read) - len(pairs),
-        tuple(found.averaged),
-        tuple(found.missing.items()),
+        tuple(known.averaged),
+        tuple(known.missing.items()),
         tuple(pair for pair in pairs if pair in left_out),
     )
 
 
-class Found(NamedTuple):
-    """vectors: of the names that have one; averaged: those that are a mean; missing: the others, and which of their
-    words are unknown."""
+class Known(NamedTuple):
+    """What a set of vectors knows about names.
+
+    vectors: of the names that have one.
+    averaged: those of them whose vector is the mean of the vectors of their words.
+    missing: the other names, and which of their words are unknown.
+    """
 
     vectors: dict[str, Vector]
     averaged: list[str]
@@ -117,28 +123,29 @@ def look_up(
     vectors: Source,
     phrases: str,
     words: str | Path | None,
-    watch: Watch = lambda done, total: None,
-) -> Found:
+    progress: Progress = silent,
+) -> Known:
+    """Look up the vectors of names; see `gather` for the arguments."""
     parts = {name: words_of(name) if phrases == "mean" else [] for name in names}
     wanted = {spelling for name in names for word in (name, *parts[name]) for spelling in spellings(word)}
-    known = read_vectors(vectors, wanted, words, watch)
+    by_word = read_vectors(vectors, wanted, words, progress)
 
     def vector_of(word: str) -> Vector | None:
-        return next((known[spelling] for spelling in spellings(word) if spelling in known), None)
+        return next((by_word[spelling] for spelling in spellings(word) if spelling in by_word), None)
 
-    found = Found({}, [], {})
+    known = Known({}, [], {})
     for name in names:
         vector, of_words = vector_of(name), [vector_of(word) for word in parts[name]]
-        there = [one for one in of_words if one is not None]
+        there = [each for each in of_words if each is not None]
         if vector is not None:
-            found.vectors[name] = vector
+            known.vectors[name] = vector
         elif there and len(there) == len(of_words):
-            found.vectors[name] = np.mean(there, axis=0, dtype=np.float64).astype(there[0].dtype)
-            found.averaged.append(name)
+            known.vectors[name] = np.mean(there, axis=0, dtype=np.float64).astype(there[0].dtype)
+            known.averaged.append(name)
         else:
-            unknown = [word for word, one in zip(parts[name], of_words) if one is None]
-            found.missing[name] = tuple(unknown) or (name,)
-    return found
+            unknown = [word for word, its_vector in zip(parts[name], of_words) if its_vector is None]
+            known.missing[name] = tuple(unknown) or (name,)
+    return known
 
 
 def _nothing_left(count: int, missing: Mapping[str, tuple[str, ...]]) -> str:

@@ -60,16 +60,16 @@ def _placed(name: str, rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
 
 def _listed(source: Iterable[Any], most: int) -> Iterator[Row]:
     for number, pair in enumerate(source):
-        if isinstance(pair, str) or not isinstance(pair, Iterable) or len(found := list(pair)) < 2:
+        if isinstance(pair, str) or not isinstance(pair, Iterable) or len(cells := list(pair)) < 2:
             raise refuse(f"facts[{number}]", pair, "a subject and an answer")
-        yield 0, *found[:most]
+        yield 0, *cells[:most]
 
 
 def _from_table(table: Any, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
     # In pyarrow, `columns` are the columns themselves.
     names = [str(name) for name in getattr(table, "column_names", table.columns)]
-    found = [table[name] for name in _found("the table", columns, more, names)]
-    cells = [one.to_list() if hasattr(one, "to_list") else one.to_pylist() for one in found]
+    wanted = [table[name] for name in _wanted("the table", columns, more, names)]
+    cells = [column.to_list() if hasattr(column, "to_list") else column.to_pylist() for column in wanted]
     return ((number + 1, *row) for number, row in enumerate(zip(*cells)))
 
 
@@ -102,7 +102,7 @@ def _csv(path: Path, columns: Columns, more: tuple[str, ...], delimiter: str = "
             header = [name.strip() for name in next(reader, [])]
             if not header:
                 raise ValueError(f"{path.name} has nothing in its first line, which must name its columns.")
-            indices = [header.index(name) for name in _found(path.name, columns, more, header)]
+            indices = [header.index(name) for name in _wanted(path.name, columns, more, header)]
             for row in reader:
                 if any(cell.strip() for cell in row):  # empty lines are no facts
                     cells = row + [""] * (len(header) - len(row))
@@ -140,18 +140,18 @@ def _parquet(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Ro
     line = 0
     try:
         with parquet.ParquetFile(path) as file:
-            found = _found(path.name, columns, more, list(file.schema_arrow.names))
-            for batch in file.iter_batches(columns=found):
+            wanted = _wanted(path.name, columns, more, list(file.schema_arrow.names))
+            for batch in file.iter_batches(columns=wanted):
                 for row in batch.to_pylist():
                     line += 1
-                    yield line, *(row[name] for name in found)
+                    yield line, *(row[name] for name in wanted)
     except (arrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         raise _damaged(path, line + 1, error) from error
 
 
-def _found(name: str, columns: Columns, more: tuple[str, ...], present: list[str]) -> list[str]:
+def _wanted(name: str, columns: Columns, more: tuple[str, ...], present: list[str]) -> list[str]:
     """The columns, and those of `more` that are there."""
     wanted = [*columns, *(column for column in more if column in present)]
     for column in wanted:

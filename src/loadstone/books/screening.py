@@ -251,10 +251,10 @@ def _convex(
     wanted = np.append(np.zeros(len(vector)), 1.0)
     limit = {} if math.isinf(seconds) else {"time_limit": max(1e-3, seconds)}
     costs = np.zeros(len(others))
-    found = linprog(costs, A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs", options=limit)
-    if found.status != 0 or np.abs(equal @ found.x - wanted).max() > _EXACT:
+    program = linprog(costs, A_eq=equal, b_eq=wanted, bounds=(0, None), method="highs", options=limit)
+    if program.status != 0 or np.abs(equal @ program.x - wanted).max() > _EXACT:
         return None
-    return found.x
+    return program.x
 
 
 def _combination(weights: Iterable[float], names: Iterable[str], most: int = 6) -> str:

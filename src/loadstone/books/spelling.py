@@ -27,9 +27,9 @@ def words_of(phrase: str) -> list[str]:
 
 def nearest(name: str, known: Collection[str]) -> str | None:
     """The known name that is spelled most like this one, if one is at all."""
-    by_small_letters = {one.lower(): one for one in known}
+    by_small_letters = {known_name.lower(): known_name for known_name in known}
     if name.lower() in by_small_letters:
         return by_small_letters[name.lower()]
     # Comparing is slow for long texts, and a name of thousands of characters has no typing mistake to be found.
-    found = difflib.get_close_matches(name.lower()[:200], by_small_letters, n=1)
-    return by_small_letters[found[0]] if found else None
+    similar = difflib.get_close_matches(name.lower()[:200], by_small_letters, n=1)
+    return by_small_letters[similar[0]] if similar else None

@@ -16,41 +16,41 @@ from safetensors import SafetensorError, safe_open
 
 from loadstone.arguments import refuse
 from loadstone.problems.archive import read_archive
+from loadstone.progress import Progress, silent
 
 Vector = Float[np.ndarray, "d"]
 #: Where a word was found, the word, and its numbers.
 Entry = tuple[str, str, Any]
 #: A file, a mapping from words to vectors, or a function that knows the vector of a word or returns None.
 Source = str | Path | Mapping[str, ArrayLike] | Callable[[str], ArrayLike | None]
-#: Called now and then while a file is read, with the bytes that are read and those that there are.
-Watch = Callable[[int, int], None]
-#: So many words are read before `Watch` is called again.
+#: So many words are read before `progress` is called again.
 _NOW_AND_THEN = 5000
 #: A word of a binary file that is longer than this is a sign that the file is something else.
 _LONGEST_WORD = 10_000
 
 
 def read_vectors(
-    source: Source, wanted: Collection[str], words: str | Path | None = None, watch: Watch = lambda done, total: None
+    source: Source, wanted: Collection[str], words: str | Path | None = None, progress: Progress = silent
 ) -> dict[str, Vector]:
     """The vectors of those wanted words that the source has.
 
     words: for .npy and .safetensors, a text file with one word a line [default: beside it, ending in .txt].
-    watch: is told how far a file is read; only text and binary files, which are read from beginning to end, tell it.
+    progress: called with how many bytes of a file are read; only text and binary files, which are read from beginning
+        to end, call it.
     """
-    found: dict[str, Vector] = {}
-    for where, word, values in _entries(source, set(wanted), words, watch):
+    vectors: dict[str, Vector] = {}
+    for where, word, values in _entries(source, set(wanted), words, progress):
         vector = _vector(f"the vector of {word!r}{where}", values)
-        if found and len(vector) != len(next(iter(found.values()))):
-            length = len(next(iter(found.values())))
+        if vectors and len(vector) != len(next(iter(vectors.values()))):
+            length = len(next(iter(vectors.values())))
             raise ValueError(f"the vector of {word!r}{where} has {len(vector)} numbers, but others have {length}.")
-        if word in found and not np.array_equal(found[word], vector):
+        if word in vectors and not np.array_equal(vectors[word], vector):
             raise ValueError(f"the word {word!r}{where} is there twice, with different vectors: leave one out.")
-        found[word] = vector
-    return found
+        vectors[word] = vector
+    return vectors
 
 
-def _entries(source: Source, wanted: set[str], words: str | Path | None, watch: Watch) -> Iterator[Entry]:
+def _entries(source: Source, wanted: set[str], words: str | Path | None, progress: Progress) -> Iterator[Entry]:
     """Where each of the wanted words was found, the word, and its numbers."""
     if isinstance(source, str | Path):
         path = Path(source)
@@ -61,7 +61,7 @@ def _entries(source: Source, wanted: set[str], words: str | Path | None, watch: 
         if suffix in readers:
             entries = readers[suffix](path, wanted, words)
         else:
-            entries = (_binary if suffix == ".bin" else _text)(path, wanted, watch)
+            entries = (_binary if suffix == ".bin" else _text)(path, wanted, progress)
         for where, word, values in entries:
             yield f" ({where} of {path.name})", word, values
     elif isinstance(source, Mapping):
@@ -86,14 +86,14 @@ def _vector(name: str, values: Any) -> Vector:
     return vector
 
 
-def _text(path: Path, wanted: set[str], watch: Watch) -> Iterator[Entry]:
+def _text(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
     """GloVe's text: a word and its numbers a line. word2vec's begins with a line of two numbers, how many and how long,
     which is not taken for a word because a vector has more than one number."""
     width = None
     with open(path, "rb") as file:
         for line, raw in enumerate(file, 1):
             if line % _NOW_AND_THEN == 0:
-                watch(file.tell(), path.stat().st_size)
+                progress(file.tell(), f"bytes of {path.name} are read")
             parts = raw.rstrip().split(b" ") if b"\t" not in raw else raw.rstrip().split(b"\t")
             if line == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                 width = int(parts[1])
@@ -125,7 +125,7 @@ def _is_number(part: bytes) -> bool:
     return True
 
 
-def _binary(path: Path, wanted: set[str], watch: Watch) -> Iterator[Entry]:
+def _binary(path: Path, wanted: set[str], progress: Progress) -> Iterator[Entry]:
     """word2vec's binary file: how many words and how long their vectors are, then each word with its numbers."""
     with open(path, "rb") as file:
         header = file.readline(100).split()
@@ -136,7 +136,7 @@ def _binary(path: Path, wanted: set[str], watch: Watch) -> Iterator[Entry]:
             raise ValueError(f"{path.name} is damaged: it is too short for {count} vectors of {width} numbers.")
         for number in range(1, count + 1):
             if number % _NOW_AND_THEN == 0:
-                watch(file.tell(), path.stat().st_size)
+                progress(file.tell(), f"bytes of {path.name} are read")
             word, raw = _word(path, file, number), file.read(4 * width)
             if len(raw) != 4 * width:
                 raise ValueError(f"{path.name} is damaged: it ends within entry {number}.")

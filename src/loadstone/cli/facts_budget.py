@@ -12,11 +12,12 @@ from loadstone.cli.facts_options import (
     ColumnNames,
     Phrases,
     WordsFile,
+    conflict_in_words,
     counted,
     gathered_from,
     say_what_is_done,
-    some,
 )  # fmt: skip
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def budget(
     phrases: Phrases = "mean",
     shuffles: Annotated[int, typer.Option(help="How often to shuffle the answers for the control.")] = 3,
     seconds: Annotated[float, typer.Option(help="Most seconds, about; then bounds are given.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """How full a book is: by the law, by a shuffled control and, with --more, exactly for further facts."""
     positive("seconds", seconds)
@@ -49,17 +50,17 @@ def budget(
     further = None
     if more is not None:
         further = gathered_from(more, vectors or opened.vectors(), words, columns, phrases, least_answers=1)
-    found = budget_of(opened, further, seconds, shuffles, say_what_is_done)
+    full = budget_of(opened, further, seconds, shuffles, say_what_is_done)
     if json:
-        print_json({"book": book, "family": opened.family} | found.described())
+        print_json({"book": book, "family": opened.family} | full.described())
         return
-    print_pairs(f"{book}: {found.stored} of {counted(found.facts, 'fact', 'facts')} stored", _rows(found))
-    for sentence in (*found.law.caveats, *_control_words(found), *_more_words(found.more)):
+    print_pairs(f"{book}: {full.stored} of {counted(full.facts, 'fact', 'facts')} stored", _rows(full))
+    for sentence in (*full.law.caveats, *_control_words(full), *_more_words(full.more)):
         say(sentence)
 
 
-def _rows(found: BookBudget) -> dict[str, str]:
-    return _law_rows(found.law) | _control_rows(found.shuffled) | _more_rows(found.more)
+def _rows(full: BookBudget) -> dict[str, str]:
+    return _law_rows(full.law) | _control_rows(full.shuffled) | _more_rows(full.more)
 
 
 def _law_rows(law: Law) -> dict[str, str]:
@@ -92,23 +93,24 @@ def _control_rows(control: Control | None) -> dict[str, str]:
 def _more_rows(more: FurtherFacts | None) -> dict[str, str]:
     if more is None:
         return {}
-    one = more.fitting
-    fits = f"{one.fits} of {one.count}" if one.is_exact else f"{one.fits} to {one.most} of {one.count}"
-    return {"further facts that fit": fits + (" (proved)" if one.is_exact and more.proved else "")}
+    fitting = more.fitting
+    least = f"{fitting.fits}" if fitting.is_exact else f"{fitting.fits} to {fitting.most}"
+    proved = " (proved)" if fitting.is_exact and more.proved else ""
+    return {"further facts that fit": f"{least} of {fitting.count}{proved}"}
 
 
-def _control_words(found: BookBudget) -> list[str]:
-    control = found.shuffled
+def _control_words(full: BookBudget) -> list[str]:
+    control = full.shuffled
     if control is None:
         return []
     often = counted(len(control.counted), "time", "times")
     words = [f"Shuffled control: {control.facts} stored facts, their answers dealt out at random, {often}."]
-    if all(one.fits == one.count for one in control.counted):
+    if all(shuffle.fits == shuffle.count for shuffle in control.counted):
         words.append(
             "All of them fit even so. These vectors have room for more than there are facts, so how much structure the "
             "facts have cannot be seen: no further facts can be made of the same vectors."
         )
-    elif found.stored == found.facts:
+    elif full.stored == full.facts:
         words.append("Every fact is stored, so more of this kind may fit: their structure is worth at least this.")
     else:
         words.append(
@@ -129,8 +131,7 @@ def _more_words(more: FurtherFacts | None) -> list[str]:
     if more.first_out:
         words.append(f"The first that does not fit beside all before it: {more.first_out}.")
     if more.conflict:
-        needed = ", each of them needed for that" if more.conflict_minimal else ""
-        words.append(f"These facts cannot stand together{needed}: {some(more.conflict, between='; ')}.")
+        words.append(conflict_in_words(more.conflict, more.conflict_minimal))
     if not more.fitting.is_exact:
         words.append("Not all of the further facts were decided in this time: more --seconds give closer bounds.")
     if not more.proved:

@@ -14,10 +14,13 @@ from loadstone.cli.facts_options import (
     WordsFile,
     counted,
     named_columns,
+    say_averaged,
+    say_missing,
+    say_obstructions,
     say_what_is_done,
-    some,
 )  # fmt: skip
 from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
@@ -39,7 +42,7 @@ def edit(
     phrases: Phrases = "mean",
     old: Annotated[Optional[float], typer.Option(help="batch: weight of an old fact beside an edit.")] = None,
     seconds: Annotated[float, typer.Option(help="Most seconds of a refit, about.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Add, change and remove facts; which old facts that loses is said by name."""
     if out is not None:
@@ -51,13 +54,9 @@ def edit(
     done = edit_book(
         opened, changes, method, vectors, named_columns(columns), phrases, words, seconds, old, say_what_is_done
     )
-    if done.averaged:
-        averaged = counted(len(done.averaged), "name has the mean of its", "names have the mean of their")
-        say(f"{averaged} words as vector: {some(done.averaged)}.")
+    say_averaged(done.averaged)
     if done.left_out:
-        names = counted(len(done.missing), "name has", "names have")
-        say(f"{names} no vector, and {counted(len(done.left_out), 'change is', 'changes are')} left out: "
-            f"{some(done.missing)}.")  # fmt: skip
+        say_missing(done.missing, counted(len(done.left_out), "change is", "changes are"))
     if done.method == "refit" and not done.proved:
         say("Not everything was decided in time: with more --seconds, more facts may be kept.")
     if out is not None:
@@ -74,16 +73,17 @@ def edit(
 
 def _described(done: Edited) -> dict[str, object]:
     book = done.book
-    found: dict[str, object] = {"method": done.method, "edits": len(done.taken) + len(done.missed)}
-    found |= {"taken": list(map(str, done.taken)), "missed": list(map(str, done.missed))}
-    found |= {"lost": [[one.subject, one.answer, one.rival, one.margin] for one in done.lost], "kept": done.kept}
-    found |= {"gained": list(done.gained), "impossible": list(done.impossible), "proved": done.proved}
-    reasons = [{"kind": one.kind, "statement": one.statement, "advice": one.advice} for one in done.obstructions]
-    found |= {"obstructions": reasons}
-    found |= {"facts": len(book), "answers": len(book.answers), "d": len(book.weights)}
-    found |= {"stored": int(book.stored.sum())}
-    found |= {"averaged": list(done.averaged), "out_of_vocabulary": list(done.missing)}
-    return found | {"left_out": list(map(str, done.left_out)), "seconds": done.seconds}
+    lost = [[failure.subject, failure.answer, failure.rival, failure.margin] for failure in done.lost]
+    keys = ("kind", "statement", "advice")
+    reasons = [{key: getattr(reason, key) for key in keys} for reason in done.obstructions]
+    return {
+        "method": done.method, "edits": len(done.taken) + len(done.missed), "taken": list(map(str, done.taken)),
+        "missed": list(map(str, done.missed)), "lost": lost, "kept": done.kept, "gained": list(done.gained),
+        "impossible": list(done.impossible), "proved": done.proved, "obstructions": reasons, "facts": len(book),
+        "answers": len(book.answers), "d": len(book.weights), "stored": int(book.stored.sum()),
+        "averaged": list(done.averaged), "out_of_vocabulary": list(done.missing),
+        "left_out": list(map(str, done.left_out)), "seconds": done.seconds,
+    }  # fmt: skip
 
 
 def _print(done: Edited) -> None:
@@ -100,5 +100,4 @@ def _print(done: Edited) -> None:
         print(f"  stored now: {name}")
     if max(map(len, (done.missed, done.lost, done.gained))) > _SHOWN:
         print("  and more (--json has them all)")
-    for reason in done.obstructions:
-        say(f"{reason.kind}: {reason.statement} What to do: {reason.advice}")
+    say_obstructions(done.obstructions)

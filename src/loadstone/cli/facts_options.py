@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -30,19 +32,39 @@ def gathered_from(
     """Read the facts, and say what was left out or made up on the way."""
     from loadstone.books.gathered import gather
 
-    with reading_bar(str(vectors)) as watch:
-        found = gather(facts, vectors, named_columns(columns), phrases, words, least_answers, watch)
-    if found.repeated:
-        say(f"{counted(found.repeated, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once.")
-    if found.averaged:
-        averaged = counted(len(found.averaged), "name has the mean of its", "names have the mean of their")
-        say(f"{averaged} words as vector: {some(found.averaged)}.")
-    if found.missing:
-        without = [name for name, _ in found.missing]
-        names = counted(len(without), "name has", "names have")
-        facts_out = counted(len(found.left_out), "fact is", "facts are")
-        say(f"{names} no vector, and {facts_out} left out: {some(without)}.")
-    return found
+    size = os.path.getsize(vectors) if isinstance(vectors, str) and os.path.isfile(vectors) else 0
+    with reading_bar(str(vectors), size) as progress:
+        gathered = gather(facts, vectors, named_columns(columns), phrases, words, least_answers, progress)
+    if (again := gathered.repeated) > 0:
+        say(f"{counted(again, 'line repeats', 'lines repeat')} a fact that is there already; it is kept once.")
+    say_averaged(gathered.averaged)
+    if gathered.missing:
+        say_missing([name for name, _ in gathered.missing], counted(len(gathered.left_out), "fact is", "facts are"))
+    return gathered
+
+
+def say_averaged(names: Sequence[str]) -> None:
+    """Say which names have the mean of several vectors, if any has."""
+    if names:
+        averaged = counted(len(names), "name has the mean of its", "names have the mean of their")
+        say(f"{averaged} words as vector: {some(names)}.")
+
+
+def say_missing(names: Sequence[str], left_out: str) -> None:
+    """Say which names have no vector, and what is left out for that ('3 facts are')."""
+    say(f"{counted(len(names), 'name has', 'names have')} no vector, and {left_out} left out: {some(names)}.")
+
+
+def say_obstructions(reasons: Iterable[Obstruction]) -> None:
+    """Say why facts cannot be stored, and what to do."""
+    for reason in reasons:
+        say(f"{reason.kind}: {reason.statement} What to do: {reason.advice}")
+
+
+def conflict_in_words(names: Sequence[str], minimal: bool, most: int = 8) -> str:
+    """A sentence about facts that cannot all be stored."""
+    needed = ", each of them needed for that" if minimal else ""
+    return f"These facts cannot stand together{needed}: {some(names, most, '; ')}."
 
 
 def say_what_is_done(done: int, words: str) -> None:
@@ -58,19 +80,20 @@ def named_columns(columns: str) -> tuple[str, str]:
     return named[0], named[1]
 
 
-def about(found: Gathered) -> dict[str, object]:
+def about(gathered: Gathered) -> dict[str, object]:
     """Keys that every command about facts prints."""
     return {
-        "facts": len(found), "answers": len(found.answers), "d": int(found.inputs.shape[1]), "repeated": found.repeated,
-        "averaged": list(found.averaged), "out_of_vocabulary": [name for name, _ in found.missing],
-        "left_out": [[pair.subject, pair.answer] for pair in found.left_out],
+        "facts": len(gathered), "answers": len(gathered.answers), "d": int(gathered.inputs.shape[1]),
+        "repeated": gathered.repeated, "averaged": list(gathered.averaged),
+        "out_of_vocabulary": [name for name, _ in gathered.missing],
+        "left_out": [[pair.subject, pair.answer] for pair in gathered.left_out],
     }  # fmt: skip
 
 
-def described(found: Gathered, one: Obstruction) -> dict[str, object]:
+def described(gathered: Gathered, reason: Obstruction) -> dict[str, object]:
     """An obstruction for JSON."""
-    names = [found.name(row) for row in one.facts]
-    return {"kind": one.kind, "facts": names, "statement": one.statement, "advice": one.advice}
+    names = [gathered.name(row) for row in reason.facts]
+    return {"kind": reason.kind, "facts": names, "statement": reason.statement, "advice": reason.advice}
 
 
 def counted(count: int, one: str, many: str) -> str:
@@ -78,7 +101,7 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def some(names: tuple[str, ...] | list[str], most: int = 8, between: str = ", ") -> str:
+def some(names: Sequence[str], most: int = 8, between: str = ", ") -> str:
     """The first few names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return between.join(names[:most]) + more

@@ -9,6 +9,7 @@ import typer
 
 from loadstone.arguments import whole
 from loadstone.cli.facts_options import BookFile
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def recall(
     book: BookFile,
     subjects: Annotated[list[str], typer.Argument(help="What to ask; - reads one subject a line.")],
     top: Annotated[int, typer.Option(help="How many answers.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Ask a book for the answers to subjects. Exit code 1 if one of them is not in it."""
     whole("top", top, 1)

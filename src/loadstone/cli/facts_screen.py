@@ -16,7 +16,9 @@ from loadstone.cli.facts_options import (
     about,
     described,
     gathered_from,
+    say_obstructions,
 )  # fmt: skip
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, print_pairs, say
 
 
@@ -27,33 +29,32 @@ def screen(
     columns: ColumnNames = "subject,object",
     phrases: Phrases = "mean",
     seconds: Annotated[float, typer.Option(help="Most seconds.")] = 20.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Look for facts that no memory can store, and say which, why, and what to do."""
     positive("seconds", seconds)
-    found = gathered_from(facts, vectors, words, columns, phrases)
+    gathered = gathered_from(facts, vectors, words, columns, phrases)
     from loadstone.books.screening import screen as look
     from loadstone.proofs.verdict import in_words
 
-    seen = look(found, seconds)
+    seen = look(gathered, seconds)
     if json:
         numbers = {"input_rank": seen.input_rank, "output_rank": seen.output_rank, "verdict": seen.verdict.verdict}
-        found_there = [described(found, one) for one in seen.obstructions]
-        print_json(about(found) | numbers | {"obstructions": found_there, "seconds": seen.verdict.seconds})
+        reasons = [described(gathered, reason) for reason in seen.obstructions]
+        print_json(about(gathered) | numbers | {"obstructions": reasons, "seconds": seen.verdict.seconds})
         return
     print_pairs(
         f"{facts} with {vectors}",
         {
-            "facts": str(len(found)),
-            "answers": str(len(found.answers)),
-            "dimension": str(found.inputs.shape[1]),
+            "facts": str(len(gathered)),
+            "answers": str(len(gathered.answers)),
+            "dimension": str(gathered.inputs.shape[1]),
             "directions that the subjects span": str(seen.input_rank),
             "directions that the answers span": str(seen.output_rank),
             "all of them together": str(seen.verdict.verdict),
         },
     )
     say(in_words(seen.verdict))
-    for one in seen.obstructions:
-        say(f"{one.kind}: {one.statement} What to do: {one.advice}")
+    say_obstructions(seen.obstructions)
     if not seen.obstructions:
         say("No two subjects or answers are in each other's way.")

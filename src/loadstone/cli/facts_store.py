@@ -14,11 +14,14 @@ from loadstone.cli.facts_options import (
     VectorsFile,
     WordsFile,
     about,
+    conflict_in_words,
     described,
     gathered_from,
+    say_obstructions,
     say_what_is_done,
 )  # fmt: skip
 from loadstone.cli.interrupts import ends_like_an_interrupt
+from loadstone.cli.options import Json
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
@@ -32,16 +35,16 @@ def store(
     phrases: Phrases = "mean",
     family: Annotated[str, typer.Option(help="Linear family of W: full, symmetric, blocks:8...")] = "full",
     seconds: Annotated[float, typer.Option(help="Most seconds, about; then the best W so far is kept.")] = 60.0,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Store facts in a memory; what cannot be stored is named, with the reason."""
     positive("seconds", seconds)
     if out is not None:
         check_writable(file_name("out", out))
-    found = gathered_from(facts, vectors, words, columns, phrases)
+    gathered = gathered_from(facts, vectors, words, columns, phrases)
     from loadstone.books.storing import store as store_facts
 
-    stored = store_facts(found, seconds, family, say_what_is_done)
+    stored = store_facts(gathered, seconds, family, say_what_is_done)
     book = stored.book
     if out is not None:
         with ends_like_an_interrupt():
@@ -50,12 +53,13 @@ def store(
     failures = stored.failures
     if json:
         numbers = {"stored": int(book.stored.sum()), "proved": stored.proved, "family": family}
-        failed = [[one.subject, one.answer, one.rival, one.margin] for one in failures]
-        conflict = [found.name(row) for row in stored.conflict.facts] if stored.conflict else []
-        words_of = {"impossible": [found.name(row) for row in stored.impossible], "failures": failed}
-        words_of |= {"obstructions": [described(found, one) for one in stored.obstructions], "conflict": conflict}
+        failed = [[failure.subject, failure.answer, failure.rival, failure.margin] for failure in failures]
+        conflict = [gathered.name(row) for row in stored.conflict.facts] if stored.conflict else []
+        words_of = {"impossible": [gathered.name(row) for row in stored.impossible], "failures": failed}
+        reasons = [described(gathered, reason) for reason in stored.obstructions]
+        words_of |= {"obstructions": reasons, "conflict": conflict}
         words_of |= {"conflict_minimal": bool(stored.conflict and stored.conflict.minimal)}
-        print_json(about(found) | numbers | words_of | {"seconds": stored.seconds, "out": out})
+        print_json(about(gathered) | numbers | words_of | {"seconds": stored.seconds, "out": out})
         return
     proved = " (proved)" if stored.proved else ""
     impossible = f"; {len(stored.impossible)} impossible beside the others" if stored.impossible else ""
@@ -64,10 +68,7 @@ def store(
         print(f"  {failure.subject} -> {failure.answer} loses to {failure.rival} by {-failure.margin:.3g}")
     if len(failures) > 20:
         print(f"  and {len(failures) - 20} more (--json has them all)")
-    for one in stored.obstructions:
-        say(f"{one.kind}: {one.statement} What to do: {one.advice}")
+    say_obstructions(stored.obstructions)
     if stored.conflict:
-        names = "; ".join(found.name(row) for row in stored.conflict.facts[:12])
-        more = f" and {len(stored.conflict.facts) - 12} more" if len(stored.conflict.facts) > 12 else ""
-        needed = ", each of them needed for that" if stored.conflict.minimal else ""
-        say(f"These facts cannot stand together{needed}: {names}{more}.")
+        names = [gathered.name(row) for row in stored.conflict.facts]
+        say(conflict_in_words(names, stored.conflict.minimal, most=12))

@@ -77,13 +77,14 @@ def progress_of(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 
 @contextmanager
-def reading_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield `watch(done, total)` for a file that is read. Nothing is shown of one that is read within a second."""
+def reading_bar(name: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """Yield `progress(done, words)` for a file of `total` bytes, of which `done` are read. Of a file
+    that is read within a second nothing is shown."""
     console, began, spoken = Console(stderr=True), time.monotonic(), [time.monotonic()]
     bar = Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console, transient=True)
     task = bar.add_task(f"reading {escape(name)}")
 
-    def watch(done: int, total: int) -> None:
+    def progress(done: int, words: str) -> None:
         now = time.monotonic()
         if console.is_terminal and now - began > _SHOW_SECONDS:
             bar.start()
@@ -93,7 +94,7 @@ def reading_bar(name: str) -> Iterator[Callable[[int, int], None]]:
             say(f"reading {name}: {done / total:.0%}")
 
     try:
-        yield watch
+        yield progress
     finally:
         if bar.live.is_started:  # to stop one that was never shown would print an empty line
             bar.stop()

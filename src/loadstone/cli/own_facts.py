@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from loadstone.arguments import refuse
 from loadstone.cli.facts_options import gathered_from
 from loadstone.cli.output import print_json
+from loadstone.deadline import Deadline
 from loadstone.theory.cone import mean_merged
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ def own_facts(
     instance: str, vectors: str, words: str | None, columns: str, phrases: str
 ) -> tuple[Gathered, dict[str, Any]]:
     """The facts of a file with their vectors, and what to say about them."""
-    found = gathered_from(instance, vectors, words, columns, phrases)
-    about = {"problem": "original", "instance": instance, "vectors": vectors, "d": int(found.inputs.shape[1])}
-    about |= {"p": len(found), "answers": len(found.answers)}
-    return found, about | {"out_of_vocabulary": [name for name, _ in found.missing]}
+    gathered = gathered_from(instance, vectors, words, columns, phrases)
+    about = {"problem": "original", "instance": instance, "vectors": vectors, "d": int(gathered.inputs.shape[1])}
+    about |= {"p": len(gathered), "answers": len(gathered.answers)}
+    return gathered, about | {"out_of_vocabulary": [name for name, _ in gathered.missing]}
 
 
 def own_capacity(
@@ -51,30 +51,30 @@ def own_capacity(
     json: bool,
 ) -> None:
     """The largest k whose first k facts are storable, in the order of a file."""
-    found, about = own_facts(instance, vectors, words, columns, phrases)
+    gathered, about = own_facts(instance, vectors, words, columns, phrases)
     from loadstone.books.prefixes import first_that_fit
     from loadstone.memories.families import subspace_of
     from loadstone.problems.budget import Budget
     from loadstone.solvers.decide import ProofLimits
 
-    began, subspace = time.perf_counter(), subspace_of(family, about["d"])
+    clock, subspace = Deadline(), subspace_of(family, about["d"])
     dimensions = about["d"] ** 2 if subspace is None else subspace.dimension(about["d"])
     guess = dimensions / float(mean_merged(max(2, about["answers"])))
     limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
-    fitting = first_that_fit(found, guess, seconds, family, limits)
-    first_out = found.name(fitting.fits) if fitting.is_exact and fitting.fits < len(found) else None
+    fitting = first_that_fit(gathered, guess, seconds, family, limits)
+    first_out = gathered.name(fitting.fits) if fitting.is_exact and fitting.fits < len(gathered) else None
     record = about | {
         "family": family, "p_c": fitting.fits if fitting.is_exact else None, "storable": fitting.fits,
         "not_storable": fitting.fails, "first_out": first_out, "verdicts": fitting.verdicts,
-        "seconds": time.perf_counter() - began,
+        "seconds": clock.taken,
     }  # fmt: skip
     if json:
         print_json(record)
     elif fitting.is_exact:
         beyond = f", and no W stores {first_out} beside them" if first_out else ""
         took = f"{record['seconds']:.1f} s, proved"
-        print(f"Of {len(found)} facts, the first {fitting.fits} can be stored{beyond} ({took}).")
+        print(f"Of {len(gathered)} facts, the first {fitting.fits} can be stored{beyond} ({took}).")
     else:
-        print(f"Of {len(found)} facts, the first {fitting.fits} can be stored, and at most {fitting.most}.")
+        print(f"Of {len(gathered)} facts, the first {fitting.fits} can be stored, and at most {fitting.most}.")
     if not fitting.is_exact:
         raise typer.Exit(3)
