@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from loadstone.books import vectors as reading
 from loadstone.books.gathered import gather, look_up
 from loadstone.books.reading import Pair, pairs_of
 from loadstone.books.spelling import nearest, spellings, words_of
@@ -249,7 +248,7 @@ def test_the_nearest_spelling():
 
 @pytest.mark.parametrize("kind", ["text", "binary"])
 def test_progress_is_told_how_far_a_large_file_is_read(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "_NOW_AND_THEN", 10)
+    monkeypatch.setattr("loadstone.books.vectors._NOW_AND_THEN", 10)
     path, table = tmp_path / f"v.{'txt' if kind == 'text' else 'bin'}", np.eye(3, dtype="<f4")[np.arange(35) % 3] + 1
     with open(path, "wb") as file:
         if kind == "binary":

@@ -124,6 +124,23 @@ def test_many_facts_are_stored_by_a_search_and_proved(any_size_is_large, family)
     assert re.fullmatch("storing 8 facts: about .* s if all can be stored, at most 60 s", forecast)
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_where_numpy_searches_no_problem_for_jax_is_made(large, request, monkeypatch):
+    """Arrays go into the search, and a proof confirms the W that comes out: nothing is compiled."""
+    if large:
+        request.getfixturevalue("any_size_is_large")
+        monkeypatch.setattr(storing, "_LONG", 10**10)  # a pass is not timed
+
+    def refused(arrays):
+        raise AssertionError("a problem for JAX")
+
+    for module in ("books.gathered", "solvers.decide"):
+        monkeypatch.setattr(f"loadstone.{module}.facts_of", refused)
+    pairs, vectors = made(60, 40)
+    found = store(gather(pairs, vectors))
+    assert found.proved and found.book.stored.all()
+
+
 def test_of_too_many_facts_as_many_as_possible_are_stored_by_a_search(any_size_is_large):
     pairs, vectors = made(15, 4)
     gathered = gather(pairs, vectors)

@@ -4,10 +4,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.symmetric import Symmetric
-from loadstone.problems.facts import facts
+from loadstone.problems.facts import facts, facts_of
 from loadstone.problems.original import original
 from loadstone.solvers import lbfgs_numpy as plain
 from loadstone.solvers import loop
@@ -57,6 +58,21 @@ def test_it_is_the_compiled_search(problem, memory, compiled):
     np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(found.accuracy, expected.accuracy, atol=1.5 / len(problem.targets))
     assert type(found.memory) is type(expected.memory) and found.problem == expected.problem
+
+
+@pytest.mark.parametrize("family", ["full", "symmetric"])
+def test_arrays_come_to_the_w_of_their_problem(family):
+    """From a start that is not zero, in the same number of passes."""
+    arrays, subspace = drawn(25, 9).arrays(), subspace_of(family, D)
+    start = np.random.default_rng(1).standard_normal((D, D)).astype(np.float32)
+    start = start if subspace is None else subspace.projected(start)
+    memory = Full(jnp.asarray(start)) if subspace is None else Projected.made(jnp.asarray(start), subspace)
+    found, expected = plain.store(arrays, start, Limits(100), subspace), solve(facts_of(arrays), memory)
+    assert found.status == expected.status == Status.STORED and len(found.losses) == expected.passes > 1
+    assert found.weights.dtype == np.float64
+    np.testing.assert_allclose(found.weights, expected.memory.matrix(), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(found.losses, expected.loss)
+    np.testing.assert_array_equal(found.accuracies, expected.accuracy)
 
 
 def test_nothing_is_compiled_for_facts_and_streams_have_their_programs():

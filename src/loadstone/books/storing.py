@@ -271,7 +271,7 @@ class _Storing:
 
     def _memory(self) -> Memory:
         """W as a memory of the family, for a search."""
-        single = jnp.asarray(self.weights, jnp.float32)
+        single = jnp.asarray(self.weights.astype(np.float32))
         return Full(single) if self.subspace is None else Projected.made(single, self.subspace)
 
     def _witnesses(self, rows: Collection[int]) -> bool:
