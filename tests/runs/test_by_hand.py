@@ -11,6 +11,7 @@ import pytest
 from distributed import KilledWorker
 from distributed import Status as Status_
 
+from loadstone.problems import instance
 from loadstone.runs import result
 from loadstone.runs import run as running
 from loadstone.runs import sweep as sweeps
@@ -277,7 +278,7 @@ def test_groups_are_not_spread(monkeypatch):
     ):
         problem_of(Spec("groups:2", 5, 8), devices=2)
     for name in ("spread_original", "spread_decoupled"):
-        monkeypatch.setattr(running, name, lambda stream, *given, name=name: (name, *given))
+        monkeypatch.setattr(instance, name, lambda stream, *given, name=name: (name, *given))
     assert problem_of(Spec("original", 5, 8, answers=3), devices=2) == ("spread_original", 8, 2, None, 3, "uniform")
     held = problem_of(Spec("decoupled", 5, 8, hold="stored", stored_dtype="float16"), devices=4)
     assert held == ("spread_decoupled", 8, 4, None, "stored", "float16", None, "uniform")
@@ -360,7 +361,7 @@ def test_places_in_a_list_are_measured_where_one_was_asked_for(monkeypatch):
     monkeypatch.setattr(
         result, "recalled_in_list", lambda problem, memory, length: asked.append((problem, memory, length)) or {"x": 1}
     )
-    monkeypatch.setattr(result, "PaddedPrefixes", lambda *given: SimpleNamespace(of=lambda p: (given[2], p)))
+    monkeypatch.setattr(result, "SameShape", lambda instance, budget: SimpleNamespace(first=lambda p: (instance.p, p)))
     for rivals, kept, seen in ((1, memory, []), (2, None, []), (2, memory, [((9, 9), memory, 2)])):
         monkeypatch.setattr(
             result, "largest_stored", lambda *given, kept=kept, **named: Reach(9, 10, attempts, 1.5, kept)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.scores import targets_by_length
+from loadstone.problems.instance import Instance
 from loadstone.runs.record import from_bytes, to_bytes
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes, instance_capacity
+from loadstone.tasks.capacity import instance_capacity
 
 SPECS = [
     Spec("original", 12, 20, 1),
@@ -64,7 +65,7 @@ def test_an_exact_capacity_is_a_record_too():
     assert [tuple(one) for one in record.result["verdicts"]] == list(found.verdicts)
     # The memory that proves it is measured, though not kept.
     assert len(record.result["singular_values"]) == 6 and record.result["singular_values"][0] == 2
-    own = targets_by_length(Prefixes("decoupled", Stream(3, 6)).of(found.p_c), found.witness)
+    own = targets_by_length(Instance(Stream(3, 6), found.p_c, "decoupled").arrays(), found.witness)
     assert record.result["own_target"] == {"mean": own.mean(), "deviation": own.std()}
     assert from_bytes(to_bytes(record)) == record
 

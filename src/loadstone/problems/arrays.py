@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,6 @@ from jaxtyping import Float32, Float64, Int64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as
-from loadstone.problems.archive import read_archive
 
 if TYPE_CHECKING:
     from loadstone.problems.problem import Problem
@@ -65,27 +63,6 @@ def arrays_of(instance: Problem | Arrays) -> Arrays:
     if not isinstance(arrays, Arrays):
         raise refuse("instance", f"a {type(instance).__name__}", "a problem, such as facts(...), or Arrays")
     return arrays
-
-
-def read_instance(path: str | Path) -> Arrays:
-    """An instance from an .npz: inputs (n, d), outputs (m, d) or (n, m, d), targets (default: output n for input n)."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
-    try:
-        contents, _ = read_archive(path, {"inputs", "outputs", "targets"})
-    except ValueError as error:
-        raise ValueError(
-            f"{path} cannot be read as an instance: {error}. An instance is an .npz archive (numpy.savez) of inputs "
-            "(n, d), outputs (m, d) or (n, m, d) and, if input n does not go with output n, targets (n)."
-        ) from error
-    for name in ("inputs", "outputs"):
-        if name not in contents:
-            raise ValueError(f"{path} has no {name}: an instance holds inputs (n, d) and outputs (m, d) or (n, m, d).")
-    inputs, outputs = contents["inputs"], contents["outputs"]
-    n, m = (array.shape[-2] if array.ndim > 1 else 0 for array in (inputs, outputs))
-    if "targets" not in contents and n > m > 0:
-        raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
-    return Arrays(inputs, outputs, contents.get("targets", np.arange(n)))
 
 
 def exact_floats(name: str, value: ArrayLike) -> np.ndarray:

@@ -30,8 +30,7 @@ from loadstone.solvers.search import Program, SearchOptions, drop_slower
 from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits
 from loadstone.streams import stream
-from loadstone.streams.stream import Stream
-from loadstone.tasks.reach import PaddedPrefixes
+from loadstone.tasks.reach import SameShape
 
 #: A compiled function and its arguments: shapes in place of arrays, values for static arguments.
 Call = tuple[jax.stages.Wrapped, tuple]
@@ -119,8 +118,7 @@ def _reaching(spec: Spec, budget: Budget | None) -> Iterator[Call]:
     effort, memory = spec.effort, jax.eval_shape(lambda: initial_memory(spec.d, spec.kappa, spec.seed, spec.family))
     if is_grouped(spec.problem) or effort.rivals > 1 or not isinstance(effort.solver, Iterative):
         return
-    stream, asked = Stream(spec.seed, spec.d, spec.law), (spec.answers, spec.frequencies)
-    problem = jax.eval_shape(lambda: PaddedPrefixes(spec.problem, stream, spec.p, budget, *asked).of(spec.p))
+    problem = jax.eval_shape(lambda: SameShape(spec.instance, budget).first(spec.p))
     yield from _making(spec, problem, memory)
     options = SearchOptions(effort.enough, Limits(effort.passes))
     precisions = drop_slower(effort.solver.precisions(), problem) if effort.digits == "auto" else (effort.digits,)

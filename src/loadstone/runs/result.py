@@ -21,13 +21,12 @@ from loadstone.runs.run import Run, run_batch
 from loadstone.runs.spec import APPROACH, BITS, CAPACITY, EDITS, MARGIN, OF_STREAMS, REACH, SPACE, Spec
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solver import automatic_precision
-from loadstone.streams.stream import Stream
 from loadstone.tasks.approach import DISTANCES, approach
 from loadstone.tasks.bits import largest_rounded
-from loadstone.tasks.capacity import Prefixes, instance_capacity
+from loadstone.tasks.capacity import exact_capacity
 from loadstone.tasks.edits import edited
 from loadstone.tasks.margin import robustness
-from loadstone.tasks.reach import Attempt, PaddedPrefixes, largest_stored
+from loadstone.tasks.reach import Attempt, SameShape, largest_stored
 from loadstone.tasks.short_lists import recalled_in_list
 from loadstone.tasks.space import space_of
 
@@ -75,49 +74,42 @@ def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
 
 
 def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
-    stream = Stream(spec.seed, spec.d, spec.law)
-    found = instance_capacity(
-        spec.problem, stream, spec.p, answers=spec.answers, frequencies=spec.frequencies, family=spec.family
-    )
+    instance = spec.instance
+    found = exact_capacity(instance, family=spec.family)
     status = "undecided" if found.p_c is None else "proved"
     result: dict[str, object] = {"status": status, "p_c": found.p_c}
     result |= {"storable": found.storable, "not_storable": found.not_storable}
     result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
     if found.p_c is not None and found.witness is not None:
-        prefixes = Prefixes(spec.problem, stream, spec.answers, spec.frequencies)
-        by_length = targets_by_length(prefixes.of(found.p_c), found.witness)
+        by_length = targets_by_length(instance.first(found.p_c).arrays(), found.witness)
         values = matrix_singular_values(found.witness, spec.d)
         result |= {"singular_values": _numbers(values), "own_target": moments(by_length)}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
 def _reach(spec: Spec, budget: Budget | None = None) -> Record:
-    stream = Stream(spec.seed, spec.d, spec.law)
-    found = largest_stored(
-        spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family, effort=spec.effort,
-        answers=spec.answers, frequencies=spec.frequencies,
-    )  # fmt: skip
+    instance = spec.instance
+    found = largest_stored(instance, spec.kappa, spec.family, spec.effort, budget)
     result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d)}
-    result |= {"attempts": _listed(found.attempts), "ways": [one.way for one in found.attempts]}
+    result |= {"attempts": _listed(found.attempts), "ways": [one.start for one in found.attempts]}
     result |= {"stored": found.stored, "not_stored": found.not_stored}
     if spec.effort.rivals > 1 and found.memory is not None:
-        prefixes = PaddedPrefixes(spec.problem, stream, found.stored, budget, spec.answers, spec.frequencies)
-        result |= recalled_in_list(prefixes.of(found.stored), found.memory, spec.effort.rivals)
+        problem = SameShape(instance.first(found.stored), budget).first(found.stored)
+        result |= recalled_in_list(problem, found.memory, spec.effort.rivals)
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
 def _approach(spec: Spec, budget: Budget | None = None) -> Record:
-    found = approach(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.p, spec.approach, budget)
+    found = approach(spec.instance, spec.approach, budget)
     result: dict[str, object] = {"status": "undecided" if found.p_c is None else "proved", "p_c": found.p_c}
     result |= {"distances": list(DISTANCES), "attempts": _listed(found.attempts), "limit": spec.approach.passes}
     return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
 
 
 def _margin(spec: Spec, budget: Budget | None = None) -> Record:
-    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
     began = time.perf_counter()
     # The noise has the seed of the stream, so that the record can be made again.
-    measured = robustness(prefixes.of(spec.p), spec.seed)
+    measured = robustness(spec.instance.arrays(), spec.seed)
     result: dict[str, object] = {"status": measured.status}
     if measured.found is not None:
         result |= {"margin": measured.found.margin, "upper_bound": measured.found.upper_bound}
@@ -132,7 +124,7 @@ def _margin(spec: Spec, budget: Budget | None = None) -> Record:
 
 def _edits(spec: Spec, budget: Budget | None = None) -> Record:
     began = time.perf_counter()
-    status, counts = edited(Stream(spec.seed, spec.d, spec.law), spec.p, spec.edits, spec.answers, spec.frequencies)
+    status, counts = edited(spec.instance, spec.edits)
     result: dict[str, object] = {"status": status}
     if counts:
         result |= {name: [getattr(one, name) for one in counts] for name in ("edits", "lost", "missed", "undecided")}
@@ -142,18 +134,16 @@ def _edits(spec: Spec, budget: Budget | None = None) -> Record:
 
 def _space(spec: Spec, budget: Budget | None = None) -> Record:
     began = time.perf_counter()
-    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
     # Chains have the seed of the stream, which is below 2^64: theirs have 31 bits.
-    result = space_of(prefixes.of(spec.p), spec.space, spec.seed % 2**31, spec.family)
+    result = space_of(spec.instance.arrays(), spec.space, spec.seed % 2**31, spec.family)
     seconds = time.perf_counter() - began
     return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 
 
 def _bits(spec: Spec, budget: Budget | None = None) -> Record:
     began = time.perf_counter()
-    stream = Stream(spec.seed, spec.d, spec.law)
-    stored, not_stored = largest_rounded(spec.problem, stream, spec.p, spec.rounding, spec.answers, spec.frequencies)
-    result: dict[str, object] = {"status": "bracketed", "stored": stored, "not_stored": not_stored}
+    stored = largest_rounded(spec.instance, spec.rounding)
+    result: dict[str, object] = {"status": "bracketed", "stored": stored, "not_stored": stored + 1}
     seconds = time.perf_counter() - began
     return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
 

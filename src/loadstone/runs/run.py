@@ -9,25 +9,15 @@ from pathlib import Path
 
 import jax
 
-from loadstone.arguments import refuse
 from loadstone.measurements.accuracy import Measurement, TopScores
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
-from loadstone.problems.decoupled import Regenerated, Stored, decoupled
-from loadstone.problems.facts import Facts
-from loadstone.problems.grouped import grouped
-from loadstone.problems.kinds import is_grouped, sets_of_outputs
-from loadstone.problems.original import original
-from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
-from loadstone.problems.separate import Separate
-from loadstone.problems.spread_streams import spread_decoupled, spread_original
 from loadstone.runs.plan import padded_rows
 from loadstone.runs.spec import Spec
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solve import solve_batch
 from loadstone.solvers.stop import NO_LIMITS, Limits
-from loadstone.streams.stream import Stream
 
 Advance = Callable[[int, str], None]
 
@@ -73,23 +63,9 @@ class Run:
 def problem_of(spec: Spec, budget: Budget | None = None, devices: int | None = None) -> Problem:
     """The problem that a spec describes, padded where problems of several sizes share one program, or over so many
     devices."""
-    stream, rows = Stream(spec.seed, spec.d, spec.law), padded_rows(spec, jax.default_backend())
-    if is_grouped(spec.problem):
-        if devices is not None:
-            raise refuse("devices", devices, f"left out for {spec.problem}: only original and decoupled are spread")
-        groups = sets_of_outputs(spec.problem, spec.p)
-        return grouped(stream, spec.p, groups, budget, spec.answers, spec.frequencies)
-    if devices is not None:
-        if spec.problem == "original":
-            return spread_original(stream, spec.p, devices, budget, spec.answers, spec.frequencies)
-        held = spec.hold, spec.stored_dtype, spec.answers, spec.frequencies
-        return spread_decoupled(stream, spec.p, devices, budget, *held)
-    longest, asked = rows or spec.p, (spec.answers, spec.frequencies)
-    if spec.problem == "original":
-        problem: Facts | Stored | Regenerated | Separate = original(stream, longest, budget, None, *asked)
-    else:
-        problem = decoupled(stream, longest, budget, spec.hold, spec.stored_dtype, *asked)
-    return padded(problem, spec.p) if rows and not isinstance(problem, Separate) else problem
+    rows = padded_rows(spec, jax.default_backend()) if devices is None else None
+    hold, dtype = spec.hold, spec.stored_dtype
+    return spec.instance.problem(hold=hold, stored_dtype=dtype, budget=budget, rows=rows, devices=devices)
 
 
 def run_batch(

@@ -13,6 +13,7 @@ from loadstone.kernels.products import PRECISIONS
 from loadstone.memories.families import check_family, family_in_records, is_linear
 from loadstone.parameters import changed_parameters, made
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
+from loadstone.problems.instance import Instance
 from loadstone.problems.kinds import check_kind, is_grouped
 from loadstone.runs.record import key_of
 from loadstone.solvers.registry import SOLVERS, solver_of
@@ -20,16 +21,17 @@ from loadstone.solvers.search import DEFAULT_PASSES
 from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import STOP_RULES
 from loadstone.streams.laws.registry import check_law
-from loadstone.tasks.approach import Approach
+from loadstone.streams.stream import Stream
+from loadstone.tasks.approach import PassesNearCapacity
 from loadstone.tasks.bits import Bits
 from loadstone.tasks.edits import Edits
-from loadstone.tasks.effort import Effort
+from loadstone.tasks.multi_start import MultiStart
 from loadstone.tasks.space import Space
 
 #: Instead of a solver: prove how many associations of the stream fit, looking around p first.
 CAPACITY = "capacity"
 #: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first. Its parameters
-#: say what is tried before a number counts as not stored, and by which solver (tasks/effort.py).
+#: say what is tried before a number counts as not stored, and by which solver (tasks/multi_start.py).
 REACH = "reach"
 #: Instead of a solver: prove how many fit, and count the passes that a solver takes at several distances below.
 APPROACH = "approach"
@@ -135,20 +137,25 @@ class Spec:
         elif is_grouped(self.problem):
             check_stored_answers(self.hold, self.stored_dtype, "groups of inputs share outputs")
 
+    @property
+    def instance(self) -> Instance:
+        """What is to be stored. Each has arrays of its own, which live as long as it does."""
+        return Instance(Stream(self.seed, self.d, self.law), self.p, self.problem, self.answers, self.frequencies)
+
     @cached_property
     def made_solver(self) -> Solver:
         """The solver itself."""
         return solver_of(self.solver, dict(self.parameters))
 
     # What the parameters say, for each kind of measurement that has any.
-    effort = _from_parameters(REACH, Effort)
-    approach = _from_parameters(APPROACH, Approach)
+    effort = _from_parameters(REACH, MultiStart)
+    approach = _from_parameters(APPROACH, PassesNearCapacity)
     edits = _from_parameters(EDITS, Edits)
     space = _from_parameters(SPACE, Space)
     rounding = _from_parameters(BITS, Bits)
 
     @property
-    def settings(self) -> Solver | Effort | Approach | Edits | Space | Bits:
+    def settings(self) -> Solver | MultiStart | PassesNearCapacity | Edits | Space | Bits:
         """What the parameters belong to."""
         measured = {REACH: "effort", APPROACH: "approach", EDITS: "edits", SPACE: "space", BITS: "rounding"}
         return getattr(self, measured.get(self.solver, "made_solver"))

@@ -12,14 +12,12 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import choice, set_as, whole
-from loadstone.frequencies import Frequencies
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import ExactPass
+from loadstone.problems.instance import Instance
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time
-from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 from loadstone.threads import one_thread
 
 #: 'rank-one' makes one edit after the other, 'batch' all that were asked for so far at once from the first memory;
@@ -74,12 +72,10 @@ class Counted:
     undecided: int = 0
 
 
-def edited(
-    stream: Stream, p: int, done: Edits, answers: int | None = None, frequencies: Frequencies = "uniform"
-) -> tuple[str, list[Counted]]:
-    """Store p facts of a stream, edit, and count. Returns 'edited' or why nothing could be, and the counts."""
-    facts = _Facts(stream, p, done, answers, frequencies)
-    start = _first(stream, p, answers, frequencies)
+def edited(instance: Instance, done: Edits) -> tuple[str, list[Counted]]:
+    """Store an original instance, edit, and count. Returns 'edited' or why nothing could be, and the counts."""
+    facts = _Facts(instance, done)
+    start = _first(instance.without_arrays())
     if isinstance(start, str):
         return start, []
     with one_thread():
@@ -90,20 +86,19 @@ def edited(
 class _Facts:
     """The facts of a stream after a number of edits."""
 
-    def __init__(self, stream: Stream, p: int, done: Edits, answers: int | None, frequencies: Frequencies) -> None:
-        self.p, self.action = p, done.action
-        self.prefixes = Prefixes("original", stream, answers, frequencies)
-        self.prefixes.of(p + done.edits)  # made once, and not again for each edit
-        first = self.prefixes.of(p)
+    def __init__(self, instance: Instance, done: Edits) -> None:
+        self.instance, self.p, self.action = instance, instance.p, done.action
+        instance.first(self.p + done.edits).arrays()  # made once, and not again for each edit
+        first = instance.arrays()
         m = len(first.outputs)
         # Another answer than its own, each with the same probability.
-        steps = np.random.default_rng(stream.seed).integers(1, m, size=p)
+        steps = np.random.default_rng(instance.stream.seed).integers(1, m, size=self.p)
         self.others = (first.targets + steps) % m
 
     def after(self, edits: int) -> Arrays:
         if self.action == "add":
-            return self.prefixes.of(self.p + edits)
-        first = self.prefixes.of(self.p)
+            return self.instance.first(self.p + edits).arrays()
+        first = self.instance.arrays()
         targets = np.where(np.arange(self.p) < edits, self.others, first.targets)
         return Arrays(first.inputs, first.outputs, targets)
 
@@ -146,13 +141,12 @@ def _refit(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done
 
 
 @lru_cache(maxsize=64)
-def _first(stream: Stream, p: int, answers: int | None, frequencies: Frequencies) -> Float64[np.ndarray, "d d"] | str:
+def _first(instance: Instance) -> Float64[np.ndarray, "d d"] | str:
     """The memory of largest margin, found once for all ways of editing in this process; or why there is none."""
     try:
-        found = maximum_margin(Prefixes("original", stream, answers, frequencies).of(p), _TOLERANCE)
+        return np.asarray(maximum_margin(instance.without_arrays().arrays(), _TOLERANCE).memory.weights)
     except NoMarginError as error:
         return error.outcome.value
-    return np.asarray(found.memory.weights)
 
 
 def _margins(weights: Float64[np.ndarray, "d d"], facts: Arrays) -> Float64[np.ndarray, "n"]:
