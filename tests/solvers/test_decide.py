@@ -9,6 +9,7 @@ import pytest
 
 import loadstone
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.problems.separate import separate
 from loadstone.proofs.certificate import check_proof, write_proof
@@ -105,7 +106,6 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers import decide
 from loadstone.solvers.lbfgs import LBFGS
-from loadstone.problems.instance import Instance
 
 d, n, m, LBFGS.precisions = *map(int, sys.argv[1:]), lambda self: ("float64",)
 drawn = np.random.default_rng(0).standard_normal

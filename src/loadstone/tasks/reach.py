@@ -78,7 +78,8 @@ def largest_stored(
 ) -> Reach:
     """The largest p of which a solver stores the first p associations of a stream, to a share of itself.
 
-    instance: its p is the first guess; the search steps away from there by 2 %, then twice as far, and then halves the bracket.
+    instance: its p is the first guess; the search steps away from there by 2 %, then twice as far, and then halves the
+        bracket.
     kappa, family: of the memory.
     searches: the solver, what it begins with, how long a search may take, and how closely the largest p is sought. With
         more than one start, the search goes on upwards from what the first start of each p has stored, as long as one
