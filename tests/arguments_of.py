@@ -46,7 +46,8 @@ OBJECTS = set("checkpoint devices instance limits memory optimiser problem progr
 CALLS: dict[Callable, tuple] = FORMULAS | {
     Spec: ("original", 10, 20, 0),
     alone.winning_queries: (5, 4),
-    alternating.Alternating: (), approach.PassesNearCapacity: (), bits.Bits: (), minibatch.InBlocks: (), edits.Edits: (),
+    alternating.Alternating: (), approach.PassesNearCapacity: (), bits.Bits: (), edits.Edits: (),
+    minibatch.InBlocks: (),
     multi_start.MultiStart: (), gradient.Optax: ("adam",), gradient.Paper: (), lbfgs.LBFGS: (), minibatch.Minibatch: (),
     normalised.Normalised: (), perceptron.Perceptron: (), pruning.Pruning: (), space.Space: (),
     annealed.volume_ratio: (2, 2, 2, 1, 0),

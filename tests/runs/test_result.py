@@ -78,7 +78,7 @@ def test_an_initial_memory_is_measured_as_it_is(records):
 def test_large_histograms_are_drawn_from_spaced_associations(monkeypatch):
     spec = Spec("original", 12, 60, 1, solver="hebbian")
     (whole,) = perform([spec])
-    monkeypatch.setattr("loadstone.runs.result._HISTOGRAM_SCORES", 600)
+    monkeypatch.setattr("loadstone.tasks.train._HISTOGRAM_SCORES", 600)
     (part,) = perform([spec])
     assert sum(whole.result["scores"]["others"]) == 60 * 59 and sum(part.result["scores"]["others"]) == 10 * 59
     # The squared lengths of ten queries in 12 dimensions scatter by sqrt(2 / 12 / 10) = 13 % at least, those of a

@@ -27,17 +27,16 @@ from loadstone.arguments import positive, refuse, whole
 from loadstone.frequencies import read_frequencies
 from loadstone.runs.spec import Spec
 from loadstone.solvers.registry import parameter_names
-from loadstone.tasks.approach import PassesNearCapacity
-from loadstone.tasks.edits import Edits
-from loadstone.tasks.multi_start import MultiStart
+from loadstone.tasks import TASKS, task_of
 from loadstone.theory.load import nearest_associations
 
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 associations = cache(nearest_associations)
 
-#: Of every solver, and of what is measured of a stream instead.
-_OF_STREAMS = tuple(field.name for kind in (PassesNearCapacity, MultiStart, Edits) for field in fields(kind))
-_PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_STREAMS)))
+#: Of every solver, and of every other task.
+_SETTINGS = [settings for name in TASKS if (settings := task_of(name).settings)]
+_OF_TASKS = tuple(field.name for settings in _SETTINGS for field in fields(settings))
+_PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_TASKS)))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds", "facts")
 #: A grid with more runs is refused before its specs are made.

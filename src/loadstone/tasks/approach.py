@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from loadstone.arguments import set_as, whole
+from loadstone.arguments import refuse, set_as, whole
 from loadstone.memories.families import initial_memory
 from loadstone.parameters import text_of
 from loadstone.problems.arrays import Arrays
@@ -25,8 +25,11 @@ from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.tasks.capacity import InstanceCapacity, exact_capacity
+from loadstone.tasks.capacity import CAPACITY, InstanceCapacity, exact_capacity
+from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.reach import Attempt, SameShape
+from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
+from loadstone.tasks.train import search_seconds
 from loadstone.threads import one_thread
 
 #: Distances from the capacity, 1 - p / p_c, at which a solver is tried.
@@ -119,3 +122,32 @@ def newton_passes(search: NewtonSearch, n: int, m: int, d: int) -> int:
     products = search.products * d / m
     dense = search.dense_solves * (n * d**4 / 2 + d**6 / 6) / (2 * n * m * d)
     return round(1 + steps + products + dense)
+
+
+class Approach(OneAtATime):
+    """The proved capacity, and the passes that a solver takes at several distances below."""
+
+    settings = PassesNearCapacity
+    fields = FIELDS["approach"]
+
+    def check(self, asked: Asked) -> None:
+        require_full(asked, "an approach to the capacity")
+        if asked.answers is not None:
+            raise refuse("answers", asked.answers, "None for an approach to the capacity, where each fact has its own")
+
+    def words(self, asked: Asked) -> str:
+        return f"{asked.solver} of {asked.settings.optimiser}"
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        return CAPACITY.cost(asked, platform) + asked.settings.passes * search_seconds(asked, 2, platform)
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        tried: PassesNearCapacity = asked.settings
+        approached = approach(asked.instance, tried, budget)
+        p_c = approached.p_c
+        fields: dict[str, object] = {"status": "undecided" if p_c is None else "proved", "p_c": p_c}
+        fields |= {"distances": list(DISTANCES), "attempts": [one.row() for one in approached.attempts]}
+        return Result(fields | {"limit": tried.passes}, approached.seconds)
+
+
+APPROACH = Approach()

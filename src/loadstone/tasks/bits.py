@@ -14,13 +14,17 @@ from jaxtyping import Float64
 
 from loadstone.arguments import choice, set_as, whole
 from loadstone.bisect import largest
+from loadstone.deadline import Deadline
 from loadstone.levels import MOST_BITS
 from loadstone.memories.rounding import rounded_to_bits
+from loadstone.problems.budget import Budget
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import sample
 from loadstone.space.starts import NotStorableError
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
 
 WAYS = ("largest margin", "centre")
 #: How closely the largest margin is found.
@@ -70,3 +74,25 @@ def _memory(instance: Instance, way: str) -> Float64[np.ndarray, "d d"] | None:
     except NotStorableError:
         return None
     return None if sampled.centre is None else np.asarray(sampled.centre.matrix(), np.float64)
+
+
+class Rounding(OneAtATime):
+    """The largest number up to p that a memory stores once its entries are rounded."""
+
+    settings = Bits
+    fields = FIELDS["bits"]
+
+    def check(self, asked: Asked) -> None:
+        require_full(asked, "rounding")
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        one = 5.0 if asked.settings.way == "centre" else 0.05
+        return 5 * one * (1 + (asked.d / 12) ** 3)
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        clock = Deadline()
+        stored = largest_rounded(asked.instance, asked.settings)
+        return Result({"status": "bracketed", "stored": stored, "not_stored": stored + 1}, clock.taken)
+
+
+BITS = Rounding()

@@ -14,12 +14,17 @@ from jaxtyping import Float64
 
 from loadstone.arguments import whole
 from loadstone.frequencies import Frequencies
+from loadstone.measurements.scores import moments, targets_by_length
+from loadstone.measurements.spectrum import matrix_singular_values
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 from loadstone.streams.stream import Stream
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.task import Asked, OneAtATime, Result, numbers, require_linear
 
 #: Stands for the smallest p that is not storable if none was found.
 _NONE_FOUND = 2**31
@@ -103,3 +108,30 @@ def exact_capacity(
         else:
             p = (low + high) // 2
     return InstanceCapacity(low, low, high, tuple(asked), seconds, witness)
+
+
+class Proved(OneAtATime):
+    """The exact capacity, looking around p first, and what the memory is like that proves it."""
+
+    fields = FIELDS["capacity"]
+
+    def check(self, asked: Asked) -> None:
+        require_linear(asked, "an exact capacity, which is proved for linear families")
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        return 0.05 + 0.3 * (asked.d / 20) ** 5
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        instance = asked.instance
+        proved = exact_capacity(instance, family=asked.family)
+        fields: dict[str, object] = {"status": "undecided" if proved.p_c is None else "proved", "p_c": proved.p_c}
+        fields |= {"storable": proved.storable, "not_storable": proved.not_storable}
+        fields["verdicts"] = [[p, verdict] for p, verdict in proved.verdicts]
+        if proved.p_c is not None and proved.witness is not None:
+            by_length = targets_by_length(instance.first(proved.p_c).arrays(), proved.witness)
+            values = matrix_singular_values(proved.witness, asked.d)
+            fields |= {"singular_values": numbers(values), "own_target": moments(by_length)}
+        return Result(fields, proved.seconds)
+
+
+CAPACITY = Proved()

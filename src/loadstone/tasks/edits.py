@@ -11,13 +11,19 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.arguments import choice, set_as, whole
+from loadstone.arguments import choice, refuse, set_as, whole
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
+from loadstone.problems.kinds import ORIGINAL
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.margin import MARGIN
+from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
 from loadstone.threads import one_thread
 
 #: 'rank-one' makes one edit after the other, 'batch' all that were asked for so far at once from the first memory;
@@ -27,6 +33,8 @@ METHODS = ("rank-one", "batch", "refit")
 ACTIONS = ("add", "change")
 #: How closely the largest margin is found.
 _TOLERANCE = 0.01
+#: What a record has of each number of edits.
+_COUNTED = ("edits", "lost", "missed", "undecided")
 #: Facts are counted after so many numbers of edits, spaced evenly, and after so many spaced evenly in the logarithm.
 _EVENLY, _IN_LOGARITHM = 16, 9
 
@@ -152,3 +160,36 @@ def _first(instance: Instance) -> Float64[np.ndarray, "d d"] | str:
 def _margins(weights: Float64[np.ndarray, "d d"], facts: Arrays) -> Float64[np.ndarray, "n"]:
     exact = ExactPass(facts)
     return np.asarray(exact.margins(exact.scores(weights)))
+
+
+class Edited(OneAtATime):
+    """A memory that stores p associations, edited."""
+
+    settings = Edits
+    fields = FIELDS["edits"]
+
+    def check(self, asked: Asked) -> None:
+        require_full(asked, "edits")
+        if asked.problem != ORIGINAL:
+            raise refuse("problem", asked.problem, "original for edits, which change what all facts share")
+
+    def words(self, asked: Asked) -> str:
+        done: Edits = asked.settings
+        return f"{done.edits} edits ({done.action}) by {done.method}"
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        # The first memory has the largest margin; near the capacity a refit takes a proof for each fact.
+        done: Edits = asked.settings
+        proofs = 0.01 * done.edits * (asked.d / 20) ** 4 if done.method == "refit" else 0.0
+        return MARGIN.cost(asked, platform) + 0.004 * done.edits + proofs
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        clock = Deadline()
+        status, counts = edited(asked.instance, asked.settings)
+        fields: dict[str, object] = {"status": status}
+        if counts:
+            fields |= {name: [getattr(one, name) for one in counts] for name in _COUNTED}
+        return Result(fields, clock.taken)
+
+
+EDITS = Edited()

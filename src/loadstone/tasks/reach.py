@@ -1,24 +1,38 @@
-"""How many associations of a stream a solver stores: the largest p, by bisection."""
+"""How many associations of a stream a solver stores: the largest p, by bisection, looking around p first.
+
+The parameters say what is tried before a number counts as not stored, and by which solver (tasks/multi_start.py).
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import jax
 
-from loadstone.arguments import whole
+from loadstone.arguments import rank_of, whole
+from loadstone.measurements import accuracy
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
+from loadstone.problems.kinds import is_grouped
 from loadstone.problems.listwise import listwise
 from loadstone.problems.problem import Problem
+from loadstone.solvers import loop
+from loadstone.solvers.search import SearchOptions, drop_slower
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
+from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits, met
+from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.multi_start import MultiStart
+from loadstone.tasks.programs import making, training
+from loadstone.tasks.short_lists import recalled_in_list
+from loadstone.tasks.task import Asked, Call, OneAtATime, Result
+from loadstone.tasks.train import search_seconds
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 #: Large ones, whose capacity is known better and whose padding takes more time, have room for one step upwards.
@@ -49,6 +63,10 @@ class Attempt:
     status: Status
     passes: int
     start: str = "start 1"
+
+    def row(self) -> list[object]:
+        """What a record holds of it."""
+        return [self.p, self.stored, self.status.value, self.passes]
 
 
 @dataclass(frozen=True)
@@ -166,3 +184,47 @@ class SameShape:
         if p > _LARGE or (jax.default_backend() != "cpu" and answers is None):
             longest = -(-longest // _ROWS) * _ROWS
         return self.instance.first(longest).problem(budget=self.budget)
+
+
+class Reached(OneAtATime):
+    """The largest p that a solver stores; of a search for lists, also where the targets are in them."""
+
+    settings = MultiStart
+    fields = FIELDS["reach"]
+    runs_alone = False
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        # A whole bisection takes about as many passes as its longest search may.
+        return asked.settings.passes * asked.settings.searches * search_seconds(asked, 2, platform)
+
+    def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterator[Call]:
+        """What is called for every p that is not far from the first: its problems have one shape."""
+        searches: MultiStart = asked.settings
+        if is_grouped(asked.problem) or searches.rivals > 1 or not isinstance(searches.solver, Iterative):
+            return
+        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, asked.seed, asked.family))
+        problem = jax.eval_shape(lambda: SameShape(asked.instance, budget).first(asked.p))
+        yield from making(asked, problem, memory)
+        options, auto = SearchOptions(searches.enough, Limits(searches.passes)), searches.digits == "auto"
+        precisions = drop_slower(searches.solver.precisions(), problem) if auto else (searches.digits,)
+        # One start is tried for every p. If there are more, all are tried in the end, and are not given up as early.
+        solvers = dict.fromkeys((searches.one_start.solver_from(memory), searches.solver_from(memory)))
+        for solver, precision in product(solvers, precisions):
+            if isinstance(solver, Iterative) and precision != "float64":  # which few searches come to
+                yield from training(problem, memory, loop.program_of(solver, options, precision), 1)
+        yield accuracy._top_scores, (problem.in_float32(), memory)
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        instance, searches = asked.instance, asked.settings
+        reached = largest_stored(instance, asked.kappa, asked.family, searches, budget)
+        fields: dict[str, object] = {"status": "bracketed", "rank": rank_of(asked.kappa, asked.d)}
+        fields |= {"attempts": [one.row() for one in reached.attempts]}
+        fields |= {"ways": [one.start for one in reached.attempts]}
+        fields |= {"stored": reached.stored, "not_stored": reached.not_stored}
+        if searches.rivals > 1 and reached.memory is not None:
+            problem = SameShape(instance.first(reached.stored), budget).first(reached.stored)
+            fields |= recalled_in_list(problem, reached.memory, searches.rivals)
+        return Result(fields, reached.seconds)
+
+
+REACH = Reached()
