@@ -25,6 +25,8 @@ from loadstone.tasks import TASKS, task_of
 from loadstone.tasks.fields import PROTOCOL
 from loadstone.tasks.task import Task
 
+#: No stream has more dimensions.
+MOST_DIMENSION = 2**24
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
 
@@ -68,7 +70,7 @@ class Spec:
 
     def __post_init__(self) -> None:
         set_as(self, "problem", check_kind(self.problem))
-        set_as(self, "d", whole("d", self.d, 1, 2**24))
+        set_as(self, "d", whole("d", self.d, 1, MOST_DIMENSION))
         set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
         set_as(self, "seed", whole("seed", self.seed, 0, 2**64 - 1))
         set_as(self, "kappa", rank_fraction("kappa", self.kappa))
