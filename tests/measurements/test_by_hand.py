@@ -308,8 +308,8 @@ def test_how_long_padded_problems_are(around, longest, monkeypatch):
 def verdicts(monkeypatch, p_c, undecided=()):
     asked = []
 
-    def decide(arrays, limits, start, family):
-        p = len(arrays.targets)
+    def decide(instance, limits, start, family):
+        p = instance.p
         asked.append((p, start))
         outcome = Outcome.STORABLE if p <= p_c else Outcome.NOT_STORABLE
         outcome = Outcome.UNDECIDED if p in undecided else outcome

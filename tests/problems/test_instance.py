@@ -8,6 +8,9 @@ from loadstone.problems.instance import Instance
 from loadstone.problems.instance_files import read_instance
 from loadstone.problems.padded import Padded
 from loadstone.problems.spread import Spread
+from loadstone.solvers.decide import decide
+from loadstone.solvers.margin import maximum_margin
+from loadstone.space.sample import sample
 from loadstone.streams.stream import Stream
 
 STREAM = Stream(3, 5)
@@ -48,6 +51,15 @@ def test_what_is_equal_and_what_is_remembered():
     assert one == Instance(STREAM, 9, "original", 4, (1.0, 1.0, 2.0, 3.0)) and one != one.first(8)
     one.arrays()
     assert one == one.without_arrays() and hash(one) == hash(one.without_arrays()) and "Arrays" not in repr(one)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_verdict_a_margin_and_a_sample_take_it_as_it_is(kind):
+    instance = Instance(STREAM, 6, kind)
+    assert decide(instance).verdict == "storable" and decide(instance.first(30)).verdict == "not storable"
+    assert maximum_margin(instance).margin == maximum_margin(instance.arrays()).margin
+    sampled = [sample(one, 2, 20, with_volume=False).mixing for one in (instance, instance.arrays())]
+    assert sampled[0] == sampled[1]
 
 
 def test_how_a_problem_is_held():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
@@ -12,8 +12,11 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as
 
-if TYPE_CHECKING:
-    from loadstone.problems.problem import Problem
+
+class HasArrays(Protocol):
+    """An instance in some form, for whom exact arrays are enough: an `Instance`, a `Problem`, or `Arrays`."""
+
+    def arrays(self) -> Arrays: ...
 
 
 @dataclass(frozen=True)
@@ -48,20 +51,23 @@ class Arrays:
         """Whether each input has a separate set of outputs."""
         return self.outputs.ndim == 3
 
+    def arrays(self) -> Arrays:
+        """These arrays themselves: whatever has arrays can be asked for them in the same way."""
+        return self
+
     @property
     def target_outputs(self) -> Float32[np.ndarray, "n d"] | Float64[np.ndarray, "n d"]:
         rows = (np.arange(len(self.targets)),) if self.decoupled else ()
         return self.outputs[*rows, self.targets]
 
 
-def arrays_of(instance: Problem | Arrays) -> Arrays:
+def arrays_of(instance: HasArrays) -> Arrays:
     """The arrays of anything that has them: a problem, for example."""
-    if isinstance(instance, Arrays):
-        return instance
     make = None if isinstance(instance, type) else getattr(instance, "arrays", None)
     arrays = make() if callable(make) else None
     if not isinstance(arrays, Arrays):
-        raise refuse("instance", f"a {type(instance).__name__}", "a problem, such as facts(...), or Arrays")
+        allowed = "a problem, such as facts(...), an Instance or Arrays"
+        raise refuse("instance", f"a {type(instance).__name__}", allowed)
     return arrays
 
 

@@ -15,8 +15,7 @@ import numpy as np
 from jaxtyping import Float64, Int
 
 from loadstone.arguments import refuse
-from loadstone.problems.arrays import Arrays, arrays_of
-from loadstone.problems.problem import Problem
+from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import decide
 
@@ -39,7 +38,7 @@ class Conflict:
 
 
 def conflict_in(
-    instance: Problem | Arrays,
+    instance: HasArrays,
     verdict: Verdict | None = None,
     seconds: float | None = None,
     family: str = "full",

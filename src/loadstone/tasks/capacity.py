@@ -88,7 +88,7 @@ def exact_capacity(
     asked: list[tuple[int, Outcome]] = []
     start, witness, seconds = None, None, 0.0
     while high is None or high - low > 1:
-        verdict = decide(instance.first(p).arrays(), limits, start, family=subspace or "full")
+        verdict = decide(instance.first(p), limits, start, family=subspace or "full")
         asked.append((p, verdict.verdict))
         seconds += verdict.seconds
         if progress:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from loadstone.arguments import whole
 from loadstone.deadline import Deadline
 from loadstone.measurements.noise import measured_noisy_accuracy, predicted_noisy_accuracy
-from loadstone.problems.arrays import Arrays
+from loadstone.problems.arrays import HasArrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.problem import Problem
 from loadstone.solvers.margin import MaximumMargin, NoMarginError, maximum_margin
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
@@ -51,7 +50,7 @@ class Robustness:
     recalls: tuple[NoisyRecall, ...]
 
 
-def robustness(instance: Problem | Arrays, seed: int = 0) -> Robustness:
+def robustness(instance: HasArrays, seed: int = 0) -> Robustness:
     """Find the largest margin, prove it, and recall from noisy inputs; the seed is that of the noise."""
     seed = whole("seed", seed, 0)
     try:
