@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.hessian import Hessian
 from loadstone.solvers.newton import _softmax
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 from loadstone.theory.capacity import capacity_associations
 
 
@@ -26,7 +26,7 @@ def main() -> None:
     d = parser.parse_args().d
     p = round(float(capacity_associations(d)))
     with jax.enable_x64(True):
-        exact = ExactPass(Prefixes("original", Stream(0, d)).of(p), jnp)
+        exact = ExactPass(Instance(Stream(0, d), p).arrays(), jnp)
         weights = jnp.asarray(np.random.default_rng(0).standard_normal((d, d)) / d)
         softmax, _ = _softmax(exact.scores(weights), exact, jnp)
         pull = exact.mean(softmax)

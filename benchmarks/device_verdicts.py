@@ -10,9 +10,9 @@ import json
 
 import jax
 
+from loadstone.problems.instance import Instance
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 
@@ -33,7 +33,7 @@ def main() -> None:
             for offset in arguments.offsets:
                 p = round(float(capacity_associations(d)) * (1 + offset))
                 tell = lambda *words: print("   ", *words, flush=True)  # noqa: E731
-                found = decide(Prefixes(kind, Stream(0, d)).of(p), ProofLimits(arguments.steps), progress=tell)
+                found = decide(Instance(Stream(0, d), p, kind).arrays(), ProofLimits(arguments.steps), progress=tell)
                 row = {"kind": kind, "d": d, "p": p, "load": load(p, d), "verdict": found.verdict}
                 row |= {"seconds": found.seconds, "newton_steps": found.newton_steps, "reason": found.reason}
                 row |= {"cg_products": found.cg_products, "dense_solves": found.dense_solves}

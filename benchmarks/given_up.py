@@ -4,7 +4,7 @@
 
 Each bisection is done with searches that go on to their minimum or their last pass, and again with searches that are
 given up where small changes of the factors gain less than a number over the passes that they may have. Searches of
-loadstone use 20, from ten columns on (`tasks/effort.py`). Larger numbers show how far away the first mistake is,
+loadstone use 20, from ten columns on (`tasks/multi_start.py`). Larger numbers show how far away the first mistake is,
 and fewer columns where the rule would fail. Takes half an hour on two cores; --small only shows that the script runs.
 """
 
@@ -17,10 +17,11 @@ from unittest import mock
 
 import jax
 
+from loadstone.problems.instance import Instance
 from loadstone.streams.stream import Stream
 from loadstone.studies.kit.runs import share_of_capacity
-from loadstone.tasks import effort as efforts
-from loadstone.tasks.effort import Effort
+from loadstone.tasks import multi_start
+from loadstone.tasks.multi_start import MultiStart
 from loadstone.tasks.reach import Reach, largest_stored
 
 #: Problem, dimension, numbers of columns, streams.
@@ -38,9 +39,9 @@ PASSES = (1000, 300)
 
 def reached(problem: str, d: int, columns: int, seed: int, passes: int, limit: float | None) -> Reach:
     """What a bisection finds if searches with any number of columns are given up below this limit; None: never."""
-    around, effort = share_of_capacity(1, d, columns / d), Effort(passes=passes, patient=limit is None)
-    with mock.patch.multiple(efforts, _HOPELESS_NEARBY=limit, _LEAST_RANK=1):
-        return largest_stored(problem, Stream(seed, d), around, columns / d, effort=effort)
+    around, searches = share_of_capacity(1, d, columns / d), MultiStart(passes=passes, patient=limit is None)
+    with mock.patch.multiple(multi_start, _CANNOT_STORE_NEARBY=limit, _LEAST_RANK=1):
+        return largest_stored(Instance(Stream(seed, d), around, problem), columns / d, searches=searches)
 
 
 def compared(problem: str, d: int, columns: int, streams: int, passes: int) -> dict[str, object]:

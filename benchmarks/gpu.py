@@ -25,10 +25,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from loadstone.compiling import compiled_loop
+from loadstone.loads import nearest_associations
 from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.original import original
-from loadstone.runs.grid import associations
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.loop import advance_one, begun
 from loadstone.solvers.search import Program, in_precision
@@ -179,7 +179,7 @@ def ceilings(small: bool) -> dict[str, float]:
 def compare(name: str, small: bool, ceiling: dict[str, float]) -> dict[str, object]:
     kind, d, load, hold, size = CASES[name]
     d = 20 if small else d
-    p = associations(load, d)
+    p = nearest_associations(load, d)
     problem = make(kind, d, p, hold, size)
     steps, search = steps_of(p, d), steps_of(p, d, "ours")
     sides = {"ours": ours(problem, d, search), "our pass": ours_pass(problem, d, steps)}

@@ -19,9 +19,9 @@ from cpu import machine
 from scipy.optimize import linprog
 
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.instance import Instance
 from loadstone.solvers.decide import decide
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import nearest_associations
 
@@ -60,7 +60,7 @@ def beside_highs() -> dict[str, object]:
     """The same d = 20 instances, ours and HiGHS in turns. Expected: a factor over 100, and the same answers."""
     pairs, same = [], 0
     for seed in range(4):
-        arrays = Prefixes("original", Stream(seed, 20)).of(85)
+        arrays = Instance(Stream(seed, 20), 85).arrays()
         began = time.perf_counter()
         ours = decide(arrays).verdict
         middle = time.perf_counter()
@@ -99,7 +99,7 @@ def highs_verdict(arrays: Arrays) -> str:
 def _decide_all(cases: list[tuple[str, int, int, int]]) -> dict[str, object]:
     began, seconds, verdicts, steps, dense = time.perf_counter(), [], Counter(), [], 0
     for kind, d, p, seed in cases:
-        verdict = decide(Prefixes(kind, Stream(seed, d)).of(p))
+        verdict = decide(Instance(Stream(seed, d), p, kind).arrays())
         seconds.append(verdict.seconds)
         steps.append(verdict.newton_steps)
         dense += verdict.dense_solves

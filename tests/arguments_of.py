@@ -19,7 +19,7 @@ from loadstone.runs.spec import Spec
 from loadstone.solvers import alternating, gradient, lbfgs, minibatch, normalised, perceptron, pruning
 from loadstone.solvers import weighted as most
 from loadstone.streams.laws.power_law import PowerLaw
-from loadstone.tasks import approach, bits, edits, effort, reach, short_lists, space
+from loadstone.tasks import approach, bits, edits, multi_start, reach, short_lists, space
 from loadstone.tasks import margin as robustness
 from loadstone.theory import (
     alone,
@@ -46,15 +46,16 @@ OBJECTS = set("checkpoint devices instance limits memory optimiser problem progr
 CALLS: dict[Callable, tuple] = FORMULAS | {
     Spec: ("original", 10, 20, 0),
     alone.winning_queries: (5, 4),
-    alternating.Alternating: (), approach.Approach: (), bits.Bits: (), minibatch.InBlocks: (), edits.Edits: (),
-    effort.Effort: (), gradient.Optax: ("adam",), gradient.Paper: (), lbfgs.LBFGS: (), minibatch.Minibatch: (),
+    alternating.Alternating: (), approach.PassesNearCapacity: (), bits.Bits: (), edits.Edits: (),
+    minibatch.InBlocks: (),
+    multi_start.MultiStart: (), gradient.Optax: ("adam",), gradient.Paper: (), lbfgs.LBFGS: (), minibatch.Minibatch: (),
     normalised.Normalised: (), perceptron.Perceptron: (), pruning.Pruning: (), space.Space: (),
     annealed.volume_ratio: (2, 2, 2, 1, 0),
     answers.codimension: (5, 0.0),
     answers.facts_capacity: ("full", 4, 5),
-    approach.approach: ("original", STREAM, 4),
+    approach.approach: (loadstone.Instance(STREAM, 4),),
     associations_from: (6, None, 4),
-    bits.largest_rounded: ("original", STREAM, 6, bits.Bits()),
+    bits.largest_rounded: (loadstone.Instance(STREAM, 6), bits.Bits()),
     check_answers: (5, "uniform"),
     corrections.crossing: (20,),
     corrections.expanded_mean_merged: (20,),
@@ -67,6 +68,7 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     listwise.limit_codimension: (0.5,),
     listwise.list_capacity: (4, 2, 2),
     loadstone.Budget: (10**9,),
+    loadstone.Instance: (STREAM, 6),
     loadstone.Limits: (), loadstone.ProofLimits: (),
     loadstone.Stream: (0, 4),
     loadstone.decoupled: (STREAM, 6),
@@ -86,7 +88,7 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     loadstone.train: (PROBLEM,),
     most.store_most: (PROBLEM, FULL, 1.0),
     short_lists.recalled_in_list: (PROBLEM, FULL, 2),
-    reach.largest_stored: ("original", STREAM, 6),
+    reach.largest_stored: (loadstone.Instance(STREAM, 6),),
     robustness.robustness: (PROBLEM,),
     rounded.counting_bound: (4, 1.0),
     rounded.rounded_facts: (4, 2),

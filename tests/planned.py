@@ -21,11 +21,12 @@ from loadstone.problems.facts import block_rows
 from loadstone.problems.original import original_bytes
 from loadstone.problems.spread_streams import ring_bytes
 from loadstone.proofs.conditioned import Conditioned
-from loadstone.runs import batches, plan
+from loadstone.runs import plan
 from loadstone.runs.spec import Spec
 from loadstone.solvers.hessian import dense_bytes, matrices_bytes, scores_bytes
 from loadstone.solvers.newton import NewtonSearch
 from loadstone.solvers.restricted import restricted_bytes, restricted_work
+from loadstone.tasks import batches
 
 KEPT = Path(__file__).with_name("planned.json")
 KINDS = ("original", "decoupled")

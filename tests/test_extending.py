@@ -13,6 +13,7 @@ from loadstone.memories.families import FAMILIES, initial_memory
 from loadstone.memories.files import load_memory, save_memory
 from loadstone.memories.subspaces.registry import SUBSPACES
 from loadstone.problems.decoupled import decoupled
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.runs.grid import grid
@@ -23,7 +24,6 @@ from loadstone.solvers.registry import SOLVERS
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.streams.laws.registry import LAWS
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text()
 
@@ -68,11 +68,11 @@ def test_a_memory(persymmetric, tmp_path, command):
 def test_a_linear_family(tmp_path, monkeypatch):
     kind = skeleton("A linear family", tmp_path).Toeplitz
     monkeypatch.setitem(SUBSPACES, "toeplitz", kind)
-    prefixes = Prefixes("original", Stream(0, 6))
     for p, verdict in ((4, "storable"), (9, "not storable")):
-        found = decide(prefixes.of(p), family="toeplitz")
+        arrays = Instance(Stream(0, 6), p).arrays()
+        found = decide(arrays, family="toeplitz")
         assert found.verdict == verdict
-        write_proof(tmp_path / "proof.npz", prefixes.of(p), found)
+        write_proof(tmp_path / "proof.npz", arrays, found)
         checked = check_proof(tmp_path / "proof.npz")
         assert checked.valid and checked.verdict == verdict and checked.family == "toeplitz"
     problem = original(Stream(0, 6), 4)

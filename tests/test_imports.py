@@ -10,8 +10,8 @@ import loadstone
 PACKAGE = Path(loadstone.__file__).parent
 #: The modules beside the rooms belong to none of them.
 BESIDE = set(
-    "arguments bisect compiling deadline estimate families_text files frequencies hosts levels parameters plugins "
-    "progress threads trees".split()
+    "arguments bisect compiling deadline estimate families_text files frequencies hosts levels loads parameters "
+    "plugins progress threads trees".split()
 )
 #: Which rooms a room may import from, besides itself.
 ALLOWED = {
@@ -29,9 +29,8 @@ ALLOWED = {
     "tasks": {"streams", "kernels", "problems", "memories", "proofs", "solvers", "space", "measurements"},
     # Only the budget of a book knows the theory: it sets the law beside what is measured.
     "books": {"problems", "memories", "proofs", "solvers", "theory"},
-    # Theory turns loads into numbers of associations.
-    "runs": {"theory", "streams", "kernels", "problems", "memories", "proofs", "solvers", "measurements", "space"}
-    | {"tasks"},
+    # What a run does is a task: what is between a spec and its record knows no measurement and no proof.
+    "runs": {"streams", "kernels", "problems", "memories", "solvers", "tasks"},
     "sweeps": {"theory", "memories", "solvers", "studies", "tasks", "runs"},
     "evidence": {"theory", "studies"},
     # A sweep is named in `figures`, or made there of specs.

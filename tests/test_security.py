@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import loadstone
 from loadstone.memories.files import load_memory
-from loadstone.problems.arrays import read_instance
+from loadstone.problems.instance_files import read_instance
 from loadstone.runs.grid import read_grid
 from loadstone.runs.pack import MANIFEST, unpack
 from loadstone.runs.record import Record, _header, key_of, to_bytes

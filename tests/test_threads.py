@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
+from loadstone.problems.instance import Instance
 from loadstone.solvers.decide import decide
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 from loadstone.threads import _blas, all_threads, one_thread, shared_out
 
 
@@ -67,7 +67,7 @@ def test_who_leaves_first_does_not_matter(leaving):
 
 
 def test_several_searches_at_once_leave_everything_as_it_was():
-    instances = [Prefixes("original", Stream(seed, 12)).of(40) for seed in range(9)]
+    instances = [Instance(Stream(seed, 12), 40).arrays() for seed in range(9)]
     with ThreadPoolExecutor(3) as pool:
         found = [verdict.verdict for verdict in pool.map(decide, instances)]
     assert threads() == {4}

@@ -26,13 +26,14 @@ from loadstone.memories.subspaces.given import Given as Given
 from loadstone.memories.subspaces.masked import Masked as Masked
 from loadstone.memories.subspaces.subspace import Subspace as Subspace
 from loadstone.problems.arrays import Arrays as Arrays
-from loadstone.problems.arrays import read_instance as read_instance
 from loadstone.problems.budget import Budget as Budget
 from loadstone.problems.decoupled import decoupled as decoupled
 from loadstone.problems.facts import Facts as Facts
 from loadstone.problems.facts import facts as facts
 from loadstone.problems.grouped import grouped as grouped
+from loadstone.problems.instance import Instance as Instance
 from loadstone.problems.instance import write_instance as write_instance
+from loadstone.problems.instance_files import read_instance as read_instance
 from loadstone.problems.listwise import listwise as listwise
 from loadstone.problems.loss import mean_loss as mean_loss
 from loadstone.problems.original import original as original

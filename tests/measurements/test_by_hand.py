@@ -15,7 +15,9 @@ from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.rounding import rounded_to_bits
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
 from loadstone.problems.facts import facts
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.margin import NoMarginError
@@ -29,7 +31,7 @@ from loadstone.tasks import capacity as threshold
 from loadstone.tasks import margin as robustness
 from loadstone.tasks.bits import Bits, largest_rounded
 from loadstone.tasks.edits import Edits
-from loadstone.tasks.effort import Effort
+from loadstone.tasks.multi_start import MultiStart
 from loadstone.tasks.reach import largest_stored
 from loadstone.tasks.short_lists import recalled_in_list
 from loadstone.tasks.space import Space, space_of
@@ -166,7 +168,7 @@ def test_edits_begin_with_a_margin_that_is_found_to_a_hundredth(monkeypatch):
         raise NoMarginError(Outcome.UNDECIDED, "too few steps")
 
     monkeypatch.setattr(edits, "maximum_margin", refuse)
-    assert edits.edited(Stream(3, 6), 7, Edits()) == ("undecided", []) and asked == [(7, 0.01)]
+    assert edits.edited(Instance(Stream(3, 6), 7), Edits()) == ("undecided", []) and asked == [(7, 0.01)]
 
 
 def test_rows_of_edits_are_refitted_once_and_kept_rows_come_first(monkeypatch):
@@ -178,22 +180,20 @@ def test_rows_of_edits_are_refitted_once_and_kept_rows_come_first(monkeypatch):
 
     monkeypatch.setattr(edits, "refit", refit)
     monkeypatch.setattr(edits, "_first", lambda *given: np.eye(6))
-    status, found = edits.edited(Stream(1, 6), 8, Edits("refit", "add", 3))
+    status, found = edits.edited(Instance(Stream(1, 6), 8), Edits("refit", "add", 3))
     assert status == "edited" and asked == [[*range(9)], [*range(10)], [*range(9), 10]]
     assert [(one.edits, one.undecided) for one in found] == [(1, 1), (2, 2), (3, 3)]
     del asked[:]
-    edits.edited(Stream(1, 6), 8, Edits("refit", "change", 2))
+    edits.edited(Instance(Stream(1, 6), 8), Edits("refit", "change", 2))
     assert asked == [[1, 2, 3, 4, 5, 6, 7, 0], [2, 3, 4, 5, 6, 7, 0, 1]]
 
 
 def test_bisection_of_rounded_memories(monkeypatch):
     for limit, order in ((6, [6, 8, 7]), (1, [6, 3, 2]), (10, [6, 8, 9, 10]), (4, [6, 3, 4, 5])):
         asked = []
-        monkeypatch.setattr(bits, "_stored", lambda kind, stream, p, *rest, limit=limit, asked=asked: (
-            asked.append(p) or p <= limit))  # fmt: skip
-        assert largest_rounded("original", Stream(0, 3), 10, Bits(2)) == (limit, limit + 1) and asked == order
-    with pytest.raises(ValueError, match="p is 1, but must be a whole number of at least 2"):
-        largest_rounded("original", Stream(0, 3), 1, Bits(2))
+        monkeypatch.setattr(bits, "_stored", lambda instance, how, limit=limit, asked=asked: (
+            asked.append(instance.p) or instance.p <= limit))  # fmt: skip
+        assert largest_rounded(Instance(Stream(0, 3), 10), Bits(2)) == limit and asked == order
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def fresh():
 def test_the_centre_of_sampled_memories_is_rounded(fresh, monkeypatch):
     """Hand-made centres: one that stores two of the stream, and none at all."""
     stream, asked = Stream(2**31 + 5, 2), []
-    arrays = threshold.Prefixes("original", stream).of(2)
+    arrays = Instance(stream, 2).arrays()
     centre = (arrays.outputs - arrays.outputs[::-1]).T @ np.linalg.inv(arrays.inputs).T
 
     def sample(arrays, seed, with_volume):
@@ -215,11 +215,11 @@ def test_the_centre_of_sampled_memories_is_rounded(fresh, monkeypatch):
         return SimpleNamespace(centre=Full(centre) if len(asked) == 1 else None)
 
     monkeypatch.setattr(bits, "sample", sample)
-    assert bits._stored("original", stream, 2, Bits(16, "centre"), None, "uniform")
-    assert bits._stored("original", stream, 2, Bits(15, "centre"), None, "uniform")  # sampled once for all bits
-    assert not bits._stored("original", stream, 3, Bits(16, "centre"), None, "uniform")
+    assert bits._stored(Instance(stream, 2), Bits(16, "centre"))
+    assert bits._stored(Instance(stream, 2), Bits(15, "centre"))  # sampled once for all bits
+    assert not bits._stored(Instance(stream, 3), Bits(16, "centre"))
     assert asked == [(2, 5, False), (3, 5, False)]
-    np.testing.assert_allclose(bits._memory("original", stream, 2, "centre", None, "uniform"), centre, rtol=1e-6)
+    np.testing.assert_allclose(bits._memory(Instance(stream, 2), "centre"), centre, rtol=1e-6)
 
     def refuse(*given, **named):
         raise NotStorableError(Outcome.NOT_STORABLE, "none")
@@ -230,7 +230,7 @@ def test_the_centre_of_sampled_memories_is_rounded(fresh, monkeypatch):
 
     monkeypatch.setattr(bits, "sample", refuse)
     monkeypatch.setattr(bits, "maximum_margin", refuse_margin)
-    assert not any(bits._stored("original", stream, 4, Bits(16, way), None, "uniform") for way in bits.WAYS)
+    assert not any(bits._stored(Instance(stream, 4), Bits(16, way)) for way in bits.WAYS)
 
 
 def searches(monkeypatch, limit):
@@ -241,7 +241,7 @@ def searches(monkeypatch, limit):
         asked.append(p)
         return searched("stored" if p <= limit else "out of passes", np.float32(p), passes=2)
 
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
+    monkeypatch.setattr(reach.SameShape, "first", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "solve", search)
     return asked
 
@@ -257,7 +257,7 @@ def searches(monkeypatch, limit):
 def test_in_which_order_a_bracket_is_closed(limit, around, width, order, monkeypatch):
     """From a guess by 2 % or one, then twice as far, then the middle."""
     asked = searches(monkeypatch, limit)
-    found = largest_stored("original", Stream(0, 8), around, effort=Effort(width=width))
+    found = largest_stored(Instance(Stream(0, 8), around), searches=MultiStart(width=width))
     assert asked == order and [one.p for one in found.attempts] == order
     assert {one.passes for one in found.attempts} == {2} and found.memory == (found.stored if limit > 1 else None)
 
@@ -265,7 +265,7 @@ def test_in_which_order_a_bracket_is_closed(limit, around, width, order, monkeyp
 def test_further_starts_go_on_upwards_by_the_width(monkeypatch):
     """The first start stores up to 400, the second up to 420."""
     seeds, asked = [], []
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
+    monkeypatch.setattr(reach.SameShape, "first", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "initial_memory", lambda d, kappa, seed, family: seeds.append(seed) or np.float32(seed))
 
     def search(p, memory, *rest):
@@ -274,8 +274,8 @@ def test_further_starts_go_on_upwards_by_the_width(monkeypatch):
         return searched("stored" if good else "out of passes", memory, passes=2)
 
     monkeypatch.setattr(reach, "solve", search)
-    found = largest_stored("original", Stream(5, 8), 400, effort=Effort(starts=2, width=0.02))
-    tried = [(one.p, one.stored, one.passes, one.way) for one in found.attempts]
+    found = largest_stored(Instance(Stream(5, 8), 400), searches=MultiStart(starts=2, width=0.02))
+    tried = [(one.p, one.stored, one.passes, one.start) for one in found.attempts]
     assert tried == [
         (400, True, 2, "start 1"), (408, False, 2, "start 1"), (408, True, 4, "start 2"), (416, True, 4, "start 2"),
         (424, False, 4, "start 2"),
@@ -287,29 +287,29 @@ def test_a_list_has_at_most_all_rivals_but_one(monkeypatch):
     asked = []
     searches(monkeypatch, 5)
     monkeypatch.setattr(reach, "listwise", lambda problem, rivals: asked.append((problem, rivals)) or problem)
-    largest_stored("original", Stream(0, 8), 6, effort=Effort(rivals=4))
+    largest_stored(Instance(Stream(0, 8), 6), searches=MultiStart(rivals=4))
     assert asked == [(6, 4), (5, 3)]
     del asked[:]
-    largest_stored("original", Stream(0, 8), 6, effort=Effort(rivals=2))
+    largest_stored(Instance(Stream(0, 8), 6), searches=MultiStart(rivals=2))
     assert asked == [(6, 2), (5, 2)]
 
 
 @pytest.mark.parametrize("around, longest", [(20, 24), (1000, 1151), (1001, 1024), (6400, 6528), (7166, 7424)])
 def test_how_long_padded_problems_are(around, longest, monkeypatch):
     made = []
-    monkeypatch.setattr(reach, "original", lambda stream, p, *rest: (
-        made.append(p) or SimpleNamespace(inputs=np.zeros((p, 1)))))  # fmt: skip
-    monkeypatch.setattr(reach, "padded", lambda problem, p: (len(problem.inputs), p))
-    prefixes = reach.PaddedPrefixes("original", Stream(0, 3), around, None)
-    assert prefixes.of(around) == (longest, around) and prefixes.of(longest) == (longest, longest) and made == [longest]
-    assert prefixes.of(longest + 1)[1] == longest + 1 and len(made) == 2
+    monkeypatch.setattr(Instance, "problem", lambda self, budget: (
+        made.append(self.p) or SimpleNamespace(inputs=np.zeros((self.p, 1)))))  # fmt: skip
+    monkeypatch.setattr(Instance, "in_shape_of", lambda self, longer: (len(longer.inputs), self.p))
+    problems = reach.SameShape(Instance(Stream(0, 3), around), None)
+    assert problems.first(around) == (longest, around) and problems.first(longest) == (longest, longest)
+    assert made == [longest] and problems.first(longest + 1)[1] == longest + 1 and len(made) == 2
 
 
 def verdicts(monkeypatch, p_c, undecided=()):
     asked = []
 
-    def decide(arrays, limits, start, family):
-        p = len(arrays.targets)
+    def decide(instance, limits, start, family):
+        p = instance.p
         asked.append((p, start))
         outcome = Outcome.STORABLE if p <= p_c else Outcome.NOT_STORABLE
         outcome = Outcome.UNDECIDED if p in undecided else outcome
@@ -348,9 +348,9 @@ def test_an_undecided_verdict_ends_a_search_with_what_is_known(monkeypatch):
 ])  # fmt: skip
 def test_a_verdict_takes_28_bytes_a_number(kind, answers, numbers, monkeypatch):
     asked = []
-    monkeypatch.setattr(threshold.Budget, "require", lambda self, size, what: asked.append((size, what)))
-    prefixes = threshold.Prefixes(kind, Stream(0, 3), answers)
-    assert len(prefixes.of(6).targets) == 6 and len(prefixes.of(4).targets) == 4
+    monkeypatch.setattr(Budget, "require", lambda self, size, what: asked.append((size, what)))
+    instance = Instance(Stream(0, 3), 6, kind, answers)
+    assert len(instance.arrays().targets) == 6 and len(instance.first(4).arrays().targets) == 4
     assert asked == [(28 * numbers, f"a verdict on the {kind} problem")]
 
 
@@ -362,7 +362,7 @@ def test_newton_that_does_not_decide_is_out_of_passes(monkeypatch):
     found = approach._newton(drawn(6, 6, 3), 5)
     assert (found.p, found.stored, found.status, found.passes) == (6, False, "out of passes", 1)
     monkeypatch.setattr(approach, "proved_capacity", lambda *given: SimpleNamespace(p_c=2))
-    attempts = approach.approach("original", Stream(0, 3), 4, approach.Approach("newton")).attempts
+    attempts = approach.approach(Instance(Stream(0, 3), 4), approach.PassesNearCapacity("newton")).attempts
     assert [one.p for one in attempts] == [2] * 6  # at least two
 
 
@@ -441,11 +441,11 @@ def test_a_largest_margin_that_is_not_found_is_left_out(monkeypatch):
     assert list(space._three(INSTANCES[0], sampled())) == ["typical", "centre"]
 
 
-def test_an_effort_counts_its_searches():
-    efforts = [Effort(), Effort(starts=3), Effort(grown=True), Effort(truncated=True), Effort(alternating=True)]
-    assert [one.searches for one in efforts] == [1, 3, 2, 3, 3]
-    Effort(truncated=True, alternating=True).check(LowRank(np.ones((3, 1)), np.ones((3, 1))))
-    Effort().check(Full(WEIGHTS))
+def test_how_many_searches_there_are_at_most():
+    more = [{}, {"starts": 3}, {"grown": True}, {"truncated": True}, {"alternating": True}]
+    assert [MultiStart(**one).searches for one in more] == [1, 3, 2, 3, 3]
+    MultiStart(truncated=True, alternating=True).check(LowRank(np.ones((3, 1)), np.ones((3, 1))))
+    MultiStart().check(Full(WEIGHTS))
 
 
 def test_the_scale_of_singular_values():

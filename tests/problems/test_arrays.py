@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from loadstone.problems import archive
-from loadstone.problems.arrays import Arrays, read_instance
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.instance_files import read_instance
 
 EYE = np.eye(2)
 TWO = np.arange(2)

@@ -6,16 +6,16 @@ import pytest
 
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
-from loadstone.problems.arrays import Arrays, read_instance
+from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.grouped import grouped
-from loadstone.problems.instance import write_instance
+from loadstone.problems.instance import Instance, write_instance
+from loadstone.problems.instance_files import read_instance
 from loadstone.problems.original import original
 from loadstone.solvers.decide import decide
 from loadstone.solvers.solve import train
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 
 STREAM = Stream(5, 6)
 
@@ -51,9 +51,9 @@ def test_fewer_associations_are_the_first_of_more(asked):
     np.testing.assert_array_equal(longer.inputs[:13], shorter.inputs)
     np.testing.assert_array_equal(longer.outputs[:13, : shorter.outputs.shape[1]], shorter.outputs)
     np.testing.assert_array_equal(longer.targets[:13], shorter.targets)
-    prefixes = Prefixes("groups:3", STREAM, *asked)
+    instance = Instance(STREAM, 20, "groups:3", *asked)
     for p in (20, 13, 2):
-        assert same(prefixes.of(p), grouped(STREAM, p, 3, None, *asked).arrays())
+        assert same(instance.first(p).arrays(), grouped(STREAM, p, 3, None, *asked).arrays())
 
 
 @pytest.mark.parametrize("groups, asked", [(4, ()), (4, (5,)), (30, ())])

@@ -11,25 +11,25 @@ import pytest
 
 from loadstone import parameters
 from loadstone.memories.subspaces import registry
-from loadstone.problems import archive
+from loadstone.problems import archive, instance_files
 from loadstone.problems import arrays as arrays_module
 from loadstone.problems.archive import read_archive
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import facts
+from loadstone.problems.instance import Instance
 from loadstone.proofs import arithmetic, certificate, membership, rounding, verdict
 from loadstone.proofs.certificate import _CONTENTS, _checksum, check_proof, write_proof
 from loadstone.proofs.rounding import least_margin
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 
 
 @pytest.fixture(scope="module")
 def proofs(tmp_path_factory):
     folder, made = tmp_path_factory.mktemp("proofs"), {}
     for name, p in (("storable", 28), ("not storable", 50)):
-        arrays = Prefixes("original", Stream(0, 12)).of(p)
+        arrays = Instance(Stream(0, 12), p).arrays()
         found = decide(arrays)
         assert found.verdict == name
         made[name] = folder / f"{name}.npz"
@@ -236,10 +236,10 @@ def test_archives_that_are_strange_are_refused_without_a_traceback(proofs, tmp_p
 
 
 def test_a_proof_about_another_instance_is_refused(proofs):
-    other = Prefixes("original", Stream(1, 12)).of(50)
+    other = Instance(Stream(1, 12), 50).arrays()
     found = check_proof(proofs["not storable"], other)
     assert not found.valid and "another instance" in found.reason
-    assert check_proof(proofs["not storable"], Prefixes("original", Stream(0, 12)).of(50)).valid
+    assert check_proof(proofs["not storable"], Instance(Stream(0, 12), 50).arrays()).valid
 
 
 def test_a_problem_is_not_taken_for_its_exact_numbers(tmp_path):
@@ -261,7 +261,7 @@ def test_scaling_a_witness_or_multipliers_changes_nothing(proofs, tmp_path):
 
 
 def test_an_undecided_verdict_cannot_be_written(tmp_path):
-    arrays = Prefixes("original", Stream(0, 20)).of(88)
+    arrays = Instance(Stream(0, 20), 88).arrays()
     with pytest.raises(ValueError, match="verdict is 'undecided', but must be storable or not storable"):
         write_proof(tmp_path / "none.npz", arrays, decide(arrays, ProofLimits(steps=1)))
     assert not list(tmp_path.iterdir())
@@ -270,6 +270,7 @@ def test_an_undecided_verdict_cannot_be_written(tmp_path):
 def test_the_checker_needs_numpy_only():
     """It imports no solver and no JAX, directly or through its own modules."""
     files = [Path(module.__file__) for module in (certificate, verdict, arrays_module, archive, parameters)]
+    files.append(Path(instance_files.__file__))
     files += [Path(module.__file__) for module in (rounding, membership, arithmetic)]
     for module in (*files, *Path(registry.__file__).parent.glob("*.py")):
         for node in ast.walk(ast.parse(module.read_text())):

@@ -7,11 +7,11 @@ import pytest
 
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.given import Given
+from loadstone.problems.instance import Instance
 from loadstone.proofs.certificate import _checksum, check_proof, write_proof
 from loadstone.proofs.verdict import Outcome, in_words
 from loadstone.solvers.decide import decide
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 
 D = 6
 BASIS = np.random.default_rng(5).standard_normal((15, D, D))
@@ -25,7 +25,7 @@ def proofs(tmp_path_factory):
     for name in FAMILIES:
         family = Given(BASIS) if name == "given" else subspace_of(name, D, 0)
         for p in (2 if name in ("diagonal", "circulant") else STORABLE, NOT_STORABLE):
-            arrays = Prefixes("original", Stream(0, D)).of(p)
+            arrays = Instance(Stream(0, D), p).arrays()
             verdict = decide(arrays, family=family)
             path = folder / f"{name.replace(':', '-')}-{p}.npz"
             write_proof(path, arrays, verdict)
@@ -113,7 +113,7 @@ def test_what_does_not_go_with_the_family_is_refused(changes, reason, proofs, tm
 
 
 def test_a_full_proof_has_kept_its_format(tmp_path):
-    arrays = Prefixes("original", Stream(0, D)).of(4)
+    arrays = Instance(Stream(0, D), 4).arrays()
     write_proof(tmp_path / "proof.npz", arrays, decide(arrays))
     with np.load(tmp_path / "proof.npz") as file:
         assert file["version"] == 1 and not {"family", "mask", "basis"} & set(file.files)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from loadstone.runs import validity
 from loadstone.runs.record import DamagedError
+from loadstone.tasks import fields
 
 KEPT = Path(__file__).with_name("accepted.json")
 P, D = 9, 6
@@ -31,25 +32,25 @@ def accepted() -> dict[str, str]:
     found = {}
     for diverged in (False, True):
         status = {"status": "diverged"} if diverged else {}
-        for name in validity._result(P, D, diverged).keys() - {"scores", "typical_scores", "memories"}:
+        for name in validity.RESULT.keys() - {"scores", "typical_scores", "memories"}:
             field = f"result {name}" + ", diverged" * diverged
             found[field] = _taken(lambda value, name=name, status=status: ({}, {name: value}, status))
             if diverged and found[field] == found[f"result {name}"]:
                 del found[field]
-    for name in validity._SPEC:
+    for name in validity.SPEC:
         found[f"spec {name}"] = _taken(lambda value, name=name: ({name: value}, {}, {}))
     for path in _SCORES:
         for field in ("scores", "typical_scores"):
             found[f"{field} {path}"] = _taken(lambda value, path=path, field=field: ({}, {field: _at(path, value)}, {}))
     for name in ("typical", "centre", "largest margin"):
-        for of in validity._MEMORY:
+        for of in fields.MEMORY:
             found[f"{name} {of}"] = _taken(lambda value, at=(name, of): ({}, {"memories": {at[0]: {at[1]: value}}}, {}))
     found["seconds"] = _taken(lambda value: ({}, {}, {"seconds": value}), circumstances=True)
     return dict(sorted(found.items()))
 
 
 _SCORES = [
-    *validity._HISTOGRAMS, "low", "high", "unit", "target_mean", "target_deviation", "own_target", "moments target",
+    *fields.HISTOGRAMS, "low", "high", "unit", "target_mean", "target_deviation", "own_target", "moments target",
     "moments rival", "moments margin", "moments others", "first target", "first rival", "first others",
 ]  # fmt: skip
 

@@ -11,8 +11,8 @@ import pytest
 from distributed import KilledWorker
 from distributed import Status as Status_
 
+from loadstone.problems import instance
 from loadstone.runs import result
-from loadstone.runs import run as running
 from loadstone.runs import sweep as sweeps
 from loadstone.runs import worker as job
 from loadstone.runs.compile_ahead import calls
@@ -22,12 +22,13 @@ from loadstone.runs.engines.dask import DaskEngine, ThisMachine, _Sweep
 from loadstone.runs.engines.elsewhere import Elsewhere
 from loadstone.runs.plan import jobs
 from loadstone.runs.record import Record
-from loadstone.runs.run import problem_of
 from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
 from loadstone.runs.sweep import Progress, SweepError, run_sweep
 from loadstone.solvers.solution import Solution, Status
+from loadstone.tasks import reach, space, train
 from loadstone.tasks.reach import Attempt, Reach
+from loadstone.tasks.train import problem_of
 
 SPECS = [Spec("original", 6, p, solver="hebbian") for p in (14, 12, 10, 8)]
 
@@ -277,7 +278,7 @@ def test_groups_are_not_spread(monkeypatch):
     ):
         problem_of(Spec("groups:2", 5, 8), devices=2)
     for name in ("spread_original", "spread_decoupled"):
-        monkeypatch.setattr(running, name, lambda stream, *given, name=name: (name, *given))
+        monkeypatch.setattr(instance, name, lambda stream, *given, name=name: (name, *given))
     assert problem_of(Spec("original", 5, 8, answers=3), devices=2) == ("spread_original", 8, 2, None, 3, "uniform")
     held = problem_of(Spec("decoupled", 5, 8, hold="stored", stored_dtype="float16"), devices=4)
     assert held == ("spread_decoupled", 8, 4, None, "stored", "float16", None, "uniform")
@@ -286,7 +287,7 @@ def test_groups_are_not_spread(monkeypatch):
 def test_what_is_measured_of_a_run():
     seen = SimpleNamespace(measurement=lambda: SimpleNamespace(accuracy=0.5, violations=3, loss=0.25, margin=-1.0))
     solution = Solution(None, Status.STORED, 4, np.zeros(7), np.zeros(7), 1.0, top_scores=seen)
-    made = running.Run(SPECS[0], "words", solution, 1.23456)
+    made = train.Run(SPECS[0], "words", solution, 1.23456)
     assert made.outcome() == {
         "seed": 0, "accuracy": 0.5, "violations": 3, "loss": 0.25, "margin": -1.0, "steps": 6, "passes": 4,
         "status": "stored", "seconds": 1.2346,
@@ -358,12 +359,12 @@ def test_places_in_a_list_are_measured_where_one_was_asked_for(monkeypatch):
     memory, asked = object(), []
     attempts = (Attempt(9, True, Status.STORED, 5), Attempt(10, False, Status.OUT_OF_PASSES, 7, "start 2"))
     monkeypatch.setattr(
-        result, "recalled_in_list", lambda problem, memory, length: asked.append((problem, memory, length)) or {"x": 1}
+        reach, "recalled_in_list", lambda problem, memory, length: asked.append((problem, memory, length)) or {"x": 1}
     )
-    monkeypatch.setattr(result, "PaddedPrefixes", lambda *given: SimpleNamespace(of=lambda p: (given[2], p)))
+    monkeypatch.setattr(reach, "SameShape", lambda instance, budget: SimpleNamespace(first=lambda p: (instance.p, p)))
     for rivals, kept, seen in ((1, memory, []), (2, None, []), (2, memory, [((9, 9), memory, 2)])):
         monkeypatch.setattr(
-            result, "largest_stored", lambda *given, kept=kept, **named: Reach(9, 10, attempts, 1.5, kept)
+            reach, "largest_stored", lambda *given, kept=kept, **named: Reach(9, 10, attempts, 1.5, kept)
         )
         spec = Spec("original", 6, 12, kappa=0.5, solver="reach", parameters={"rivals": rivals})
         (record,) = result.perform([spec])
@@ -377,7 +378,7 @@ def test_places_in_a_list_are_measured_where_one_was_asked_for(monkeypatch):
 def test_chains_have_the_last_31_bits_of_the_seed(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        result, "space_of", lambda arrays, how, seed, family: asked.append((len(arrays.targets), seed)) or {}
+        space, "space_of", lambda arrays, how, seed, family: asked.append((len(arrays.targets), seed)) or {}
     )
     for seed in (5, 2**31 - 1, 2**31 + 3, 2**63):
         (record,) = result.perform([Spec("original", 3, 4, seed, solver="space")])

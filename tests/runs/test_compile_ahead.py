@@ -94,7 +94,7 @@ def test_none_of_the_programs_of_a_run_is_compiled_again(name, size, tmp_path, m
 
 
 def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, compilations):
-    monkeypatch.setattr(plan.batches, "padded_rows", lambda problem, p, d, platform: 32)
+    monkeypatch.setattr("loadstone.tasks.batches.padded_rows", lambda problem, p, d, platform: 32)
     specs = [Spec("original", 7, p, parameters=SHORT) for p in (30, 25, 20)]
     jax.clear_caches()
     compile_all(specs)
@@ -106,7 +106,7 @@ def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, comp
 @pytest.mark.parametrize("p, most", [(14, 30), (14, 3), (140, 500_000)])
 def test_it_holds_where_few_scores_are_drawn_and_for_long_streams(p, most, tmp_path, monkeypatch, compilations):
     """A histogram of two associations, one of a single one, and a stream that is made in more than one block."""
-    monkeypatch.setattr("loadstone.runs.result._HISTOGRAM_SCORES", most)
+    monkeypatch.setattr("loadstone.tasks.train._HISTOGRAM_SCORES", most)
     specs = [Spec("original", 7, p, solver="hebbian")]
     jax.clear_caches()
     compile_all(specs)

@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.runs.grid import MOST_LOAD, grid, read_grid
 from loadstone.runs.spec import Spec
-from loadstone.tasks.effort import Effort
+from loadstone.tasks.multi_start import MultiStart
 from loadstone.theory.load import nearest_associations
 
 FILE = """
@@ -169,6 +169,6 @@ def test_an_unknown_word_without_a_near_one():
 
 def test_what_is_tried_to_store_more_is_a_direction_too():
     found = grid(problem="original", d=20, p=54, kappa=0.2, solver="reach", starts=[1, 5], grown=True)
-    assert [spec.effort for spec in found] == [Effort(grown=True), Effort(starts=5, grown=True)]
+    assert [spec.settings for spec in found] == [MultiStart(grown=True), MultiStart(starts=5, grown=True)]
     with pytest.raises(ValueError, match="solver parameter is 'starts', but must be a parameter of lbfgs"):
         grid(problem="original", d=20, p=54, solver="lbfgs", starts=5)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.scores import targets_by_length
+from loadstone.problems.instance import Instance
 from loadstone.runs.record import from_bytes, to_bytes
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes, instance_capacity
+from loadstone.tasks.capacity import instance_capacity
 
 SPECS = [
     Spec("original", 12, 20, 1),
@@ -64,7 +65,7 @@ def test_an_exact_capacity_is_a_record_too():
     assert [tuple(one) for one in record.result["verdicts"]] == list(found.verdicts)
     # The memory that proves it is measured, though not kept.
     assert len(record.result["singular_values"]) == 6 and record.result["singular_values"][0] == 2
-    own = targets_by_length(Prefixes("decoupled", Stream(3, 6)).of(found.p_c), found.witness)
+    own = targets_by_length(Instance(Stream(3, 6), found.p_c, "decoupled").arrays(), found.witness)
     assert record.result["own_target"] == {"mean": own.mean(), "deviation": own.std()}
     assert from_bytes(to_bytes(record)) == record
 
@@ -77,7 +78,7 @@ def test_an_initial_memory_is_measured_as_it_is(records):
 def test_large_histograms_are_drawn_from_spaced_associations(monkeypatch):
     spec = Spec("original", 12, 60, 1, solver="hebbian")
     (whole,) = perform([spec])
-    monkeypatch.setattr("loadstone.runs.result._HISTOGRAM_SCORES", 600)
+    monkeypatch.setattr("loadstone.tasks.train._HISTOGRAM_SCORES", 600)
     (part,) = perform([spec])
     assert sum(whole.result["scores"]["others"]) == 60 * 59 and sum(part.result["scores"]["others"]) == 10 * 59
     # The squared lengths of ten queries in 12 dimensions scatter by sqrt(2 / 12 / 10) = 13 % at least, those of a

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from loadstone.runs.spec import Spec
-from loadstone.tasks.effort import Effort
+from loadstone.tasks.multi_start import MultiStart
 
 SPEC = Spec("original", 20, 85, seed=3)
 
@@ -92,7 +92,7 @@ def test_what_is_tried_to_store_more_enters_the_key_only_if_it_is_not_the_defaul
     assert replace(reach, parameters={"starts": 1, "grown": False}).key == reach.key
     more = replace(reach, parameters={"grown": True, "starts": 5})
     assert more.identity()["solver"] == {"name": "reach", "grown": True, "starts": 5} and more.key != reach.key
-    assert Spec.from_identity(more.identity()) == more and more.effort == Effort(starts=5, grown=True)
+    assert Spec.from_identity(more.identity()) == more and more.settings == MultiStart(starts=5, grown=True)
     assert replace(reach, parameters={"width": 0.005, "passes": 1000}).key == reach.key
     longer = replace(reach, parameters={"width": 0.001, "passes": 3000})
     assert longer.identity()["solver"] == {"name": "reach", "passes": 3000, "width": 0.001} and longer.key != reach.key

@@ -9,14 +9,14 @@ import jax
 import numpy as np
 import pytest
 
-from loadstone.runs import plan, result
-from loadstone.runs import run as running
+from loadstone.runs import plan
 from loadstone.runs import worker as job
 from loadstone.runs.record import Record
 from loadstone.runs.result import begin, perform
 from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
 from loadstone.solvers.solve import solve_batch
+from loadstone.tasks import train
 
 SHORT = {"steps": 8, "warmup": 2}
 SPECS = [Spec("original", 6, 12, seed, parameters=SHORT) for seed in range(4)]
@@ -37,9 +37,9 @@ def run(specs, folder, tell=lambda *report: None):
 
 
 def test_a_record_that_cannot_be_finished_fails_alone(tmp_path, monkeypatch):
-    finish = result.matrix_singular_values
+    finish = train.matrix_singular_values
     turns = iter([finish, broken, finish, finish])
-    monkeypatch.setattr(result, "matrix_singular_values", lambda *memory: next(turns)(*memory))
+    monkeypatch.setattr(train, "matrix_singular_values", lambda *memory: next(turns)(*memory))
     assert run(SPECS, tmp_path) == [(True, ""), (False, "ValueError: no spectrum"), (True, ""), (True, "")]
     assert Store(tmp_path).keys() == {spec.key for place, spec in enumerate(SPECS) if place != 1}
 
@@ -86,7 +86,7 @@ def test_any_error_of_a_run_is_told_and_the_others_go_on(tmp_path, monkeypatch):
 def test_a_short_batch_is_filled_up_and_gives_the_same_records(tmp_path, monkeypatch):
     trained = []
     monkeypatch.setattr(plan, "batch_size", lambda spec, platform: 3)
-    monkeypatch.setattr(running, "solve_batch", lambda *given: trained.append(len(given[0])) or solve_batch(*given))
+    monkeypatch.setattr(train, "solve_batch", lambda *given: trained.append(len(given[0])) or solve_batch(*given))
     run(SPECS, tmp_path / "filled")
     run(SPECS[:2], tmp_path / "fewer")
     assert trained == [3, 3, 2]  # several batches: of one size; a single one as it is

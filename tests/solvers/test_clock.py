@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from loadstone.deadline import Deadline
+from loadstone.problems.instance import Instance
 from loadstone.solvers import clock as clocks
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.hessian import Hessian
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 from tests.solvers.searches import drawn
 
 
@@ -47,7 +47,7 @@ def test_short_work_and_work_without_a_limit_is_not_measured():
 
 
 def test_a_verdict_does_not_begin_a_dense_step_that_would_end_too_late(monkeypatch):
-    arrays = Prefixes("original", Stream(3, 16)).of(62)
+    arrays = Instance(Stream(3, 16), 62).arrays()
     monkeypatch.setattr(Hessian, "conjugate_gradients", lambda self, target, *_: (0 * target, False))
     assert decide(arrays).dense_solves > 0
     monkeypatch.setattr(clocks, "_SOON", 0)
@@ -76,13 +76,13 @@ def test_how_much_work_a_verdict_expects(instance, family, expected, monkeypatch
 
 def test_a_verdict_does_not_begin_a_pass_that_would_end_too_late():
     """A pass of 64 thousand million operations, and 10 milliseconds."""
-    verdict = decide(Prefixes("original", Stream(0, 400)).of(6300), seconds=0.01)
+    verdict = decide(Instance(Stream(0, 400), 6300).arrays(), seconds=0.01)
     assert verdict.verdict == "undecided" and "time is up" in verdict.reason and verdict.passes == 0
 
 
 def test_conjugate_gradients_look_at_the_clock(monkeypatch):
     """Each product may take long, and there may be hundreds."""
-    arrays = Prefixes("original", Stream(3, 16)).of(62)
+    arrays = Instance(Stream(3, 16), 62).arrays()
     products = []
 
     def slow(self, v, real=Hessian.product):

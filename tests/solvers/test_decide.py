@@ -9,6 +9,7 @@ import pytest
 
 import loadstone
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.problems.separate import separate
 from loadstone.proofs.certificate import check_proof, write_proof
@@ -16,7 +17,6 @@ from loadstone.solvers import decide as deciding
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def always_lbfgs(monkeypatch):
 #: Streams of d = 16 below and above their capacity.
 @pytest.mark.parametrize("kind, p", [("original", 50), ("original", 62), ("decoupled", 40), ("decoupled", 62)])
 def test_the_verdict_is_that_of_newton_alone_and_its_proof_is_accepted(kind, p, tmp_path, monkeypatch):
-    arrays = Prefixes(kind, Stream(3, 16)).of(p)
+    arrays = Instance(Stream(3, 16), p, kind).arrays()
     alone = decide(arrays)
     assert alone.passes == 0 and alone.cg_products > 0
     assert alone.verdict in repr(alone) and "\n" not in repr(alone)  # for people: no arrays
@@ -55,10 +55,10 @@ def test_a_witness_is_a_memory(tmp_path):
 
 
 def test_a_start_is_used(always_lbfgs):
-    arrays = Prefixes("original", Stream(1, 16)).of(50)
+    arrays = Instance(Stream(1, 16), 50).arrays()
     found = decide(arrays)
     # The witness of a stream stores its shorter prefixes: one pass sees it.
-    again = decide(Prefixes("original", Stream(1, 16)).of(45), start=found.witness)
+    again = decide(Instance(Stream(1, 16), 45).arrays(), start=found.witness)
     assert again.verdict == "storable" and again.passes == 1
 
 
@@ -74,7 +74,7 @@ def test_time_is_kept_and_running_out_of_it_is_no_verdict(d, p):
 
 def test_memory_is_checked_before(monkeypatch):
     """A certificate needs all scores at once. Where they do not fit, nothing is allocated and nothing is claimed."""
-    arrays = Prefixes("original", Stream(3, 16)).of(62)
+    arrays = Instance(Stream(3, 16), 62).arrays()
     monkeypatch.setattr(deciding, "scores_bytes", lambda n, m: 10**18)
     verdict = decide(arrays)
     assert verdict.verdict == "undecided" and verdict.newton_steps == 0 == verdict.cg_products
@@ -85,7 +85,7 @@ def test_memory_is_checked_before(monkeypatch):
 @pytest.mark.parametrize("problem, p", [("original", 50), ("decoupled", 40)], ids=["plain", "compiled"])
 def test_memory_is_checked_before_the_first_search_too(problem, p, monkeypatch, always_lbfgs):
     """It is enough, or it is not, by a byte."""
-    arrays = Prefixes(problem, Stream(3, 16)).of(p)
+    arrays = Instance(Stream(3, 16), p, problem).arrays()
     needed = LBFGS().most_bytes(arrays.inputs.size + arrays.outputs.size, 16, problem == "decoupled")
     monkeypatch.setattr(deciding, "Budget", lambda: loadstone.Budget(needed - 1))
     verdict = decide(arrays)
@@ -139,7 +139,7 @@ def test_what_a_search_needs_by_hand():
 
 @pytest.mark.parametrize("p", [50, 62])
 def test_without_memory_for_the_matrices_products_are_streamed(p):
-    arrays = Prefixes("original", Stream(3, 16)).of(p)
+    arrays = Instance(Stream(3, 16), p).arrays()
     small = decide(arrays, ProofLimits(budget=loadstone.Budget(1000)))
     assert small.verdict == decide(arrays).verdict and small.dense_solves == 0
 
@@ -152,7 +152,7 @@ def test_bad_seconds(bad):
 
 def test_separate_outputs_are_a_problem():
     """The pass over given arrays of a decoupled instance against plain formulas, and its way back to the arrays."""
-    arrays = Prefixes("decoupled", Stream(2, 6)).of(9)
+    arrays = Instance(Stream(2, 6), 9, "decoupled").arrays()
     problem = separate(arrays)
     weights = np.random.default_rng(0).standard_normal((6, 6)).astype(np.float32)
     scores = np.einsum("nmi,ij,nj->nm", arrays.outputs, weights, arrays.inputs)

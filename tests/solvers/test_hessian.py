@@ -7,11 +7,11 @@ import pytest
 
 from loadstone.problems import numpy_pass
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes, matrices_bytes, scores_bytes
 from loadstone.solvers.newton import _softmax
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 
 
 def at(weights, exact):
@@ -26,7 +26,7 @@ def at(weights, exact):
 
 @pytest.fixture(params=["original", "decoupled"])
 def exact(request):
-    return ExactPass(Prefixes(request.param, Stream(0, 5)).of(30))
+    return ExactPass(Instance(Stream(0, 5), 30, request.param).arrays())
 
 
 def test_gradient_and_product_against_finite_differences(exact):
@@ -55,7 +55,7 @@ def test_an_accelerator_solves_the_same_system(kind, d, p):
     """The code that an accelerator runs, on this machine."""
     random = np.random.default_rng(3)
     weights, target = random.standard_normal((2, d, d))
-    arrays = Prefixes(kind, Stream(2, d)).of(p)
+    arrays = Instance(Stream(2, d), p, kind).arrays()
     _, _, here = at(weights, ExactPass(arrays))
     with jax.enable_x64(True):
         there = Hessian(jnp.asarray(here.inputs), jnp.asarray(here.covariances), jnp)
@@ -103,7 +103,7 @@ def test_room_for_a_dense_solve():
 
 
 def test_a_singular_system_with_a_solution_is_solved():
-    exact = ExactPass(Prefixes("original", Stream(0, 12)).of(3))
+    exact = ExactPass(Instance(Stream(0, 12), 3).arrays())
     _, gradient, hessian = at(np.zeros((12, 12)), exact)
     v, reached = hessian.conjugate_gradients(-gradient, 1e-10, 200)
     assert reached

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import loadstone
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.conditioned import Conditioned
@@ -18,7 +19,6 @@ from loadstone.proofs.verdict import Outcome
 from loadstone.solvers import newton
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
 from tests.solvers.linear_program import largest_margin
 
 
@@ -41,7 +41,7 @@ def proved(arrays, tmp_path, **arguments):
 def test_agrees_with_a_linear_program_across_the_threshold(kind, tmp_path):
     seen = set()
     for seed in range(24):
-        arrays = Prefixes(kind, Stream(seed, 6)).of(12 + seed % 8)
+        arrays = Instance(Stream(seed, 6), 12 + seed % 8, kind).arrays()
         verdict = proved(arrays, tmp_path)
         margin = largest_margin(arrays)
         assert abs(margin) > 1e-6 or margin < 1e-9, "too close for the linear program to say"
@@ -106,7 +106,7 @@ def test_no_scale_makes_a_storable_instance_unstorable(size):
 @pytest.mark.parametrize("size", [1e-310, 1e-170, 1e170, 1e305])
 @pytest.mark.parametrize("p, expected", [(12, "storable"), (40, "not storable")])
 def test_the_scale_of_an_instance_does_not_matter(size, p, expected, tmp_path):
-    arrays = Prefixes("original", Stream(1, 6)).of(p)
+    arrays = Instance(Stream(1, 6), p).arrays()
     lengths = np.where(np.arange(p) % 3 == 0, size, 1.0)[:, None]
     assert proved(arrays_of(arrays.inputs * lengths, arrays.outputs), tmp_path).verdict == expected
     assert proved(arrays_of(arrays.inputs, arrays.outputs.astype(float) * size), tmp_path).verdict == expected
@@ -144,13 +144,13 @@ def test_outputs_far_from_the_origin(tmp_path):
 
 def test_a_contradiction_among_a_few_of_many(tmp_path):
     # The loss then has no minimiser: most associations run off to infinity while a few hold each other.
-    verdict = proved(Prefixes("original", Stream(136, 12)).of(38), tmp_path)
+    verdict = proved(Instance(Stream(136, 12), 38).arrays(), tmp_path)
     assert verdict.verdict == "not storable"
 
 
 @pytest.mark.parametrize("d, n", [(1, 2), (10, 2), (20, 5)])
 def test_fewer_associations_than_dimensions(d, n, tmp_path):
-    assert proved(Prefixes("decoupled", Stream(3, d)).of(n), tmp_path).verdict in ("storable", "not storable")
+    assert proved(Instance(Stream(3, d), n, "decoupled").arrays(), tmp_path).verdict in ("storable", "not storable")
 
 
 @pytest.mark.parametrize("make", [
@@ -182,15 +182,15 @@ def test_training_never_stores_what_is_proved_unstorable():
 
 @pytest.mark.parametrize("p", [80, 95])
 def test_a_start_changes_the_way_but_not_the_verdict(p, tmp_path):
-    prefixes = Prefixes("original", Stream(2, 20))
-    cold = decide(prefixes.of(p))
-    warm = proved(prefixes.of(p), tmp_path, start=decide(prefixes.of(88)).last)
-    huge = proved(prefixes.of(p), tmp_path, start=1e12 * np.random.default_rng(0).standard_normal((20, 20)))
+    instance = Instance(Stream(2, 20), p)
+    cold = decide(instance.arrays())
+    warm = proved(instance.arrays(), tmp_path, start=decide(instance.first(88).arrays()).last)
+    huge = proved(instance.arrays(), tmp_path, start=1e12 * np.random.default_rng(0).standard_normal((20, 20)))
     assert cold.verdict == warm.verdict == huge.verdict
 
 
 def test_too_few_steps_are_undecided_and_say_so():
-    verdict = decide(Prefixes("original", Stream(0, 20)).of(88), ProofLimits(steps=1))
+    verdict = decide(Instance(Stream(0, 20), 88).arrays(), ProofLimits(steps=1))
     assert verdict.verdict == "undecided" and "1 Newton steps were not enough" in verdict.reason
     assert verdict.witness is None and verdict.certificate is None
 
@@ -198,14 +198,14 @@ def test_too_few_steps_are_undecided_and_say_so():
 def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_threshold():
     limits = ProofLimits(budget=loadstone.Budget(1000))
     for p, expected in ((60, "storable"), (130, "not storable")):
-        verdict = decide(Prefixes("original", Stream(0, 20)).of(p), limits)
+        verdict = decide(Instance(Stream(0, 20), p).arrays(), limits)
         assert verdict.verdict == expected and verdict.dense_solves == 0
 
 
 def test_arrays_on_an_accelerator_take_the_same_way(monkeypatch):
     """The code that an accelerator runs, on this machine: jax.numpy in the place of NumPy."""
     for p in (10, 24):
-        arrays = Prefixes("decoupled" if p == 10 else "original", Stream(7, 6)).of(p)
+        arrays = Instance(Stream(7, 6), p, "decoupled" if p == 10 else "original").arrays()
         with jax.enable_x64(True):
             found = newton.NewtonSearch(Conditioned(arrays), jnp, np.zeros((6, 6))).run()
         assert found.outcome == decide(arrays).verdict
@@ -225,13 +225,13 @@ def test_conjugate_gradients_may_cost_half_a_dense_solve():
 
 def test_all_products_are_counted():
     # Even a verdict from the very first step has solved one system.
-    verdict = decide(Prefixes("original", Stream(0, 20)).of(5))
+    verdict = decide(Instance(Stream(0, 20), 5).arrays())
     assert verdict.newton_steps == 0 and verdict.cg_products > 0
 
 
 def test_progress_is_told_step_by_step():
     told = []
-    verdict = decide(Prefixes("original", Stream(0, 12)).of(45), progress=lambda *words: told.append(words))
+    verdict = decide(Instance(Stream(0, 12), 45).arrays(), progress=lambda *words: told.append(words))
     assert [step for step, _, _ in told] == list(range(verdict.newton_steps + 1))
     losses = [loss for _, loss, _ in told]
     assert all(a >= b for a, b in zip(losses, losses[1:]))
@@ -284,7 +284,7 @@ def test_margins_that_no_certificate_excludes_are_left_undecided():
 
 def test_polishing_lets_the_residual_fall_by_orders_of_magnitude(monkeypatch):
     """Multipliers a little off those of the minimum: a round solves for ones that leave no residual."""
-    arrays = Prefixes("original", Stream(3, 6)).of(40)
+    arrays = Instance(Stream(3, 6), 40).arrays()
     search = newton.NewtonSearch(Conditioned(arrays), np, np.zeros((6, 6)))
     while (found := search._step()) is None:
         last = search.weights
@@ -318,6 +318,6 @@ def test_no_step_is_endless_and_none_goes_uphill(monkeypatch):
     assert np.isnan(newton._line_search(np.zeros((1, 2)), -downhill, exact, np))
     for length in (np.nan, 0.0):
         monkeypatch.setattr(newton, "_line_search", lambda *given, length=length: length)
-        found = decide(Prefixes("original", Stream(3, 6)).of(16))
+        found = decide(Instance(Stream(3, 6), 16).arrays())
         assert found.verdict == "undecided" and found.newton_steps == 0
         assert found.reason == "no step lowers the loss any more, because of rounding errors."

@@ -8,6 +8,7 @@ from loadstone.memories.families import subspace_of
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Masked
+from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.runs.result import perform
@@ -18,7 +19,7 @@ from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.hessian import Hessian, dense_bytes
 from loadstone.solvers.restricted import RestrictedHessian
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes, instance_capacity
+from loadstone.tasks.capacity import instance_capacity
 from tests.solvers.linear_program import largest_margin
 
 D = 6
@@ -41,7 +42,7 @@ def test_verdicts_are_those_of_linear_programs_and_their_proofs_are_accepted(nam
         for seed in range(2):
             family = subspace(name, seed=seed)
             for p in SIZES[name]:
-                arrays = Prefixes(kind, Stream(seed, D)).of(p)
+                arrays = Instance(Stream(seed, D), p, kind).arrays()
                 verdict = decide(arrays, family=family)
                 expected = "storable" if largest_margin(arrays, family.axes(D)) > 1e-7 else "not storable"
                 assert verdict.verdict == expected, (kind, seed, p, verdict.reason)
@@ -56,7 +57,7 @@ def test_verdicts_are_those_of_linear_programs_and_their_proofs_are_accepted(nam
 
 @pytest.mark.parametrize("name, p", [("symmetric", 30), ("circulant", 6), ("masked:0.5", 40)])
 def test_lbfgs_and_streamed_products_come_to_the_same_verdicts(name, p, monkeypatch):
-    arrays, family = Prefixes("original", Stream(1, 16)).of(p), subspace(name, 16, 1)
+    arrays, family = Instance(Stream(1, 16), p).arrays(), subspace(name, 16, 1)
     expected = decide(arrays, family=family)
     assert expected.verdict != "undecided"
     assert decide(arrays, ProofLimits(budget=loadstone.Budget(1000)), family=family).verdict == expected.verdict
@@ -71,7 +72,7 @@ def test_lbfgs_and_streamed_products_come_to_the_same_verdicts(name, p, monkeypa
 
 @pytest.mark.parametrize("name", SIZES)
 def test_the_hessian_of_a_family_is_that_of_all_matrices_seen_along_its_axes(name, monkeypatch):
-    arrays, family, numbers = Prefixes("original", Stream(0, D)).of(30), subspace(name), np.random.default_rng(0)
+    arrays, family, numbers = Instance(Stream(0, D), 30).arrays(), subspace(name), np.random.default_rng(0)
     exact = ExactPass(arrays)
     softmax = numbers.dirichlet(np.ones(30), 30)
     whole = Hessian(exact.inputs, exact.spreads(softmax, exact.mean(softmax), exact.mean(softmax)), np)
@@ -89,7 +90,7 @@ def test_the_hessian_of_a_family_is_that_of_all_matrices_seen_along_its_axes(nam
 
 
 def test_dense_solves_are_used_where_conjugate_gradients_stall(monkeypatch):
-    arrays = Prefixes("original", Stream(0, 10)).of(18)
+    arrays = Instance(Stream(0, 10), 18).arrays()
     expected = decide(arrays, family="symmetric")
     monkeypatch.setattr(RestrictedHessian, "conjugate_gradients", lambda self, target, *_: (0 * target, False))
     found = decide(arrays, family="symmetric")
@@ -99,9 +100,9 @@ def test_dense_solves_are_used_where_conjugate_gradients_stall(monkeypatch):
 def test_the_capacity_of_a_stream_in_a_family():
     found = instance_capacity("decoupled", Stream(3, 10), 14, family="masked:0.5")
     family = subspace_of("masked:0.5", 10, 3)
-    prefixes = Prefixes("decoupled", Stream(3, 10))
-    assert largest_margin(prefixes.of(found.p_c), family.axes(10)) > 1e-7
-    assert largest_margin(prefixes.of(found.p_c + 1), family.axes(10)) < 1e-7
+    fits = Instance(Stream(3, 10), found.p_c, "decoupled")
+    assert largest_margin(fits.arrays(), family.axes(10)) > 1e-7
+    assert largest_margin(fits.first(found.p_c + 1).arrays(), family.axes(10)) < 1e-7
     assert (found.witness[~family.mask] == 0).all()
 
 
@@ -113,7 +114,7 @@ def test_a_capacity_in_a_family_is_a_spec():
 
 
 def test_a_start_outside_of_the_family_is_projected():
-    arrays = Prefixes("original", Stream(0, D)).of(5)
+    arrays = Instance(Stream(0, D), 5).arrays()
     start = np.random.default_rng(0).standard_normal((D, D))
     verdict = decide(arrays, family="symmetric", start=start)
     assert verdict.verdict == "storable" and (verdict.witness == verdict.witness.T).all()
@@ -122,7 +123,7 @@ def test_a_start_outside_of_the_family_is_projected():
 
 
 def test_a_memory_says_which_family_is_meant():
-    arrays, mask = Prefixes("original", Stream(0, D)).of(4), np.tril(np.ones((D, D), bool))
+    arrays, mask = Instance(Stream(0, D), 4).arrays(), np.tril(np.ones((D, D), bool))
     memory = loadstone.initial_memory(D, family=Masked(mask))
     assert (decide(arrays, family=memory).witness[~mask] == 0).all()
     assert decide(arrays, family=loadstone.initial_memory(D)).family is None
@@ -148,7 +149,7 @@ def test_work_and_room_of_a_dense_solve_by_hand():
 
 def test_ridges_are_tiny_beside_the_mean_of_the_diagonal(monkeypatch):
     """Each is tried if there is no factor with the one before."""
-    exact, tried = ExactPass(Prefixes("original", Stream(0, D)).of(30)), []
+    exact, tried = ExactPass(Instance(Stream(0, D), 30).arrays()), []
 
     def failing(matrix, **more):
         tried.append(np.diag(matrix).copy())

@@ -68,7 +68,7 @@ def test_an_instance_that_cannot_be_stored_is_refused_with_its_proof():
     ({"method": "gibbs"}, "method is 'gibbs', but must be one of reflections, slices"),
     ({"family": "psd"}, "family is 'psd', but must be linear"),
     ({"family": "low rank"}, "family is 'low rank', but must be linear"),
-    ({"instance": "facts"}, "problem is 'str', but must be a Problem"),
+    ({"instance": "facts"}, "instance is 'a str', but must be a problem, such as facts"),
 ])  # fmt: skip
 def test_what_cannot_be_sampled_is_refused(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from loadstone.frequencies import check_answers, read_frequencies
-from loadstone.problems.arrays import read_instance
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.instance import write_instance
+from loadstone.problems.instance_files import read_instance
 from loadstone.problems.original import original
 from loadstone.streams import targets
 from loadstone.streams.counters import fold, host_words, stream_key, threefry

@@ -128,7 +128,7 @@ def test_the_shift_proves_little_but_groups_of_its_own_and_searches_closely():
         both = ("original", "decoupled")
         assert {(spec.problem, spec.d) for spec in exact} >= {(kind, d) for kind in both for d in (12, 20)}
     reached = {spec for spec in named_sweep("shift", "paper") if spec.solver == "reach"}
-    assert all((spec.effort.width, spec.effort.passes) == (0.001, 3000) for spec in reached) and len(reached) == 50
+    assert all((spec.settings.width, spec.settings.passes) == (0.001, 3000) for spec in reached) and len(reached) == 50
     assert {spec.solver for spec in named_sweep("shift", "quick")} == {"capacity"}
 
 
@@ -161,9 +161,9 @@ def test_shipped_brackets_are_what_their_attempts_left():
         check_values(record)
         spec, found = specs[record.key], record.result
         attempts = [Attempt(p, stored, Status(status), passes) for p, stored, status, passes in found["attempts"]]
-        assert attempts[0].p == spec.p and all(one.passes <= spec.effort.passes for one in attempts)
+        assert attempts[0].p == spec.p and all(one.passes <= spec.settings.passes for one in attempts)
         assert all(one.stored == (one.status == Status.STORED) for one in attempts)
         assert found["not_stored"] == min(one.p for one in attempts if not one.stored)
         assert found["stored"] == max(one.p for one in attempts if one.stored)
-        assert 1 <= found["not_stored"] - found["stored"] <= max(1, spec.effort.width * found["stored"])
+        assert 1 <= found["not_stored"] - found["stored"] <= max(1, spec.settings.width * found["stored"])
         assert found["rank"] == spec.d and record.circumstances["device"] == "NVIDIA H200"

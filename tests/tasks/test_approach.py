@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.proofs.verdict import Outcome
 from loadstone.runs.result import perform
@@ -12,10 +13,11 @@ from loadstone.runs.validity import check_values
 from loadstone.solvers.decide import decide
 from loadstone.streams.stream import Stream
 from loadstone.tasks import approach as module
-from loadstone.tasks.approach import DISTANCES, Approach, approach, newton_passes
+from loadstone.tasks.approach import DISTANCES, PassesNearCapacity, approach, newton_passes
 from loadstone.tasks.capacity import instance_capacity
 
 STREAM = Stream(1, 7)
+AROUND = Instance(STREAM, 16)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,7 @@ def p_c():
 
 @pytest.mark.parametrize("optimiser", ["lbfgs", "newton"])
 def test_what_reaches_the_capacity_stores_at_every_distance(optimiser, p_c):
-    found = approach("original", STREAM, 16, Approach(optimiser))
+    found = approach(AROUND, PassesNearCapacity(optimiser))
     assert found.p_c == p_c and [one.p for one in found.attempts] == [round((1 - x) * p_c) for x in DISTANCES]
     assert all(one.stored and one.status == "stored" and one.passes >= 1 for one in found.attempts)
     assert found.attempts[-1].p == p_c and found.attempts[-1].passes > found.attempts[0].passes
@@ -33,7 +35,7 @@ def test_what_reaches_the_capacity_stores_at_every_distance(optimiser, p_c):
 
 def test_a_search_that_fails_is_told_from_one_that_stores(p_c):
     """Few passes are enough far below the capacity and not at the capacity, which a proof says is storable."""
-    found = approach("original", STREAM, 16, Approach("perceptron", 50))
+    found = approach(AROUND, PassesNearCapacity("perceptron", 50))
     assert found.attempts[0].stored and not found.attempts[-1].stored
     assert (found.attempts[-1].status, found.attempts[-1].passes) == ("out of passes", 50)
     assert decide(original(STREAM, p_c)).verdict == Outcome.STORABLE
@@ -41,11 +43,11 @@ def test_a_search_that_fails_is_told_from_one_that_stores(p_c):
 
 def test_the_capacity_of_a_stream_is_proved_once_for_all_solvers(monkeypatch):
     proved = []
-    monkeypatch.setattr(module, "instance_capacity", lambda *given: proved.append(given) or SimpleNamespace(p_c=None))
+    monkeypatch.setattr(module, "exact_capacity", lambda instance: proved.append(instance) or SimpleNamespace(p_c=None))
     module.proved_capacity.cache_clear()
     for optimiser in ("lbfgs", "newton"):
-        assert approach("original", STREAM, 16, Approach(optimiser)).p_c is None
-    assert proved == [("original", STREAM, 16)]
+        assert approach(AROUND, PassesNearCapacity(optimiser)).p_c is None
+    assert proved == [AROUND]
     (record,) = perform([Spec("original", 7, 16, 1, solver="approach")])
     assert record.result["status"] == "undecided" and record.result["attempts"] == []
     module.proved_capacity.cache_clear()
@@ -71,7 +73,6 @@ def test_a_record_holds_what_was_tried(p_c):
     check_values(record)
 
 
-@pytest.mark.parametrize("change", [{"around": 1}, {"kind": "other"}])
-def test_bad_arguments(change):
-    with pytest.raises(ValueError, match=f"{next(iter(change))} is .* but must be"):
-        approach(**({"kind": "original", "stream": STREAM, "around": 16} | change))
+def test_three_associations_are_no_place_to_look_around():
+    with pytest.raises(ValueError, match="p is 3, but must be a whole number of at least 4"):
+        approach(Instance(STREAM, 3))

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from loadstone.problems.instance import Instance
 from loadstone.proofs.rounding import least_margin, stores
 from loadstone.solvers.decide import ProofLimits
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes, instance_capacity
+from loadstone.tasks.capacity import instance_capacity
 from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_facts_storable, probability_storable
@@ -16,10 +17,10 @@ from tests.solvers.linear_program import largest_margin
 @pytest.mark.parametrize("kind", ["original", "decoupled"])
 @pytest.mark.parametrize("seed", range(3))
 def test_capacity_is_where_a_linear_program_says(kind, seed):
-    prefixes = Prefixes(kind, Stream(seed, 4))
     found = instance_capacity(kind, Stream(seed, 4), around=8)
-    assert largest_margin(prefixes.of(found.p_c)) > 1e-7
-    assert largest_margin(prefixes.of(found.p_c + 1)) < 1e-7
+    fits = Instance(Stream(seed, 4), found.p_c, kind)
+    assert largest_margin(fits.arrays()) > 1e-7
+    assert largest_margin(fits.first(found.p_c + 1).arrays()) < 1e-7
 
 
 @pytest.mark.parametrize("around", [None, 2, 8, pytest.param(40, marks=pytest.mark.soak), 200])
@@ -34,21 +35,13 @@ def test_one_dimension():
     # Only the sign of W matters: p_c + 1 is the first p at which neither sign stores all.
     for seed in range(6):
         found = instance_capacity("original", Stream(seed, 1))
-        prefixes = Prefixes("original", Stream(seed, 1))
 
         def stored(p, sign):
-            arrays = prefixes.of(p)  # noqa: B023
+            arrays = Instance(Stream(seed, 1), p).arrays()  # noqa: B023
             return np.all((sign * arrays.inputs @ arrays.outputs.T).argmax(axis=1) == np.arange(p))
 
         assert found.p_c == 1 or stored(found.p_c, 1) or stored(found.p_c, -1)
         assert not stored(found.p_c + 1, 1) and not stored(found.p_c + 1, -1)
-
-
-def test_prefixes_are_the_problems_of_the_stream():
-    short, long = Prefixes("decoupled", Stream(0, 5)), Prefixes("decoupled", Stream(0, 5))
-    long.of(30)
-    for name in ("inputs", "outputs", "targets"):
-        np.testing.assert_array_equal(getattr(short.of(12), name), getattr(long.of(12), name))
 
 
 @pytest.mark.parametrize(
@@ -68,11 +61,11 @@ def test_decoupled_streams_follow_the_kinematic_formula(d, streams):
 @pytest.mark.parametrize("answers, frequencies", [(2, "uniform"), (3, "zipf:1"), (12, "balanced")])
 def test_capacity_with_given_answers_is_where_a_linear_program_says(kind, answers, frequencies):
     stream = Stream(1, 4)
-    prefixes = Prefixes(kind, stream, answers, frequencies)
     found = instance_capacity(kind, stream, 12, answers=answers, frequencies=frequencies)
-    assert largest_margin(prefixes.of(found.p_c)) > 1e-7
-    assert largest_margin(prefixes.of(found.p_c + 1)) < 1e-7
-    arrays = prefixes.of(3)
+    fits = Instance(stream, found.p_c, kind, answers, frequencies)
+    assert largest_margin(fits.arrays()) > 1e-7
+    assert largest_margin(fits.first(found.p_c + 1).arrays()) < 1e-7
+    arrays = fits.first(3).arrays()
     assert arrays.outputs.shape[-2] == answers and len(arrays.targets) == 3
     np.testing.assert_array_equal(arrays.targets, stream.targets(3, answers, frequencies))
 
@@ -130,7 +123,7 @@ def test_every_verdict_is_told_and_the_witness_stores_what_it_should():
         "decoupled", Stream(2, 6), 15, progress=lambda p, verdict: told.append((p, verdict.verdict))
     )
     assert told == list(found.verdicts) and (found.storable, found.not_storable) == (found.p_c, found.p_c + 1)
-    arrays = Prefixes("decoupled", Stream(2, 6)).of(found.p_c)
+    arrays = Instance(Stream(2, 6), found.p_c, "decoupled").arrays()
     assert stores(least_margin(arrays, found.witness), arrays)
 
 

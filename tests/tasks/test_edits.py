@@ -3,12 +3,13 @@
 import numpy as np
 from scipy.optimize import minimize
 
+from loadstone.problems.instance import Instance
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
 from loadstone.solvers.margin import maximum_margin
 from loadstone.streams.stream import Stream
 from loadstone.studies.kit.rows import row_of
-from loadstone.tasks.capacity import Prefixes, instance_capacity
+from loadstone.tasks.capacity import instance_capacity
 from loadstone.tasks.edits import Edits, edited
 
 D, P = 6, 8
@@ -20,7 +21,7 @@ def recalled(weights, inputs, outputs, targets):
 
 
 def counts(method, action, edits):
-    status, found = edited(STREAM, P, Edits(method, action, edits))
+    status, found = edited(Instance(STREAM, P), Edits(method, action, edits))
     assert status == "edited"
     return found
 
@@ -40,7 +41,7 @@ def test_nothing_is_lost_by_a_refit_that_changes_answers():
 def test_the_first_edits_are_those_of_the_definition():
     """Dense algebra and a general solver: the query at which the new answer wins by the median margin, then the least
     squares over the old inputs."""
-    first, more = Prefixes("original", STREAM).of(P), Prefixes("original", STREAM).of(P + 1)
+    first, more = Instance(STREAM, P).arrays(), Instance(STREAM, P + 1).arrays()
     weights = np.asarray(maximum_margin(first, 0.01).memory.weights)
     inputs, outputs = more.inputs.astype(float), more.outputs.astype(float)
     scores = inputs[:P] @ weights.T @ outputs[:P].T
@@ -75,11 +76,11 @@ def test_few_edits_are_all_counted_and_many_at_some():
 def test_changed_facts_get_other_answers_and_the_others_keep_theirs():
     from loadstone.tasks.edits import _Facts
 
-    facts = _Facts(STREAM, P, Edits("batch", "change", P), None, "uniform")
+    facts = _Facts(Instance(STREAM, P), Edits("batch", "change", P))
     before, after = facts.after(0), facts.after(4)
     assert (before.targets[:4] != after.targets[:4]).all() and (before.targets[4:] == after.targets[4:]).all()
     assert list(facts.rows(4)) == [0, 1, 2, 3] and len(after.outputs) == P
-    added = _Facts(STREAM, P, Edits("batch", "add", 3), None, "uniform")
+    added = _Facts(Instance(STREAM, P), Edits("batch", "add", 3))
     assert list(added.rows(3)) == [8, 9, 10] and len(added.after(3).outputs) == 11
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from loadstone.memories.rounding import rounded_to_bits
+from loadstone.problems.instance import Instance
 from loadstone.runs.record import from_bytes, to_bytes
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
@@ -12,7 +13,6 @@ from loadstone.solvers.margin import maximum_margin
 from loadstone.streams.stream import Stream
 from loadstone.studies.kit.rows import row_of
 from loadstone.tasks.bits import Bits, largest_rounded
-from loadstone.tasks.capacity import Prefixes
 
 
 def test_sampled_memories_are_a_record():
@@ -64,13 +64,13 @@ def test_without_a_memory_the_record_says_why():
 
 def test_the_largest_rounded_number_is_stored_and_the_next_is_not():
     stream = Stream(0, 6)
-    stored, not_stored = largest_rounded("original", stream, 14, Bits(3))
-    assert not_stored == stored + 1 and stored < 14
-    for p in (stored, not_stored):
-        arrays = Prefixes("original", stream).of(p)
+    stored = largest_rounded(Instance(stream, 14), Bits(3))
+    assert stored < 14
+    for p in (stored, stored + 1):
+        arrays = Instance(stream, p).arrays()
         scores = arrays.inputs @ rounded_to_bits(maximum_margin(arrays, 1e-3).memory.weights, 3).T @ arrays.outputs.T
         assert (scores.argmax(axis=1) == np.arange(p)).all() == (p == stored)
-    assert largest_rounded("original", stream, 4, Bits(12)) == (4, 5)
+    assert largest_rounded(Instance(stream, 4), Bits(12)) == 4
 
 
 @pytest.mark.parametrize("parameters, sentence", [

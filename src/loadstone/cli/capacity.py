@@ -77,10 +77,11 @@ def capacity(
     from loadstone.frequencies import check_answers, read_frequencies
     from loadstone.memories.families import subspace_of
     from loadstone.problems.budget import Budget
+    from loadstone.problems.instance import Instance
     from loadstone.proofs.verdict import Outcome
     from loadstone.solvers.decide import ProofLimits
     from loadstone.streams.stream import Stream
-    from loadstone.tasks.capacity import instance_capacity
+    from loadstone.tasks.capacity import exact_capacity
 
     answers, drawn = check_answers(answers, read_frequencies(frequencies))
     subspace = subspace_of(family, d, seed)
@@ -96,8 +97,8 @@ def capacity(
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):
             tell = lambda p, verdict: advance(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
-            stream, first = Stream(seed + index, d, law), max(2, round(around))
-            found.append(instance_capacity(problem, stream, first, limits, tell, answers, drawn, family))
+            first = Instance(Stream(seed + index, d, law), max(2, round(around)), problem, answers, drawn)
+            found.append(exact_capacity(first, limits, tell, family))
         advance(seeds, "")
     decided = [one.p_c for one in found if one.p_c is not None]
     record: dict[str, Any] = {

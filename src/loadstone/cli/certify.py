@@ -86,23 +86,20 @@ def certify(
     from loadstone.frequencies import read_frequencies
     from loadstone.memories.families import subspace_of
     from loadstone.memories.subspaces.registry import name_of
-    from loadstone.problems.arrays import read_instance
     from loadstone.problems.budget import Budget
+    from loadstone.problems.instance import Instance
+    from loadstone.problems.instance_files import read_instance
     from loadstone.proofs.certificate import write_proof
     from loadstone.proofs.verdict import Outcome, in_words
     from loadstone.solvers.decide import ProofLimits, decide
     from loadstone.streams.stream import Stream
-    from loadstone.tasks.capacity import Prefixes
 
     limits = ProofLimits(steps, Budget.parse(budget) if budget is not None else None, seconds)
     about: dict[str, object]
     if instance is None:
         assert d is not None and p is not None
-        prefixes = Prefixes(problem, Stream(seed, d, law), answers, read_frequencies(frequencies))
-        arrays = prefixes.of(p)
-        about = {"problem": problem, "d": d, "p": p, "seed": seed, "law": law}
-        if answers is not None:
-            about |= {"answers": answers, "frequencies": prefixes.frequencies}
+        drawn = Instance(Stream(seed, d, law), p, problem, answers, read_frequencies(frequencies))
+        arrays, about = drawn.arrays(), drawn.about()
     elif vectors is not None:
         found, about = own_facts(instance, vectors, words, columns, phrases)
         arrays = first_facts(found, len(found))

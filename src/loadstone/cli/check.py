@@ -17,7 +17,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Check a proof. Exit code 0 only if it is valid."""
-    from loadstone.problems.arrays import read_instance
+    from loadstone.problems.instance_files import read_instance
     from loadstone.proofs.certificate import check_proof
 
     found = check_proof(proof, None if instance is None else read_instance(instance))

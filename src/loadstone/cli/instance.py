@@ -27,10 +27,10 @@ def instance(
     if not out.endswith(".npz"):
         raise ValueError(f"out is {out!r}, but must end in .npz.")
     from loadstone.frequencies import read_frequencies
-    from loadstone.problems.instance import write_instance
+    from loadstone.problems.instance import Instance
     from loadstone.streams.stream import Stream
 
     with ends_like_an_interrupt():
-        write_instance(out, problem, Stream(seed, d, law), p, answers, read_frequencies(frequencies))
+        Instance(Stream(seed, d, law), p, problem, answers, read_frequencies(frequencies)).write(out)
     outputs = "" if answers is None else f", {answers} answers"
     say(f"{out}: {problem} problem, p = {p}{outputs}, d = {d}, seed {seed}, {law}.")

@@ -59,16 +59,16 @@ def sample(
     from loadstone.frequencies import read_frequencies
     from loadstone.memories.families import subspace_of
     from loadstone.memories.subspaces.registry import name_of
-    from loadstone.problems.arrays import read_instance
+    from loadstone.problems.instance import Instance
+    from loadstone.problems.instance_files import read_instance
     from loadstone.space.sample import sample as sampled
     from loadstone.streams.stream import Stream
-    from loadstone.tasks.capacity import Prefixes
     from loadstone.theory.answers import memories_seen
     from loadstone.theory.entropy import facts_free_entropy
 
     if instance is None:
         assert d is not None and p is not None
-        arrays = Prefixes(problem, Stream(seed, d, law), answers, read_frequencies(frequencies)).of(p)
+        arrays = Instance(Stream(seed, d, law), p, problem, answers, read_frequencies(frequencies)).arrays()
     else:
         arrays = read_instance(instance)
         problem = "decoupled" if arrays.decoupled else "original"

@@ -12,17 +12,19 @@ import jax
 
 from loadstone.arguments import rank_of, refuse
 from loadstone.problems.budget import Budget
+from loadstone.progress import Progress
 from loadstone.runs.plan import batch_size
-from loadstone.runs.run import Advance, Run, run_batch
 from loadstone.runs.spec import Spec
 from loadstone.solvers.stop import NO_LIMITS, Limits
+from loadstone.tasks.task import Asked
+from loadstone.tasks.train import Run, run_batch
 from loadstone.theory.load import load
 
 
 def run_all(
     specs: Sequence[Spec],
     budget: Budget | None = None,
-    advance: Advance | None = None,
+    advance: Progress | None = None,
     limits: Limits = NO_LIMITS,
     checkpoint: str | Path | None = None,
     devices: int | None = None,
@@ -55,7 +57,7 @@ def _batches(specs: Sequence[Spec]) -> Iterator[list[Spec]]:
 def summary(runs: list[Run]) -> dict[str, object]:
     """One object for all seeds: means, smallest margin, the status if it is the same for all; each run in `runs`."""
     outcomes: list[dict[str, Any]] = [run.outcome() for run in runs]
-    spec = runs[0].spec
+    asked = runs[0].asked
     together: dict[str, Callable[[list[float]], float]]
     together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "passes": fmean}
     together["seconds"] = sum
@@ -63,15 +65,17 @@ def summary(runs: list[Run]) -> dict[str, object]:
     combined: dict[str, object]
     combined = {name: combine([outcome[name] for outcome in outcomes]) for name, combine in together.items()}
     combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
-    shared = {"load": load(spec.p, spec.d), "seeds": len(runs), "description": runs[0].description}
-    return about(spec) | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}
+    shared = {"load": load(asked.p, asked.d), "seeds": len(runs), "description": runs[0].description}
+    return about(asked) | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}
 
 
-def about(spec: Spec) -> dict[str, object]:
+def about(asked: Asked) -> dict[str, object]:
     """The words and numbers that identify a run."""
     found: dict[str, object] = {
-        "problem": spec.problem, "p": spec.p, "d": spec.d, "kappa": spec.kappa, "rank": rank_of(spec.kappa, spec.d),
-        "law": spec.law, "family": spec.family, "seed": spec.seed, "solver": spec.solver,
-        "stop": spec.stop if spec.is_iterative else "none",
+        "problem": asked.problem, "p": asked.p, "d": asked.d, "kappa": asked.kappa,
+        "rank": rank_of(asked.kappa, asked.d),
+        "law": asked.law, "family": asked.family, "seed": asked.seed, "solver": asked.solver,
+        "stop": asked.stop if asked.is_iterative else "none",
     }  # fmt: skip
-    return found if spec.answers is None else found | {"answers": spec.answers, "frequencies": spec.frequencies}
+    instance = asked.instance
+    return found if asked.answers is None else found | {"answers": asked.answers, "frequencies": instance.frequencies}

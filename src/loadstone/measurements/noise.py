@@ -18,9 +18,8 @@ from scipy.special import log_ndtr, ndtr
 from loadstone.arguments import positive, refuse, whole
 from loadstone.measurements.spectrum import memory_matrix
 from loadstone.memories.memory import Memory
-from loadstone.problems.arrays import Arrays, arrays_of
+from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.problems.numpy_pass import ExactPass
-from loadstone.problems.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class NoisyAccuracy:
     at_most: float
 
 
-def predicted_noisy_accuracy(instance: Problem | Arrays, memory: Memory, noise: float) -> NoisyAccuracy:
+def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, noise: float) -> NoisyAccuracy:
     """The accuracy of recall from e + noise xi, xi ~ N(0, I_d), predicted from the margins and the memory's matrix."""
     arrays, noise = arrays_of(instance), positive("noise", noise)
     planes, margins = _planes(arrays, _matrix(arrays, memory), noise)
@@ -49,7 +48,7 @@ def predicted_noisy_accuracy(instance: Problem | Arrays, memory: Memory, noise: 
 
 
 def measured_noisy_accuracy(
-    instance: Problem | Arrays, memory: Memory, noise: float, draws: int = 100, seed: int = 0
+    instance: HasArrays, memory: Memory, noise: float, draws: int = 100, seed: int = 0
 ) -> tuple[float, float]:
     """The accuracy of recall from e + noise xi over this many draws of the noise for each input, and its error."""
     noise, draws = positive("noise", noise), whole("draws", draws, 2)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as
-from loadstone.problems.archive import read_archive
 
-if TYPE_CHECKING:
-    from loadstone.problems.problem import Problem
+
+class HasArrays(Protocol):
+    """An instance in some form, for whom exact arrays are enough: an `Instance`, a `Problem`, or `Arrays`."""
+
+    def arrays(self) -> Arrays: ...
 
 
 @dataclass(frozen=True)
@@ -50,42 +51,24 @@ class Arrays:
         """Whether each input has a separate set of outputs."""
         return self.outputs.ndim == 3
 
+    def arrays(self) -> Arrays:
+        """These arrays themselves: whatever has arrays can be asked for them in the same way."""
+        return self
+
     @property
     def target_outputs(self) -> Float32[np.ndarray, "n d"] | Float64[np.ndarray, "n d"]:
         rows = (np.arange(len(self.targets)),) if self.decoupled else ()
         return self.outputs[*rows, self.targets]
 
 
-def arrays_of(instance: Problem | Arrays) -> Arrays:
+def arrays_of(instance: HasArrays) -> Arrays:
     """The arrays of anything that has them: a problem, for example."""
-    if isinstance(instance, Arrays):
-        return instance
     make = None if isinstance(instance, type) else getattr(instance, "arrays", None)
     arrays = make() if callable(make) else None
     if not isinstance(arrays, Arrays):
-        raise refuse("instance", f"a {type(instance).__name__}", "a problem, such as facts(...), or Arrays")
+        allowed = "a problem, such as facts(...), an Instance or Arrays"
+        raise refuse("instance", f"a {type(instance).__name__}", allowed)
     return arrays
-
-
-def read_instance(path: str | Path) -> Arrays:
-    """An instance from an .npz: inputs (n, d), outputs (m, d) or (n, m, d), targets (default: output n for input n)."""
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
-    try:
-        contents, _ = read_archive(path, {"inputs", "outputs", "targets"})
-    except ValueError as error:
-        raise ValueError(
-            f"{path} cannot be read as an instance: {error}. An instance is an .npz archive (numpy.savez) of inputs "
-            "(n, d), outputs (m, d) or (n, m, d) and, if input n does not go with output n, targets (n)."
-        ) from error
-    for name in ("inputs", "outputs"):
-        if name not in contents:
-            raise ValueError(f"{path} has no {name}: an instance holds inputs (n, d) and outputs (m, d) or (n, m, d).")
-    inputs, outputs = contents["inputs"], contents["outputs"]
-    n, m = (array.shape[-2] if array.ndim > 1 else 0 for array in (inputs, outputs))
-    if "targets" not in contents and n > m > 0:
-        raise refuse("targets", None, f"given, because {n} inputs and {m} outputs do not pair one to one")
-    return Arrays(inputs, outputs, contents.get("targets", np.arange(n)))
 
 
 def exact_floats(name: str, value: ArrayLike) -> np.ndarray:

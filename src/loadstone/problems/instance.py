@@ -1,25 +1,191 @@
-"""Instances as files, so that other programs can check our answers."""
+"""An instance: which associations of a stream are to be stored, and which outputs compete for each."""
 
 from __future__ import annotations
 
-import json
-import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from jaxtyping import Float32
 
-from loadstone.arguments import whole
-from loadstone.files import write_whole
+from loadstone.arguments import refuse, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
-from loadstone.problems.kinds import check_kind, sets_of_outputs
+from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
+from loadstone.problems.decoupled import Regenerated, Stored, decoupled
+from loadstone.problems.facts import Facts
+from loadstone.problems.grouped import grouped
+from loadstone.problems.instance_files import Pieces, write_arrays
+from loadstone.problems.kinds import ORIGINAL, check_kind, is_grouped, sets_of_outputs
+from loadstone.problems.original import original
+from loadstone.problems.padded import padded
+from loadstone.problems.problem import Problem
+from loadstone.problems.separate import Separate
+from loadstone.problems.spread_streams import spread_decoupled, spread_original
 from loadstone.streams.stream import Stream
 
-#: Bytes of separate outputs made at a time while writing.
+#: Bytes of separate outputs that are made at a time while they are written.
 _PIECE = 2**26
-_FLOAT = np.dtype("<f4")
+
+
+@dataclass
+class _Longest:
+    """The exact arrays of the longest instance that was asked for; those of shorter ones are slices of them."""
+
+    arrays: Arrays | None = None
+
+
+@dataclass(frozen=True)
+class Instance:
+    """The first p associations of a stream, as a problem of some kind.
+
+    stream: where inputs and outputs come from, and their dimension.
+    p: how many associations.
+    kind: 'original', 'decoupled' or 'groups:8' (problems/kinds.py).
+    answers: how many outputs there are; None: as many as inputs, and input mu has output mu as its target.
+    frequencies: how often each answer is a target (frequencies.py).
+    """
+
+    stream: Stream
+    p: int
+    kind: str = ORIGINAL
+    answers: int | None = None
+    frequencies: Frequencies = "uniform"
+    _longest: _Longest = field(default_factory=_Longest, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
+        set_as(self, "kind", check_kind(self.kind))
+        answers, frequencies = check_answers(self.answers, self.frequencies)
+        set_as(self, "answers", answers)
+        set_as(self, "frequencies", frequencies)
+
+    @property
+    def d(self) -> int:
+        """The dimension of inputs and outputs."""
+        return self.stream.d
+
+    @property
+    def competitors(self) -> int:
+        """How many outputs compete for each input."""
+        return self.p if self.answers is None else self.answers
+
+    def first(self, p: int) -> Instance:
+        """The first p associations of the same stream, be they fewer or more. Both share the arrays that are made."""
+        other = replace(self, p=p)
+        set_as(other, "_longest", self._longest)
+        return other
+
+    def without_arrays(self) -> Instance:
+        """An equal instance that has made no arrays, as a cache of results may keep it."""
+        return replace(self)
+
+    def arrays(self) -> Arrays:
+        """The instance as exact arrays, as verdicts, margins and samples take it."""
+        longest = self._longest.arrays
+        if longest is None or len(longest.targets) < self.p:
+            longest = self._longest.arrays = self._made()
+        m = self.competitors
+        outputs = longest.outputs[: self.p, :m] if longest.decoupled else longest.outputs[:m]
+        return Arrays(longest.inputs[: self.p], outputs, longest.targets[: self.p])
+
+    def _made(self) -> Arrays:
+        p, m = self.p, self.competitors
+        # Outputs in float32, centred in float64, and as many intermediate numbers.
+        numbers = self.d * (max(p, m) if self.kind == ORIGINAL else p * m)
+        Budget().require(28 * numbers, f"a verdict on the {self.kind} problem")
+        inputs = np.asarray(self.stream.inputs(p))
+        if self.kind == ORIGINAL:
+            outputs = np.asarray(self.stream.outputs(m))
+        else:
+            columns = self.stream.grouped_outputs(p, sets_of_outputs(self.kind, p), m)
+            outputs = np.ascontiguousarray(np.asarray(columns).transpose(0, 2, 1))
+        if self.answers is None:
+            return Arrays(inputs, outputs, np.arange(p, dtype=np.int32))
+        return Arrays(inputs, outputs, self.stream.targets(p, m, self.frequencies))
+
+    def problem(
+        self,
+        *,
+        hold: str = "auto",
+        stored_dtype: str = "float32",
+        budget: Budget | None = None,
+        rows: int | None = None,
+        devices: int | None = None,
+    ) -> Problem:
+        """The instance as a problem that a search can store.
+
+        hold, stored_dtype: how the outputs of a decoupled problem are held (see `decoupled`).
+        budget: how much memory it may take; with devices, on each of them.
+        rows: how many rows its arrays have, so that problems of several sizes share one program; default: p.
+        devices: over how many devices it is spread; default: it is on one.
+        """
+        asked = self.answers, self.frequencies
+        if devices is not None:
+            if is_grouped(self.kind):
+                raise refuse("devices", devices, f"left out for {self.kind}: only original and decoupled are spread")
+            if self.kind == ORIGINAL:
+                return spread_original(self.stream, self.p, devices, budget, *asked)
+            return spread_decoupled(self.stream, self.p, devices, budget, hold, stored_dtype, *asked)
+        if rows is not None:
+            return self.in_shape_of(self.first(rows).problem(hold=hold, stored_dtype=stored_dtype, budget=budget))
+        if is_grouped(self.kind):
+            return grouped(self.stream, self.p, sets_of_outputs(self.kind, self.p), budget, *asked)
+        if self.kind == ORIGINAL:
+            return original(self.stream, self.p, budget, None, *asked)
+        return decoupled(self.stream, self.p, budget, hold, stored_dtype, *asked)
+
+    @property
+    def has_shapes(self) -> bool:
+        """Whether its arrays can have more rows than there are associations. Where several groups of inputs have as
+        many outputs as there are inputs, each p has a shape of its own."""
+        return self.answers is not None or not is_grouped(self.kind)
+
+    def in_shape_of(self, longer: Problem) -> Problem:
+        """These associations as a problem whose arrays have the shape of a longer one of the same stream."""
+        if self.answers is None:
+            assert isinstance(longer, Facts | Stored | Regenerated) and self.has_shapes
+            return padded(longer, self.p)
+        # Only problems with as many outputs as inputs can be padded. Facts that occur twice ask for nothing new.
+        rows = np.arange(longer.inputs.shape[0]) % self.p
+        if isinstance(longer, Separate):
+            inputs, outputs, targets = (part[rows] for part in (longer.inputs, longer.outputs, longer.targets))
+            return replace(longer, inputs=inputs, outputs=outputs, targets=targets)
+        assert isinstance(longer, Facts)
+        return replace(longer, inputs=longer.inputs[rows], targets=longer.targets[rows])
+
+    def about(self) -> dict[str, object]:
+        """What messages, files and --json say of it."""
+        said: dict[str, object] = {"problem": self.kind, "d": self.d, "p": self.p}
+        said |= {"seed": self.stream.seed, "law": self.stream.law}
+        return said if self.answers is None else said | {"answers": self.answers, "frequencies": self.frequencies}
+
+    def write(self, path: str | Path) -> None:
+        """Write the instance as .npz: inputs (p, d), outputs and, if there are answers, targets (p).
+
+        Outputs are (m, d) for the original problem, and (p, m, d) for the others, outputs[mu] being those of
+        association mu. `about` holds the rest as JSON.
+        """
+        p, m, d = self.p, self.competitors, self.d
+        arrays = {"inputs": Pieces((p, d), [np.asarray(self.stream.inputs(p))])}
+        if self.kind == ORIGINAL:
+            arrays["outputs"] = Pieces((m, d), [np.asarray(self.stream.outputs(m))])
+        else:
+            arrays["outputs"] = Pieces((p, m, d), self._separate_outputs())
+        if self.answers is not None:
+            arrays["targets"] = Pieces((p,), [self.stream.targets(p, m, self.frequencies)], np.dtype("<i4"))
+        write_arrays(path, arrays, self.about())
+
+    def _separate_outputs(self) -> Iterator[Float32[np.ndarray, "b m d"]]:
+        """The outputs of some inputs at a time, in the order of the inputs."""
+        p, m = self.p, self.competitors
+        groups, rows = sets_of_outputs(self.kind, p), max(1, _PIECE // (4 * m * self.d))
+        # The groups of inputs take turns.
+        for turn in range(0, p, groups):
+            for first in range(0, min(groups, p - turn), rows):
+                block = np.asarray(self.stream.decoupled_outputs(first, min(rows, groups - first, p - turn - first), m))
+                yield np.ascontiguousarray(block.transpose(0, 2, 1))
 
 
 def write_instance(
@@ -36,50 +202,4 @@ def write_instance(
     rho of association mu; the target of association mu is output mu. `about` holds the rest as JSON. With a number of
     answers there are so many outputs instead of p, and targets (p), drawn with `frequencies`.
     """
-    kind = check_kind(kind)
-    p = whole("p", p, 2)
-    answers, frequencies = check_answers(answers, frequencies)
-    about: dict[str, object] = {"problem": kind, "d": stream.d, "p": p, "seed": stream.seed, "law": stream.law}
-    if answers is not None:
-        about |= {"answers": answers, "frequencies": frequencies}
-    m = p if answers is None else answers
-
-    def write(file: IO[bytes]) -> None:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            _add(archive, "inputs", (p, stream.d), [np.asarray(stream.inputs(p))])
-            if kind == "original":
-                _add(archive, "outputs", (m, stream.d), [np.asarray(stream.outputs(m))])
-            else:
-                _add(archive, "outputs", (p, m, stream.d), _separate_outputs(stream, kind, p, m))
-            if answers is not None:
-                targets = stream.targets(p, answers, frequencies)
-                _add(archive, "targets", (p,), [targets], np.dtype("<i4"))
-            text = np.asarray(json.dumps(about))
-            _add(archive, "about", (), [text], text.dtype)
-
-    write_whole(path, write)
-
-
-def _separate_outputs(stream: Stream, kind: str, p: int, m: int) -> Iterator[Float32[np.ndarray, "b m d"]]:
-    groups, rows = sets_of_outputs(kind, p), max(1, _PIECE // (4 * m * stream.d))
-    # The groups of inputs take turns.
-    for turn in range(0, p, groups):
-        for first in range(0, min(groups, p - turn), rows):
-            block = np.asarray(stream.decoupled_outputs(first, min(rows, groups - first, p - turn - first), m))
-            yield np.ascontiguousarray(block.transpose(0, 2, 1))
-
-
-def _add(
-    archive: zipfile.ZipFile,
-    name: str,
-    shape: tuple[int, ...],
-    pieces: Iterable[np.ndarray],
-    dtype: np.dtype = _FLOAT,
-) -> None:
-    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    # A fixed date, so that the same instance gives the same bytes.
-    entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-    with archive.open(entry, "w", force_zip64=True) as member:
-        np.lib.format.write_array_header_1_0(member, header)
-        for piece in pieces:
-            member.write(np.ascontiguousarray(piece, dtype).tobytes())
+    Instance(stream, p, kind, answers, frequencies).write(path)

@@ -25,19 +25,18 @@ from pathlib import Path
 
 from loadstone.arguments import positive, refuse, whole
 from loadstone.frequencies import read_frequencies
-from loadstone.runs.spec import Spec
+from loadstone.loads import nearest_associations
+from loadstone.runs.spec import MOST_DIMENSION, Spec
 from loadstone.solvers.registry import parameter_names
-from loadstone.tasks.approach import Approach
-from loadstone.tasks.edits import Edits
-from loadstone.tasks.effort import Effort
-from loadstone.theory.load import nearest_associations
+from loadstone.tasks import TASKS, task_of
 
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
-associations = cache(nearest_associations)
+_associations = cache(nearest_associations)
 
-#: Of every solver, and of what is measured of a stream instead.
-_OF_STREAMS = tuple(field.name for kind in (Approach, Effort, Edits) for field in fields(kind))
-_PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_STREAMS)))
+#: Of every solver, and of every other task.
+_SETTINGS = [settings for name in TASKS if (settings := task_of(name).settings)]
+_OF_TASKS = tuple(field.name for settings in _SETTINGS for field in fields(settings))
+_PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_TASKS)))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds", "facts")
 #: A grid with more runs is refused before its specs are made.
@@ -111,7 +110,7 @@ def _spec(chosen: dict[str, object]) -> Spec:
         load = positive("load", chosen.pop("load"))
         if load > MOST_LOAD:
             raise refuse("load", load, f"at most {MOST_LOAD:g}")
-        chosen["p"] = p = associations(load, whole("d", chosen.get("d"), 1))
+        chosen["p"] = p = _associations(load, whole("d", chosen.get("d"), 1, MOST_DIMENSION))
         if p < 2:
             raise refuse("load", load, f"large enough for two associations at d = {chosen['d']}")
     if isinstance(chosen.get("frequencies"), str):

@@ -1,38 +1,19 @@
-"""Records of runs: scalars, traces, singular values and histograms of scores, and the circumstances of the run."""
+"""Records of runs: what came out, and the circumstances of the run."""
 
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 import jax
-import numpy as np
 
 import loadstone
-from loadstone.arguments import rank_of
-from loadstone.measurements.scores import RawScores, moments, raw_scores, targets_by_length
-from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.problems.budget import Budget
-from loadstone.problems.problem import Problem
 from loadstone.runs.record import Record
-from loadstone.runs.run import Run, run_batch
-from loadstone.runs.spec import APPROACH, BITS, CAPACITY, EDITS, MARGIN, OF_STREAMS, REACH, SPACE, Spec
-from loadstone.solvers.solution import Status
+from loadstone.runs.spec import Spec
 from loadstone.solvers.solver import automatic_precision
-from loadstone.streams.stream import Stream
-from loadstone.tasks.approach import DISTANCES, approach
-from loadstone.tasks.bits import largest_rounded
-from loadstone.tasks.capacity import Prefixes, instance_capacity
-from loadstone.tasks.edits import edited
-from loadstone.tasks.margin import robustness
-from loadstone.tasks.reach import Attempt, PaddedPrefixes, largest_stored
-from loadstone.tasks.short_lists import recalled_in_list
-from loadstone.tasks.space import space_of
-
-#: Histograms hold about this many non-target scores at most: enough for a curve, and quick even for large runs.
-_HISTOGRAM_SCORES = 500_000
+from loadstone.tasks.task import Result
 
 
 def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]:
@@ -42,124 +23,14 @@ def perform(specs: Sequence[Spec], budget: Budget | None = None) -> list[Record]
 
 def begin(specs: Sequence[Spec], budget: Budget | None = None, together: int = 1) -> list[Callable[[], Record]]:
     """The part of `perform` that needs the accelerator and the problem. Calling what is returned finishes the records
-    on the CPU, which may be done while the next specs run. See `run_batch` for `together`."""
-    if specs[0].solver in OF_STREAMS:
-        measured = {CAPACITY: _capacity, REACH: _reach, APPROACH: _approach, MARGIN: _margin, EDITS: _edits}
-        measured |= {SPACE: _space, BITS: _bits}
-        found = measured[specs[0].solver]
-        return [partial(_same, found(spec, budget)) for spec in specs]
-    return [
-        partial(_trained, run, _raw(problem, run), memory_matrix(run.solution.memory))
-        for problem, run in run_batch(specs, budget, together=together)
-    ]
+    on the CPU, which may be done while the next specs run. A smaller batch is filled up to `together`."""
+    finishing = specs[0].task.run(specs, budget, together)
+    return [partial(_record, spec, finish) for spec, finish in zip(specs, finishing)]
 
 
-def _same(record: Record) -> Record:
-    return record
-
-
-def _raw(problem: Problem, run: Run) -> RawScores | None:
-    diverged = run.solution.status == Status.DIVERGED
-    return None if diverged else raw_scores(problem, run.solution.memory, run.top_scores, _HISTOGRAM_SCORES)
-
-
-def _trained(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Record:
-    """Everything that figures need of a run, without its memory. A diverged run has only its scalars and traces."""
-    result = {name: value for name, value in run.outcome().items() if name not in ("seed", "passes", "seconds")}
-    result["form"] = run.description
-    result |= {"loss_trace": _numbers(run.solution.loss), "accuracy_trace": _numbers(run.solution.accuracy)}
-    if raw is not None:
-        values = matrix_singular_values(matrix, run.solution.memory.rank)
-        result |= {"singular_values": _numbers(values), "scores": raw.scores().histograms()}
-    return Record(run.spec.key, run.spec.identity(), result, {"seconds": run.seconds, **_circumstances()})
-
-
-def _capacity(spec: Spec, budget: Budget | None = None) -> Record:
-    stream = Stream(spec.seed, spec.d, spec.law)
-    found = instance_capacity(
-        spec.problem, stream, spec.p, answers=spec.answers, frequencies=spec.frequencies, family=spec.family
-    )
-    status = "undecided" if found.p_c is None else "proved"
-    result: dict[str, object] = {"status": status, "p_c": found.p_c}
-    result |= {"storable": found.storable, "not_storable": found.not_storable}
-    result["verdicts"] = [[p, verdict] for p, verdict in found.verdicts]
-    if found.p_c is not None and found.witness is not None:
-        prefixes = Prefixes(spec.problem, stream, spec.answers, spec.frequencies)
-        by_length = targets_by_length(prefixes.of(found.p_c), found.witness)
-        values = matrix_singular_values(found.witness, spec.d)
-        result |= {"singular_values": _numbers(values), "own_target": moments(by_length)}
-    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
-
-
-def _reach(spec: Spec, budget: Budget | None = None) -> Record:
-    stream = Stream(spec.seed, spec.d, spec.law)
-    found = largest_stored(
-        spec.problem, stream, spec.p, spec.kappa, budget=budget, family=spec.family, effort=spec.effort,
-        answers=spec.answers, frequencies=spec.frequencies,
-    )  # fmt: skip
-    result: dict[str, object] = {"status": "bracketed", "rank": rank_of(spec.kappa, spec.d)}
-    result |= {"attempts": _listed(found.attempts), "ways": [one.way for one in found.attempts]}
-    result |= {"stored": found.stored, "not_stored": found.not_stored}
-    if spec.effort.rivals > 1 and found.memory is not None:
-        prefixes = PaddedPrefixes(spec.problem, stream, found.stored, budget, spec.answers, spec.frequencies)
-        result |= recalled_in_list(prefixes.of(found.stored), found.memory, spec.effort.rivals)
-    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
-
-
-def _approach(spec: Spec, budget: Budget | None = None) -> Record:
-    found = approach(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.p, spec.approach, budget)
-    result: dict[str, object] = {"status": "undecided" if found.p_c is None else "proved", "p_c": found.p_c}
-    result |= {"distances": list(DISTANCES), "attempts": _listed(found.attempts), "limit": spec.approach.passes}
-    return Record(spec.key, spec.identity(), result, {"seconds": found.seconds, **_circumstances()})
-
-
-def _margin(spec: Spec, budget: Budget | None = None) -> Record:
-    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
-    began = time.perf_counter()
-    # The noise has the seed of the stream, so that the record can be made again.
-    measured = robustness(prefixes.of(spec.p), spec.seed)
-    result: dict[str, object] = {"status": measured.status}
-    if measured.found is not None:
-        result |= {"margin": measured.found.margin, "upper_bound": measured.found.upper_bound}
-        result |= {"gap": measured.found.gap, "steps": measured.found.passes}
-        result["noises"] = [one.noise for one in measured.recalls]
-        result["recalled"] = [one.recalled for one in measured.recalls]
-        result["recalled_error"] = [one.error for one in measured.recalls]
-        result["recalled_predicted"] = [one.predicted for one in measured.recalls]
-    seconds = time.perf_counter() - began
-    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
-
-
-def _edits(spec: Spec, budget: Budget | None = None) -> Record:
-    began = time.perf_counter()
-    status, counts = edited(Stream(spec.seed, spec.d, spec.law), spec.p, spec.edits, spec.answers, spec.frequencies)
-    result: dict[str, object] = {"status": status}
-    if counts:
-        result |= {name: [getattr(one, name) for one in counts] for name in ("edits", "lost", "missed", "undecided")}
-    seconds = time.perf_counter() - began
-    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
-
-
-def _space(spec: Spec, budget: Budget | None = None) -> Record:
-    began = time.perf_counter()
-    prefixes = Prefixes(spec.problem, Stream(spec.seed, spec.d, spec.law), spec.answers, spec.frequencies)
-    # Chains have the seed of the stream, which is below 2^64: theirs have 31 bits.
-    result = space_of(prefixes.of(spec.p), spec.space, spec.seed % 2**31, spec.family)
-    seconds = time.perf_counter() - began
-    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
-
-
-def _bits(spec: Spec, budget: Budget | None = None) -> Record:
-    began = time.perf_counter()
-    stream = Stream(spec.seed, spec.d, spec.law)
-    stored, not_stored = largest_rounded(spec.problem, stream, spec.p, spec.rounding, spec.answers, spec.frequencies)
-    result: dict[str, object] = {"status": "bracketed", "stored": stored, "not_stored": not_stored}
-    seconds = time.perf_counter() - began
-    return Record(spec.key, spec.identity(), result, {"seconds": seconds, **_circumstances()})
-
-
-def _listed(attempts: Sequence[Attempt]) -> list[list[object]]:
-    return [[one.p, one.stored, one.status.value, one.passes] for one in attempts]
+def _record(spec: Spec, finish: Callable[[], Result]) -> Record:
+    fields, seconds = finish()
+    return Record(spec.key, spec.identity(), fields, {"seconds": seconds, **_circumstances()})
 
 
 @cache
@@ -172,7 +43,3 @@ def _circumstances() -> dict[str, str]:
         "machine": platform.machine(),
         "auto_precision": automatic_precision(),
     }
-
-
-def _numbers(values: np.ndarray) -> list[float]:
-    return [float(value) for value in np.asarray(values)]

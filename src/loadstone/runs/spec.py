@@ -5,57 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any
 
-from loadstone.arguments import choice, rank_fraction, refuse, set_as, whole
+from loadstone.arguments import choice, rank_fraction, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.kernels.products import PRECISIONS
-from loadstone.memories.families import check_family, family_in_records, is_linear
-from loadstone.parameters import changed_parameters, made
+from loadstone.memories.families import check_family, family_in_records
+from loadstone.parameters import changed_parameters
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
+from loadstone.problems.instance import Instance
 from loadstone.problems.kinds import check_kind, is_grouped
 from loadstone.runs.record import key_of
-from loadstone.solvers.registry import SOLVERS, solver_of
+from loadstone.solvers.registry import SOLVERS
 from loadstone.solvers.search import DEFAULT_PASSES
-from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import STOP_RULES
 from loadstone.streams.laws.registry import check_law
-from loadstone.tasks.approach import Approach
-from loadstone.tasks.bits import Bits
-from loadstone.tasks.edits import Edits
-from loadstone.tasks.effort import Effort
-from loadstone.tasks.space import Space
+from loadstone.streams.stream import Stream
+from loadstone.tasks import TASKS, task_of
+from loadstone.tasks.fields import PROTOCOL
+from loadstone.tasks.task import Task
 
-#: Instead of a solver: prove how many associations of the stream fit, looking around p first.
-CAPACITY = "capacity"
-#: Instead of a solver: find how many associations of the stream L-BFGS stores, looking around p first. Its parameters
-#: say what is tried before a number counts as not stored, and by which solver (tasks/effort.py).
-REACH = "reach"
-#: Instead of a solver: prove how many fit, and count the passes that a solver takes at several distances below.
-APPROACH = "approach"
-#: Instead of a solver: find the memory of largest margin, prove its margin, and recall from noisy inputs.
-MARGIN = "margin"
-#: Instead of a solver: edit a memory that stores p associations, and count what is lost. Its parameters say how.
-EDITS = "edits"
-#: Instead of a solver: sample the memories that store p associations. Its parameters say how long.
-SPACE = "space"
-#: Instead of a solver: round a memory to a few bits an entry, and find up to which number it still stores everything.
-BITS = "bits"
-#: What is measured of a stream on the processor, instead of one search with a solver.
-OF_STREAMS = (CAPACITY, REACH, APPROACH, MARGIN, EDITS, SPACE, BITS)
-
+#: No stream has more dimensions.
+MOST_DIMENSION = 2**24
 #: Increased when the same spec comes to mean other numbers (instances, training), so that old records are not reused.
 _MEANING = 1
-#: Records have always called the paper's protocol by this name and stated all its settings.
-_PAPER_IN_RECORDS = "adam"
 
 Parameters = tuple[tuple[str, object], ...]
-Settings = TypeVar("Settings")
-
-
-def _from_parameters(name: str, settings: type[Settings]) -> cached_property[Settings]:
-    """A property of a spec whose solver has this name: its parameters as an object of the class that checks them."""
-    return cached_property(lambda spec: made("solver", name, settings, dict(spec.parameters)))
 
 
 @dataclass(frozen=True)
@@ -66,8 +41,9 @@ class Spec:
     d, p, seed: dimension, number of associations, and the stream that they come from.
     kappa: rank fraction of the memory.
     law: of the embeddings.
-    solver: a name in solvers/registry.py, 'capacity', 'reach', 'approach', 'margin', 'edits', 'space' or 'bits'.
-    parameters: of the solver, or of what is measured instead; only those that differ from their defaults are kept.
+    solver: a name in solvers/registry.py, to train with it, or that of another task (tasks/__init__.py). 'paper' is the
+        paper's protocol, which records call 'adam' (tasks/fields.py).
+    parameters: of the solver or of the task; only those that differ from their defaults are kept.
     stop, precision: the stop rule, and the precision of the products.
     family: a name in memories/families.py, with its parameters, as in 'blocks:8'.
     hold: whether decoupled outputs are stored or regenerated.
@@ -94,7 +70,7 @@ class Spec:
 
     def __post_init__(self) -> None:
         set_as(self, "problem", check_kind(self.problem))
-        set_as(self, "d", whole("d", self.d, 1, 2**24))
+        set_as(self, "d", whole("d", self.d, 1, MOST_DIMENSION))
         set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
         set_as(self, "seed", whole("seed", self.seed, 0, 2**64 - 1))
         set_as(self, "kappa", rank_fraction("kappa", self.kappa))
@@ -103,31 +79,21 @@ class Spec:
         choice("precision", self.precision, ("auto", *PRECISIONS))
         choice("hold", self.hold, WAYS_TO_HOLD)
         choice("stored_dtype", self.stored_dtype, STORED_DTYPES)
-        choice("solver", self.solver, (*SOLVERS, *OF_STREAMS))
+        choice("solver", self.solver, (*SOLVERS, *TASKS))
         answers, frequencies = check_answers(self.answers, self.frequencies)
         set_as(self, "answers", answers)
         set_as(self, "frequencies", frequencies)
         family, kappa = check_family(self.family, self.kappa, self.d)
         set_as(self, "family", family)
         set_as(self, "kappa", kappa)
-        if self.solver in _FULL_ONLY and (self.kappa != 1 or self.family != "full"):
-            what = _FULL_ONLY[self.solver]
-            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be 1 and full for {what}.")
-        if self.solver == APPROACH and answers is not None:
-            raise refuse("answers", answers, "None for an approach to the capacity, where each fact has its own")
-        if self.solver == EDITS and self.problem != "original":
-            raise refuse("problem", self.problem, "original for edits, which change what all facts share")
-        if self.solver in _LINEAR_ONLY and (self.kappa != 1 or not is_linear(self.family)):
-            what = f"1 and full or linear for {_LINEAR_ONLY[self.solver]}"
-            raise ValueError(f"kappa is {self.kappa} and family {self.family!r}, but must be {what}.")
+        self.task.check(self)
         # Runs that differ only in settings that they do not use are the same run.
-        searched = self.solver in SOLVERS
-        settings = None if self.solver in (CAPACITY, MARGIN) else self.settings
-        set_as(self, "parameters", tuple(sorted(changed_parameters(settings).items())) if settings else ())
+        changed = {} if self.settings is None else changed_parameters(self.settings)
+        set_as(self, "parameters", tuple(sorted(changed.items())))
         if not self.is_iterative:
             set_as(self, "stop", "paper")
             set_as(self, "precision", "auto")
-        if self.problem == "original" or not searched:
+        if self.problem == "original" or self.solver in TASKS:
             set_as(self, "hold", "auto")
             set_as(self, "stored_dtype", "float32")
         if self.answers is not None:
@@ -135,23 +101,21 @@ class Spec:
         elif is_grouped(self.problem):
             check_stored_answers(self.hold, self.stored_dtype, "groups of inputs share outputs")
 
-    @cached_property
-    def made_solver(self) -> Solver:
-        """The solver itself."""
-        return solver_of(self.solver, dict(self.parameters))
-
-    # What the parameters say, for each kind of measurement that has any.
-    effort = _from_parameters(REACH, Effort)
-    approach = _from_parameters(APPROACH, Approach)
-    edits = _from_parameters(EDITS, Edits)
-    space = _from_parameters(SPACE, Space)
-    rounding = _from_parameters(BITS, Bits)
+    @property
+    def instance(self) -> Instance:
+        """What is to be stored. Each has arrays of its own, which live as long as it does."""
+        return Instance(Stream(self.seed, self.d, self.law), self.p, self.problem, self.answers, self.frequencies)
 
     @property
-    def settings(self) -> Solver | Effort | Approach | Edits | Space | Bits:
-        """What the parameters belong to."""
-        measured = {REACH: "effort", APPROACH: "approach", EDITS: "edits", SPACE: "space", BITS: "rounding"}
-        return getattr(self, measured.get(self.solver, "made_solver"))
+    def task(self) -> Task:
+        """What the run does."""
+        return task_of(self.solver)
+
+    @cached_property
+    def settings(self) -> Any:
+        """What the parameters mean: the solver with its parameters, or the settings of another task; None if it has
+        none."""
+        return self.task.made(self.solver, dict(self.parameters))
 
     @cached_property
     def is_iterative(self) -> bool:
@@ -161,7 +125,7 @@ class Spec:
     @cached_property
     def passes(self) -> int:
         """How many passes the run takes at most."""
-        return (self.made_solver.schedule() or DEFAULT_PASSES) if self.is_iterative else 1
+        return (self.settings.schedule() or DEFAULT_PASSES) if self.is_iterative else 1
 
     def identity(self) -> dict[str, object]:
         """Everything that the result depends on, and nothing else; the key is its hash."""
@@ -176,10 +140,9 @@ class Spec:
             found["frequencies"] = self.frequencies if isinstance(self.frequencies, str) else list(self.frequencies)
         if self.solver == "paper":
             searched = {"stop": self.stop, "precision": self.precision}
-            return found | {"solver": _PAPER_IN_RECORDS, "protocol": vars(self.made_solver) | searched}
+            return found | {"solver": PROTOCOL, "protocol": vars(self.settings) | searched}
         # Defaults stay out, so that a parameter that is added later leaves all records valid.
-        named = self.is_iterative or self.solver in (APPROACH, EDITS, SPACE, BITS)
-        if named or (self.solver == REACH and self.parameters):
+        if self.is_iterative or self.parameters or self.solver in _ALWAYS_TABLES:
             found["solver"] = {"name": self.solver} | dict(self.parameters)
         if self.is_iterative:
             found |= {name: getattr(self, name) for name, unsaid in _UNSAID.items() if getattr(self, name) != unsaid}
@@ -193,7 +156,7 @@ class Spec:
             given.pop("meaning", None)
             given["hold"] = given.pop("form", "auto")
             solver = given.get("solver")
-            if solver == _PAPER_IN_RECORDS:
+            if solver == PROTOCOL:
                 protocol = dict(given.pop("protocol", {}))  # type: ignore[call-overload]
                 given |= {name: protocol.pop(name) for name in ("stop", "precision")}
                 given |= {"solver": "paper", "parameters": protocol}
@@ -221,25 +184,11 @@ class Spec:
         rank = "" if self.kappa == 1 else f", kappa = {self.kappa:g}"
         family = "" if self.family == "full" else f", {self.family}"
         answers = "" if self.answers is None else f", {self.answers} answers"
-        solver = f"{self.solver} of {self.approach.optimiser}" if self.solver == APPROACH else self.solver
-        if self.solver == EDITS:
-            solver = f"{self.edits.edits} edits ({self.edits.action}) by {self.edits.method}"
-        return f"{self.problem}, d = {self.d}, p = {self.p}{answers}{rank}{family}, {solver}, seed {self.seed}"
+        task = self.task.words(self)
+        return f"{self.problem}, d = {self.d}, p = {self.p}{answers}{rank}{family}, {task}, seed {self.seed}"
 
 
-#: What needs a full memory, in words.
-_FULL_ONLY = {
-    "hebbian": "the Hebbian rule, whose matrix is",
-    APPROACH: "an approach to the capacity",
-    MARGIN: "a largest margin",
-    EDITS: "edits",
-    BITS: "rounding",
-    "pruning": "pruning, which begins with all entries of W",
-}
-#: What needs a linear family, in words.
-_LINEAR_ONLY = {
-    CAPACITY: "an exact capacity, which is proved for linear families",
-    SPACE: "sampling, which needs a linear family",
-}
+#: Tasks whose name a record has in a table even where all parameters have their defaults.
+_ALWAYS_TABLES = ("approach", "edits", "space", "bits")
 #: Defaults that do not enter the key.
 _UNSAID = {"stop": "paper", "precision": "auto"}

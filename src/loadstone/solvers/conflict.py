@@ -14,8 +14,7 @@ from jaxtyping import Float64, Int
 
 from loadstone.arguments import refuse
 from loadstone.deadline import Deadline
-from loadstone.problems.arrays import Arrays, arrays_of
-from loadstone.problems.problem import Problem
+from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import decide
 
@@ -38,7 +37,7 @@ class Conflict:
 
 
 def conflict_in(
-    instance: Problem | Arrays,
+    instance: HasArrays,
     verdict: Verdict | None = None,
     seconds: float | None = None,
     family: str = "full",

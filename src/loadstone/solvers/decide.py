@@ -26,10 +26,9 @@ from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.problems.arrays import Arrays, arrays_of, exact_floats
+from loadstone.problems.arrays import Arrays, HasArrays, arrays_of, exact_floats
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import facts_of
-from loadstone.problems.problem import Problem
 from loadstone.problems.separate import separate
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.proofs.verdict import Outcome, Verdict
@@ -84,7 +83,7 @@ DEFAULT_LIMITS = ProofLimits()
 
 
 def decide(
-    instance: Problem | Arrays,
+    instance: HasArrays,
     limits: ProofLimits = DEFAULT_LIMITS,
     start: Float64[np.ndarray, "d d"] | None = None,
     progress: Progress | None = None,

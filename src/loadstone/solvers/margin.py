@@ -26,9 +26,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from loadstone.arguments import positive, whole
 from loadstone.deadline import Deadline
 from loadstone.memories.full import Full
-from loadstone.problems.arrays import Arrays, arrays_of
+from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.problems.numpy_pass import ExactPass
-from loadstone.problems.problem import Problem
 from loadstone.proofs.rounding import least_margin, margin_bound, scaled
 from loadstone.proofs.verdict import Outcome, in_words
 from loadstone.solvers.decide import decide
@@ -73,7 +72,7 @@ class MaximumMargin:
     seconds: float
 
 
-def maximum_margin(instance: Problem | Arrays, tolerance: float = 1e-6, passes: int = 1000) -> MaximumMargin:
+def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, passes: int = 1000) -> MaximumMargin:
     """The W of unit norm whose smallest margin is largest, to a relative gap of `tolerance` or until `passes` are done.
 
     An instance that is not storable, or that cannot be decided, is refused.

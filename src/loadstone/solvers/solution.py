@@ -20,7 +20,7 @@ class Status(StrEnum):
     STOPPED: another stop rule is met, an accuracy of 99.9 % or of 99 %.
     SCHEDULE_ENDED: the paper's schedule is over.
     MINIMUM: the gradient says that nothing more can be gained, or, in a bisection, that not everything will be stored
-        (tasks/effort.py). Above the capacity that is what a search ends with.
+        (tasks/multi_start.py). Above the capacity that is what a search ends with.
     OUT_OF_DIGITS: the last precision has too few digits to go on, or for the memory to store what the search did.
     OUT_OF_PASSES, OUT_OF_TIME: a limit is reached.
     DIVERGED: the loss is no longer a finite number.

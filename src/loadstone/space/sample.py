@@ -18,7 +18,7 @@ from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.problems.arrays import Arrays
+from loadstone.problems.arrays import HasArrays, arrays_of
 from loadstone.problems.facts import facts_of
 from loadstone.problems.padded import Padded
 from loadstone.problems.problem import Problem, check_problem
@@ -63,7 +63,7 @@ class Sampled:
 
 
 def sample(
-    instance: Problem | Arrays,
+    instance: HasArrays,
     chains: int = 4,
     steps: int | None = None,
     seed: int = 0,
@@ -118,9 +118,10 @@ def _answer(walked: Chains, counted: Volume | None, subspace: Subspace | None, s
     )
 
 
-def _problem(instance: Problem | Arrays) -> Problem:
-    if isinstance(instance, Arrays):
-        return separate(instance) if instance.decoupled else facts_of(instance)
+def _problem(instance: HasArrays) -> Problem:
+    if not isinstance(instance, Problem):
+        arrays = arrays_of(instance)
+        return separate(arrays) if arrays.decoupled else facts_of(arrays)
     problem = check_problem(instance)
     if isinstance(problem, Padded):
         problem = problem.unpadded()

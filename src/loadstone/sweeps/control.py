@@ -6,8 +6,8 @@ of its runs are done again here in float32, from the same start on the same asso
 
 from __future__ import annotations
 
-from loadstone.runs.grid import associations
 from loadstone.runs.spec import Spec
+from loadstone.studies.kit.runs import associations
 
 #: For each scale: dimensions, loads, seeds, and the precision that float32 is set beside. The precision of the paper's
 #: runs is 'auto', which is float16 on the device of the shipped records; a processor would take float32 for it.

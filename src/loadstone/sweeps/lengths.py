@@ -16,5 +16,5 @@ _FULL = {"quick": 0.4, "paper": 0.5}
 
 def lengths(scale: str) -> list[Spec]:
     """Streams of Gaussian embeddings, and as many of embeddings on a sphere."""
-    gaussian = [spec for spec in space(scale, _FULL[scale]) if spec.space.volume]
+    gaussian = [spec for spec in space(scale, _FULL[scale]) if spec.settings.volume]
     return gaussian + [replace(spec, law="sphere") for spec in gaussian if spec.d <= _MOST[scale]]

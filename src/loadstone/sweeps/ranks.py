@@ -8,7 +8,7 @@ from loadstone.arguments import rank_of
 from loadstone.runs.spec import Spec
 from loadstone.studies.kit.runs import share_of_capacity
 
-#: Rank fractions, and what is tried to store as much as possible at each (tasks/effort.py).
+#: Rank fractions, and what is tried to store as much as possible at each (tasks/multi_start.py).
 _RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}
 _EFFORTS: dict[str, dict[str, object]] = {
     "quick": {"starts": 3, "grown": True},

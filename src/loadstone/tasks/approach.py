@@ -11,12 +11,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from loadstone.arguments import set_as, whole
+from loadstone.arguments import refuse, set_as, whole
 from loadstone.memories.families import initial_memory
 from loadstone.parameters import text_of
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.kinds import check_kind
+from loadstone.problems.instance import Instance
+from loadstone.problems.problem import Problem
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.newton import NewtonSearch, Undecided
@@ -24,9 +25,11 @@ from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import InstanceCapacity, Prefixes, instance_capacity
-from loadstone.tasks.reach import Attempt, PaddedPrefixes
+from loadstone.tasks.capacity import CAPACITY, InstanceCapacity, exact_capacity
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.reach import Attempt, SameShape
+from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
+from loadstone.tasks.train import search_seconds
 from loadstone.threads import one_thread
 
 #: Distances from the capacity, 1 - p / p_c, at which a solver is tried.
@@ -36,7 +39,7 @@ NEWTON = "newton"
 
 
 @dataclass(frozen=True)
-class Approach:
+class PassesNearCapacity:
     """What is tried.
 
     optimiser: a solver with its parameters, as in 'adam:0.1', or 'newton'.
@@ -67,36 +70,32 @@ class Approached:
     seconds: float
 
 
-def approach(
-    kind: str, stream: Stream, around: int, tried: Approach | None = None, budget: Budget | None = None
-) -> Approached:
-    """Prove the capacity of a stream, looking around a guess first, and store it up to each distance below."""
-    kind = check_kind(kind, "kind")
-    tried, around = tried or Approach(), whole("around", around, 4)
-    p_c = proved_capacity(kind, stream, around).p_c
+def approach(instance: Instance, tried: PassesNearCapacity | None = None, budget: Budget | None = None) -> Approached:
+    """Prove the capacity of a stream, looking around p first, and store it up to each distance below."""
+    tried = tried or PassesNearCapacity()
+    whole("p", instance.p, 4)
+    p_c = proved_capacity(instance.without_arrays()).p_c
     if p_c is None:
         return Approached(None, (), 0.0)
     began, sizes = time.perf_counter(), [max(2, round((1 - distance) * p_c)) for distance in DISTANCES]
     if tried.optimiser == NEWTON:
-        arrays = Prefixes(kind, stream)
-        attempts = [_newton(arrays.of(p), tried.passes) for p in sizes]
+        attempts = [_newton(instance.first(p).arrays(), tried.passes) for p in sizes]
     else:
-        prefixes = PaddedPrefixes(kind, stream, around, budget)
-        attempts = [_search(prefixes, p, tried) for p in sizes]
+        problems = SameShape(instance, budget)
+        attempts = [_search(problems.first(p), instance.first(p), tried) for p in sizes]
     return Approached(p_c, tuple(attempts), time.perf_counter() - began)
 
 
 @lru_cache(maxsize=256)
-def proved_capacity(kind: str, stream: Stream, around: int) -> InstanceCapacity:
+def proved_capacity(instance: Instance) -> InstanceCapacity:
     """The exact capacity, proved once for all solvers that are tried on a stream in this process."""
-    return instance_capacity(kind, stream, around)
+    return exact_capacity(instance.without_arrays())
 
 
-def _search(prefixes: PaddedPrefixes, p: int, tried: Approach) -> Attempt:
-    problem, stream = prefixes.of(p), prefixes.stream
-    memory, solver = initial_memory(stream.d, 1.0, stream.seed), solver_of(tried.optimiser)
-    found = solve(problem, memory, solver, "exact", Limits(tried.passes))
-    return Attempt(p, found.status == Status.STORED, found.status, max(1, found.passes))
+def _search(problem: Problem, instance: Instance, tried: PassesNearCapacity) -> Attempt:
+    memory, solver = initial_memory(instance.d, 1.0, instance.stream.seed), solver_of(tried.optimiser)
+    solution = solve(problem, memory, solver, "exact", Limits(tried.passes))
+    return Attempt(instance.p, solution.status == Status.STORED, solution.status, max(1, solution.passes))
 
 
 def _newton(instance: Arrays, steps: int) -> Attempt:
@@ -123,3 +122,32 @@ def newton_passes(search: NewtonSearch, n: int, m: int, d: int) -> int:
     products = search.products * d / m
     dense = search.dense_solves * (n * d**4 / 2 + d**6 / 6) / (2 * n * m * d)
     return round(1 + steps + products + dense)
+
+
+class Approach(OneAtATime):
+    """The proved capacity, and the passes that a solver takes at several distances below."""
+
+    settings = PassesNearCapacity
+    fields = FIELDS["approach"]
+
+    def check(self, asked: Asked) -> None:
+        require_full(asked, "an approach to the capacity")
+        if asked.answers is not None:
+            raise refuse("answers", asked.answers, "None for an approach to the capacity, where each fact has its own")
+
+    def words(self, asked: Asked) -> str:
+        return f"{asked.solver} of {asked.settings.optimiser}"
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        return CAPACITY.cost(asked, platform) + asked.settings.passes * search_seconds(asked, 2, platform)
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        tried: PassesNearCapacity = asked.settings
+        approached = approach(asked.instance, tried, budget)
+        p_c = approached.p_c
+        fields: dict[str, object] = {"status": "undecided" if p_c is None else "proved", "p_c": p_c}
+        fields |= {"distances": list(DISTANCES), "attempts": [one.row() for one in approached.attempts]}
+        return Result(fields | {"limit": tried.passes}, approached.seconds)
+
+
+APPROACH = Approach()

@@ -13,15 +13,18 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import choice, set_as, whole
-from loadstone.frequencies import Frequencies
+from loadstone.bisect import largest
+from loadstone.deadline import Deadline
 from loadstone.levels import MOST_BITS
 from loadstone.memories.rounding import rounded_to_bits
+from loadstone.problems.budget import Budget
+from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import sample
 from loadstone.space.starts import NotStorableError
-from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
 
 WAYS = ("largest margin", "centre")
 #: How closely the largest margin is found.
@@ -40,45 +43,56 @@ class Bits:
         choice("way", self.way, WAYS)
 
 
-def largest_rounded(
-    kind: str, stream: Stream, p: int, how: Bits, answers: int | None = None, frequencies: Frequencies = "uniform"
-) -> tuple[int, int]:
-    """The largest number of associations, up to p, found stored after rounding, and the next that was found not to be
-    (p + 1 if all are). One association is always stored, for it has no rival.
+def largest_rounded(instance: Instance, how: Bits) -> int:
+    """The largest number of associations, up to those of an instance, that are stored after rounding.
 
-    Found by bisection: more associations are harder to store, though a few more may be stored by chance.
+    One association is always stored, for it has no rival. Found by bisection: more associations are harder to store,
+    though a few more may be stored by chance.
     """
-    low, high = 1, whole("p", p, 2) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        stored = _stored(kind, stream, middle, how, answers, frequencies)
-        low, high = (middle, high) if stored else (low, middle)
-    return low, high
+    return largest(lambda p: _stored(instance.first(p), how), 1, instance.p + 1)
 
 
-def _stored(
-    kind: str, stream: Stream, p: int, how: Bits, answers: int | None, frequencies: Frequencies
-) -> bool:
-    memory = _memory(kind, stream, p, how.way, answers, frequencies)
+def _stored(instance: Instance, how: Bits) -> bool:
+    memory = _memory(instance.without_arrays(), how.way)
     if memory is None:
         return False
-    exact = ExactPass(Prefixes(kind, stream, answers, frequencies).of(p))
+    exact = ExactPass(instance.arrays())
     return bool((np.asarray(exact.margins(exact.scores(rounded_to_bits(memory, how.bits)))) > 0).all())
 
 
 @lru_cache(maxsize=256)
-def _memory(
-    kind: str, stream: Stream, p: int, way: str, answers: int | None, frequencies: Frequencies
-) -> Float64[np.ndarray, "d d"] | None:
+def _memory(instance: Instance, way: str) -> Float64[np.ndarray, "d d"] | None:
     """Found once for all numbers of bits in this process; None if there is none."""
-    arrays = Prefixes(kind, stream, answers, frequencies).of(p)
+    arrays = instance.without_arrays().arrays()
     if way == "largest margin":
         try:
             return np.asarray(maximum_margin(arrays, _TOLERANCE).memory.weights)
         except NoMarginError:
             return None
     try:
-        found = sample(arrays, seed=stream.seed % 2**31, with_volume=False)
+        sampled = sample(arrays, seed=instance.stream.seed % 2**31, with_volume=False)
     except NotStorableError:
         return None
-    return None if found.centre is None else np.asarray(found.centre.matrix(), np.float64)
+    return None if sampled.centre is None else np.asarray(sampled.centre.matrix(), np.float64)
+
+
+class Rounding(OneAtATime):
+    """The largest number up to p that a memory stores once its entries are rounded."""
+
+    settings = Bits
+    fields = FIELDS["bits"]
+
+    def check(self, asked: Asked) -> None:
+        require_full(asked, "rounding")
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        one = 5.0 if asked.settings.way == "centre" else 0.05
+        return 5 * one * (1 + (asked.d / 12) ** 3)
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        clock = Deadline()
+        stored = largest_rounded(asked.instance, asked.settings)
+        return Result({"status": "bracketed", "stored": stored, "not_stored": stored + 1}, clock.taken)
+
+
+BITS = Rounding()

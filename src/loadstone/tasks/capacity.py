@@ -13,15 +13,18 @@ import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import whole
-from loadstone.frequencies import Frequencies, check_answers
+from loadstone.frequencies import Frequencies
+from loadstone.measurements.scores import moments, targets_by_length
+from loadstone.measurements.spectrum import matrix_singular_values
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.kinds import ORIGINAL, check_kind, sets_of_outputs
+from loadstone.problems.instance import Instance
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 from loadstone.streams.stream import Stream
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.task import Asked, OneAtATime, Result, numbers, require_linear
 
 #: Stands for the smallest p that is not storable if none was found.
 _NONE_FOUND = 2**31
@@ -47,43 +50,6 @@ class InstanceCapacity:
     witness: Float64[np.ndarray, "d d"] | None = None
 
 
-class Prefixes:
-    """The first p associations of a stream as arrays, made for the largest p asked for so far; smaller p are slices.
-
-    With a number of answers there are so many outputs for every p, and targets are drawn with `frequencies`.
-    """
-
-    def __init__(
-        self, kind: str, stream: Stream, answers: int | None = None, frequencies: Frequencies = "uniform"
-    ) -> None:
-        self.kind, self.stream = check_kind(kind), stream
-        self.answers, self.frequencies = check_answers(answers, frequencies)
-        self._longest: Arrays | None = None
-
-    def of(self, p: int) -> Arrays:
-        if self._longest is None or len(self._longest.targets) < p:
-            self._longest = self._made(p)
-        longest = self._longest
-        m = p if self.answers is None else self.answers
-        outputs = longest.outputs[:p, :m] if longest.decoupled else longest.outputs[:m]
-        return Arrays(longest.inputs[:p], outputs, longest.targets[:p])
-
-    def _made(self, p: int) -> Arrays:
-        m = p if self.answers is None else self.answers
-        # Outputs in float32, centred in float64, and as many intermediate numbers.
-        numbers = self.stream.d * (max(p, m) if self.kind == ORIGINAL else p * m)
-        Budget().require(28 * numbers, f"a verdict on the {self.kind} problem")
-        inputs = np.asarray(self.stream.inputs(p))
-        if self.kind == ORIGINAL:
-            outputs = np.asarray(self.stream.outputs(m))
-        else:
-            columns = self.stream.grouped_outputs(p, sets_of_outputs(self.kind, p), m)
-            outputs = np.ascontiguousarray(np.asarray(columns).transpose(0, 2, 1))
-        if self.answers is None:
-            return Arrays(inputs, outputs, np.arange(p, dtype=np.int32))
-        return Arrays(inputs, outputs, self.stream.targets(p, m, self.frequencies))
-
-
 def instance_capacity(
     kind: str,
     stream: Stream,
@@ -96,25 +62,39 @@ def instance_capacity(
 ) -> InstanceCapacity:
     """The exact capacity of one stream. `around` is a first guess; `progress` is called with each p and its verdict.
 
-    answers, frequencies: see `Prefixes`.
+    answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     family: only matrices of a linear family may store; a random mask is drawn from the seed of the stream.
     """
-    prefixes = Prefixes(kind, stream, answers, frequencies)
-    subspace = subspace_of(family, stream.d, stream.seed)
+    around = stream.d if around is None else whole("around", around, 1)
+    return exact_capacity(Instance(stream, max(2, around), kind, answers, frequencies), limits, progress, family)
+
+
+def exact_capacity(
+    instance: Instance,
+    limits: ProofLimits = DEFAULT_LIMITS,
+    progress: Callable[[int, Verdict], None] | None = None,
+    family: str | Subspace = "full",
+) -> InstanceCapacity:
+    """How many of the first associations of a stream can be stored, looking first around the p of an instance.
+
+    limits: of each verdict; the first one that is undecided ends the search.
+    progress: called with each p and its verdict.
+    family: only matrices of a linear family may store; a random mask is drawn from the seed of the stream.
+    """
+    subspace = subspace_of(family, instance.d, instance.stream.seed)
     # One association alone is storable; the first question is p = 2.
-    low, high = 1, None
-    p = max(2, stream.d if around is None else whole("around", around, 1))
+    low, high, p = 1, None, instance.p
     stride = max(1, p // 16)
-    found: list[tuple[int, Outcome]] = []
+    asked: list[tuple[int, Outcome]] = []
     start, witness, seconds = None, None, 0.0
     while high is None or high - low > 1:
-        verdict = decide(prefixes.of(p), limits, start, family=subspace or "full")
-        found.append((p, verdict.verdict))
+        verdict = decide(instance.first(p), limits, start, family=subspace or "full")
+        asked.append((p, verdict.verdict))
         seconds += verdict.seconds
         if progress:
             progress(p, verdict)
         if verdict.verdict == Outcome.UNDECIDED:
-            return InstanceCapacity(None, low, high or _NONE_FOUND, tuple(found), seconds, witness)
+            return InstanceCapacity(None, low, high or _NONE_FOUND, tuple(asked), seconds, witness)
         # The last W is near the solution of the next, neighbouring instance.
         start = verdict.last
         if verdict.verdict == Outcome.STORABLE:
@@ -127,4 +107,31 @@ def instance_capacity(
             p, stride = max(2, high - stride), 2 * stride
         else:
             p = (low + high) // 2
-    return InstanceCapacity(low, low, high, tuple(found), seconds, witness)
+    return InstanceCapacity(low, low, high, tuple(asked), seconds, witness)
+
+
+class Proved(OneAtATime):
+    """The exact capacity, looking around p first, and what the memory is like that proves it."""
+
+    fields = FIELDS["capacity"]
+
+    def check(self, asked: Asked) -> None:
+        require_linear(asked, "an exact capacity, which is proved for linear families")
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        return 0.05 + 0.3 * (asked.d / 20) ** 5
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        instance = asked.instance
+        proved = exact_capacity(instance, family=asked.family)
+        fields: dict[str, object] = {"status": "undecided" if proved.p_c is None else "proved", "p_c": proved.p_c}
+        fields |= {"storable": proved.storable, "not_storable": proved.not_storable}
+        fields["verdicts"] = [[p, verdict] for p, verdict in proved.verdicts]
+        if proved.p_c is not None and proved.witness is not None:
+            by_length = targets_by_length(instance.first(proved.p_c).arrays(), proved.witness)
+            values = matrix_singular_values(proved.witness, asked.d)
+            fields |= {"singular_values": numbers(values), "own_target": moments(by_length)}
+        return Result(fields, proved.seconds)
+
+
+CAPACITY = Proved()

@@ -11,15 +11,19 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.arguments import choice, set_as, whole
-from loadstone.frequencies import Frequencies
+from loadstone.arguments import choice, refuse, set_as, whole
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
+from loadstone.problems.instance import Instance
+from loadstone.problems.kinds import ORIGINAL
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time
-from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import Prefixes
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.margin import MARGIN
+from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
 from loadstone.threads import one_thread
 
 #: 'rank-one' makes one edit after the other, 'batch' all that were asked for so far at once from the first memory;
@@ -29,6 +33,8 @@ METHODS = ("rank-one", "batch", "refit")
 ACTIONS = ("add", "change")
 #: How closely the largest margin is found.
 _TOLERANCE = 0.01
+#: What a record has of each number of edits.
+_COUNTED = ("edits", "lost", "missed", "undecided")
 #: Facts are counted after so many numbers of edits, spaced evenly, and after so many spaced evenly in the logarithm.
 _EVENLY, _IN_LOGARITHM = 16, 9
 
@@ -74,12 +80,10 @@ class Counted:
     undecided: int = 0
 
 
-def edited(
-    stream: Stream, p: int, done: Edits, answers: int | None = None, frequencies: Frequencies = "uniform"
-) -> tuple[str, list[Counted]]:
-    """Store p facts of a stream, edit, and count. Returns 'edited' or why nothing could be, and the counts."""
-    facts = _Facts(stream, p, done, answers, frequencies)
-    start = _first(stream, p, answers, frequencies)
+def edited(instance: Instance, done: Edits) -> tuple[str, list[Counted]]:
+    """Store an original instance, edit, and count. Returns 'edited' or why nothing could be, and the counts."""
+    facts = _Facts(instance, done)
+    start = _first(instance.without_arrays())
     if isinstance(start, str):
         return start, []
     with one_thread():
@@ -90,20 +94,19 @@ def edited(
 class _Facts:
     """The facts of a stream after a number of edits."""
 
-    def __init__(self, stream: Stream, p: int, done: Edits, answers: int | None, frequencies: Frequencies) -> None:
-        self.p, self.action = p, done.action
-        self.prefixes = Prefixes("original", stream, answers, frequencies)
-        self.prefixes.of(p + done.edits)  # made once, and not again for each edit
-        first = self.prefixes.of(p)
+    def __init__(self, instance: Instance, done: Edits) -> None:
+        self.instance, self.p, self.action = instance, instance.p, done.action
+        instance.first(self.p + done.edits).arrays()  # made once, and not again for each edit
+        first = instance.arrays()
         m = len(first.outputs)
         # Another answer than its own, each with the same probability.
-        steps = np.random.default_rng(stream.seed).integers(1, m, size=p)
+        steps = np.random.default_rng(instance.stream.seed).integers(1, m, size=self.p)
         self.others = (first.targets + steps) % m
 
     def after(self, edits: int) -> Arrays:
         if self.action == "add":
-            return self.prefixes.of(self.p + edits)
-        first = self.prefixes.of(self.p)
+            return self.instance.first(self.p + edits).arrays()
+        first = self.instance.arrays()
         targets = np.where(np.arange(self.p) < edits, self.others, first.targets)
         return Arrays(first.inputs, first.outputs, targets)
 
@@ -146,15 +149,47 @@ def _refit(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done
 
 
 @lru_cache(maxsize=64)
-def _first(stream: Stream, p: int, answers: int | None, frequencies: Frequencies) -> Float64[np.ndarray, "d d"] | str:
+def _first(instance: Instance) -> Float64[np.ndarray, "d d"] | str:
     """The memory of largest margin, found once for all ways of editing in this process; or why there is none."""
     try:
-        found = maximum_margin(Prefixes("original", stream, answers, frequencies).of(p), _TOLERANCE)
+        return np.asarray(maximum_margin(instance.without_arrays().arrays(), _TOLERANCE).memory.weights)
     except NoMarginError as error:
         return error.outcome.value
-    return np.asarray(found.memory.weights)
 
 
 def _margins(weights: Float64[np.ndarray, "d d"], facts: Arrays) -> Float64[np.ndarray, "n"]:
     exact = ExactPass(facts)
     return np.asarray(exact.margins(exact.scores(weights)))
+
+
+class Edited(OneAtATime):
+    """A memory that stores p associations, edited."""
+
+    settings = Edits
+    fields = FIELDS["edits"]
+
+    def check(self, asked: Asked) -> None:
+        require_full(asked, "edits")
+        if asked.problem != ORIGINAL:
+            raise refuse("problem", asked.problem, "original for edits, which change what all facts share")
+
+    def words(self, asked: Asked) -> str:
+        done: Edits = asked.settings
+        return f"{done.edits} edits ({done.action}) by {done.method}"
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        # The first memory has the largest margin; near the capacity a refit takes a proof for each fact.
+        done: Edits = asked.settings
+        proofs = 0.01 * done.edits * (asked.d / 20) ** 4 if done.method == "refit" else 0.0
+        return MARGIN.cost(asked, platform) + 0.004 * done.edits + proofs
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        clock = Deadline()
+        status, counts = edited(asked.instance, asked.settings)
+        fields: dict[str, object] = {"status": status}
+        if counts:
+            fields |= {name: [getattr(one, name) for one in counts] for name in _COUNTED}
+        return Result(fields, clock.taken)
+
+
+EDITS = Edited()

@@ -1,33 +1,38 @@
-"""How many associations of a stream a solver stores: the largest p, by bisection."""
+"""How many associations of a stream a solver stores: the largest p, by bisection, looking around p first.
+
+The parameters say what is tried before a number counts as not stored, and by which solver (tasks/multi_start.py).
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import jax
-import numpy as np
 
-from loadstone.arguments import whole
-from loadstone.frequencies import Frequencies, check_answers
+from loadstone.arguments import rank_of, whole
+from loadstone.measurements import accuracy
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
-from loadstone.problems.decoupled import Regenerated, Stored, decoupled
-from loadstone.problems.facts import Facts
-from loadstone.problems.grouped import grouped
-from loadstone.problems.kinds import ORIGINAL, check_kind, is_grouped, sets_of_outputs
+from loadstone.problems.instance import Instance
+from loadstone.problems.kinds import is_grouped
 from loadstone.problems.listwise import listwise
-from loadstone.problems.original import original
-from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
-from loadstone.problems.separate import Separate
+from loadstone.solvers import loop
+from loadstone.solvers.search import SearchOptions, drop_slower
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
+from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits, met
-from loadstone.streams.stream import Stream
-from loadstone.tasks.effort import Effort
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.multi_start import MultiStart
+from loadstone.tasks.programs import making, training
+from loadstone.tasks.short_lists import recalled_in_list
+from loadstone.tasks.task import Asked, Call, OneAtATime, Result
+from loadstone.tasks.train import search_seconds
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
 #: Large ones, whose capacity is known better and whose padding takes more time, have room for one step upwards.
@@ -35,7 +40,7 @@ _ROOM, _LARGE = 1.15, 1000
 #: Large ones, and those of a GPU, have a multiple of so many rows: decoupled outputs are then read in whole lines of
 #: memory. (H200, d = 300: 20 instead of 45 ms a pass.)
 _ROWS = 128
-_ONE_START = Effort()
+_ONE_START = MultiStart()
 #: How a search ends that has met its stop rule.
 _ENDED = (Status.STORED, Status.STOPPED)
 #: Seeds of further starts lie this far apart, where no other stream starts.
@@ -50,14 +55,18 @@ class Attempt:
     stored: whether enough of them were stored (all, unless another stop rule was given), as measured afterwards.
     status: how the last search ended.
     passes: how many it took, all searches together.
-    way: what the last search began with (tasks/effort.py).
+    start: what the last search began with (tasks/multi_start.py).
     """
 
     p: int
     stored: bool
     status: Status
     passes: int
-    way: str = "start 1"
+    start: str = "start 1"
+
+    def row(self) -> list[object]:
+        """What a record holds of it."""
+        return [self.p, self.stored, self.status.value, self.passes]
 
 
 @dataclass(frozen=True)
@@ -79,41 +88,38 @@ class Reach:
 
 
 def largest_stored(
-    kind: str,
-    stream: Stream,
-    around: int,
+    instance: Instance,
     kappa: float = 1.0,
-    budget: Budget | None = None,
     family: str = "full",
-    effort: Effort = _ONE_START,
-    answers: int | None = None,
-    frequencies: Frequencies = "uniform",
+    searches: MultiStart = _ONE_START,
+    budget: Budget | None = None,
 ) -> Reach:
-    """The largest p of which a solver stores the first p associations of a stream, to a share `effort.width` of itself.
+    """The largest p of which a solver stores the first p associations of a stream, to a share of itself.
 
-    around: the first guess; the search steps away from it by 2 %, then twice as far, and then halves the bracket.
-    effort: the solver, what it begins with, how long a search may take, and how closely the largest p is sought. With
+    instance: its p is the first guess; the search steps away from there by 2 %, then twice as far, and then halves the
+        bracket.
+    kappa, family: of the memory.
+    searches: the solver, what it begins with, how long a search may take, and how closely the largest p is sought. With
         more than one start, the search goes on upwards from what the first start of each p has stored, as long as one
         of the starts stores the next p.
-    answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
     """
-    kind = check_kind(kind, "kind")
-    prefixes = PaddedPrefixes(kind, stream, whole("around", around, 4), budget, answers, frequencies)
+    whole("p", instance.p, 4)
+    problems, stream = SameShape(instance, budget), instance.stream
     began, attempts = time.perf_counter(), list[Attempt]()
 
-    limits, best = Limits(effort.passes), None
-    first = effort.one_start
-    rivals, rule, precision, stored_by = effort.rivals, effort.enough, effort.digits, dict[int, Any]()
+    limits, best = Limits(searches.passes), None
+    first = searches.one_start
+    rivals, rule, precision, stored_by = searches.rivals, searches.enough, searches.digits, dict[int, Any]()
 
     def initial(number: int) -> Any:
         return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
 
-    def attempt(p: int, effort: Effort = first) -> bool:
+    def attempt(p: int, searches: MultiStart = first) -> bool:
         nonlocal best
-        problem, taken = prefixes.of(p), 0
+        problem, taken = problems.first(p), 0
         if rivals > 1:
             problem = listwise(problem, min(rivals, p - 2))
-        for start in effort.all_starts(problem, initial, limits, best):
+        for start in searches.all_starts(problem, initial, limits, best):
             found = solve(problem, start.memory, start.solver, rule, limits, precision)
             taken += found.passes
             # Not of p: where padding repeats facts, the rule counts them as often as the search did.
@@ -124,19 +130,19 @@ def largest_stored(
         attempts.append(Attempt(p, good, found.status, taken, start.name))
         return good
 
-    effort.check(initial(0))
-    _bracket(attempt, around)
+    searches.check(initial(0))
+    _bracket(attempt, instance.p)
     not_stored = min(one.p for one in attempts if not one.stored)
     # A larger p that happens to be stored does not count.
     stored = max((one.p for one in attempts if one.stored and one.p < not_stored), default=1)
-    while not_stored - stored > max(1, effort.width * stored):
+    while not_stored - stored > max(1, searches.width * stored):
         middle = (stored + not_stored) // 2
         if attempt(middle):
             stored = middle
         else:
             not_stored = middle
-    while effort.searches > 1 and attempt(not_stored, effort):
-        stored, not_stored = not_stored, not_stored + max(1, int(effort.width * not_stored))
+    while searches.searches > 1 and attempt(not_stored, searches):
+        stored, not_stored = not_stored, not_stored + max(1, int(searches.width * not_stored))
     return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began, stored_by.get(stored))
 
 
@@ -156,48 +162,69 @@ def _first_step(around: int) -> int:
     return max(1, around // 50)
 
 
-class PaddedPrefixes:
-    """The first p associations of a stream, for p around a guess: all of one shape as far as they can be."""
+class SameShape:
+    """Problems of the first p associations of a stream, for p around a guess: all of one shape as far as can be."""
 
-    def __init__(
-        self,
-        kind: str,
-        stream: Stream,
-        around: int,
-        budget: Budget | None,
-        answers: int | None = None,
-        frequencies: Frequencies = "uniform",
-    ) -> None:
-        self.kind, self.stream, self.budget = check_kind(kind), stream, budget
-        self.asked = check_answers(answers, frequencies)
-        self.longer = self._made(around)
+    def __init__(self, instance: Instance, budget: Budget | None) -> None:
+        self.instance, self.budget = instance, budget
+        self.longer = self._longer(instance.p) if instance.has_shapes else None
 
-    def of(self, p: int) -> Problem:
-        if is_grouped(self.kind) and self.asked[0] is None:
-            # Separate outputs cannot be padded: every p has a program of its own.
-            return self._grouped(p)
+    def first(self, p: int) -> Problem:
+        instance = self.instance.first(p)
+        if self.longer is None:
+            # Every p has a program of its own.
+            return instance.problem(budget=self.budget)
         if p > self.longer.inputs.shape[0]:
-            self.longer = self._made(p)
-        longer = self.longer
-        # Only problems with as many outputs as inputs can be padded. Facts that occur twice ask for nothing new.
-        rows = np.arange(longer.inputs.shape[0]) % p
-        if isinstance(longer, Separate):
-            inputs, outputs, targets = (part[rows] for part in (longer.inputs, longer.outputs, longer.targets))
-            return replace(longer, inputs=inputs, outputs=outputs, targets=targets)
-        if isinstance(longer, Facts) and self.asked[0] is not None:
-            return replace(longer, inputs=longer.inputs[rows], targets=longer.targets[rows])
-        return padded(longer, p)
+            self.longer = self._longer(p)
+        return instance.in_shape_of(self.longer)
 
-    def _made(self, p: int) -> Facts | Stored | Regenerated | Separate:
-        longest = int(_ROOM * p) + 1 if p <= _LARGE else p + _first_step(p)
+    def _longer(self, p: int) -> Problem:
+        longest, answers = int(_ROOM * p) + 1 if p <= _LARGE else p + _first_step(p), self.instance.answers
         # With answers, padding repeats facts: the fewer the better.
-        if p > _LARGE or (jax.default_backend() != "cpu" and self.asked[0] is None):
+        if p > _LARGE or (jax.default_backend() != "cpu" and answers is None):
             longest = -(-longest // _ROWS) * _ROWS
-        if is_grouped(self.kind):
-            return self._grouped(longest)
-        if self.kind == ORIGINAL:
-            return original(self.stream, longest, self.budget, None, *self.asked)
-        return decoupled(self.stream, longest, self.budget, "auto", "float32", *self.asked)
+        return self.instance.first(longest).problem(budget=self.budget)
 
-    def _grouped(self, p: int) -> Separate:
-        return grouped(self.stream, p, sets_of_outputs(self.kind, p), self.budget, *self.asked)
+
+class Reached(OneAtATime):
+    """The largest p that a solver stores; of a search for lists, also where the targets are in them."""
+
+    settings = MultiStart
+    fields = FIELDS["reach"]
+    runs_alone = False
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        # A whole bisection takes about as many passes as its longest search may.
+        return asked.settings.passes * asked.settings.searches * search_seconds(asked, 2, platform)
+
+    def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterator[Call]:
+        """What is called for every p that is not far from the first: its problems have one shape."""
+        searches: MultiStart = asked.settings
+        if is_grouped(asked.problem) or searches.rivals > 1 or not isinstance(searches.solver, Iterative):
+            return
+        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, asked.seed, asked.family))
+        problem = jax.eval_shape(lambda: SameShape(asked.instance, budget).first(asked.p))
+        yield from making(asked, problem, memory)
+        options, auto = SearchOptions(searches.enough, Limits(searches.passes)), searches.digits == "auto"
+        precisions = drop_slower(searches.solver.precisions(), problem) if auto else (searches.digits,)
+        # One start is tried for every p. If there are more, all are tried in the end, and are not given up as early.
+        solvers = dict.fromkeys((searches.one_start.solver_from(memory), searches.solver_from(memory)))
+        for solver, precision in product(solvers, precisions):
+            if isinstance(solver, Iterative) and precision != "float64":  # which few searches come to
+                yield from training(problem, memory, loop.program_of(solver, options, precision), 1)
+        yield accuracy._top_scores, (problem.in_float32(), memory)
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        instance, searches = asked.instance, asked.settings
+        reached = largest_stored(instance, asked.kappa, asked.family, searches, budget)
+        fields: dict[str, object] = {"status": "bracketed", "rank": rank_of(asked.kappa, asked.d)}
+        fields |= {"attempts": [one.row() for one in reached.attempts]}
+        fields |= {"ways": [one.start for one in reached.attempts]}
+        fields |= {"stored": reached.stored, "not_stored": reached.not_stored}
+        if searches.rivals > 1 and reached.memory is not None:
+            problem = SameShape(instance.first(reached.stored), budget).first(reached.stored)
+            fields |= recalled_in_list(problem, reached.memory, searches.rivals)
+        return Result(fields, reached.seconds)
+
+
+REACH = Reached()

@@ -7,22 +7,28 @@ typical ones are kept if asked for.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from loadstone.arguments import refuse, set_as, whole
+from loadstone.deadline import Deadline
 from loadstone.measurements.noise import measured_noisy_accuracy
 from loadstone.measurements.spectrum import matrix_singular_values
 from loadstone.memories.full import Full
 from loadstone.memories.rounding import rounded_to_bits
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
+from loadstone.problems.kinds import ORIGINAL
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import STEPS, Sampled, sample
 from loadstone.space.starts import NotStorableError
+from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.margin import DRAWS, NOISES
+from loadstone.tasks.task import Asked, OneAtATime, Result, require_linear
 
 #: Bits to which the entries of a memory are rounded; with one bit only their signs are left.
 BITS = (8, 4, 2, 1)
@@ -140,3 +146,33 @@ def _seen(arrays: Arrays, memory: Full, seed: int) -> dict[str, object]:
 def _margins(arrays: Arrays, weights: np.ndarray) -> np.ndarray:
     exact = ExactPass(arrays)
     return np.asarray(exact.margins(exact.scores(weights)))
+
+
+class Sampling(OneAtATime):
+    """The memories that store p associations, sampled."""
+
+    settings = Space
+    fields = FIELDS["space"]
+
+    def check(self, asked: Asked) -> None:
+        require_linear(asked, "sampling, which needs a linear family")
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        """Paths, times reflections of each, times what one takes for all chains."""
+        p, how = asked.p, asked.settings
+        filled = min(1.0, p / (0.88 * asked.d**1.55))  # roughly, as a share of what fits
+        reflections = p * 2 ** (4 * filled)
+        pairs = how.chains * p * p
+        one = 1e-5 + 1.5e-9 * pairs if asked.problem == ORIGINAL else 4.5e-5 + 9e-11 * pairs * asked.d
+        # The volume takes about twenty paths for each halving, and fewer reflections as associations are taken away.
+        paths = how.steps + (0.35 * 20 * p * math.log2(2 * p) if how.volume else 0)
+        return 0.5 + paths * reflections * one
+
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        clock = Deadline()
+        # Chains have the seed of the stream, which is below 2^64: theirs have 31 bits.
+        fields = space_of(asked.instance.arrays(), asked.settings, asked.seed % 2**31, asked.family)
+        return Result(fields, clock.taken)
+
+
+SPACE = Sampling()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import lambertw
 
 from loadstone.arguments import refuse
+from loadstone.loads import associations_of, load_of
 from loadstone.theory.checks import at_least, positives, scalar, single
 from loadstone.theory.cone import MOST
 
@@ -14,7 +14,7 @@ from loadstone.theory.cone import MOST
 def load(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
     """alpha(p, d) = p log p / d^2, for p >= 1 associations in dimension d >= 1."""
     p, d = at_least("p", p, 1), at_least("d", d, 1)
-    return scalar(p * np.log(p) / d**2)
+    return scalar(load_of(p, d))
 
 
 def associations(load: ArrayLike, d: ArrayLike) -> np.ndarray | float:
@@ -23,7 +23,7 @@ def associations(load: ArrayLike, d: ArrayLike) -> np.ndarray | float:
     Exact inverse of `load` in p; defined for every load >= 0 (p = 1 at load 0).
     """
     load, d = at_least("load", load, 0), at_least("d", d, 1)
-    return scalar(np.exp(lambertw(load * d**2).real))
+    return scalar(associations_of(load, d))
 
 
 def nearest_associations(load: float, d: int) -> int:

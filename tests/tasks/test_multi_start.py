@@ -7,6 +7,7 @@ import pytest
 
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.solvers.alternating import Alternating
 from loadstone.solvers.lbfgs import LBFGS
@@ -14,18 +15,17 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import NO_LIMITS
 from loadstone.streams.stream import Stream
-from loadstone.tasks import effort as efforts
-from loadstone.tasks import reach
+from loadstone.tasks import multi_start, reach
 from loadstone.tasks.capacity import instance_capacity
-from loadstone.tasks.effort import Effort, truncated
+from loadstone.tasks.multi_start import MultiStart, truncated
 from loadstone.tasks.reach import largest_stored
 from loadstone.theory.margin import margin_capacity
 from tests.measurements.stand_ins import Associations, searched
 
-ALL = Effort(starts=3, truncated=True, grown=True, alternating=True)
-ONE = Effort(passes=150)
-MOST = Effort(starts=2, grown=True, alternating=True, passes=150)
-GROWN = Effort(grown=True, passes=150)
+ALL = MultiStart(starts=3, truncated=True, grown=True, alternating=True)
+ONE = MultiStart(passes=150)
+MOST = MultiStart(starts=2, grown=True, alternating=True, passes=150)
+GROWN = MultiStart(grown=True, passes=150)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,8 @@ def found():
     """The largest p stored at d = 6 for ranks 2 and 6, with one start and with more; and what is proved."""
     stream = Stream(0, 6)
     stored = {
-        (m, effort): largest_stored("original", stream, 13, m / 6, family="low rank", effort=effort)
-        for m, effort in ((2, ONE), (2, MOST), (6, GROWN))
+        (m, searches): largest_stored(Instance(stream, 13), m / 6, family="low rank", searches=searches)
+        for m, searches in ((2, ONE), (2, MOST), (6, GROWN))
     }
     return stored, instance_capacity("original", stream, 13).p_c
 
@@ -44,7 +44,7 @@ def test_no_rank_stores_more_than_is_proved_and_full_rank_stores_just_that(found
     assert stored[2, MOST].stored < proved == stored[6, GROWN].stored
 
 
-def test_more_effort_stores_more(found):
+def test_more_searches_store_more(found):
     stored, _ = found
     assert stored[2, ONE].stored < stored[2, MOST].stored
 
@@ -54,7 +54,7 @@ def test_the_last_attempt_has_tried_everything(found):
     assert reached.not_stored == reached.stored + 1
     assert max(one.p for one in reached.attempts if one.stored) == reached.stored
     last = reached.attempts[-1]
-    assert (last.p, last.stored, last.way) == (reached.not_stored, False, "alternating")
+    assert (last.p, last.stored, last.start) == (reached.not_stored, False, "alternating")
     assert last.passes > 150  # of all searches together
 
 
@@ -67,7 +67,7 @@ def test_the_order_of_the_starts_and_their_memories():
     for index, memory in ((0, initial(0)), (1, best), (2, initial(1)), (3, initial(2)), (5, best), (6, initial(0))):
         np.testing.assert_array_equal(found[index].memory.left, memory.left)
     assert [isinstance(one.solver, Alternating) for one in found] == [False] * 5 + [True] * 2
-    assert [one.name for one in Effort().all_starts(problem, initial, NO_LIMITS, best)] == ["start 1"]
+    assert [one.name for one in MultiStart().all_starts(problem, initial, NO_LIMITS, best)] == ["start 1"]
     alone = [one.name for one in ALL.all_starts(problem, initial, NO_LIMITS)]
     assert alone == [name for name in names if "grown" not in name]
 
@@ -92,14 +92,14 @@ def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
         good = p <= 20 or (isinstance(memory, int) and memory >= p - 1 and p <= 24)
         return searched("stored" if good else "out of passes", p)
 
-    monkeypatch.setattr(reach.PaddedPrefixes, "of", lambda self, p: Associations(p))
+    monkeypatch.setattr(reach.SameShape, "first", lambda self, p: Associations(p))
     monkeypatch.setattr(reach, "solve", search)
-    monkeypatch.setattr(efforts, "_in_float32", lambda memory: memory)
-    found = largest_stored("original", Stream(0, 8), 17, 0.5, effort=Effort(grown=True))
+    monkeypatch.setattr(multi_start, "_in_float32", lambda memory: memory)
+    found = largest_stored(Instance(Stream(0, 8), 17), 0.5, searches=MultiStart(grown=True))
     assert (found.stored, found.not_stored) == (24, 25)
     assert [memory for p, memory in begun if isinstance(memory, int)] == [20, 21, 22, 23, 24]
-    assert [one.way for one in found.attempts if one.p > 20][-5:] == ["grown"] * 5
-    assert largest_stored("original", Stream(0, 8), 17, 0.5).stored == 20
+    assert [one.start for one in found.attempts if one.p > 20][-5:] == ["grown"] * 5
+    assert largest_stored(Instance(Stream(0, 8), 17), 0.5).stored == 20
 
 
 @pytest.mark.parametrize("bad", [{"starts": 0}, {"starts": 1.5}, {"truncated": 1}, {"grown": "no"}, {"alternating": 2},
@@ -107,22 +107,22 @@ def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
                                  {"passes": 1.5}])  # fmt: skip
 def test_bad_parameters(bad):
     with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
-        Effort(**bad)
+        MultiStart(**bad)
 
 
 @pytest.mark.parametrize("name", ["truncated", "alternating"])
 def test_a_full_memory_has_no_factors(name):
     with pytest.raises(ValueError, match=f"{name} is True, but must be False for Full, because only LowRank has two"):
-        largest_stored("original", Stream(0, 6), 12, effort=Effort(**{name: True}))
+        largest_stored(Instance(Stream(0, 6), 12), searches=MultiStart(**{name: True}))
 
 
 @pytest.mark.parametrize("kappa, around", [(1.0, 87), (0.5, 82)])
 def test_a_hopeless_search_is_given_up_and_nothing_else_changes(kappa, around):
     """The same p are stored as in searches that go on to the minimum, after fewer passes. A difference of one
     association would be seen."""
-    stream, effort = Stream(2, 20), Effort(width=1e-3)
-    early = largest_stored("original", stream, around, kappa, effort=effort)
-    late = largest_stored("original", stream, around, kappa, effort=replace(effort, patient=True))
+    stream, searches = Stream(2, 20), MultiStart(width=1e-3)
+    early = largest_stored(Instance(stream, around), kappa, searches=searches)
+    late = largest_stored(Instance(stream, around), kappa, searches=replace(searches, patient=True))
     assert [(one.p, one.stored) for one in early.attempts] == [(one.p, one.stored) for one in late.attempts]
     assert early.stored == late.stored == early.not_stored - 1
     pairs = [(one, other) for one, other in zip(early.attempts, late.attempts) if not one.stored]
@@ -130,21 +130,23 @@ def test_a_hopeless_search_is_given_up_and_nothing_else_changes(kappa, around):
     assert all(one.passes < other.passes for one, other in pairs)
 
 
-@pytest.mark.parametrize("effort, kappa, margin", [
-    (Effort(), 1.0, 0.001), (Effort(optimiser="lbfgs:margin=0.01"), 1.0, 0.01), (Effort(starts=5), 1.0, 0.001),
-    (Effort(enough="99%"), 1.0, 0.0), (Effort(rivals=2), 1.0, 0.0),
-    (Effort(), 0.5, 0.02), (Effort(passes=400), 0.5, 0.05), (Effort(optimiser="lbfgs:margin=0.01"), 0.5, 0.01),
-    (Effort(), 0.45, 0.0), (Effort(enough="99%"), 0.5, 0.0), (Effort(rivals=2), 0.5, 0.0),
-    (Effort(patient=True), 1.0, 0.0), (Effort(patient=True), 0.5, 0.0),
-    (Effort(starts=5), 0.5, 0.0), (Effort(starts=5, grown=True).one_start, 0.5, 0.02),
+@pytest.mark.parametrize("searches, kappa, margin", [
+    (MultiStart(), 1.0, 0.001), (MultiStart(starts=5), 1.0, 0.001),
+    (MultiStart(optimiser="lbfgs:margin=0.01"), 1.0, 0.01),
+    (MultiStart(enough="99%"), 1.0, 0.0), (MultiStart(rivals=2), 1.0, 0.0),
+    (MultiStart(), 0.5, 0.02), (MultiStart(passes=400), 0.5, 0.05),
+    (MultiStart(optimiser="lbfgs:margin=0.01"), 0.5, 0.01),
+    (MultiStart(), 0.45, 0.0), (MultiStart(enough="99%"), 0.5, 0.0), (MultiStart(rivals=2), 0.5, 0.0),
+    (MultiStart(patient=True), 1.0, 0.0), (MultiStart(patient=True), 0.5, 0.0),
+    (MultiStart(starts=5), 0.5, 0.0), (MultiStart(starts=5, grown=True).one_start, 0.5, 0.02),
 ])  # fmt: skip
-def test_which_searches_are_given_up(effort, kappa, margin):
+def test_which_searches_are_given_up(searches, kappa, margin):
     """Only where margins say that not everything can be stored: not where fewer facts are enough, or where a target
     need not beat every rival. Of two factors, those with ten columns, unless something else is tried as well."""
-    assert effort.solver_from(initial_memory(20, kappa, 0)) == LBFGS(margin=margin)
+    assert searches.solver_from(initial_memory(20, kappa, 0)) == LBFGS(margin=margin)
 
 
 @pytest.mark.parametrize("answers, lost", [(None, 6e-4), (2, 1.2e-3), (3, 1.2e-3), (100, 8e-4)])
 def test_what_is_lost_by_giving_up_is_far_less_than_the_usual_width(answers, lost):
     without, with_margin = (margin_capacity(400.0, answers, margin) for margin in (0.0, 0.001))
-    assert 0 < 1 - with_margin / without < lost < Effort().width / 4
+    assert 0 < 1 - with_margin / without < lost < MultiStart().width / 4

@@ -7,6 +7,9 @@ trained alone has the same last digits whatever else is run.
 
 from __future__ import annotations
 
+from loadstone.problems.kinds import is_grouped
+from loadstone.tasks.task import Asked
+
 #: Above this d a run takes long compared with its compilation.
 _PADDED = 512
 #: Padded arrays have at least the first number of rows; above the second, padding to a power of two costs too much.
@@ -51,3 +54,20 @@ def batch_size(problem: str, p: int, d: int, hold: str, platform: str) -> int:
         return 1
     most = _BATCH_PRODUCTS if problem == "original" else _BATCH_NUMBERS
     return next((size for size in _BATCHES if size * rows**2 * d <= most), 1)
+
+
+def rows_of(asked: Asked, platform: str) -> int | None:
+    """To how many rows the arrays of a search are padded; None: not at all. Padding needs as many outputs as inputs."""
+    if asked.answers is not None or is_grouped(asked.problem):
+        return None
+    rows = padded_rows(asked.problem, asked.p, asked.d, platform)
+    if rows is None and asked.solver == "lbfgs":
+        return padded_rows_of_few_passes(asked.problem, asked.p)
+    return rows
+
+
+def searches_together(asked: Asked, platform: str) -> int:
+    """How many searches with this program (seeds and loads) are trained together, if this is the largest of them."""
+    if not asked.is_iterative or asked.answers is not None or is_grouped(asked.problem):
+        return 1
+    return batch_size(asked.problem, asked.p, asked.d, asked.hold, platform)

@@ -30,13 +30,13 @@ _LBFGS, _ALTERNATING = LBFGS(), Alternating()
 #: In a bisection L-BFGS gives up where no memory has every margin above this share of its length |W|. By the law for
 #: margins, a capacity with such margins is smaller by 0.04 to 0.06 % (with two answers by 0.11 %): far less than the
 #: usual `width`. That is so because components of embeddings have a mean square of one.
-_HOPELESS = 0.001
+_CANNOT_STORE_MARGIN = 0.001
 #: With two factors there is no such bound, but what small changes of them can gain tells as well. Late in a search that
 #: stores everything they gain little, about in inverse proportion to the passes that it takes. So a search is given up
 #: where they gain less than this over the passes that it may have. With few columns it may linger at a saddle and yet
 #: go on. With 10 or more, none of 190 bisections ended elsewhere, and 2 would have with 30 in place of 20
 #: (benchmarks/given_up.py).
-_HOPELESS_NEARBY, _LEAST_RANK = 20.0, 10
+_CANNOT_STORE_NEARBY, _LEAST_RANK = 20.0, 10
 
 
 class Start(NamedTuple):
@@ -48,7 +48,7 @@ class Start(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Effort:
+class MultiStart:
     """What is tried, in this order, until everything is stored, and how long. The first random start is always tried.
 
     grown: the memory that has stored the largest number of associations so far.
@@ -96,7 +96,7 @@ class Effort:
         return solver_of(self.optimiser)
 
     @property
-    def one_start(self) -> Effort:
+    def one_start(self) -> MultiStart:
         """The same with the first random start alone."""
         return replace(self, starts=1, truncated=False, grown=False, alternating=False)
 
@@ -108,10 +108,10 @@ class Effort:
         if not isinstance(solver, LBFGS) or solver.margin > 0 or not everything or self.patient:
             return solver
         if is_linear(memory):
-            return replace(solver, margin=_HOPELESS)
+            return replace(solver, margin=_CANNOT_STORE_MARGIN)
         # Where several starts are tried after each other, each is given its time.
         nearby = isinstance(memory, LowRank) and memory.rank >= _LEAST_RANK and self.searches == 1
-        return replace(solver, margin=_HOPELESS_NEARBY / self.passes) if nearby else solver
+        return replace(solver, margin=_CANNOT_STORE_NEARBY / self.passes) if nearby else solver
 
     @property
     def searches(self) -> int:

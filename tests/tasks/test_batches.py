@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.runs.batches import batch_size, padded_rows, padded_rows_of_few_passes
+from loadstone.tasks.batches import batch_size, padded_rows, padded_rows_of_few_passes
 
 
 @pytest.mark.parametrize("problem, p, d, rows", [

@@ -1,0 +1,158 @@
+"""A task: what a run does, from the spec that asks for it to the result that its record holds.
+
+A new task is a file with a subclass of `Task` or of `OneAtATime`, a line in `TASKS` (tasks/__init__.py), and its fields
+in `FIELDS` (tasks/fields.py).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import numpy as np
+
+from loadstone.memories.families import is_linear
+from loadstone.parameters import made
+from loadstone.problems.budget import Budget
+from loadstone.problems.instance import Instance
+from loadstone.tasks.values import Field
+
+#: A compiled function and its arguments: shapes in place of arrays, values for static arguments.
+Call = tuple[jax.stages.Wrapped, tuple]
+
+
+class Asked(Protocol):
+    """What a task reads of a spec (runs/spec.py, where each is explained)."""
+
+    @property
+    def problem(self) -> str: ...
+    @property
+    def d(self) -> int: ...
+    @property
+    def p(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def kappa(self) -> float: ...
+    @property
+    def law(self) -> str: ...
+    @property
+    def family(self) -> str: ...
+    @property
+    def answers(self) -> int | None: ...
+    @property
+    def solver(self) -> str: ...
+    @property
+    def stop(self) -> str: ...
+    @property
+    def precision(self) -> str: ...
+    @property
+    def hold(self) -> str: ...
+    @property
+    def stored_dtype(self) -> str: ...
+    @property
+    def is_iterative(self) -> bool: ...
+    @property
+    def passes(self) -> int: ...
+    @property
+    def settings(self) -> Any: ...
+    @property
+    def instance(self) -> Instance: ...
+
+
+class Result(NamedTuple):
+    """What came out of a run.
+
+    fields: what its record holds, as JSON can: `fields` of its task.
+    seconds: how long it took.
+    """
+
+    fields: dict[str, object]
+    seconds: float
+
+
+class Task(ABC):
+    """What a run does. A task has no state: everything that it needs is in the spec that asks for it."""
+
+    #: The class of its parameters, which are the fields of a grid; None: it has none.
+    settings: type | None = None
+    #: What its record holds, and which values each field may have (tasks/fields.py).
+    fields: Mapping[str, Field]
+    #: Whether nothing runs beside it, because Ctrl-C would wait for it.
+    runs_alone = True
+
+    def made(self, solver: str, parameters: Mapping[str, object]) -> Any:
+        """The settings that these parameters mean; None if the task has none."""
+        return None if self.settings is None else made("solver", solver, self.settings, parameters)
+
+    def check(self, asked: Asked) -> None:  # noqa: B027 (most tasks can do everything)
+        """Refuse what this task cannot do."""
+
+    def words(self, asked: Asked) -> str:
+        """What is done, in words for the person who waits."""
+        return asked.solver
+
+    @abstractmethod
+    def cost(self, asked: Asked, platform: str) -> float:
+        """Rough seconds of a run on a 'cpu' or on an accelerator."""
+
+    def rows(self, asked: Asked, platform: str) -> int | None:
+        """To how many rows its arrays are padded; None: they are not, or by rules of its own, as in a bisection."""
+        return None
+
+    def batch_size(self, asked: Asked, platform: str) -> int:
+        """How many runs of one program are done together, if this one is the largest of them."""
+        return 1
+
+    def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterable[Call]:
+        """The compiled functions that `count` such runs call together, in their order: they are compiled ahead."""
+        return ()
+
+    @abstractmethod
+    def run(
+        self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
+    ) -> list[Callable[[], Result]]:
+        """The part of these runs that needs the accelerator. Calling what is returned finishes each on the CPU, which
+        may be done while the next ones run.
+
+        asked: runs of one program.
+        together: fill up a smaller batch to this size.
+        """
+
+
+class OneAtATime(Task):
+    """A task whose runs are done one after the other, each from beginning to end."""
+
+    @abstractmethod
+    def result(self, asked: Asked, budget: Budget | None) -> Result:
+        """Do it."""
+
+    def run(
+        self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
+    ) -> list[Callable[[], Result]]:
+        return [partial(_same, self.result(one, budget)) for one in asked]
+
+
+def require_full(asked: Asked, what: str) -> None:
+    """Refuse every memory but a full W."""
+    if asked.kappa != 1 or asked.family != "full":
+        raise ValueError(f"kappa is {asked.kappa} and family {asked.family!r}, but must be 1 and full for {what}.")
+
+
+def require_linear(asked: Asked, what: str) -> None:
+    """Refuse every memory but those of a linear family."""
+    if asked.kappa != 1 or not is_linear(asked.family):
+        must = f"1 and full or linear for {what}"
+        raise ValueError(f"kappa is {asked.kappa} and family {asked.family!r}, but must be {must}.")
+
+
+def numbers(values: Iterable[Any]) -> list[float]:
+    """The numbers of an array as JSON holds them."""
+    return [float(value) for value in np.asarray(values)]
+
+
+def _same(result: Result) -> Result:
+    return result

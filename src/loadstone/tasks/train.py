@@ -1,0 +1,198 @@
+"""Train: one search with a solver for each spec, several together if they share a program, and what is measured of it.
+
+The record has scalars, traces, the singular values of the memory and histograms of its scores, but not the memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from loadstone.measurements.accuracy import Measurement, TopScores
+from loadstone.measurements.scores import RawScores, raw_scores
+from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
+from loadstone.memories.families import initial_memory
+from loadstone.problems.budget import Budget
+from loadstone.problems.kinds import DECOUPLED, is_grouped
+from loadstone.problems.problem import Problem
+from loadstone.progress import Progress, silent
+from loadstone.solvers import hebbian, loop
+from loadstone.solvers.registry import solver_of
+from loadstone.solvers.search import SearchOptions
+from loadstone.solvers.solution import Solution, Status
+from loadstone.solvers.solve import solve_batch
+from loadstone.solvers.solver import Iterative, Solver
+from loadstone.solvers.stop import NO_LIMITS, Limits
+from loadstone.tasks.batches import rows_of, searches_together
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.programs import making, measuring, training
+from loadstone.tasks.task import Asked, Call, Result, Task, numbers, require_full
+
+#: Histograms hold about this many non-target scores at most: enough for a curve, and quick even for large runs.
+_HISTOGRAM_SCORES = 500_000
+#: Seconds of a run, of a step, and of a step for each of p^2 d numbers: the decoupled problem reads them from memory,
+#: the original one computes them from the cache. Measured on one processor core, and on an H200.
+_RUN, _STEP = 0.02, {"cpu": 5e-5, "gpu": 1e-4}
+_NUMBER = {
+    ("cpu", "original"): 6e-11, ("cpu", "decoupled"): 2.5e-10,
+    ("gpu", "original"): 1.2e-14, ("gpu", "decoupled"): 1.3e-12,
+}  # fmt: skip
+#: Solvers that need a full memory, in words.
+_FULL_ONLY = {
+    "hebbian": "the Hebbian rule, whose matrix is",
+    "pruning": "pruning, which begins with all entries of W",
+}
+
+
+def search_seconds(asked: Asked, passes: int, platform: str) -> float:
+    """Rough seconds of a search of so many passes, on a 'cpu' or on an accelerator."""
+    where = "cpu" if platform == "cpu" else "gpu"
+    kind = DECOUPLED if is_grouped(asked.problem) else asked.problem
+    return _RUN + passes * (_STEP[where] + _NUMBER[where, kind] * asked.p * (asked.answers or asked.p) * asked.d)
+
+
+class Train(Task):
+    """One search with a solver, or what a solver does that is no search."""
+
+    fields = FIELDS["train"]
+    runs_alone = False
+
+    def made(self, solver: str, parameters: Mapping[str, object]) -> Solver:
+        return solver_of(solver, parameters)
+
+    def check(self, asked: Asked) -> None:
+        if asked.solver in _FULL_ONLY:
+            require_full(asked, _FULL_ONLY[asked.solver])
+
+    def cost(self, asked: Asked, platform: str) -> float:
+        return search_seconds(asked, asked.passes + (0 if asked.is_iterative else 1), platform)
+
+    def rows(self, asked: Asked, platform: str) -> int | None:
+        return rows_of(asked, platform)
+
+    def batch_size(self, asked: Asked, platform: str) -> int:
+        return searches_together(asked, platform)
+
+    def programs(self, asked: Asked, count: int, budget: Budget | None) -> Iterator[Call]:
+        solver = asked.settings
+        if not (isinstance(solver, Iterative) or solver.closed_form):
+            return
+        problem = jax.eval_shape(lambda: problem_of(asked, budget))
+        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, asked.seed, asked.family))
+        yield from making(asked, problem, memory)
+        if isinstance(solver, Iterative):
+            precision = solver.precisions()[0] if asked.precision == "auto" else asked.precision
+            yield from training(problem, memory, loop.program_of(solver, SearchOptions(asked.stop), precision), count)
+        elif asked.solver == "hebbian":
+            yield hebbian._sum, (problem,)
+        yield from measuring(problem, memory, _HISTOGRAM_SCORES)
+
+    def run(
+        self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
+    ) -> list[Callable[[], Result]]:
+        return [
+            partial(_finished, run, _raw(problem, run), memory_matrix(run.solution.memory))
+            for problem, run in run_batch(asked, budget, together=together)
+        ]
+
+
+TRAIN = Train()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A search that was done.
+
+    asked: the spec that asked for it.
+    description: in words, how the outputs were held.
+    solution: the memory that the run ended with, and how it was found.
+    seconds: time taken, with that to make the problem and to measure the memory; for a batch, divided by its size.
+    """
+
+    asked: Asked
+    description: str
+    solution: Solution
+    seconds: float
+
+    @property
+    def measurement(self) -> Measurement:
+        return self.solution.measured
+
+    @property
+    def top_scores(self) -> TopScores:
+        assert self.solution.top_scores is not None
+        return self.solution.top_scores
+
+    def outcome(self) -> dict[str, object]:
+        return {
+            "seed": self.asked.seed,
+            "accuracy": self.measurement.accuracy,
+            "violations": self.measurement.violations,
+            "loss": self.measurement.loss,
+            "margin": self.measurement.margin,
+            "steps": self.solution.steps,
+            "passes": self.solution.passes,
+            "status": self.solution.status.value,
+            "seconds": round(self.seconds, 4),
+        }
+
+
+def problem_of(asked: Asked, budget: Budget | None = None, devices: int | None = None) -> Problem:
+    """The problem that a spec describes, padded where problems of several sizes share one program, or over so many
+    devices."""
+    rows = rows_of(asked, jax.default_backend()) if devices is None else None
+    hold, dtype = asked.hold, asked.stored_dtype
+    return asked.instance.problem(hold=hold, stored_dtype=dtype, budget=budget, rows=rows, devices=devices)
+
+
+def run_batch(
+    specs: Sequence[Asked],
+    budget: Budget | None = None,
+    progress: Progress = silent,
+    together: int = 1,
+    limits: Limits = NO_LIMITS,
+    checkpoint: str | Path | None = None,
+    devices: int | None = None,
+) -> list[tuple[Problem, Run]]:
+    """Run specs of one program together and return each run with its problem, so that the caller can measure more.
+
+    If there are fewer than `together`, the last is trained several times: compiling a batch of another size would take
+    longer. `budget` is for each problem of the batch.
+    """
+    began = time.perf_counter()
+    problems = [problem_of(spec, budget, devices) for spec in specs]
+    memories = [initial_memory(spec.d, spec.kappa, spec.seed, spec.family) for spec in specs]
+    filled = [*range(len(specs)), *[len(specs) - 1] * (together - len(specs))]
+    solutions = solve_batch(
+        [problems[index] for index in filled], [memories[index] for index in filled],
+        specs[0].settings, specs[0].stop, limits, specs[0].precision,
+        lambda passes, loss, accuracy: progress(passes, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
+        checkpoint,
+    )[: len(specs)]  # fmt: skip
+    seconds = (time.perf_counter() - began) / len(specs)
+    return [
+        (problem, Run(spec, problem.description, solution, seconds))
+        for spec, problem, solution in zip(specs, problems, solutions)
+    ]
+
+
+def _raw(problem: Problem, run: Run) -> RawScores | None:
+    diverged = run.solution.status == Status.DIVERGED
+    return None if diverged else raw_scores(problem, run.solution.memory, run.top_scores, _HISTOGRAM_SCORES)
+
+
+def _finished(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Result:
+    """Everything that figures need of a run, without its memory. A diverged run has only its scalars and traces."""
+    fields = {name: value for name, value in run.outcome().items() if name not in ("seed", "passes", "seconds")}
+    fields["form"] = run.description
+    fields |= {"loss_trace": numbers(run.solution.loss), "accuracy_trace": numbers(run.solution.accuracy)}
+    if raw is not None:
+        values = matrix_singular_values(matrix, run.solution.memory.rank)
+        fields |= {"singular_values": numbers(values), "scores": raw.scores().histograms()}
+    return Result(fields, run.seconds)

@@ -1,0 +1,54 @@
+"""Every task: asked for in a grid, it leaves a record with the fields that it states."""
+
+import subprocess
+import sys
+
+import pytest
+
+from loadstone.runs.grid import read_grid
+from loadstone.runs.record import from_bytes, to_bytes
+from loadstone.runs.result import perform
+from loadstone.runs.spec import Spec
+from loadstone.runs.validity import RESULT, check_values
+from loadstone.tasks import TASKS, task_of
+from loadstone.tasks.fields import FIELDS
+from loadstone.tasks.task import Task
+from loadstone.tasks.train import TRAIN
+
+#: A small run of each task with parameters of its own, as a grid writes it; and one word of what it must leave.
+GRIDS = {
+    "train": ('solver = "paper"\nsteps = 40\nwarmup = 4', "scores"),
+    "capacity": ('solver = "capacity"', "own_target"),
+    "reach": ('solver = "reach"\nstarts = 2\npasses = 60\nkappa = 0.5', "ways"),
+    "approach": ('solver = "approach"\noptimiser = "newton"', "attempts"),
+    "margin": ('solver = "margin"', "recalled_predicted"),
+    "edits": ('solver = "edits"\nmethod = "batch"\naction = "change"\nedits = 3', "missed"),
+    "space": ('solver = "space"\nchains = 2\nsteps = 40\nvolume = false\nscores = true', "r_hat"),
+    "bits": ('solver = "bits"\nbits = [2, 8]\nway = "largest margin"', "not_stored"),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_grid_asks_for_a_task_and_its_record_has_the_fields_that_it_states(name, tmp_path):
+    file, (lines, field) = tmp_path / "grid.toml", GRIDS[name]
+    file.write_text(f'[[grid]]\nproblem = "original"\nd = 6\np = 9\nseed = 2\n{lines}\n')
+    specs = read_grid(file)
+    assert len(specs) == (2 if name == "bits" else 1) and specs[0].parameters or name in ("capacity", "margin")
+    for spec in specs:
+        (record,) = perform([spec])
+        assert field in record.result and not record.result.keys() - FIELDS[name].keys()
+        check_values(record)
+        assert from_bytes(to_bytes(record)) == record and Spec.from_identity(record.spec) == spec
+
+
+def test_every_task_states_its_fields_and_no_field_means_two_things():
+    assert FIELDS.keys() == {"train", *TASKS} == GRIDS.keys()
+    assert all(isinstance(task_of(name), Task) and task_of(name).fields is FIELDS[name] for name in TASKS)
+    assert task_of("lbfgs") is task_of("paper") is TRAIN and TRAIN.fields is FIELDS["train"]
+    for fields in FIELDS.values():
+        assert all(RESULT[name] is field for name, field in fields.items())
+
+
+def test_a_record_is_checked_without_jax():
+    program = "import sys, loadstone.runs.validity, loadstone.runs.store; assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
