@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.hessian import Hessian
 from loadstone.solvers.newton import _softmax
 from loadstone.streams.stream import Stream

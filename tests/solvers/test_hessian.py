@@ -7,8 +7,8 @@ import pytest
 
 from loadstone.problems import numpy_pass
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.hessian import Hessian, StreamedHessian, dense_bytes, matrices_bytes, scores_bytes
 from loadstone.solvers.newton import _softmax
 from loadstone.streams.stream import Stream

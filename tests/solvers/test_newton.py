@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import loadstone
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome

@@ -8,8 +8,8 @@ from loadstone.memories.families import subspace_of
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Masked
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec

@@ -10,7 +10,7 @@ from typing import Any
 from loadstone.arguments import choice, rank_fraction, set_as, whole
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.kernels.products import PRECISIONS
-from loadstone.memories.families import check_family
+from loadstone.memories.families import check_family, family_in_records
 from loadstone.parameters import changed_parameters
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, check_stored_answers
 from loadstone.problems.instance import Instance

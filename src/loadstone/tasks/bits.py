@@ -18,8 +18,8 @@ from loadstone.deadline import Deadline
 from loadstone.levels import MOST_BITS
 from loadstone.memories.rounding import rounded_to_bits
 from loadstone.problems.budget import Budget
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import sample
 from loadstone.space.starts import NotStorableError

@@ -15,9 +15,9 @@ from loadstone.arguments import choice, refuse, set_as, whole
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.instance import Instance
 from loadstone.problems.kinds import ORIGINAL
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time

@@ -20,8 +20,8 @@ from loadstone.memories.full import Full
 from loadstone.memories.rounding import rounded_to_bits
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.problems.kinds import ORIGINAL
+from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import STEPS, Sampled, sample
