@@ -15,12 +15,12 @@ from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.proofs.certificate import check_proof, write_proof
-from loadstone.runs.plan import padded_rows
 from loadstone.runs.spec import Spec
 from loadstone.solvers.decide import decide
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.streams.stream import Stream
+from loadstone.tasks.batches import rows_of
 
 D, P, ROWS = 12, 30, 48
 SHORT = {"solver": Paper(steps=40), "stop": "none"}
@@ -94,13 +94,13 @@ def test_fewer_rows_than_associations_are_refused():
 
 def test_few_programs_serve_many_sizes_on_an_accelerator_and_none_is_padded_on_a_cpu():
     loads = [Spec("original", 500, p) for p in range(10_800, 24_700, 500)]
-    assert {padded_rows(spec, "cpu") for spec in loads} == {None}
-    assert {padded_rows(spec, "gpu") for spec in loads} == {16_384, 24_576}
-    decoupled_sizes = {padded_rows(Spec("decoupled", 150, p), "gpu") for p in range(1260, 2840, 20)}
+    assert {rows_of(spec, "cpu") for spec in loads} == {None}
+    assert {rows_of(spec, "gpu") for spec in loads} == {16_384, 24_576}
+    decoupled_sizes = {rows_of(Spec("decoupled", 150, p), "gpu") for p in range(1260, 2840, 20)}
     assert decoupled_sizes == {1536, 2048, 3072}
     for problem in ("original", "decoupled"):
-        assert {padded_rows(Spec(problem, 50, p), "gpu") for p in range(190, 420, 10)} == {512}
-    assert padded_rows(Spec("original", 1024, 60_000), "gpu") is None
+        assert {rows_of(Spec(problem, 50, p), "gpu") for p in range(190, 420, 10)} == {512}
+    assert rows_of(Spec("original", 1024, 60_000), "gpu") is None
 
 
 @pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
