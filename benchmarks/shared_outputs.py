@@ -25,7 +25,8 @@ import argparse
 import numpy as np
 from scipy.optimize import nnls
 
-from loadstone.theory.cone import mean_merged, merge_law
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import merge_law
 
 
 def whitened(outputs: np.ndarray) -> np.ndarray:
@@ -69,7 +70,7 @@ def curvature(d: int, p: int, count: int, random: np.random.Generator) -> tuple[
             r = move((axes * root) @ axes.T @ x, (outputs[0] - outputs[1:]) @ ((axes / root) @ axes.T))
             squares.append(r @ r)
         found.append((squares[0] - 2 * squares[1] + squares[2]) / step**2)
-    cost = float(mean_merged(p))
+    cost = codimension(p)
     return -float(np.mean(found)) / cost, float(np.std(found) / np.sqrt(count)) / cost
 
 
@@ -81,7 +82,7 @@ def aligned(d: int, p: int) -> float:
 
 
 def estimate(d: int, p: int, sets: int, seed: int) -> dict[str, float]:
-    random, cost = np.random.default_rng(seed), float(mean_merged(p))
+    random, cost = np.random.default_rng(seed), codimension(p)
     products = []
     for _ in range(sets):
         outputs = whitened(random.standard_normal((p, d)))
@@ -93,7 +94,7 @@ def estimate(d: int, p: int, sets: int, seed: int) -> dict[str, float]:
     c = (1 - aligned(d, p)) / d
     each = np.array([beta * by_q / (2 * c * c) - by_both / c for by_q, by_both in products])
     error = np.hypot(each.std(ddof=1) / np.sqrt(sets), beta_error * np.mean([q for q, _ in products]) / (2 * c * c))
-    growth = 1 + np.log(mean_merged(p + 1) / mean_merged(p - 1)) / np.log((p + 1) / (p - 1))
+    growth = 1 + np.log(codimension(p + 1) / codimension(p - 1)) / np.log((p + 1) / (p - 1))
     return {"d": d, "p": p, "beta": beta, "c": c, "delta": each.mean(), "error": float(error)} | {
         "excess": each.mean() / growth, "excess, error": float(error / growth)
     }  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import decide
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.skew import random_target_capacity, skewed_capacity
 
 CASES = ["3:harmonic", "9:harmonic", "13:equal", "17:harmonic"]
@@ -59,7 +59,7 @@ def row(d: int, case: str, how: str, streams: int) -> dict[str, object]:
         "frequencies": kind,
         "targets": how,
         "streams": streams,
-        "equal frequencies": d * (len(shares) - 1) / float(mean_merged(len(shares))),
+        "equal frequencies": d * (len(shares) - 1) / codimension(len(shares)),
         "predicted": predicted.value,
         "predicted, error": predicted.error,
         "measured": float(found.mean()),

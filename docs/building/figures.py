@@ -14,7 +14,8 @@ from docs.building.shipped import PROVED, Point, full_rank_points, large_runs, t
 from loadstone.evidence.one_law import proved_facts
 from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE
 from loadstone.theory.capacity import asymptotic_capacity_associations, bits_per_parameter, capacity_associations
-from loadstone.theory.cone import mean_merged, merge_law
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import merge_law
 
 FOLDER = ROOT / "docs" / "figures"
 _INKS = {"decoupled": COLOURS[0], "original": COLOURS[1]}
@@ -98,10 +99,10 @@ def _of(points: list[dict], name: str) -> np.ndarray:
 def _cost(point: dict) -> float:
     """D(M); with one answer a fact M is the number of facts, which need not be whole on average."""
     if point["answers"] is not None:
-        return float(mean_merged(point["answers"]))
+        return codimension(point["answers"])
     facts = point["facts"] + 0.5
     low = int(facts)
-    return float(np.interp(facts, [low, low + 1], mean_merged([low, low + 1])))
+    return float(np.interp(facts, [low, low + 1], codimension([low, low + 1])))
 
 
 def projection() -> plt.Figure:
@@ -113,7 +114,7 @@ def projection() -> plt.Figure:
     left.set(xlabel="rivals merged with the target, k", ylabel="$v_k(p)$", xlim=(-0.5, 40))
     left.legend(frameon=False)
     p = np.unique(np.geomspace(2, 1e9, 80).round().astype(int))
-    right.plot(p, mean_merged(p), color=PREDICTION, lw=1.6, label="D(p), exact")
+    right.plot(p, codimension(p), color=PREDICTION, lw=1.6, label="D(p), exact")
     right.plot(p, 2 * np.log(p), color="0.5", lw=1, ls="--", label="2 log p, its limit")
     right.set(xscale="log", xlabel="p", ylabel="cost of a fact, in dimensions")
     right.legend(frameon=False)

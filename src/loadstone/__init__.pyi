@@ -78,6 +78,8 @@ from loadstone.theory.capacity import capacity as capacity
 from loadstone.theory.capacity import capacity_associations as capacity_associations
 from loadstone.theory.capacity import finite_capacity as finite_capacity
 from loadstone.theory.capacity import hebbian_associations as hebbian_associations
+from loadstone.theory.codimension import codimension as codimension
+from loadstone.theory.codimension import margin_codimension as margin_codimension
 from loadstone.theory.families import StatisticalDimension as StatisticalDimension
 from loadstone.theory.families import statistical_dimension as statistical_dimension
 from loadstone.theory.finite_margin import finite_largest_margin as finite_largest_margin
@@ -90,7 +92,6 @@ from loadstone.theory.load import nearest_associations as nearest_associations
 from loadstone.theory.load import nearest_dimension as nearest_dimension
 from loadstone.theory.margin import largest_margin as largest_margin
 from loadstone.theory.margin import margin_capacity as margin_capacity
-from loadstone.theory.margin import margin_codimension as margin_codimension
 from loadstone.theory.minimiser import Minimiser as Minimiser
 from loadstone.theory.minimiser import minimiser as minimiser
 from loadstone.theory.prediction import FactsPrediction as FactsPrediction

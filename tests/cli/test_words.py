@@ -39,7 +39,7 @@ from loadstone.runs.sweep import Outcome
 from loadstone.space.diagnostics import Mixing
 from loadstone.space.sample import Sampled
 from loadstone.sweeps.catalogue import named_sweep
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.given_facts import Law
 from loadstone.theory.prediction import predict as predict_size
 
@@ -309,7 +309,7 @@ def test_a_search_among_facts_in_words_begins_with_what_the_law_expects(family, 
     fitting = Fitting(6, 6, None, 2)
     own_facts.own_capacity("f.csv", "v.txt", None, "a,b", "mean", 7.0, family, 9, "1kB", True)
     ((guess, seconds, searched, limits),) = asked
-    assert guess == pytest.approx(dimensions / float(mean_merged(3))) and (seconds, searched) == (7.0, family)
+    assert guess == pytest.approx(dimensions / codimension(3)) and (seconds, searched) == (7.0, family)
     assert (limits.steps, limits.budget.bytes) == (9, 1000)
     found = json.loads(capfd.readouterr().out)
     assert (found["p_c"], found["storable"], found["not_storable"], found["first_out"]) == (6, 6, None, None)

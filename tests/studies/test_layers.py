@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.evidence.layers import stored_by_layers
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from tests.studies.shipped import RESULTS, shipped_rows
 
 
@@ -22,7 +22,7 @@ def test_means_over_streams_beside_both_laws():
     assert relu["as_wide"] == float(capacity_associations(12, 0.5))
     assert gelu["as_wide"] == float(capacity_associations(12))
     n = gelu["as_many_parameters"]
-    assert n * float(mean_merged(round(n))) == pytest.approx(576, rel=0.01)
+    assert n * codimension(round(n)) == pytest.approx(576, rel=0.01)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.evidence import margins
 from loadstone.evidence.margins import compare_margins, largest_margins, load_of, noisy_recalls, predicted_margin
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.margin import largest_margin
 
 
@@ -30,7 +30,7 @@ def test_streams_are_averaged_and_those_without_a_margin_counted():
     (point,) = largest_margins([*rows, lost | {"status": "not storable"}, row(9.0) | {"solver": "capacity"}])
     assert (point["streams"], point["without"], point["gap"]) == (3, 1, 3e-7)
     assert point["margin"] == pytest.approx(1.4) and point["error"] == pytest.approx(0.4 / math.sqrt(3))
-    assert point["limit"] == largest_margin(100, 9) and point["load"] == load_of(9, 10) == 9 * mean_merged(9) / 100
+    assert point["limit"] == largest_margin(100, 9) and point["load"] == load_of(9, 10) == 9 * codimension(9) / 100
     assert 0.5 * point["limit"] < point["predicted"] < point["limit"] and point["predicted_error"] > 0
 
 

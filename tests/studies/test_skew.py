@@ -7,7 +7,7 @@ import pytest
 from loadstone.estimate import Estimate
 from loadstone.evidence import skew
 from loadstone.evidence.skew import as_drawn, compare_skew, given_frequencies, ratio, skew_points
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.skew import random_target_capacity, skewed_capacity
 
 
@@ -23,7 +23,7 @@ def test_streams_of_one_kind_are_averaged():
     assert (point["facts"], point["streams"], point["undecided"]) == (13.5, 2, 1)
     assert point["error"] == pytest.approx(1.5)
     # Equal counts: the law d (M - 1) / D(M), without sampling.
-    law = 6 * 2 / float(mean_merged(3))
+    law = 6 * 2 / codimension(3)
     assert [point[name] for name in ("equal", "given", "predicted")] == pytest.approx([law] * 3)
     assert point["predicted, error"] == 0 and ratio(point) == pytest.approx((13.5 / law, 1.5 / law))
 

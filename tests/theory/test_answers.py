@@ -9,9 +9,10 @@ from scipy.optimize import linprog, minimize_scalar, root
 from scipy.special import log_ndtr
 from scipy.stats import binom
 
-from loadstone.theory.answers import codimension, facts_capacity, memories_seen
+from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.cone import mean_merged, merge_law
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import merge_law
 from loadstone.theory.entropy import facts_free_entropy, finite_free_entropy
 from loadstone.theory.families import StatisticalDimension, statistical_dimension
 from loadstone.theory.minimiser import ABOVE, STORABLE, minimiser
@@ -94,7 +95,7 @@ def test_capacity_is_where_the_law_says_and_storing_is_as_likely_as_not():
         d = 30
         room = memories_seen(family, d, answers, decoupled)
         facts = facts_capacity(family, d, answers, decoupled)
-        assert facts * mean_merged(answers) == pytest.approx(room.delta)
+        assert facts * codimension(answers) == pytest.approx(room.delta)
         assert probability_facts_storable(int(facts), answers, room) > 0.47
         assert probability_facts_storable(int(facts) + 1, answers, room) < 0.53
 
@@ -105,7 +106,7 @@ def test_so_few_facts_that_their_outputs_hide_directions():
     assert facts < 100
     low, high = int(facts), int(facts) + 1
     room = lambda n: memories_seen("rank:1", 100, n).delta  # noqa: E731
-    assert low * mean_merged(low) <= room(low) and high * mean_merged(high) > room(high)
+    assert low * codimension(low) <= room(low) and high * codimension(high) > room(high)
     assert facts < facts_capacity("rank:1", 100, decoupled=True)
 
 
@@ -122,7 +123,7 @@ def test_the_gaussian_form_where_only_the_variance_is_known():
 
 def test_beyond_the_longest_transform_the_gaussian_form_takes_over():
     p = 10**10
-    d = round(np.sqrt(p * mean_merged(p)))
+    d = round(np.sqrt(p * codimension(p)))
     found = probability_facts_storable(p, p, statistical_dimension("full", d))
     assert found == gaussian_probability_storable(p, d) and 0.1 < found < 0.9
 

@@ -14,7 +14,7 @@ from loadstone.theory.capacity import (
     hebbian_associations,
     parameters,
 )
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 
 KNOWN = {0.1: 0.156784, 0.25: 0.311456, 0.5: 0.446865, 0.75: 0.493524, 1: 0.5}
 
@@ -88,7 +88,7 @@ def test_rank_scales_the_finite_capacity():
 def test_capacity_associations_solve_their_equation(d, kappa):
     p = capacity_associations(d, kappa)
     low = int(p)
-    need = lambda n: n * mean_merged(n) if n > 1 else 0.0  # noqa: E731
+    need = lambda n: n * codimension(n) if n > 1 else 0.0  # noqa: E731
     room = 2 * capacity(kappa) * d**2
     assert need(low) <= room * (1 + 1e-9) and need(low + 1) > room * (1 - 1e-9)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from loadstone.theory.capacity import finite_capacity
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.corrections import LOG_LOG, THRESHOLD, crossing, expanded_mean_merged
 from loadstone.theory.scores import target_mean
 
@@ -12,7 +12,7 @@ P = np.array([10**k for k in range(3, 16, 3)])
 
 
 def test_the_expansion_approaches_the_exact_mean():
-    left = np.asarray(mean_merged(P)) - np.asarray(expanded_mean_merged(P))
+    left = np.asarray(codimension(P)) - np.asarray(expanded_mean_merged(P))
     assert np.all(np.diff(np.abs(left)) < 0) and abs(left[-1]) < 0.25
     # What is left out is of order 1 / log p: multiplied by it, the last three hardly change.
     scaled = (left * np.log(P))[2:]
@@ -20,7 +20,7 @@ def test_the_expansion_approaches_the_exact_mean():
 
 
 def test_the_constant_is_three():
-    gap = 2 * np.log(P) - np.asarray(mean_merged(P))
+    gap = 2 * np.log(P) - np.asarray(codimension(P))
     slopes = np.diff(gap) / np.diff(np.log(np.log(P)))
     # It is approached from above, slowly: D(p) and its expansion, which has the constant, do so side by side.
     assert np.all(np.diff(slopes[1:]) < 0) and LOG_LOG < slopes[-1] < LOG_LOG + 0.35

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.entropy import (
     annealed,
     energetic,
@@ -55,7 +55,7 @@ def test_ends_of_the_energetic_term():
     q = 1 - 1e-6
     estimate = energetic(q, 20, samples=4000)
     assert (
-        abs((1 - q) * estimate.value * np.log(20) + mean_merged(20) / 2)
+        abs((1 - q) * estimate.value * np.log(20) + codimension(20) / 2)
         < 4 * (1 - q) * estimate.error * np.log(20) + 3e-3
     )
 
@@ -116,7 +116,7 @@ def test_finite_free_entropy_against_the_volume_itself():
 
 def test_finite_free_entropy_falls_diverges_and_respects_the_annealed_bound():
     p = 50
-    capacity = np.log(p) / mean_merged(p)
+    capacity = np.log(p) / codimension(p)
     results = [finite_free_entropy(share * capacity, p, samples=60) for share in (0.2, 0.6, 0.9, 0.99)]
     assert all(a.phi > b.phi and a.q < b.q for a, b in zip(results, results[1:]))
     for share, result in zip((0.2, 0.6, 0.9, 0.99), results):
@@ -127,7 +127,7 @@ def test_finite_free_entropy_falls_diverges_and_respects_the_annealed_bound():
 
 
 def test_a_curve_is_the_free_entropy_at_each_load():
-    p, capacity = 40, np.log(40) / mean_merged(40)
+    p, capacity = 40, np.log(40) / codimension(40)
     loads = np.array([0.3, 0.6, 0.9]) * capacity
     one_by_one, curve = finite_free_entropy(loads, p, samples=100), free_entropy_curve(loads, p, samples=100)
     # The same samples of eta: what differs is the interpolation in q.

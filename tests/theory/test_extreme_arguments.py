@@ -14,6 +14,7 @@ import pytest
 
 from loadstone.theory import (
     capacity,
+    codimension,
     cone,
     entropy,
     finite_margin,
@@ -48,11 +49,8 @@ FORMULAS = {
     capacity.hebbian_associations: (10,),
     capacity.parameters: (10, 0.5),
     capacity.bits_per_parameter: (10, 10, 0.5, "choice"),
-    cone.solid_angle: (3,),
     cone.log_solid_angles: (3,),
     cone.merge_law: (5,),
-    cone.mean_merged: (5,),
-    cone.variance_merged: (5,),
     cone.project: ([1.0, 2.0],),
     entropy.energetic_limit: (0.5,),
     entropy.energetic_lower_bound: (0.5,),
@@ -81,8 +79,7 @@ FORMULAS = {
     load.dimension: (0.5, 10),
     load.nearest_dimension: (0.5, 10),
     finite_margin.finite_largest_margin: (8, 10, 2, "gaussian", "sphere", 16, 0),
-    finite_margin.finite_margin_codimension: (12, 5, 0.5, "gaussian", "sphere", 16, 0),
-    margin.margin_codimension: (10, 0.5),
+    codimension.codimension: (10, 0.5),
     margin.margin_capacity: (100.0, 10, 0.5),
     margin.largest_margin: (100.0, 5, 10),
     minimiser: (50, 20, 1024, 0),  # storable, which is quick

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import chi, norm
 
-from loadstone.theory.cone import mean_merged
-from loadstone.theory.finite_margin import _nearest, finite_largest_margin, finite_margin_codimension
-from loadstone.theory.margin import largest_margin, margin_codimension
+from loadstone.theory.codimension import codimension
+from loadstone.theory.finite_margin import FiniteCodimension, _nearest, finite_largest_margin
+from loadstone.theory.margin import largest_margin
 
 
 def test_nearest_point_against_a_general_solver():
@@ -22,30 +22,30 @@ def test_nearest_point_against_a_general_solver():
 
 
 def test_two_answers_by_quadrature():
-    """One plane, at kappa sqrt(d) / |u_1 - u_2| from the origin: a normal number below that has to be moved there."""
-    d, kappa = 12, 0.8
+    """One plane, at margin sqrt(d) / |u_1 - u_2| from the origin: a normal number below that has to be moved there."""
+    d, margin = 12, 0.8
 
     lengths = np.arange(0.05, 10, 0.05)
     share = chi.pdf(lengths, d) * 0.05
-    a = kappa * d / (np.sqrt(2) * lengths[:, None] * lengths[None, :])  # |u_1 - u_2| is sqrt(2) times a length, |e| one
+    a = margin * d / (np.sqrt(2) * lengths[:, None] * lengths[None, :])  # |u_1 - u_2| is sqrt(2) lengths, |e| one
     moved = (1 + a * a) * norm.cdf(a) + a * norm.pdf(a)
-    found = finite_margin_codimension(d, 2, kappa, samples=600)
+    found = FiniteCodimension(d, 2, samples=600).at(margin)
     assert abs(found.value - share @ moved @ share) < 4 * found.error < 0.3
-    fixed = finite_margin_codimension(d, 2, kappa, inputs="sphere", samples=600)
-    a = kappa * np.sqrt(d) / (np.sqrt(2) * lengths)
+    fixed = FiniteCodimension(d, 2, inputs="sphere", samples=600).at(margin)
+    a = margin * np.sqrt(d) / (np.sqrt(2) * lengths)
     assert abs(fixed.value - share @ ((1 + a * a) * norm.cdf(a) + a * norm.pdf(a))) < 4 * fixed.error < 0.3
 
 
 def test_many_dimensions_are_the_limit():
-    found = finite_margin_codimension(1000, 6, 1.0, samples=400)
-    limit = margin_codimension(6, 1.0)
+    found = FiniteCodimension(1000, 6, samples=400).at(1.0)
+    limit = codimension(6, 1.0)
     assert abs(found.value - limit) < 4 * found.error + 0.01 * limit
     assert found.error < 0.02 * limit
 
 
 def test_without_a_margin_the_dimension_does_not_matter():
-    found = finite_margin_codimension(8, 10, 1e-6, samples=200)
-    assert found.value == pytest.approx(mean_merged(10), rel=1e-3)
+    found = FiniteCodimension(8, 10, samples=200).at(1e-6)
+    assert found.value == pytest.approx(codimension(10), rel=1e-3)
 
 
 def test_lengths_make_the_margin_smaller():
@@ -66,4 +66,4 @@ def test_few_answers_and_refusals():
     with pytest.raises(ValueError, match="inputs is 'round', but must be one of gaussian, sphere"):
         finite_largest_margin(12, 20, inputs="round")
     with pytest.raises(ValueError, match="d is 2, but must be larger, because here an output may lie between others"):
-        finite_margin_codimension(2, 100, 0.1, samples=100)
+        FiniteCodimension(2, 100, samples=100).at(0.1)

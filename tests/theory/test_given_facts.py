@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.given_facts import given_facts_law
 from loadstone.theory.skew import skewed_capacity
 
@@ -47,7 +47,7 @@ def test_the_capacity_is_the_product_of_both_dimensions_over_the_cost_of_a_fact(
 
 def test_new_answers_make_every_fact_dearer():
     law = given_facts_law(np.ones(25, int), 12, 12, 12)
-    largest = max(n for n in range(25, 60) if n * mean_merged(n) <= 144)
+    largest = max(n for n in range(25, 60) if n * codimension(n) <= 144)
     assert law.with_new_answers == largest < law.capacity
     assert given_facts_law(np.ones(60, int), 12, 12, 12).with_new_answers is None
 

@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 from loadstone.theory import listwise
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.listwise import limit_capacity, limit_codimension, list_capacity, list_codimension
 
 
@@ -32,7 +32,7 @@ def test_projections_against_all_half_spaces(k):
 
 def test_known_means():
     for m in (5, 60):
-        assert listwise._codimension(m, 1, 2).value == pytest.approx(mean_merged(m), rel=1e-9)
+        assert listwise._codimension(m, 1, 2).value == pytest.approx(codimension(m), rel=1e-9)
     half_space = list_codimension(7, 6, 24)
     assert abs(half_space.value - 0.5) < 4 * half_space.error < 0.05
 

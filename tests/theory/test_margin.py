@@ -8,39 +8,41 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from loadstone.theory import margin
+from loadstone.theory import codimension as module
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.cone import mean_merged
-from loadstone.theory.margin import largest_margin, margin_capacity, margin_codimension
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import merge_law
+from loadstone.theory.margin import largest_margin, margin_capacity
 
 
-def target_after(eta, kappa):
-    """tau of each row: the target moves up to it, and the rivals above tau - kappa move down to tau - kappa."""
-    low, high = eta[:, 0], eta.max(axis=1) + kappa + 1
+def target_after(eta, gamma):
+    """tau of each row: the target moves up to it, and the rivals above tau - gamma move down to tau - gamma."""
+    low, high = eta[:, 0], eta.max(axis=1) + gamma + 1
     for _ in range(60):
         tau = (low + high) / 2
-        more = np.maximum(0, eta[:, 1:] + kappa - tau[:, None]).sum(axis=1) > tau - eta[:, 0]
+        more = np.maximum(0, eta[:, 1:] + gamma - tau[:, None]).sum(axis=1) > tau - eta[:, 0]
         low, high = np.where(more, tau, low), np.where(more, high, tau)
     return low
 
 
-def squared_distance(eta, kappa):
-    """Of each row from {z_1 >= z_rho + kappa for all rho}."""
-    tau = target_after(eta, kappa)
-    return (tau - eta[:, 0]) ** 2 + (np.maximum(0, eta[:, 1:] + kappa - tau[:, None]) ** 2).sum(axis=1)
+def squared_distance(eta, gamma):
+    """Of each row from {z_1 >= z_rho + gamma for all rho}."""
+    tau = target_after(eta, gamma)
+    return (tau - eta[:, 0]) ** 2 + (np.maximum(0, eta[:, 1:] + gamma - tau[:, None]) ** 2).sum(axis=1)
 
 
 @pytest.mark.parametrize("answers", [2, 3, 17, 1000, 10**6, 10**12])
-def test_no_margin_is_the_codimension_of_the_cone(answers):
-    assert margin_codimension(answers, 0) == pytest.approx(mean_merged(answers), rel=1e-12)
+def test_a_vanishing_margin_is_the_codimension_of_the_cone(answers):
+    """The law of k and tau with a margin, at a margin of 0, against that of cone.py."""
+    assert module._with_margin(answers, 0.0) == pytest.approx(merge_law(answers).mean, rel=1e-12)
 
 
-@pytest.mark.parametrize("kappa", [0.0, 0.3, 1.0, 4.0, 20.0, 300.0])
-def test_two_answers_are_gardners_integral(kappa):
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0, 4.0, 20.0, 300.0])
+def test_two_answers_are_gardners_integral(gamma):
     """The difference of two scores has variance 2, and half its square is the squared distance."""
     law = norm(scale=np.sqrt(2))
-    gardner = quad(lambda x: (kappa - x) ** 2 / 2 * law.pdf(x), -20, min(kappa, 20), epsrel=1e-10)[0]
-    assert margin_codimension(2, kappa) == pytest.approx(gardner, rel=1e-8)
+    gardner = quad(lambda x: (gamma - x) ** 2 / 2 * law.pdf(x), -20, min(gamma, 20), epsrel=1e-10)[0]
+    assert codimension(2, gamma) == pytest.approx(gardner, rel=1e-8)
 
 
 def test_three_answers_by_quadrature():
@@ -50,23 +52,23 @@ def test_three_answers_by_quadrature():
     # Only differences matter: moving all three scores together moves the set along with them.
     square = squared_distance(np.stack([0 * x, -x, -y], axis=1), 0.8)
     density = np.exp(-(x * x - x * y + y * y) / 3) / (2 * np.pi * np.sqrt(3))
-    assert margin_codimension(3, 0.8) == pytest.approx((square * density).sum() * 0.08**2, rel=1e-5)
+    assert codimension(3, 0.8) == pytest.approx((square * density).sum() * 0.08**2, rel=1e-5)
 
 
-@pytest.mark.parametrize("answers, kappa, draws", [(4, 2.0, 20_000), (30, 0.5, 5000), (1000, 3.0, 400)])
-def test_monte_carlo_projections(answers, kappa, draws):
-    square = squared_distance(np.random.default_rng(1).standard_normal((draws, answers)), kappa)
-    assert abs(margin_codimension(answers, kappa) - square.mean()) < 4 * square.std() / np.sqrt(draws)
+@pytest.mark.parametrize("answers, gamma, draws", [(4, 2.0, 20_000), (30, 0.5, 5000), (1000, 3.0, 400)])
+def test_monte_carlo_projections(answers, gamma, draws):
+    square = squared_distance(np.random.default_rng(1).standard_normal((draws, answers)), gamma)
+    assert abs(codimension(answers, gamma) - square.mean()) < 4 * square.std() / np.sqrt(draws)
 
 
 def test_a_large_margin_merges_all_rivals():
     """Then the distance is that to a line of equal scores: M - 1 normal directions, and the shift along them."""
-    assert margin_codimension(5, 40) == pytest.approx(4 + 40**2 * 4 / 5, rel=1e-10)
+    assert codimension(5, 40) == pytest.approx(4 + 40**2 * 4 / 5, rel=1e-10)
 
 
 def test_slope_is_twice_the_shift_of_the_target():
-    """d D / d kappa = 2 E (tau - target): the envelope theorem, which the code does not use."""
-    slope = (margin_codimension(10**6, 1.001) - margin_codimension(10**6, 0.999)) / 0.002
+    """d D / d gamma = 2 E (tau - target): the envelope theorem, which the code does not use."""
+    slope = (codimension(10**6, 1.001) - codimension(10**6, 0.999)) / 0.002
     random = np.random.default_rng(2)
     count, rivals = 2000, 120  # of 10^6 rivals only the largest matter: draw them in falling order
     tails = np.cumsum(random.exponential(size=(count, rivals)), axis=1) / 10**6
@@ -76,20 +78,20 @@ def test_slope_is_twice_the_shift_of_the_target():
 
 
 def test_codimension_grows_with_margin_and_answers():
-    table = margin_codimension(np.array([2, 3, 10, 1000])[:, None], np.linspace(0, 12, 9))
+    table = codimension(np.array([2, 3, 10, 1000])[:, None], np.linspace(0, 12, 9))
     assert np.all(np.diff(table, axis=0) > 0) and np.all(np.diff(table, axis=1) > 0)
 
 
 def test_capacity_without_margin_is_that_of_the_law():
     assert margin_capacity(20**2, None, 0) == pytest.approx(capacity_associations(20), rel=1e-10)
-    assert margin_capacity(400, 7, 0) == pytest.approx(400 / mean_merged(7), rel=1e-10)
+    assert margin_capacity(400, 7, 0) == pytest.approx(400 / codimension(7), rel=1e-10)
 
 
 @pytest.mark.parametrize("delta, facts, answers", [(144, 18, None), (576, 80, None), (144, 25.5, 6), (900, 9, 10**5)])
 def test_margin_and_capacity_are_inverse(delta, facts, answers):
-    kappa = largest_margin(delta, facts, answers)
-    assert kappa > 0
-    assert margin_capacity(delta, answers, kappa) == pytest.approx(facts, rel=1e-9)
+    gamma = largest_margin(delta, facts, answers)
+    assert gamma > 0
+    assert margin_capacity(delta, answers, gamma) == pytest.approx(facts, rel=1e-9)
 
 
 def test_two_facts_just_fit_into_one_dimension():
@@ -102,29 +104,29 @@ def test_values_of_the_first_look():
     np.testing.assert_allclose(found, [1.586, 0.517, 1.743, 0.696], rtol=0.01)
 
 
-@pytest.mark.parametrize("answers, kappa", [(2, 0.0), (30, 0.7), (10**6, 3.0)])
-def test_the_middle_of_the_law_is_where_sums_do_not_fluctuate(answers, kappa):
-    tau, merged = margin._typical(answers, kappa)
+@pytest.mark.parametrize("answers, gamma", [(2, 0.0), (30, 0.7), (10**6, 3.0)])
+def test_the_middle_of_the_law_is_where_sums_do_not_fluctuate(answers, gamma):
+    tau, merged = module._typical(answers, gamma)
     above = quad(lambda eta: (eta - tau) * norm.pdf(eta), tau, tau + 20, epsabs=0, epsrel=1e-10)[0]
-    assert kappa + tau == pytest.approx((answers - 1) * above, abs=1e-8)
+    assert gamma + tau == pytest.approx((answers - 1) * above, abs=1e-8)
     assert merged == pytest.approx((answers - 1) * norm.sf(tau))
 
 
 def test_logarithms_of_functions_that_overflow():
-    np.testing.assert_allclose(margin._log_choose(20, np.arange(3, 8)), np.log([math.comb(20, k) for k in range(3, 8)]))
+    np.testing.assert_allclose(module._log_choose(20, np.arange(3, 8)), np.log([math.comb(20, k) for k in range(3, 8)]))
     s = np.array([-25.0, -3.0, 0.0, 2.0, 50.0])
-    for one, slope in zip(s, margin._slope(s)):
+    for one, slope in zip(s, module._slope(s)):
         numeric = mpmath.diff(lambda x: x**2 + mpmath.log(mpmath.erfc(x)), one)
         assert slope == pytest.approx(float(numeric), rel=1e-9)
-    assert margin._slope(np.array([-40.0])) == -80
+    assert module._slope(np.array([-40.0])) == -80
     for t in (1 + 2j, 0.3 - 1j, -2 - 0.5j, 3 + 0j):
         exact = mpmath.log(mpmath.exp(-mpmath.mpc(t) ** 2) * mpmath.erfc(-1j * mpmath.mpc(t)))
-        np.testing.assert_allclose(np.exp(margin._log_faddeeva(np.array([t]))), complex(mpmath.exp(exact)), rtol=1e-10)
+        np.testing.assert_allclose(np.exp(module._log_faddeeva(np.array([t]))), complex(mpmath.exp(exact)), rtol=1e-10)
 
 
 def test_refusals():
     with pytest.raises(ValueError, match="margin is -1.0, but must be at least 0"):
-        margin_codimension(5, -1.0)
+        codimension(5, -1.0)
     with pytest.raises(ValueError, match=r"margin is 20.0, but must be at most 13.2288, the largest that a single"):
         margin_capacity(144, 5, 20)
     with pytest.raises(ValueError, match=r"margin is 20.0, but must be at most 11.9164, the largest that two facts"):

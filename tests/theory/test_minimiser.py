@@ -9,7 +9,7 @@ from scipy.special import logsumexp, ndtr
 
 import loadstone.theory.minimiser as module
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.minimiser import minimiser
 
 RESULTS = ("loss", "accuracy", "norm", "chi")
@@ -139,7 +139,7 @@ def test_norm_grows_and_loss_falls_towards_capacity():
 
 def test_a_root_is_found_a_hair_above_capacity():
     p, d = 388, 51
-    assert 0 < p * mean_merged(p) / d**2 - 1 < 2e-4
+    assert 0 < p * codimension(p) / d**2 - 1 < 2e-4
     found = minimiser(p, d, samples=1024)
     assert found.status == "above capacity" and found.norm > 100
 

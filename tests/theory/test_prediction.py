@@ -7,8 +7,8 @@ import pytest
 
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.cone import mean_merged
-from loadstone.theory.margin import margin_capacity, margin_codimension
+from loadstone.theory.codimension import codimension
+from loadstone.theory.margin import margin_capacity
 from loadstone.theory.prediction import predict, predict_facts
 from loadstone.theory.question import least_dimension
 from loadstone.theory.skew import skewed_capacity
@@ -23,7 +23,7 @@ def test_facts_are_set_to_the_capacity_and_the_dimension_to_the_least(family, an
     found = predict(40, answers=answers, family=family)
     assert found.filled_in == "facts" and found.facts == int(found.facts_c + 1e-6)
     assert found.answers == (answers or found.facts) and found.family == family
-    assert found.facts * found.D <= found.delta * (1 + 1e-9) < (found.facts + 1) * mean_merged(found.answers + 1)
+    assert found.facts * found.D <= found.delta * (1 + 1e-9) < (found.facts + 1) * codimension(found.answers + 1)
     back = predict(facts=found.facts, answers=answers, family=family)
     assert back.filled_in == "d" and back.d <= 40 and back.facts_c >= found.facts * (1 - 1e-9)
     if back.d > 5:
@@ -97,7 +97,7 @@ def test_bad_input_gets_one_sentence(asked, sentence):
 
 def test_a_margin_makes_every_fact_dearer():
     plain, wide = (predict(d=20, answers=30, margin=margin) for margin in (0.0, 0.5))
-    assert wide.D == pytest.approx(float(margin_codimension(30, 0.5))) and wide.D > plain.D
+    assert wide.D == pytest.approx(codimension(30, 0.5)) and wide.D > plain.D
     assert wide.facts_c == pytest.approx(400 / wide.D) and wide.probability_storable is None
     assert predict(d=20, margin=0.5).facts_c == pytest.approx(float(margin_capacity(400.0, None, 0.5)))
     assert any("margin" in sentence for sentence in wide.caveats)

@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from loadstone.theory.cone import mean_merged, project
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import project
 from loadstone.theory.skew import _Sampled, random_target_capacity, skewed_capacity, weighted_projection
 
 
 def test_equal_frequencies_are_the_law():
     for answers in (2, 5, 17):
         found = skewed_capacity(16, np.full(answers, 0.3))
-        assert found.value == pytest.approx(16 * (answers - 1) / mean_merged(answers)) and found.error == 0
+        assert found.value == pytest.approx(16 * (answers - 1) / codimension(answers)) and found.error == 0
 
 
 def test_nearly_equal_frequencies_are_near_the_law():
     found = skewed_capacity(16, [1, 1, 1, 1, 0.999])
-    assert abs(found.value - 16 * 4 / mean_merged(5)) < 4 * found.error + 0.2
+    assert abs(found.value - 16 * 4 / codimension(5)) < 4 * found.error + 0.2
 
 
 def test_projection_with_weights_against_a_general_solver():
@@ -73,7 +74,7 @@ def test_frequent_and_rare_answers():
     for answers, seen, error in ((3, 36.6, 1.6), (9, 58.6, 2.2)):
         found = skewed_capacity(16, 1 / np.arange(1, answers + 1), 2000)
         assert abs(found.value - seen) < 3 * np.hypot(error, found.error)
-        assert found.value < 16 * (answers - 1) / mean_merged(answers)
+        assert found.value < 16 * (answers - 1) / codimension(answers)
 
 
 def test_order_and_scale_of_the_frequencies_do_not_matter():
@@ -91,7 +92,7 @@ def test_an_answer_that_nobody_asks_for_is_only_a_rival():
 def test_random_targets_store_less_than_balanced_ones():
     """Counts that scatter: exact verdicts at d = 16, M = 13 gave .91 of the law, balanced ones at least the law."""
     found = random_target_capacity(16, np.ones(13), draws=3, samples=400)
-    dip = 1 - found.value / (16 * 12 / mean_merged(13))
+    dip = 1 - found.value / (16 * 12 / codimension(13))
     assert 0.01 < dip < 0.15
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.skew import _Sampled, skewed_capacity
 from loadstone.theory.skew_integrals import _COARSE, _FINE, Levels
 
@@ -18,8 +18,8 @@ def equal(answers: int) -> Levels:
 @pytest.mark.parametrize("answers", [2, 3, 10, 50, 1000])
 def test_equal_answers_cost_what_the_cone_says(answers):
     one = np.ones(1)
-    assert equal(answers).squares(one, one, _FINE)[0] == pytest.approx(mean_merged(answers), rel=1e-6)
-    assert equal(answers).squares(one, one, _COARSE)[0] == pytest.approx(mean_merged(answers), rel=1e-3)
+    assert equal(answers).squares(one, one, _FINE)[0] == pytest.approx(codimension(answers), rel=1e-6)
+    assert equal(answers).squares(one, one, _COARSE)[0] == pytest.approx(codimension(answers), rel=1e-3)
 
 
 @pytest.mark.parametrize("b", [B, np.array([1.0, 0.5, 0.3, 1e-9])], ids=["", "no b"])

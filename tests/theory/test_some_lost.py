@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from loadstone.theory.capacity import capacity_associations
-from loadstone.theory.cone import mean_merged, project
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import project
 from loadstone.theory.some_lost import capacity_with_losses, cost_with_losses
 
 
@@ -29,7 +30,7 @@ def test_it_is_the_mean_of_what_is_left_when_the_dearest_are_given_up(m):
 
 
 def test_nothing_is_lost_below_the_number_of_which_one_may_be():
-    assert cost_with_losses(50, 0.0) == (mean_merged(50), 0)
+    assert cost_with_losses(50, 0.0) == (codimension(50), 0)
     assert capacity_with_losses(16, 100).value == pytest.approx(float(capacity_associations(16)), abs=1e-6)
     values = [capacity_with_losses(32, one_in, 2).value for one_in in (1000, 100, 20)]
     assert values[0] == pytest.approx(float(capacity_associations(32)), abs=1e-6) and values == sorted(values)

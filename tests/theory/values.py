@@ -24,6 +24,7 @@ from loadstone.theory import (
     bits,
     capacity,
     caveats,
+    codimension,
     cone,
     corrections,
     entropy,
@@ -131,7 +132,6 @@ FORMULAS: dict[Callable, list[tuple]] = {
     alone.query_dimension: [(FULL,), (SKEW,)],
     alone.half_storable: [(60, families.statistical_dimension("full", 5)), (6, FULL), (40, SKEW), (900, FULL)],
     annealed.volume_ratio: [(3, 2, 40, 30, 1)],
-    answers.codimension: [(7,), (7, 0.6)],
     answers.facts_capacity: [
         (family, 12, count, decoupled)
         for family in ("full", "symmetric", "skew", "blocks:2", "rank:3")
@@ -148,8 +148,8 @@ FORMULAS: dict[Callable, list[tuple]] = {
     capacity.parameters: [(10, [0.01, 0.25, 1.0])],
     capacity.bits_per_parameter: [(50, 10), (50, 10, 0.5, "choice")],
     caveats.words_of_pairs: list(itertools.product((1, 5, 12, 50), (0.5, 1.0), (False, True))),
-    cone.solid_angle: [([0, 1, 2, 3, 10, 200],)],
-    cone.log_solid_angles: [(5,)],
+    codimension.codimension: [(7,), (7, 0.6), ([2, 10, 10**6], 0.5), (10, [0.0, 3.0, 900.0])],
+    cone.log_solid_angles: [(5,), (200,)],
     cone.merge_law: [(2,), (3,), (50,), (10**6,), (10**15,)],
     cone.project: [([1.0, 2.0, -1.0, 1.8],), ([[0.0, 1.0, 3.0], [2.0, 1.0, 0.0]],)],
     corrections.crossing: [([10, 1e6, 1e100],)],
@@ -178,9 +178,6 @@ FORMULAS: dict[Callable, list[tuple]] = {
     families.directions_shown: [(5, 3), (5, 9), (5, 9, True), (5, 3, True)],
     finite_margin.finite_largest_margin: [(8, 10, 2, inputs, "sphere", 16, 0) for inputs in ("gaussian", "sphere")]
     + [(6, 9, 4, "gaussian", "gaussian", 16, 1)],
-    finite_margin.finite_margin_codimension: [
-        (12, 5, 0.5, "gaussian", "sphere", 16, 0), (5, 4, 0.2, "sphere", "gaussian", 16, 2),
-    ],
     given_facts.given_facts_law: [
         (np.array([2, 2, 2, 2, 1]), 6, 6, 4), (np.array([9, 3, 1, 1, 0]), 6, 6, 4), (np.array([2] * 9), 6, 5, 4),
         (np.array([2] * 9), 6, 6, 6, "symmetric"), (np.array([3] * 9), 6, 4, 6, "symmetric"),
@@ -205,7 +202,6 @@ FORMULAS: dict[Callable, list[tuple]] = {
     load.nearest_associations: [(0.5, 10), (0.3, 7)],
     load.dimension: [(0.5, 10)],
     load.nearest_dimension: [(0.5, 10), (0.3, 77), (50.0, 2)],
-    margin.margin_codimension: [([2, 10, 10**6], 0.5), (10, [0.0, 3.0, 900.0])],
     margin.margin_capacity: [
         (100.0, 10, 0.5), (100.0, None, [0.0, 0.5]), (0.5, 10, 0.5), (4.0, 9, 3.0), (0.9, None, 0.0), (5.0, None, 9.0),
     ],

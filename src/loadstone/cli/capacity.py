@@ -27,7 +27,7 @@ from loadstone.cli.output import print_json, print_pairs, progress_of
 from loadstone.cli.own_facts import OwnVectors, check_not_drawn, own_capacity
 from loadstone.problems.kinds import check_kind, sets_of_outputs
 from loadstone.theory.capacity import facts_that_fit
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.families import FaceLaw, StatisticalDimension, directions_shown, statistical_dimension
 from loadstone.theory.load import load as alpha
 from loadstone.theory.storable import facts_interval, storable_interval
@@ -91,7 +91,7 @@ def capacity(
     directions = min(d, sets * directions_shown(d, answers or d + 1))
     memories = _memories(family, d, directions, dimensions)
     predicted, interval = _predicted(memories, answers, drawn)
-    around = predicted or dimensions / float(mean_merged(answers or d))
+    around = predicted or dimensions / codimension(answers or d)
     limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
     found = []
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
@@ -146,7 +146,7 @@ def _predicted(
         interval = [int(p) for p in storable_interval(memories.d)] if memories.delta == memories.d**2 else None
         return facts_that_fit(lambda facts: memories.delta), interval
     interval = None if memories.faces is None else [int(p) for p in facts_interval(answers, memories)]
-    return memories.delta / float(mean_merged(answers)), interval
+    return memories.delta / codimension(answers), interval
 
 
 def _rows(record: dict[str, Any]) -> dict[str, str]:

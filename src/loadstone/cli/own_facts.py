@@ -10,7 +10,7 @@ from loadstone.arguments import refuse
 from loadstone.cli.facts_options import gathered_from
 from loadstone.cli.output import print_json
 from loadstone.deadline import Deadline
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 
 if TYPE_CHECKING:
     from loadstone.books.gathered import Gathered
@@ -59,7 +59,7 @@ def own_capacity(
 
     clock, subspace = Deadline(), subspace_of(family, about["d"])
     dimensions = about["d"] ** 2 if subspace is None else subspace.dimension(about["d"])
-    guess = dimensions / float(mean_merged(max(2, about["answers"])))
+    guess = dimensions / codimension(max(2, about["answers"]))
     limits = ProofLimits(steps, None if budget is None else Budget.parse(budget))
     fitting = first_that_fit(gathered, guess, seconds, family, limits)
     first_out = gathered.name(fitting.fits) if fitting.is_exact and fitting.fits < len(gathered) else None

@@ -11,7 +11,7 @@ from loadstone.estimate import Estimate
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.alone import winning_queries
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.finite_margin import LENGTHS, finite_largest_margin
 from loadstone.theory.margin import largest_margin
 
@@ -64,7 +64,7 @@ def noisy_recalls(rows: list[Row]) -> list[dict]:
 
 def load_of(p: int, d: int) -> float:
     """N D(N) / d^2."""
-    return p * float(mean_merged(p)) / d**2
+    return p * codimension(p) / d**2
 
 
 @cache

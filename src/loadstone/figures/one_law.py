@@ -14,7 +14,7 @@ from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, STYLE, Noth
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.answers import facts_capacity
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 
 #: Points of both problems are drawn side by side where they would lie on each other.
 _APART = {"decoupled": 1.0, "original": 1.06}
@@ -110,7 +110,7 @@ def draw_families(rows: list[Row], stem: Path) -> list[Path]:
 def _room(facts: float) -> float:
     """N D(N), linear between whole numbers."""
     low = max(2, int(facts))
-    ends = [n * float(mean_merged(n)) for n in (low, low + 1)]
+    ends = [n * codimension(n) for n in (low, low + 1)]
     return ends[0] + (facts - low) * (ends[1] - ends[0])
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// margin.py for the browser: D_kappa(M), what a fact costs if its target must win by kappa |W|.
+// codimension.py for the browser: D_gamma(M), what a fact costs if its target must win by gamma |W|.
 
 function makeMargin({ faddeeva: { scale, coefficients } }) {
   const ROOT_PI = Math.sqrt(Math.PI);
@@ -46,9 +46,9 @@ function makeMargin({ faddeeva: { scale, coefficients } }) {
     : Math.log1p((-erfcx(x / Math.SQRT2) / 2) * Math.exp((-x * x) / 2)));
   const phi = (x) => Math.exp(logPhi(x));
 
-  /** log J_k(kappa), on a line through the saddle point of exp(-t^2 - i sqrt(2) kappa t) w(t)^k; even in x. */
-  function logWeight(k, kappa) {
-    const root = Math.SQRT2 * kappa;
+  /** log J_k(gamma), on a line through the saddle point of exp(-t^2 - i sqrt(2) gamma t) w(t)^k; even in x. */
+  function logWeight(k, gamma) {
+    const root = Math.SQRT2 * gamma;
     let low = -root / 2, high = Math.sqrt(k) + 1, s = 0;
     for (let i = 0; i < 60; i++) {
       s = (low + high) / 2;
@@ -68,10 +68,10 @@ function makeMargin({ faddeeva: { scale, coefficients } }) {
   }
 
   /** tau and k if sums over rivals did not fluctuate. */
-  function typical(answers, kappa) {
+  function typical(answers, gamma) {
     const lack = (tau) =>
-      (answers - 1) * (Math.exp((-tau * tau) / 2) / Math.sqrt(2 * Math.PI) - tau * phi(-tau)) - kappa - tau;
-    let low = -kappa - 1, high = 40;
+      (answers - 1) * (Math.exp((-tau * tau) / 2) / Math.sqrt(2 * Math.PI) - tau * phi(-tau)) - gamma - tau;
+    let low = -gamma - 1, high = 40;
     for (let i = 0; i < 60; i++) {
       const middle = (low + high) / 2;
       if (lack(middle) > 0) low = middle;
@@ -80,9 +80,9 @@ function makeMargin({ faddeeva: { scale, coefficients } }) {
     return { centre: low, merged: (answers - 1) * phi(-low) };
   }
 
-  /** D_kappa(M) = E k + kappa (kappa + E tau), summed over the part of the law of (k, tau) that counts. */
-  function codimension(answers, kappa) {
-    const { centre, merged } = typical(answers, kappa);
+  /** D_gamma(M) = E k + gamma (gamma + E tau), summed over the part of the law of (k, tau) that counts. */
+  function codimension(answers, gamma) {
+    const { centre, merged } = typical(answers, gamma);
     const spread = 30 + 4.5 * Math.log(answers) + 14 * Math.sqrt(merged);
     const first = Math.max(0, Math.trunc(merged - spread)), end = Math.min(answers, Math.trunc(merged + spread) + 1);
     const unit = 1 / Math.sqrt(1 + merged / 10), points = [];
@@ -94,10 +94,10 @@ function makeMargin({ faddeeva: { scale, coefficients } }) {
     for (let k = 1; k <= first; k++) logChoose += Math.log((answers - k) / k);
     for (let k = first; k < end; k++) {
       if (k > first) logChoose += Math.log((answers - k) / k);
-      const weight = logChoose + logWeight(k, kappa) + 0.5 * Math.log((k + 1) / (2 * Math.PI));
+      const weight = logChoose + logWeight(k, gamma) + 0.5 * Math.log((k + 1) / (2 * Math.PI));
       for (const [tau, below] of points) {
-        const term = weight - ((k + 1) * tau * tau) / 2 + (answers - 1 - k) * below - kappa * tau;
-        if (term > -45) sum += Math.exp(term) * (k + kappa * (kappa + tau));
+        const term = weight - ((k + 1) * tau * tau) / 2 + (answers - 1 - k) * below - gamma * tau;
+        if (term > -45) sum += Math.exp(term) * (k + gamma * (gamma + tau));
       }
     }
     return sum * TAU.step * unit;
@@ -106,10 +106,10 @@ function makeMargin({ faddeeva: { scale, coefficients } }) {
   const known = new Map();
 
   /** The same, remembered, because a search asks for the same M again. */
-  return function marginCodimension(answers, kappa) {
-    const key = `${answers} ${kappa}`;
+  return function marginCodimension(answers, gamma) {
+    const key = `${answers} ${gamma}`;
     if (known.size > 5000) known.clear();
-    if (!known.has(key)) known.set(key, codimension(answers, kappa));
+    if (!known.has(key)) known.set(key, codimension(answers, gamma));
     return known.get(key);
   };
 }

@@ -1,7 +1,7 @@
 """One law: N facts with M answers each fit into a family of memories up to N D(M) = delta.
 
-D(M) is what one fact costs (cone.py), delta the room that the family has (families.py). Random targets, inputs and
-outputs of an isotropic law; at capacity an instance is storable with probability one half.
+D(M) is what one fact costs (codimension.py), delta the room that the family has (families.py). Random targets, inputs
+and outputs of an isotropic law; at capacity an instance is storable with probability one half.
 """
 
 from __future__ import annotations
@@ -9,15 +9,10 @@ from __future__ import annotations
 from loadstone.arguments import whole
 from loadstone.theory.alone import half_storable
 from loadstone.theory.capacity import facts_that_fit
-from loadstone.theory.cone import MOST, mean_merged
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import MOST
 from loadstone.theory.families import StatisticalDimension, directions_shown, statistical_dimension
-from loadstone.theory.margin import margin_capacity, margin_codimension
-
-
-def codimension(answers: int, margin: float = 0.0) -> float:
-    """What one fact with M answers costs: D(M), or D_kappa(M) if its margin must be kappa |W|."""
-    answers = whole("answers", answers, 2, MOST)
-    return float(margin_codimension(answers, margin) if margin else mean_merged(answers))
+from loadstone.theory.margin import margin_capacity
 
 
 def memories_seen(family: str, d: int, answers: int, decoupled: bool = False) -> StatisticalDimension:

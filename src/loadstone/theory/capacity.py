@@ -13,7 +13,8 @@ from scipy.special import gammaln
 from loadstone.arguments import choice, refuse
 from loadstone.bisect import largest
 from loadstone.theory.checks import at_least, each, fractions, plain, scalar, whole_numbers
-from loadstone.theory.cone import MOST, mean_merged
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import MOST
 from loadstone.theory.load import associations
 
 #: Load up to which the Hebbian rule W = (1/d) sum u e^T stores everything (paper, theorem on the Hebbian ansatz).
@@ -38,7 +39,7 @@ def finite_capacity(p: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
     threshold to be visible (d = 12 is); replica-symmetric for kappa < 1.
     """
     p = whole_numbers("p", p, 2, MOST)
-    return scalar(2 * np.asarray(capacity(kappa)) * np.log(p) / mean_merged(p))
+    return scalar(2 * np.asarray(capacity(kappa)) * np.log(p) / codimension(p))
 
 
 def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
@@ -114,7 +115,7 @@ def _capacity_associations(room: float) -> float:
 
 def facts_that_fit(room: Callable[[int], float]) -> float:
     """The p >= 1 with p D(p) = room(p), linear between whole numbers; D(1) = 0."""
-    needed = lambda p: p * mean_merged(p) if p > 1 else 0.0  # noqa: E731
+    needed = lambda p: p * codimension(p) if p > 1 else 0.0  # noqa: E731
     low = largest(lambda p: needed(p) <= room(p), 1)
     here, there = room(max(2, low)), room(low + 1)
     return low + (here - needed(low)) / (needed(low + 1) - needed(low) - (there - here))

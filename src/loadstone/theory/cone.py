@@ -23,7 +23,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, logsumexp, wofz
 
 from loadstone.arguments import refuse
-from loadstone.theory.checks import each, finite, plain, whole_number, whole_numbers
+from loadstone.theory.checks import finite, plain, whole_number
 
 #: Largest p. Beyond it C(p-1, k) would need more digits than float64 has.
 MOST = 10**15
@@ -37,14 +37,15 @@ class MergeLaw(NamedTuple):
 
     #: v_k(p) for k = 0, 1, ..., up to where they vanish.
     probabilities: np.ndarray
-    #: D(p) = E k, which is also E dist^2(eta, K_p).
+    #: D(p) = E k, which is also E dist^2(eta, K_p): the codimension of K_p, near 2 log p and below it for every p.
     mean: float
     #: Var k.
     variance: float
 
 
-def solid_angle(k: ArrayLike) -> np.ndarray | float:
-    """b_k: share of R^k filled by the cone over k unit vectors with pairwise inner products 1/2. Exact for any k >= 0.
+def log_solid_angles(most: int) -> np.ndarray:
+    """log b_k for k = 0, 1, ..., most: b_k is the share of R^k that is filled by the cone over k unit vectors with
+    pairwise inner products 1/2.
 
     With c >= 0 the coordinates along those vectors, b_k = sqrt((k+1)/2^k) (2 pi)^(-k/2) times the integral of
     exp(-|c|^2/4 - (sum c)^2/4). Writing the last factor as a mean of exp(i t sum c) over t ~ N(0, 1/2) leaves
@@ -53,30 +54,12 @@ def solid_angle(k: ArrayLike) -> np.ndarray | float:
 
     The mean oscillates on the real axis; it is taken on a parallel line through the saddle point t = i s instead.
     """
-    whole_numbers("k", k, 0, 10_000)
-    return each(lambda n: np.exp(_log_solid_angles(int(n))[-1]), k)
-
-
-def log_solid_angles(most: int) -> np.ndarray:
-    """log b_k for k = 0, 1, ..., most."""
     return _log_solid_angles(whole_number("most", most, 0, 10_000)).copy()
 
 
 def merge_law(p: int) -> MergeLaw:
     """v_k(p), its mean D(p) and its variance, for one p in 2..10^15. Relative accuracy near 1e-12 below p = 10^6."""
     return _merge_law(whole_number("p", p, 2, MOST))
-
-
-def mean_merged(p: ArrayLike) -> np.ndarray | float:
-    """D(p) = sum_k k v_k(p) = E dist^2(eta, K_p), the codimension of K_p. Near 2 log p, below it for every p."""
-    whole_numbers("p", p, 2, MOST)
-    return each(lambda n: _merge_law(int(n)).mean, p)
-
-
-def variance_merged(p: ArrayLike) -> np.ndarray | float:
-    """Var k = sum_k (k - D)^2 v_k(p)."""
-    whole_numbers("p", p, 2, MOST)
-    return each(lambda n: _merge_law(int(n)).variance, p)
 
 
 def project(eta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +106,6 @@ def _enough(p: int) -> int:
 
 @cache
 def _log_solid_angles(most: int) -> np.ndarray:
-    """log b_k for k = 0..most."""
     x = np.arange(-9.0, 9.001, 0.05)
     logs = np.zeros(most + 1)
     for k in range(1, most + 1):

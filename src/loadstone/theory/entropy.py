@@ -23,7 +23,7 @@ from scipy.special import log_ndtr, logsumexp, ndtri
 
 from loadstone.estimate import Estimate
 from loadstone.theory.checks import in_half_open, positives, scalar, single, whole_number, whole_numbers
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 
 #: Largest p for the sampled energetic term, because a sample of eta has p numbers.
 MOST_SAMPLED = 10**6
@@ -147,7 +147,7 @@ def free_entropy_curve(load: ArrayLike, p: int, samples: int = 400, seed: int = 
     load, p = np.atleast_1d(positives("load", load)), whole_number("p", p, 2, MOST_SAMPLED)
     nodes = -np.expm1(-np.linspace(0, 8, 25))
     sampled = energetic(nodes, p, samples, seed)
-    end = -mean_merged(p) / (2 * np.log(p))
+    end = -codimension(p) / (2 * np.log(p))
     reduced = CubicSpline(
         np.append(-np.log1p(-nodes), 12.0), np.append((1 - nodes) * np.asarray(sampled.value), end), bc_type="natural"
     )
@@ -155,14 +155,14 @@ def free_entropy_curve(load: ArrayLike, p: int, samples: int = 400, seed: int = 
     volume, inverse, energy = -y / 2 + np.expm1(y) / 2, np.exp(y), reduced(y)
     table = volume + load[:, None] * (inverse * energy)
     best = table.argmin(axis=1)
-    beyond = load * mean_merged(p) >= np.log(p)
+    beyond = load * codimension(p) >= np.log(p)
     phi = np.where(beyond, -np.inf, table[np.arange(len(load)), best])
     return EntropyCurve(phi, np.where(beyond, 1.0, -np.expm1(-y[best])), nodes, *map(np.asarray, sampled))
 
 
 def _finite_free_entropy(load: float, p: int, samples: int, seed: int) -> tuple[float, float, float]:
     """phi, q and the error of phi."""
-    if load * mean_merged(p) >= np.log(p):
+    if load * codimension(p) >= np.log(p):
         return -np.inf, 1.0, 0.0
 
     def functional(q: float) -> float:

@@ -1,14 +1,14 @@
 """The largest margin at finite d: what margin.py leaves out is that a query W e has only d components.
 
 Leave one association out. Its query under the memory of the others is v ~ N(0, |W|^2/d) in d dimensions. Putting the
-association back moves v to the nearest point where (u_target - u_rho) . v >= kappa |W| for all rho. The norm of W is
+association back moves v to the nearest point where (u_target - u_rho) . v >= gamma |W| for all rho. The norm of W is
 stationary when N D = d^2, as in margin.py, but with the distance in the space of queries:
 
-    D = E dist^2(v, {v : (u_target - u_rho) . v / sqrt(d) >= kappa / l}),   v ~ N(0, I_d),   l = |e| / sqrt(d).
+    D = E dist^2(v, {v : (u_target - u_rho) . v / sqrt(d) >= gamma / l}),   v ~ N(0, I_d),   l = |e| / sqrt(d).
 
 Without a margin only the angles between outputs matter, and D is D(M) of cone.py at every d. With one, lengths matter:
 a short query or a short input has to be stretched to reach the margin. D is larger, and the margin smaller, by a share
-of order 1/d. The distance is sampled, by non-negative least squares; that at kappa = 0, whose mean is known, takes most
+of order 1/d. The distance is sampled, by non-negative least squares; that at gamma = 0, whose mean is known, takes most
 of the noise away. docs/theory/finite_margin.md derives it. It is about the decoupled problem.
 """
 
@@ -20,8 +20,8 @@ from scipy.special import gammaincinv
 
 from loadstone.arguments import choice, refuse
 from loadstone.estimate import Estimate
-from loadstone.theory.checks import positives, single, whole_number
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.checks import whole_number
+from loadstone.theory.codimension import codimension
 from loadstone.theory.margin import largest_margin
 
 LENGTHS = ("gaussian", "sphere")
@@ -43,35 +43,31 @@ def finite_largest_margin(
     d = whole_number("d", d, 2, 1000)
     limit = largest_margin(d * d, facts, answers)  # refuses what cannot be stored
     answers = int(facts if answers is None else answers)
-    sampled = _Sampled(d, answers, inputs, outputs, samples, seed)
+    sampled = FiniteCodimension(d, answers, inputs, outputs, samples, seed)
     room = d * d / float(facts)
     low = limit
-    while low > 1e-3 * limit and sampled.codimension(low).value > room:
+    while low > 1e-3 * limit and sampled.at(low).value > room:
         low /= 2
-    margin = brentq(lambda kappa: sampled.codimension(kappa).value - room, low, 2 * low, xtol=1e-4 * limit)
-    slope = (sampled.codimension(1.02 * margin).value - sampled.codimension(0.98 * margin).value) / (0.04 * margin)
-    return Estimate(margin, sampled.codimension(margin).error / slope)
+    margin = brentq(lambda gamma: sampled.at(gamma).value - room, low, 2 * low, xtol=1e-4 * limit)
+    slope = (sampled.at(1.02 * margin).value - sampled.at(0.98 * margin).value) / (0.04 * margin)
+    return Estimate(margin, sampled.at(margin).error / slope)
 
 
-def finite_margin_codimension(
-    d: int,
-    answers: int,
-    margin: float,
-    inputs: str = "gaussian",
-    outputs: str = "gaussian",
-    samples: int = 1000,
-    seed: int = 0,
-) -> Estimate:
-    """D of the query's space, for M = `answers` and kappa = `margin`; margin_codimension is its limit for large d."""
-    d, answers = whole_number("d", d, 2, 1000), whole_number("answers", answers, 2, 10**5)
-    kappa = float(positives("margin", single("margin", margin)))
-    return _Sampled(d, answers, inputs, outputs, samples, seed).codimension(kappa)
+class FiniteCodimension:
+    """D of the space of queries, from samples of one association, the same for every margin.
 
+    Its limit for large d is `codimension` with a margin.
+    """
 
-class _Sampled:
-    """Samples of one association, the same for every margin."""
-
-    def __init__(self, d: int, answers: int, inputs: str, outputs: str, samples: int, seed: int) -> None:
+    def __init__(
+        self,
+        d: int,
+        answers: int,
+        inputs: str = "gaussian",
+        outputs: str = "gaussian",
+        samples: int = 1000,
+        seed: int = 0,
+    ) -> None:
         choice("inputs", inputs, LENGTHS)
         choice("outputs", outputs, LENGTHS)
         self.samples = whole_number("samples", samples, 16, 10**7)
@@ -86,12 +82,12 @@ class _Sampled:
             _nearest(self._rivals(index, "gaussian"), self.queries[index], 0.0) for index in range(self.samples)
         ])  # fmt: skip
         # Both the squared distance to a cone and the number of rivals that are merged have the mean D(M).
-        known = np.array([mean_merged(answers), mean_merged(answers), d])
+        known = np.array([codimension(answers), codimension(answers), d])
         self.controls = np.column_stack([without, (self.queries**2).sum(axis=1)]) - known
 
-    def codimension(self, kappa: float) -> Estimate:
+    def at(self, margin: float) -> Estimate:
         squares = np.array([
-            _nearest(self._rivals(index, self.outputs), self.queries[index], kappa / self.lengths[index])[0]
+            _nearest(self._rivals(index, self.outputs), self.queries[index], margin / self.lengths[index])[0]
             for index in range(self.samples)
         ])  # fmt: skip
         terms = np.column_stack([np.ones(self.samples), self.controls])
@@ -110,27 +106,27 @@ class _Sampled:
         return np.random.Generator(np.random.Philox(key=[self.seed, part]))
 
 
-def nearest_query(rivals: np.ndarray, query: np.ndarray, kappa: float) -> np.ndarray | None:
-    """The point of {v : rivals v >= kappa} that is nearest to a query; None if there is no such v."""
-    move, _ = _move(rivals, query, kappa)
+def nearest_query(rivals: np.ndarray, query: np.ndarray, margin: float) -> np.ndarray | None:
+    """The point of {v : rivals v >= margin} that is nearest to a query; None if there is no such v."""
+    move, _ = _move(rivals, query, margin)
     return None if move is None else query + move
 
 
-def _nearest(rivals: np.ndarray, query: np.ndarray, kappa: float) -> tuple[float, int]:
-    """Squared distance of a query from {v : rivals v >= kappa}, and how many rivals hold the nearest point."""
-    move, held = _move(rivals, query, kappa)
+def _nearest(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[float, int]:
+    """Squared distance of a query from {v : rivals v >= margin}, and how many rivals hold the nearest point."""
+    move, held = _move(rivals, query, margin)
     if move is None:
         raise refuse("d", len(query), "larger, because here an output may lie between others, where it never wins")
     return float((move**2).sum()), held
 
 
-def _move(rivals: np.ndarray, query: np.ndarray, kappa: float) -> tuple[np.ndarray | None, int]:
-    """From a query to the nearest point of {v : rivals v >= kappa}, and how many rivals hold it there.
+def _move(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[np.ndarray | None, int]:
+    """From a query to the nearest point of {v : rivals v >= margin}, and how many rivals hold it there.
 
     Lawson and Hanson: if r is what is left of (0, ..., 0, 1) after the best non-negative combination of the columns
     (rival, lack), the move to the nearest point is -r_i / r_last.
     """
-    matrix = np.vstack([rivals.T, kappa - rivals @ query])
+    matrix = np.vstack([rivals.T, margin - rivals @ query])
     aim = np.zeros(len(matrix))
     aim[-1] = 1.0
     weights, _ = nnls(matrix, aim, maxiter=30 * matrix.shape[1])

@@ -15,8 +15,9 @@ from jaxtyping import Float, Int
 
 from loadstone.bisect import largest
 from loadstone.theory.alone import half_storable, query_dimension, winning_queries
-from loadstone.theory.answers import codimension, memories_seen
+from loadstone.theory.answers import memories_seen
 from loadstone.theory.caveats import words_of_impossible_facts
+from loadstone.theory.codimension import codimension
 from loadstone.theory.families import StatisticalDimension, rectangular
 from loadstone.theory.skew import skewed_capacity
 from loadstone.theory.storable import probability_facts_storable

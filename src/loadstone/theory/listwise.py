@@ -23,7 +23,8 @@ from scipy.special import ndtr, ndtri
 from loadstone.arguments import refuse, whole
 from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import fractions
-from loadstone.theory.cone import mean_merged, project
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import project
 
 _SEED = 20260506
 #: Samples in a batch.
@@ -34,7 +35,7 @@ def list_codimension(m: int, k: int, batches: int = 8) -> Estimate:
     """D_k(M), by Monte Carlo with fixed random numbers, in batches of 500 samples; exact for k = 1."""
     m, batches = whole("m", m, 2, 10**6), whole("batches", batches, 2, 10**5)
     k = whole("k", k, 1, m - 1)
-    return Estimate(float(mean_merged(m)), 0.0) if k == 1 else _codimension(m, k, batches)
+    return Estimate(codimension(m), 0.0) if k == 1 else _codimension(m, k, batches)
 
 
 def limit_codimension(share: float) -> float:
@@ -129,7 +130,7 @@ def _codimension(m: int, k: int, batches: int) -> Estimate:
     """Each batch has targets from all parts of their law in turn, and what it finds for k = 1, whose mean is known,
     tells how much too large or too small its distances are."""
     random = np.random.default_rng((_SEED, m))
-    means, known = [], mean_merged(m)
+    means, known = [], codimension(m)
     for _ in range(batches):
         target = ndtri((np.arange(_BATCH) + random.random(_BATCH)) / _BATCH)
         # Rivals far below the k best are never moved; that none is, is checked.

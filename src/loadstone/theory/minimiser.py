@@ -28,7 +28,8 @@ from scipy.special import logsumexp, ndtri, wrightomega
 
 from loadstone.theory import hebbian
 from loadstone.theory.checks import positives, single, whole_number
-from loadstone.theory.cone import MOST, mean_merged, project
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import MOST, project
 
 Array = np.ndarray
 ABOVE, STORABLE, FAILED = "above capacity", "storable: no finite minimiser", "not converged"
@@ -102,7 +103,7 @@ def minimiser(
     room = d**2 if delta is None else float(positives("delta", single("delta", delta)))
     groups = -(-whole_number("samples", samples, 8 * _GROUP, 10**7) // _GROUP)
     seed = whole_number("seed", seed, 0, 2**32 - 1)
-    load, excess = float(p * np.log(m) / d**2), float(p * mean_merged(m) / room - 1)
+    load, excess = float(p * np.log(m) / d**2), float(p * codimension(m) / room - 1)
     if excess <= _ROUNDING:
         nothing = (0.0,) * 4
         return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, *nothing, STORABLE, (excess, excess), m, room)
@@ -138,12 +139,12 @@ class _Sample:
         self.facts, self.delta, self.groups = facts, delta, groups
         self.draw = lambda group: _draw(answers, np.random.default_rng([seed, group]))
         # Up to twice the capacity F2 by Stein's lemma has less noise than by derivatives.
-        self.by_parts = facts * mean_merged(answers) < 2 * delta
+        self.by_parts = facts * codimension(answers) < 2 * delta
         controls = np.concatenate([_controls(self.draw(group)[0]) for group in range(groups)], axis=1)
         centre, count = controls.mean(axis=1), controls.shape[1]
         self.controls = controls - centre[:, None]
         self.inverse = np.linalg.pinv(self.controls @ self.controls.T / count)
-        missing = np.array([mean_merged(answers), mean_merged(answers), 0.0, 1.0]) - centre
+        missing = np.array([codimension(answers), codimension(answers), 0.0, 1.0]) - centre
         self.weights = (1 + missing @ self.inverse @ self.controls) / count
 
     def rows(self, point: Array, levels: Array | None = None) -> Array:

@@ -15,7 +15,6 @@ from loadstone.arguments import rank_fraction
 from loadstone.frequencies import Frequencies
 from loadstone.theory import caveats
 from loadstone.theory.alone import query_dimension, winning_queries
-from loadstone.theory.answers import codimension
 from loadstone.theory.capacity import (
     asymptotic_capacity_associations,
     bits_per_parameter,
@@ -24,6 +23,7 @@ from loadstone.theory.capacity import (
     hebbian_associations,
     parameters,
 )
+from loadstone.theory.codimension import codimension
 from loadstone.theory.cone import merge_law
 from loadstone.theory.hebbian import finite_accuracy, finite_probability_all_stored
 from loadstone.theory.load import load as load_of

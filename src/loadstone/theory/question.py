@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from loadstone.arguments import positive, rank_fraction, rank_of, refuse, whole
 from loadstone.bisect import largest
 from loadstone.frequencies import Frequencies, check_answers, shares_of
-from loadstone.theory.answers import codimension, facts_capacity, memories_seen
+from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.capacity import MOST_DIMENSION, capacity, capacity_associations
 from loadstone.theory.checks import whole_number
+from loadstone.theory.codimension import codimension
 from loadstone.theory.cone import MOST, merge_law
 from loadstone.theory.families import StatisticalDimension, statistical_dimension
 from loadstone.theory.load import nearest_associations, nearest_dimension

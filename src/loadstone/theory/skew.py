@@ -26,7 +26,7 @@ from scipy.optimize import minimize
 from loadstone.arguments import refuse
 from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import numbers, plain, whole_number
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.skew_integrals import Levels
 from loadstone.threads import one_thread
 
@@ -51,7 +51,7 @@ def skewed_capacity(d: int, frequencies: ArrayLike, samples: int | None = None, 
         )
         raise refuse("the number of frequencies", len(shares), allowed)
     seed = whole_number("seed", seed, 0, 2**32 - 1)
-    exact = d * (len(shares) - 1) / float(mean_merged(len(shares)))
+    exact = d * (len(shares) - 1) / codimension(len(shares))
     if np.ptp(shares) == 0:
         return Estimate(exact, 0.0)
     if samples is None:

@@ -97,8 +97,8 @@ def rounding_noise(bits: int) -> float:
 def _drawn(
     d: int, p: int, margin: float, random: np.random.Generator
 ) -> tuple[Float64[np.ndarray, "p d"], Float64[np.ndarray, "d"], Float64[np.ndarray, "d"]]:
-    """Outputs, the query without the association, and the nearest one that has the margin: kappa |W| is kappa over the
-    length of the input in these units."""
+    """Outputs, the query without the association, and the nearest one that has the margin, which in these units is
+    divided by the length of the input."""
     while True:
         outputs, eta = random.standard_normal((p, d)), random.standard_normal(d)
         length = np.sqrt(random.chisquare(d) / d)

@@ -22,7 +22,8 @@ from loadstone.arguments import refuse, whole
 from loadstone.bisect import largest
 from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import finite, single
-from loadstone.theory.cone import mean_merged, project
+from loadstone.theory.codimension import codimension
+from loadstone.theory.cone import project
 
 _SEED = 19880101
 #: Samples in a batch.
@@ -35,7 +36,7 @@ def cost_with_losses(m: int, share: float, batches: int = 8) -> Estimate:
     """D_f(M) for a share f of associations that may be lost, by Monte Carlo with fixed random numbers; D(M) if none."""
     m, batches = whole("m", m, 2, 10**9), whole("batches", batches, 2, 10**5)
     share = _share(share)
-    return Estimate(float(mean_merged(m)), 0.0) if share == 0 else _cost(m, share, batches)
+    return Estimate(codimension(m), 0.0) if share == 0 else _cost(m, share, batches)
 
 
 def capacity_with_losses(d: int, one_in: int, batches: int = 8) -> Estimate:
@@ -70,7 +71,7 @@ def _cost(m: int, share: float, batches: int) -> Estimate:
         whole_ones = int(lost)
         spared.append((distances[:whole_ones].sum() + (lost - whole_ones) * distances[whole_ones]) / _BATCH)
     saved = mean_of(spared)
-    return Estimate(float(mean_merged(m)) - saved.value, saved.error)
+    return Estimate(codimension(m) - saved.value, saved.error)
 
 
 def _distances(m: int, random: np.random.Generator) -> Float[np.ndarray, "batch"]:

@@ -32,7 +32,7 @@ from scipy.interpolate import CubicSpline
 from loadstone.arguments import rank_fraction, refuse
 from loadstone.theory.capacity import capacity
 from loadstone.theory.checks import in_half_open, positives, single, whole_number
-from loadstone.theory.cone import mean_merged
+from loadstone.theory.codimension import codimension
 from loadstone.theory.entropy import MOST_SAMPLED, energetic
 from loadstone.theory.spectra import quarter_circle
 
@@ -202,6 +202,6 @@ def _response(p: int) -> Callable[[float], float]:
     """r_p(t) = -(1-t)^2 G_p'(t). With y = -log(1-t) and g = (1-t) G_p, which is smooth in y, it is -(g + dg/dy)."""
     p = whole_number("p", p, 2, MOST_SAMPLED)
     t = -np.expm1(-np.linspace(0, 8, 25))
-    g = np.append((1 - t) * np.asarray(energetic(t, p, _SAMPLES).value), -mean_merged(p) / (2 * np.log(p)))
+    g = np.append((1 - t) * np.asarray(energetic(t, p, _SAMPLES).value), -codimension(p) / (2 * np.log(p)))
     spline = CubicSpline(np.append(-np.log1p(-t), 12.0), g, bc_type="natural")
     return lambda t: float(-(spline(-np.log1p(-t)) + spline(-np.log1p(-t), 1)))
