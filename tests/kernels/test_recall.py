@@ -1,11 +1,12 @@
-"""The slope from weighed sums: a mean less the target, and exactly zero where nothing else has any weight."""
+"""Recalls of two sets of outputs are merged; the slope from weighed sums is a mean less the target, and exactly zero
+where nothing else has any weight."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.kernels.recall import weighed_slope
+from loadstone.kernels.recall import Recall, weighed_slope
 
 RANDOM = np.random.default_rng(0)
 
@@ -29,3 +30,23 @@ def test_it_is_the_mean_less_the_target():
     own, total = outputs[:8], weights.sum(axis=1)
     found = jax.jit(weighed_slope)(*(jnp.asarray(part, jnp.float32) for part in (weights @ outputs, total, own)))
     np.testing.assert_allclose(found, weights @ outputs / total[:, None] - own, atol=1e-6)
+
+
+def recall_of(queries, outputs, targets):
+    """By the definition; a target below zero is in another set."""
+    scores = queries @ outputs.T
+    own = np.arange(len(outputs)) == targets[:, None]
+    target, rival = (np.where(mask, scores, -np.inf).max(axis=1) for mask in (own, ~own))
+    total = np.exp(scores).sum(axis=1)
+    return Recall(
+        *(jnp.asarray(part) for part in (target, rival, np.log(total), np.exp(scores) @ outputs / total[:, None]))
+    )
+
+
+@pytest.mark.parametrize("cut", [1, 7, 29])
+def test_recalls_of_two_sets_of_outputs_are_merged_to_that_of_both(cut):
+    queries, outputs, targets = halves(20, 4), halves(30, 4), RANDOM.integers(0, 30, 20)
+    first = recall_of(queries, outputs[:cut], targets)
+    rest = recall_of(queries, outputs[cut:], targets - cut)
+    for found, expected in zip(first.merged(rest), recall_of(queries, outputs, targets)):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)

@@ -1,11 +1,14 @@
 """Which implementation does a pass, for every kind of outputs, size and device; and what a device can run."""
 
+import inspect
+from importlib import import_module
 from types import SimpleNamespace
 
 import jax.numpy as jnp
 import pytest
 
 from loadstone.kernels import decoupled_float16_triton, decoupled_triton, devices, shared_cpu, table
+from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.table import Case
 
 MOST, MANY = 2**42, 10**8
@@ -112,3 +115,15 @@ def test_kernels_refuse_shapes_that_do_not_fit(kernel):
     for queries, outputs in (((4, 3), (4, 5, 6)), ((4, 3), (5, 3, 6)), ((4,), (4, 3, 6)), ((4, 3), (4, 3))):
         with pytest.raises(ValueError, match="shape is"):
             kernel.stored_recall(jnp.int32(4), jnp.int32(0), jnp.ones(queries), jnp.ones(outputs, jnp.float16))
+
+
+@pytest.mark.parametrize("row", [row for row in table.TABLE if row.job.endswith("_pass")], ids=str)
+def test_every_kernel_of_a_pass_takes_queries_outputs_and_a_precision(row):
+    kernel = getattr(import_module(f"loadstone.kernels.{row.module}"), row.job)
+    assert [*inspect.signature(kernel).parameters] == [*inspect.signature(getattr(table, row.job)).parameters]
+
+
+def test_the_cpu_kernel_refuses_padding():
+    outputs = SharedOutputs(jnp.ones((5, 3)), jnp.arange(4, dtype=jnp.int32), 4, jnp.int32(2))
+    with pytest.raises(ValueError, match="count is .*, but must be None: the fused CPU pass has no padding"):
+        shared_cpu.shared_pass(jnp.ones((4, 3)), outputs, "float32")

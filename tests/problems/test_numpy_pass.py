@@ -43,7 +43,7 @@ def test_loss_gradient_and_what_is_stored_are_those_of_the_definition(n, m, shar
     assert seen.loss == pytest.approx(double.loss, rel=1e-5)
     stored, each = exact.recalled(weights.astype(float))
     np.testing.assert_allclose(each, losses, rtol=1e-9, atol=1e-12)
-    np.testing.assert_array_equal(stored, double.clearly_stored)
+    np.testing.assert_array_equal(stored, double.stored_beyond_rounding)
 
 
 def test_blocks_and_threads_change_nothing(monkeypatch):
@@ -65,7 +65,7 @@ def test_a_margin_that_rounding_may_have_made_is_not_clear():
     problem = facts(inputs, outputs, [0])
     for kind, clear in (("float32", False), ("float64", True)):
         seen = NumpyPass(problem, np.dtype(kind)).at(np.eye(2, dtype=kind))
-        assert bool(seen.stored[0]) and bool(seen.clearly_stored[0]) is clear
+        assert bool(seen.stored[0]) and bool(seen.stored_beyond_rounding[0]) is clear
 
 
 @pytest.mark.parametrize("n, m, blocks", [

@@ -160,7 +160,7 @@ def test_stored_is_never_a_matter_of_rounding():
     margins = inputs.astype(float) @ matrix.T.astype(float) @ (outputs[0].astype(float) - outputs[1])
     mistaken = np.flatnonzero(np.asarray(recall.stored) & (margins <= 0))
     assert len(mistaken) > 5
-    clear = np.asarray(recall.clearly_stored)
+    clear = np.asarray(recall.stored_beyond_rounding)
     assert not clear[mistaken].any()
     for mu in mistaken[:3]:
         problem = loadstone.facts(inputs[[mu]], outputs, [0])

@@ -63,7 +63,7 @@ def stored_recall(
     widths = parts(d, _LEAST)
     width = sum(widths)
     scale, operand = in_float16(jnp.pad(queries, ((0, 0), (0, width - d))))
-    scalar, one = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None,), lambda row: (row,))
+    scalar, number_of_row = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None,), lambda row: (row,))
     number = jax.ShapeDtypeStruct((rows,), jnp.float32)
     target, rival, logsumexp, pull = pl.pallas_call(
         functools.partial(_kernel, widths=widths),
@@ -71,11 +71,11 @@ def stored_recall(
         in_specs=[
             scalar,
             scalar,
-            one,
+            number_of_row,
             pl.BlockSpec((None, d, m), lambda row: (row, 0, 0)),
             pl.BlockSpec((None, _ROWS, width), lambda row: (row, 0, 0)),
         ],
-        out_specs=(one, one, one, pl.BlockSpec((None, width), lambda row: (row, 0))),
+        out_specs=(*[number_of_row] * 3, pl.BlockSpec((None, width), lambda row: (row, 0))),
         out_shape=(number, number, number, jax.ShapeDtypeStruct((rows, width), jnp.float32)),
         compiler_params=plgpu.CompilerParams(num_warps=_WARPS, num_stages=_STAGES),
         interpret=interpret,
@@ -94,13 +94,13 @@ def in_float16(
     scale, inverse = (
         lax.bitcast_convert_type((127 + power) << 23, jnp.float32) for power in (exponent - 14, 14 - exponent)
     )
-    found, rest = [], queries * inverse[:, None]
+    numbers, rest = [], queries * inverse[:, None]
     for _ in range(3):
         # Not by a cast to float16 and back, which XLA may leave out.
-        found.append(lax.reduce_precision(rest, exponent_bits=5, mantissa_bits=10))
-        rest = rest - found[-1]
-    empty = [jnp.zeros_like(queries)] * (_ROWS - len(found))
-    return scale, jnp.stack(found + empty, axis=1).astype(jnp.float16)
+        numbers.append(lax.reduce_precision(rest, exponent_bits=5, mantissa_bits=10))
+        rest = rest - numbers[-1]
+    empty = [jnp.zeros_like(queries)] * (_ROWS - len(numbers))
+    return scale, jnp.stack(numbers + empty, axis=1).astype(jnp.float16)
 
 
 def _kernel(count_ref, first_ref, scale_ref, output_ref, query_ref, *results, widths):
@@ -110,7 +110,7 @@ def _kernel(count_ref, first_ref, scale_ref, output_ref, query_ref, *results, wi
     queries = [query_ref[:, pl.ds(start, width)] for start, width in zip(starts, widths)]
 
     def read(step, column):
-        found = []
+        parts_of_tile = []
         for start, width in zip(starts, widths):
             # Outputs from `count` on are read too, and get no weight: with a limit known only at run time, each number
             # would be read separately.
@@ -119,8 +119,8 @@ def _kernel(count_ref, first_ref, scale_ref, output_ref, query_ref, *results, wi
                 mask &= ((start + jnp.arange(width)) < d)[:, None]
             # A start that is known only at run time lets the slice reach beyond d, where it is masked.
             where = output_ref.at[pl.ds(start + row * 0, width), pl.ds(step * _TILE, _TILE)]
-            found.append(plgpu.load(where, mask=mask, other=0.0))
-        return found
+            parts_of_tile.append(plgpu.load(where, mask=mask, other=0.0))
+        return parts_of_tile
 
     def consume(step, carry):
         target, rival, before, totals, pulls = carry

@@ -74,9 +74,9 @@ def regenerated_recall(
     width, table = sum(widths), jnp.asarray(_table())
     halves = [jnp.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in (queries[:, :half], queries[:, half:])]
     scalar = pl.BlockSpec((), lambda row, split: ())
-    one = pl.BlockSpec((None, None), lambda row, split: (row, split))
+    number_of_split = pl.BlockSpec((None, None), lambda row, split: (row, split))
     number = jax.ShapeDtypeStruct((rows, _SPLITS), jnp.float32)
-    found = pl.pallas_call(
+    of_splits = pl.pallas_call(
         functools.partial(_kernel, widths=widths, tile=tile, interpret=interpret),
         grid=(rows, _SPLITS),
         in_specs=[
@@ -86,12 +86,12 @@ def regenerated_recall(
             pl.BlockSpec(table.shape, lambda row, split: (0, 0)),
             pl.BlockSpec((None, 2 * width), lambda row, split: (row, 0)),
         ],
-        out_specs=(one, one, one, pl.BlockSpec((None, None, 2 * width), lambda row, split: (row, split, 0))),
+        out_specs=(*[number_of_split] * 3, pl.BlockSpec((None, None, 2 * width), lambda row, split: (row, split, 0))),
         out_shape=(number, number, number, jax.ShapeDtypeStruct((rows, _SPLITS, 2 * width), jnp.float32)),
         compiler_params=plgpu.CompilerParams(num_warps=warps, num_stages=1),
         interpret=interpret,
     )(count, first, keys, table, jnp.concatenate(halves, axis=1))
-    target, rival, logsumexp, pull = _joined(*found)
+    target, rival, logsumexp, pull = _joined(*of_splits)
     both = jnp.concatenate([pull[:, :half], pull[:, width : width + d - half]], axis=1)
     return Recall(target, rival, logsumexp, both)
 
@@ -107,11 +107,11 @@ def tile_and_warps(half: int) -> tuple[int, int]:
 
 def parts(components: int, least: int) -> tuple[int, ...]:
     """Powers of two, none below `least`, with the smallest sum that holds so many components."""
-    rest, found = -(-components // least) * least, []
+    rest, widths = -(-components // least) * least, []
     while rest:
-        found.append(1 << (rest.bit_length() - 1))
-        rest -= found[-1]
-    return tuple(found)
+        widths.append(1 << (rest.bit_length() - 1))
+        rest -= widths[-1]
+    return tuple(widths)
 
 
 @functools.cache
@@ -226,7 +226,7 @@ def _truncated(words: UInt32[Array, "..."], interpret: bool) -> Float32[Array, "
 def _assembled(code: str, constraints: str, *operands: Array) -> Float32[Array, "..."]:
     """One instruction of the GPU for each element."""
     result = jax.ShapeDtypeStruct(operands[0].shape, jnp.float32)
-    [found] = plgpu.elementwise_inline_asm(
+    [outcome] = plgpu.elementwise_inline_asm(
         code, args=operands, constraints=constraints, pack=1, result_shape_dtypes=[result]
     )
-    return found
+    return outcome

@@ -62,7 +62,7 @@ def stored_recall(
     scalar = pl.BlockSpec((), lambda row: ())
     own = pl.BlockSpec((None, d, m), lambda row: (row, 0, 0))
     call = _call(kernel, rows, widths, interpret, [scalar, scalar, own])
-    target, rival, logsumexp, pull = call(count, first, outputs, _filled(queries, sum(widths)))
+    target, rival, logsumexp, pull = call(count, first, outputs, _padded(queries, sum(widths)))
     return Recall(target, rival, logsumexp, pull[:, :d])
 
 
@@ -79,18 +79,18 @@ def _stored_tile(components: int, row_bytes: int) -> int:
     return 64 if row_bytes % _LINE == 0 or 128 * components > _MOST_IN_TILE else 128
 
 
-def _filled(vectors: Float32[Array, "rows d"], width: int) -> Float32[Array, "rows width"]:
+def _padded(vectors: Float32[Array, "rows d"], width: int) -> Float32[Array, "rows width"]:
     return jnp.pad(vectors, ((0, 0), (0, width - vectors.shape[1])))
 
 
 def _call(kernel: Callable, rows: int, widths: Sequence[int], interpret: bool, in_specs: list) -> Callable:
-    row, one = jax.ShapeDtypeStruct((rows,), jnp.float32), pl.BlockSpec((None,), lambda row: (row,))
+    row, number = jax.ShapeDtypeStruct((rows,), jnp.float32), pl.BlockSpec((None,), lambda row: (row,))
     vector = pl.BlockSpec((None, sum(widths)), lambda row: (row, 0))
     return pl.pallas_call(
         kernel,
         grid=(rows,),
         in_specs=[*in_specs, vector],
-        out_specs=(one, one, one, vector),
+        out_specs=(number, number, number, vector),
         out_shape=(row, row, row, jax.ShapeDtypeStruct((rows, sum(widths)), jnp.float32)),
         compiler_params=plgpu.CompilerParams(num_warps=_WARPS, num_stages=3),
         interpret=interpret,
@@ -113,7 +113,7 @@ def _stored_kernel(count_ref, first_ref, output_ref, query_ref, *results, widths
         return parts
 
     queries = [query_ref[pl.ds(first, width)] for first, width in zip(starts, widths)]
-    _write(results, widths, _stream(tile_of, queries, count, first_ref[()] + row, tile, group))
+    _write(results, widths, *_stream(tile_of, queries, count, first_ref[()] + row, tile, group))
 
 
 def _stream(tile_of, queries, count, own_index, tile, group):
@@ -146,8 +146,8 @@ def _stream(tile_of, queries, count, own_index, tile, group):
     return target, rival, jnp.maximum(target, rival) + jnp.log(total), [pull.sum(axis=1) / total for pull in pulls]
 
 
-def _write(results, widths, found):
-    *numbers, pulls = found
+def _write(results, widths, target, rival, logsumexp, pulls):
+    numbers = target, rival, logsumexp
     for result, number in zip(results, numbers):
         result[()] = number
     for part, (width, pull) in enumerate(zip(widths, pulls)):

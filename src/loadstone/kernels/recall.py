@@ -39,7 +39,7 @@ class Recall(NamedTuple):
         return self.target > self.rival
 
     @property
-    def clearly_stored(self) -> Bool[Array, "n"]:
+    def stored_beyond_rounding(self) -> Bool[Array, "n"]:
         """Whether the margin is larger than what rounding makes of a tie. In scores of 10^9, float32 numbers lie 64
         apart, and a memory that stores nothing may seem to store everything."""
         size = jnp.abs(self.target)
@@ -52,8 +52,9 @@ class Recall(NamedTuple):
         infinity; the other set is not empty."""
         total = jnp.logaddexp(self.logsumexp, other.logsumexp)
         mine, theirs = (jnp.exp(part.logsumexp - total)[..., None] * part.pull for part in (self, other))
+        pull = mine + theirs
         target, rival = (jnp.maximum(left, right) for left, right in zip(self[:2], other[:2]))
-        return Recall(target, rival, total, mine + theirs)
+        return Recall(target, rival, total, pull)
 
 
 #: A pass also gives the derivative of each association's loss with respect to its query: the pull minus the target.

@@ -124,7 +124,7 @@ class PassResult(NamedTuple):
     loss: float
     gradient: Float[np.ndarray, "d d"]
     stored: Bool[np.ndarray, "n"]
-    clearly_stored: Bool[np.ndarray, "n"]
+    stored_beyond_rounding: Bool[np.ndarray, "n"]
 
 
 class NumpyPass:
@@ -158,13 +158,13 @@ class NumpyPass:
             gradient = self.outputs.T @ gradient
         target, rival = np.concatenate(targets), np.concatenate(rivals)
         mean = float(np.dot(self.shares.astype(np.float64), np.concatenate(losses)))
-        return PassResult(mean, gradient, target > rival, _clearly_stored(target, rival))
+        return PassResult(mean, gradient, target > rival, _stored_beyond_rounding(target, rival))
 
     def recalled(self, weights: Float[np.ndarray, "d d"]) -> tuple[Bool[np.ndarray, "n"], Float[np.ndarray, "n"]]:
-        """Which facts are clearly stored, and the loss of each, without the gradient."""
+        """Which facts are stored beyond rounding, and the loss of each, without the gradient."""
         mapped = self._mapped(weights)
         losses, target, rival = zip(*self._map(lambda rows: self._softmax(rows, mapped)[1:], self.blocks))
-        return _clearly_stored(np.concatenate(target), np.concatenate(rival)), np.concatenate(losses)
+        return _stored_beyond_rounding(np.concatenate(target), np.concatenate(rival)), np.concatenate(losses)
 
     def _mapped(self, weights: Float[np.ndarray, "d d"]) -> np.ndarray:
         return self.outputs @ weights if self.fewer_answers else weights
@@ -293,7 +293,7 @@ def _target_scores_taken_out(scores: Float[np.ndarray, "n m"], targets: Int[np.n
     return target
 
 
-def _clearly_stored(target: Float[np.ndarray, "n"], rival: Float[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
-    """As Recall.clearly_stored has it for arrays of JAX."""
+def _stored_beyond_rounding(target: Float[np.ndarray, "n"], rival: Float[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
+    """As Recall.stored_beyond_rounding has it for arrays of JAX."""
     size = np.abs(target)
     return target - rival > np.finfo(size.dtype).eps * (8 * size + 2 * size.mean())

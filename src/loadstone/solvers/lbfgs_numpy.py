@@ -200,7 +200,7 @@ class _Search:
         if not math.isfinite(seen.loss):
             raise _Ended(Status.DIVERGED)
         # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.
-        unsure = int((~seen.clearly_stored).sum()) if options.stop == "exact" else violations
+        unsure = int((~seen.stored_beyond_rounding).sum()) if options.stop == "exact" else violations
         if met(options.stop, unsure, len(seen.stored)):
             raise _Ended(Status.STORED if options.stop == "exact" else Status.STOPPED)
         if len(self.losses) >= self.most:

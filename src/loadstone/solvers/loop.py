@@ -226,7 +226,7 @@ def _pass(problem: Problem, program: Program, state: Search) -> Search:
     status = jnp.where(program.solver.out_of_digits(state.solver), OUT_OF_DIGITS, status)
     status = jnp.where(program.solver.minimum(state.solver), MINIMUM, status)
     # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.
-    unsure = jnp.sum(~recall.clearly_stored) if program.stop == "exact" else violations
+    unsure = jnp.sum(~recall.stored_beyond_rounding) if program.stop == "exact" else violations
     status = jnp.where(met(program.stop, unsure, n), STOPPED, status)
     status = jnp.where(jnp.isfinite(loss), status, DIVERGED)
 

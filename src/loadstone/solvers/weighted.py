@@ -192,7 +192,7 @@ def _is_plain(problem: Facts) -> bool:
 @compiled
 def _recalled(part: Facts, queries: Float[Array, "b d"]) -> tuple[Bool[Array, "b"], Float[Array, "b"]]:
     recall = part.recall(queries)
-    return recall.clearly_stored, recall.loss
+    return recall.stored_beyond_rounding, recall.loss
 
 
 def _part(problem: Facts, rows: Int[np.ndarray, "b"]) -> Facts:

@@ -47,17 +47,17 @@ def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision:
 
 def recall_of_arrays(queries: Float16[Array, "rows width"], arrays: OutputArrays) -> tuple[Recall, Slope]:
     """The recall and the slopes of the queries that count; other rows are arbitrary."""
-    found = Recall(*_one(arrays.counts, queries, arrays.outputs, arrays.targets))
-    return found, found.pull - arrays.own.astype(jnp.float32)
+    recall = Recall(*_alone(arrays.counts, queries, arrays.outputs, arrays.targets))
+    return recall, recall.pull - arrays.own.astype(jnp.float32)
 
 
 @jax.custom_batching.custom_vmap
-def _one(counts, queries, outputs, targets):
+def _alone(counts, queries, outputs, targets):
     return tuple(part[0] for part in batch_recall(counts[None], queries[None], outputs[None], targets[None]))
 
 
-@_one.def_vmap
-def _several(size, batched, *operands):
+@_alone.def_vmap
+def _of_a_batch(size, batched, *operands):
     """A batch is done in one launch: one small problem alone would leave most of the chip idle."""
     whole = [part if has else jnp.broadcast_to(part[None], (size, *part.shape)) for part, has in zip(operands, batched)]
     return tuple(batch_recall(*whole)), (True,) * 4
@@ -87,8 +87,8 @@ def batch_recall(
         compiler_params=plgpu.CompilerParams(approx_math=True),
     )
     zero = jnp.zeros(1, jnp.int32)
-    found = call(counts, zero, queries, outputs, targets)
-    return joined(counts[0], Recall(*found[:4]), Recall(*found[4:])) if shares else Recall(*found)
+    results = call(counts, zero, queries, outputs, targets)
+    return joined(counts[0], Recall(*results[:4]), Recall(*results[4:])) if shares else Recall(*results)
 
 
 def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, ...]:
@@ -112,12 +112,13 @@ def joined(counts: Int32[Array, "2"], whole: Recall, parts: Recall) -> Recall:
     worker = jnp.arange(workers - 1, dtype=jnp.int32)
     _, end, tiles, busy = share(worker, counts[0], counts[1], size, workers)
     beginning, rest = Recall(*(part[:-1, 1] for part in parts)), Recall(*(part[1:, 0] for part in parts))
+    merged = beginning.merged(rest)
     shared = (worker + 1 < busy) & (lax.rem(end, tiles) > 0)
     # Blocks after the last one are dropped.
     block_index = jnp.where(shared, lax.div(end, tiles), whole.target.shape[1] // size)
     return Recall(*(
         all_of_them.reshape(-1, *block.shape[1:]).at[block_index].set(block, mode="drop").reshape(all_of_them.shape)
-        for all_of_them, block in zip(whole, beginning.merged(rest))
+        for all_of_them, block in zip(whole, merged)
     ))  # fmt: skip
 
 

@@ -49,8 +49,8 @@ def recall_of_arrays(queries: Float16[Array, "rows width"], arrays: OutputArrays
     own, outputs, targets, counts, *_ = arrays
     levels = guessed_levels(queries, arrays)
     shifts = levels - LARGEST
-    one = (part[None] for part in (counts, queries, outputs, targets, shifts))
-    target, rival, total, rows, parts, first, sharing = (part[0] for part in _weighed(*one))
+    batch_of_one = (part[None] for part in (counts, queries, outputs, targets, shifts))
+    target, rival, total, rows, parts, first, sharing = (part[0] for part in _weighed(*batch_of_one))
     top = jnp.maximum(target, rival)
     bad = are_bad(levels, top, jnp.arange(len(queries)) < counts[0])
 
@@ -90,9 +90,9 @@ def _in_slices(
     each = jnp.stack([jnp.where(is_there, counts[0], 0), inside], axis=1)
     queries, shifts = (jnp.broadcast_to(part, (SLICES, *part.shape)) for part in (queries, shifts))
     in_slices = outputs.reshape(SLICES, size, -1)
-    found = Weighed(*_weighed(each, queries, in_slices, targets[None] - begin[:, None], shifts))
+    sums = Weighed(*_weighed(each, queries, in_slices, targets[None] - begin[:, None], shifts))
     # In a slice without outputs nothing is written.
-    total, rows = jnp.where(is_there[:, None], found.total, 0), jnp.where(is_there[:, None, None], found.rows, 0)
+    total, rows = jnp.where(is_there[:, None], sums.total, 0), jnp.where(is_there[:, None, None], sums.rows, 0)
     return total.sum(axis=0), rows.sum(axis=0)
 
 
@@ -106,5 +106,5 @@ def _weighed(*operands: Array) -> tuple[Array, ...]:
 def _of_a_batch(size: int, batched: list[bool], *operands: Array) -> tuple[tuple[Array, ...], tuple[bool, ...]]:
     """A batch is done in one launch, because a small problem alone would leave most of the chip idle."""
     whole = (part if has else jnp.broadcast_to(part, (size, *part.shape)) for part, has in zip(operands, batched))
-    found = to_512_kernel.batch_weighed(*(part.reshape(-1, *part.shape[2:]) for part in whole))
-    return tuple(part.reshape(size, -1, *part.shape[1:]) for part in found), (True,) * len(found)
+    weighed = to_512_kernel.batch_weighed(*(part.reshape(-1, *part.shape[2:]) for part in whole))
+    return tuple(part.reshape(size, -1, *part.shape[1:]) for part in weighed), (True,) * len(weighed)

@@ -105,8 +105,8 @@ def recall_of_blocks(
         parts = products.queries, targets, levels
         some, theirs, guess = (lax.dynamic_slice_in_dim(part, first, block) for part in parts)
         inside = first + jnp.arange(block) < counts[0]
-        found = _block_recall(products, some, theirs, guess, inside, counts[1], exact)
-        return Recall(*(lax.dynamic_update_slice_in_dim(w, p, first, 0) for w, p in zip(whole, found)))
+        of_block = _block_recall(products, some, theirs, guess, inside, counts[1], exact)
+        return Recall(*(lax.dynamic_update_slice_in_dim(w, p, first, 0) for w, p in zip(whole, of_block)))
 
     empty = jnp.zeros(length, jnp.float32)
     whole = Recall(empty, empty, empty, jnp.zeros((length, columns), jnp.float32))
@@ -127,12 +127,12 @@ def _block_recall(
         return wide_kernel.block_weights(*some, count, products.unit, exact)
 
     def summed(
-        found: Weighed, rows: Int[Array, "rows"] | slice, levels: Float[Array, "rows"]
+        seen: Weighed, rows: Int[Array, "rows"] | slice, levels: Float[Array, "rows"]
     ) -> tuple[Float[Array, "rows"], Float[Array, "rows k"]]:
-        weighed = jnp.matmul(found.weights, products.pulled, preferred_element_type=jnp.float32)
+        weighed = jnp.matmul(seen.weights, products.pulled, preferred_element_type=jnp.float32)
         own = products.pulled[targets[rows]].astype(jnp.float32)
-        pull = own + weighed_slope(weighed, found.total, own)
-        return levels - LARGEST + jnp.log(found.exact_total), pull
+        pull = own + weighed_slope(weighed, seen.total, own)
+        return levels - LARGEST + jnp.log(seen.exact_total), pull
 
     every = slice(None)
     first = weights(every, levels)

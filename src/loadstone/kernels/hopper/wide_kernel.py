@@ -84,8 +84,8 @@ def block_weights(
         compiler_params=plgpu.CompilerParams(approx_math=True),
     )
     scale = (unit * _LOG2E)[None]
-    found = call(count[None], scale, queries, outputs, targets, shifts * _LOG2E, special)
-    weights, target, rival, *totals = found
+    results = call(count[None], scale, queries, outputs, targets, shifts * _LOG2E, special)
+    weights, target, rival, *totals = results
     total, exact_total = totals[0].sum(axis=0), totals[-1].sum(axis=0)
     return Weighed(weights, target.max(axis=0) * unit, rival.max(axis=0) * unit, total, exact_total)
 

@@ -59,8 +59,8 @@ def divided(
         return combine(combine(beginning[:, index], of_second), of_third).reshape(2, 1, -1)
 
     target, rival = (together(index, jnp.maximum, -jnp.inf) for index in range(2))
-    found = of_both(target, rival, together(2, jnp.add, 0.0))
-    return Weighed(*found, rows, part_rows[None], first[None], sharing[None])
+    numbers_of_both = of_both(target, rival, together(2, jnp.add, 0.0))
+    return Weighed(*numbers_of_both, rows, part_rows[None], first[None], sharing[None])
 
 
 def undivided(
