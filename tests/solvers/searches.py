@@ -12,6 +12,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from unittest import mock
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +26,7 @@ from loadstone.problems.budget import Budget
 from loadstone.problems.facts import Facts, facts_of
 from loadstone.proofs.rounding import least_margin, margin_bound, tolerance
 from loadstone.proofs.streamed import streamed_bound
+from loadstone.solvers import lbfgs_numpy, newton
 from loadstone.solvers.conflict import conflict_in
 from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.lbfgs import LBFGS
@@ -77,7 +79,13 @@ def close() -> dict[str, object]:
     found = {}
     for name, (instance, given) in cases.items():
         told: list[tuple[int, float, float]] = []
-        one = decide(instance, progress=lambda *numbers: told.append(numbers), **given)  # noqa: B023
+        tell = lambda step, numbers: told.append((step, *numbers))  # noqa: B023, E731
+        # The numbers themselves, which the words round.
+        with (
+            mock.patch.object(newton, "in_words", lambda loss, margin: (loss, margin)),
+            mock.patch.object(lbfgs_numpy, "in_words", lambda loss, accuracy: (loss, np.nan)),
+        ):
+            one = decide(instance, progress=tell, **given)
         steps = [one.newton_steps, one.cg_products, one.dense_solves, one.passes]
         found[name] = brief([str(one.verdict), steps, one.margin, one.bound, one.share, *map(list, zip(*told))])
     return found
@@ -119,7 +127,7 @@ def most() -> dict[str, object]:
     found: dict[str, object] = {}
     for name, (n, m, passes) in cases.items():
         told: list[tuple[int, int]] = []
-        tell = lambda *numbers: told.append(numbers)  # noqa: B023, E731
+        tell = lambda stored, words: told.append((int(words.split()[2]), stored))  # noqa: B023, E731
         start, seconds = Full(jnp.zeros((6, 6))), 1e6 * passes  # far more than is taken
         memory = store_most(facts_of(skewed(n, m)), start, seconds, tell, pass_seconds=1e6)
         sizes = np.linalg.svd(np.asarray(memory.matrix(), np.float64), compute_uv=False)

@@ -34,10 +34,11 @@ def test_far_above_capacity_it_stores_many_times_what_the_minimum_of_the_loss_re
     problem, d = drawn(1000, 20), 20
     minimum = stored(problem, solve(problem, limits=Limits(200)).memory)
     told = []
-    found = store_most(problem, Full(jnp.zeros((d, d))), 60.0, lambda facts, count: told.append((facts, count)))
+    found = store_most(problem, Full(jnp.zeros((d, d))), 60.0, lambda *said: told.append(said))
     # Of facts that are drawn, not chosen, about 49 fit: d^2 / D(1000).
     assert stored(problem, found) > max(90, 5 * minimum)
-    assert told[-1][0] == 1000 and max(count for _, count in told) == stored(problem, found)
+    assert max(count for count, _ in told) == stored(problem, found)
+    assert all(words == f"{count} of 1000 facts are stored" for count, words in told)
 
 
 def test_everything_is_stored_if_it_can_be():
@@ -55,8 +56,9 @@ def test_a_family_is_kept():
 def test_of_too_many_facts_the_most_promising_take_part(monkeypatch):
     monkeypatch.setattr(most, "_WORTHWHILE", 10**6)  # as if a pass took very long
     problem, d, told = drawn(2000, 30), 30, []
-    found = store_most(problem, Full(jnp.zeros((d, d))), 30.0, lambda *numbers: told.append(numbers))
-    assert 0 < told[-1][0] < 2000 and stored(problem, found) >= told[-1][1] == told[-1][0]
+    found = store_most(problem, Full(jnp.zeros((d, d))), 30.0, lambda *said: told.append(said))
+    count, words = told[-1]
+    assert 0 < count < 2000 and stored(problem, found) >= count and words == f"{count} of {count} facts are stored"
 
 
 def test_the_clock_is_looked_at():

@@ -54,7 +54,8 @@ def test_steps_are_rounded_up_to_blocks_of_which_a_quarter_is_forgotten(length, 
     monkeypatch.setattr(chains, "_block", block)
     told = []
     found = run_chains(PROBLEM, jnp.asarray(TWO), length, 5, method="slices", progress=lambda *one: told.append(one))
-    assert strides == [stride] * blocks and told == [(number, blocks) for number in range(1, blocks + 1)]
+    assert strides == [stride] * blocks
+    assert told == [(100 * number // blocks, "chains") for number in range(1, blocks + 1)]
     assert found.steps == 8 * stride * blocks and found.passes == 3 * blocks
     assert found.means.shape == (2, blocks - forgotten, 3, 3) and found.means[0, 0, 0, 0] == forgotten + 1
     assert found.traces.shape == (2, 8 * (blocks - forgotten), 7)
@@ -94,7 +95,7 @@ def test_rivals_are_taken_away_by_halves_from_the_last_association_on(monkeypatc
     given, found = counted(monkeypatch, lambda pair, time: 0.5, progress=lambda *parts: told.append(parts))
     # One round to forget, and one that counts.
     assert given.rounds() == [((7, 10), 2), ((6, 7), 2), ((5, 6), 2), ((2, 5), 2), ((1, 2), 2), ((0, 1), 2)]
-    assert found.log == pytest.approx((6 * np.log(0.5), 0)) and told == [(1, 2), (2, 2)]
+    assert found.log == pytest.approx((6 * np.log(0.5), 0)) and told == [(50, "volume"), (100, "volume")]
     np.testing.assert_allclose(found.log_shares, [3 * np.log(0.5)] * 2)
 
 

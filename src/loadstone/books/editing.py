@@ -97,7 +97,7 @@ def edit(
     seconds: most time of a refit, about.
     old: the weight of an old fact beside that of an edit, for 'batch' (lambda in solvers/updates.py); None: such that
         an edit alone gets 90 % of the change that it asks for.
-    progress: called with what a refit is doing; how many facts are done is not counted.
+    progress: called with how many facts a refit has kept so far, and what it is doing.
     """
     choice("method", method, METHODS)
     positive("seconds", seconds)
@@ -112,7 +112,7 @@ def edit(
     facts = draft.facts.arrays()
     if method == "refit":
         order = [*draft.stayed(book.stored), *draft.asked(), *draft.stayed(~book.stored)]
-        refitted = refit(facts, order, book.weights, seconds, family, lambda what: progress(0, what))
+        refitted = refit(facts, order, book.weights, seconds, family, progress)
     else:
         refitted = _updated(book, facts, draft.asked(), method, old)
     rivals, margins = rivals_of(refitted.weights, draft.facts)

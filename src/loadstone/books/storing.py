@@ -264,9 +264,8 @@ class _Storing:
 
     def _best_of_rounds(self, seconds: float) -> Float64[np.ndarray, "d d"]:
         """A W that stores as many of the facts that are kept as are found in this time."""
-        report = lambda facts, stored: self.progress(stored, f"{stored} of {facts} facts are stored")  # noqa: E731
         problem = self.gathered.problem(self.kept)
-        memory = store_most(problem, self._memory(), seconds, report, self.pass_seconds or None)
+        memory = store_most(problem, self._memory(), seconds, self.progress, self.pass_seconds or None)
         return np.asarray(memory.matrix(), np.float64)
 
     def _memory(self) -> Memory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Optional
 
 import typer
@@ -112,8 +111,7 @@ def certify(
     subspace = subspace_of(family, arrays.inputs.shape[1], seed)
     about["family"] = "full" if subspace is None else name_of(subspace)
     with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as advance:
-        tell = lambda step, loss, margin: advance(step, _progress(loss, margin))  # noqa: E731
-        verdict = decide(arrays, limits, progress=tell, family=subspace or "full")
+        verdict = decide(arrays, limits, progress=advance, family=subspace or "full")
     if out is not None and verdict.verdict != Outcome.UNDECIDED:
         with ends_like_an_interrupt():
             write_proof(out, arrays, verdict, about)
@@ -136,8 +134,3 @@ def certify(
         print(_SENTENCE.format(**record))
     if verdict.verdict == Outcome.UNDECIDED:
         raise typer.Exit(UNDECIDED_CODE)
-
-
-def _progress(loss: float, margin: float) -> str:
-    """L-BFGS knows no smallest margin."""
-    return f"loss {loss:.4g}" + ("" if math.isnan(margin) else f", smallest margin {margin:.3g}")

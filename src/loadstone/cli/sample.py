@@ -78,7 +78,7 @@ def sample(
     with progress_of(f"{problem}, d = {d}, p = {p}", 100) as advance:
         found = sampled(
             arrays, chains, steps, seed, subspace or "full", method, volume,
-            progress=lambda done, total: advance(100 * done // total, ""),
+            progress=lambda done, words: advance(done, ""),
         )  # fmt: skip
     m = arrays.outputs.shape[-2]
     # Only where the outputs show all or d (M - 1) directions of a family by its name is its dimension known.

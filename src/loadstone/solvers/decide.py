@@ -30,6 +30,7 @@ from loadstone.problems.arrays import Arrays, HasArrays, arrays_of, exact_floats
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import facts_of
 from loadstone.problems.separate import separate
+from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers import lbfgs_numpy
@@ -53,7 +54,6 @@ _LBFGS = LBFGS()
 _MODERATE_SCORE = 3.0
 _SAMPLED_INPUTS = 64
 
-Progress = Callable[[int, float, float], None]
 _Searched = tuple[Float64[np.ndarray, "d d"], Status, int]
 
 
@@ -93,9 +93,9 @@ def decide(
     """Decide whether any W stores the instance, or any W of a linear family.
 
     `start` is the W from which the search starts, such as `last` in the verdict of a neighbouring instance; its scale
-    hardly matters. `progress` is called with (Newton steps, mean loss, smallest margin or NaN). `seconds` is short for
-    a limit of that name. `family` is the name of a linear family ('symmetric', 'blocks:8'), a subspace such as
-    Masked(mask) or Given(basis), or a memory of such a family.
+    hardly matters. `progress` is called with the Newton steps done, and how the search stands in words. `seconds` is
+    short for a limit of that name. `family` is the name of a linear family ('symmetric', 'blocks:8'), a subspace such
+    as Masked(mask) or Given(basis), or a memory of such a family.
     """
     arrays = arrays_of(instance)
     if not isinstance(limits, ProofLimits):
@@ -104,7 +104,7 @@ def decide(
         limits = replace(limits, seconds=seconds)
     start = None if start is None else _start(start, arrays.inputs.shape[1])
     subspace = subspace_of(family, arrays.inputs.shape[1])
-    return _Decision(Conditioned(arrays, subspace), limits, progress).made(start)
+    return _Decision(Conditioned(arrays, subspace), limits, progress or silent).made(start)
 
 
 def is_worth_compiling(n: int, m: int, d: int) -> bool:
@@ -124,7 +124,7 @@ def _is_plain(arrays: Arrays) -> bool:
 class _Decision:
     """One instance on its way to a verdict; `last` is the W that the search has got to."""
 
-    def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress | None) -> None:
+    def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress) -> None:
         self.instance, self.limits, self.progress = instance, limits, progress
         self.deadline = Deadline(limits.seconds)
         self.passes, self.newton, self.last = 0, (0, 0, 0), np.zeros((instance.arrays.inputs.shape[1],) * 2)
@@ -179,8 +179,7 @@ class _Decision:
         scale = math.sqrt(d) / (float(arrays.outputs.std()) or 1.0)
         scaled = Arrays(arrays.inputs * scale, arrays.outputs, arrays.targets)
         limits = Limits(_MOST_PASSES, self.deadline.share(1.0))
-        progress = self.progress
-        tell = progress and (lambda passes, loss, accuracy: progress(0, loss, math.nan))
+        tell = lambda passes, words: self.progress(0, words)  # noqa: E731
         start = (self.last / scale).astype(np.float32)
         if _is_plain(arrays):
             stored = lbfgs_numpy.store(scaled, start, limits, self.instance.subspace, tell)

@@ -24,8 +24,9 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts
 from loadstone.problems.numpy_pass import NumpyPass
 from loadstone.problems.problem import Problem
+from loadstone.progress import Progress, silent
 from loadstone.solvers.coordinates import centred, whiten_arrays
-from loadstone.solvers.search import DEFAULT_PASSES, Progress, SearchOptions
+from loadstone.solvers.search import DEFAULT_PASSES, SearchOptions, in_words
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.stop import NO_LIMITS, Limits, met
 from loadstone.solvers.wolfe import MOST_IDLE, MOST_TRIALS, rounding_noise, wolfe
@@ -89,7 +90,7 @@ def store(
     start: Matrix,
     limits: Limits = NO_LIMITS,
     subspace: Subspace | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Stored:
     """Search for a W with every margin positive, full or in a subspace: arrays in, W out, and nothing is compiled.
 
@@ -195,8 +196,7 @@ class _Search:
         violations = int((~seen.stored).sum())
         self.losses.append(seen.loss)
         self.accuracies.append(1 - violations / len(seen.stored))
-        if options.progress:
-            options.progress(len(self.losses), self.losses[-1], self.accuracies[-1])
+        options.progress(len(self.losses), in_words(self.losses[-1], self.accuracies[-1]))
         if not math.isfinite(seen.loss):
             raise _Ended(Status.DIVERGED)
         # 'exact' is a promise about W itself, so there only margins count that no rounding can have made.

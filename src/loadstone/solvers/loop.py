@@ -23,6 +23,7 @@ from loadstone.deadline import Deadline
 from loadstone.hosts import agreed
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
+from loadstone.progress import Progress, silent
 from loadstone.solvers.checkpoint import Checkpoint, Saved, rebuilt
 from loadstone.solvers.search import (
     DEFAULT_PASSES,
@@ -36,11 +37,11 @@ from loadstone.solvers.search import (
     STOPPED,
     PassInfo,
     Program,
-    Progress,
     Search,
     SearchOptions,
     in_digits,
     in_precision,
+    in_words,
     may_improve,
     out_of_passes_if_unconfirmed,
     resumed,
@@ -115,7 +116,7 @@ def search(
 
 
 def _advanced(
-    problem: Problem, state: Search, program: Program, deadline: Deadline, progress: Progress | None, keep: Keep
+    problem: Problem, state: Search, program: Program, deadline: Deadline, progress: Progress, keep: Keep
 ) -> Search:
     """Go on until every search has ended, or the clock says so."""
     advance = advance_one if state.status.ndim == 0 else advance_batch
@@ -127,7 +128,7 @@ def _advanced(
             state = jax.block_until_ready(further)
             if is_abandoned.get()():
                 raise Abandoned
-            if progress:
+            if progress is not silent:
                 progress(*_report(state))
             pace, left = clock.taken / length, deadline.left
             # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
@@ -286,12 +287,12 @@ def _members(tree: Search, count: int) -> list[Search]:
     return [jax.tree.unflatten(structure, [leaf[index] for leaf in leaves]) for index in range(count)]
 
 
-def _report(state: Search) -> tuple[int, float, float]:
-    """The passes of the search that is furthest, and the mean loss and accuracy of the last passes of all."""
+def _report(state: Search) -> tuple[int, str]:
+    """The passes of the search that is furthest, and the mean loss and accuracy of the last passes of all, in words."""
     # Indexed as NumPy arrays: JAX would compile a program for every new length or index.
     passes, *traces = (np.atleast_1d(np.asarray(part)) for part in (state.passes, state.loss, state.accuracy))
     loss, accuracy = (trace.reshape(len(passes), -1)[np.arange(len(passes)), passes - 1].mean() for trace in traces)
-    return int(passes.max()), float(loss), float(accuracy)
+    return int(passes.max()), in_words(float(loss), float(accuracy))
 
 
 def _solution(state: Search, stop: str, seconds: float, problem: str) -> Solution:

@@ -65,12 +65,11 @@ class InBlocks(Iterative):
             return super().solve(problems, memories, options)
         for problem in problems:
             _check_parts(problem, self.batch, type(self).batch)
-        cost, told = self.passes_per_move(), options.progress
-        if told:
-            progress = lambda measured, loss, accuracy: told(cost * (measured - 1) + 1, loss, accuracy)  # noqa: E731
-            options = replace(options, progress=progress)
-        found = super().solve(problems, memories, options)
-        return [replace(one, passes=cost * (one.passes - 1) + 1) for one in found]
+        cost, tell = self.passes_per_move(), options.progress
+        passes = lambda measured: cost * (measured - 1) + 1  # noqa: E731
+        options = replace(options, progress=lambda measured, words: tell(passes(measured), words))
+        solutions = super().solve(problems, memories, options)
+        return [replace(solution, passes=passes(solution.passes)) for solution in solutions]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ sum are projected onto it. Every claim is checked by rounding.py; the iteration 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -24,6 +23,7 @@ from jaxtyping import Float64
 from loadstone.deadline import Deadline
 from loadstone.problems.budget import Budget
 from loadstone.problems.numpy_pass import ExactPass, Numbers
+from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.solvers.clock import Clock, OutOfTimeError
 from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, dense_bytes, matrices_bytes
@@ -39,7 +39,6 @@ _CUT_OFF, _POLISHING_ROUNDS = 0.01, 6
 _LONGEST_STEP = 2.0**20
 OUT_OF_TIME = "time is up: allow more seconds"
 
-Progress = Callable[[int, float, float], None]
 Scores = Float64[Numbers, "n m"]
 
 
@@ -64,7 +63,7 @@ class NewtonSearch:
         most_steps: int = 200,
         budget: Budget | None = None,
         deadline: Deadline | None = None,
-        progress: Progress | None = None,
+        progress: Progress = silent,
     ) -> None:
         self.instance, self.xp, self.most_steps, self.progress = instance, xp, most_steps, progress
         self.clock = Clock(deadline or Deadline(), xp)
@@ -104,8 +103,7 @@ class NewtonSearch:
         if (proof := self._witness(self.weights, scores)) is not None:
             return proof
         softmax, losses = _softmax(scores, exact, xp)
-        if self.progress:
-            self.progress(self.steps, float(losses.mean()), float(exact.margins(scores).min()))
+        self.progress(self.steps, in_words(float(losses.mean()), float(exact.margins(scores).min())))
         pull = exact.mean(softmax)
         gradient = self.instance.inside((pull - exact.target_outputs).T @ exact.inputs, xp)
         hessian = self._hessian(softmax, pull, pull)
@@ -194,6 +192,11 @@ class NewtonSearch:
         if float(self.exact.margins(scores).min()) <= 0:
             return None
         return self.instance.witness(np.asarray(weights, np.float64))
+
+
+def in_words(loss: float, margin: float) -> str:
+    """How far the search is, for the person who waits."""
+    return f"loss {loss:.4g}, smallest margin {margin:.3g}"
 
 
 def _softmax(scores: Scores, exact: ExactPass, xp: ModuleType) -> tuple[Scores, Float64[Numbers, "n"]]:

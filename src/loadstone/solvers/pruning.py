@@ -24,7 +24,7 @@ from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.masked import Masked
 from loadstone.problems.problem import Problem
 from loadstone.solvers.lbfgs import LBFGS
-from loadstone.solvers.search import Progress, SearchOptions
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import Limits
@@ -93,9 +93,8 @@ def _rest_of(options: SearchOptions, deadline: Deadline, found: list[list[Soluti
     """What is left for the next search: the time that the others did not take; and progress counts on from theirs."""
     limits = Limits(options.limits.passes, deadline.share(1.0, _NO_TIME))
     before = sum(max(one.passes for one in searches) for searches in found)
-    hear = options.progress
-    progress: Progress | None = hear and (lambda passes, loss, accuracy: hear(before + passes, loss, accuracy))
-    return replace(options, limits=limits, progress=progress)
+    tell = options.progress
+    return replace(options, limits=limits, progress=lambda passes, words: tell(before + passes, words))
 
 
 def _joined(searches: Sequence[Solution], seconds: float) -> Solution:

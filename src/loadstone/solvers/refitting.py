@@ -12,7 +12,7 @@ even if it is one of an unfinished search that has lost an earlier fact: nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import ExactPass
+from loadstone.progress import Progress, silent
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.decide import decide, is_compiled
@@ -54,17 +55,18 @@ def refit(
     start: Float[np.ndarray, "d d"],
     seconds: float | None = None,
     family: str = "full",
-    tell: Callable[[str], None] = lambda what: None,
+    progress: Progress = silent,
 ) -> Refitted:
     """Keep the facts that fit, one after the other.
 
     order: rows of `facts`, those first that matter most.
     start: the W that there is.
     seconds: most time, about; None: no limit.
+    progress: called with how many facts are kept so far, and what is being done.
     """
     if seconds is not None:
         positive("seconds", seconds)
-    search = _Refitting(facts, list(order), np.asarray(start, np.float64), seconds, family, tell)
+    search = _Refitting(facts, list(order), np.asarray(start, np.float64), seconds, family, progress)
     search.keep()
     rest = {*order} - {*search.kept, *search.impossible}
     return Refitted(search.weights, tuple(search.kept), tuple(search.impossible), tuple(sorted(rest)))
@@ -80,9 +82,9 @@ class _Refitting:
         weights: Float64[np.ndarray, "d d"],
         seconds: float | None,
         family: str,
-        tell: Callable[[str], None],
+        progress: Progress,
     ) -> None:
-        self.facts, self.order, self.weights, self.family, self.tell = facts, order, weights, family, tell
+        self.facts, self.order, self.weights, self.family, self.progress = facts, order, weights, family, progress
         self.deadline = Deadline(seconds)
         self.kept: list[int] = []
         self.impossible: list[int] = []
@@ -138,7 +140,7 @@ class _Refitting:
         """Whether these facts can be stored; if they can, `weights` stores them from now on."""
         if self._proves(rows, self.weights):
             return Outcome.STORABLE
-        self.tell(f"searching for a W that stores {len(rows)} facts")
+        self.progress(len(self.kept), f"searching for a W that stores {len(rows)} facts")
         start = self.weights if self.weights.any() else None
         seconds = self.deadline.share(_OF_THE_REST)
         verdict = decide(self._searched(rows), start=start, seconds=seconds, family=self.family)

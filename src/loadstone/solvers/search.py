@@ -13,15 +13,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.problems.problem import Problem
+from loadstone.progress import Progress, silent
 from loadstone.solvers.checkpoint import Checkpoint
 from loadstone.solvers.solution import Status
 from loadstone.solvers.stop import NO_LIMITS, Limits
 
 if TYPE_CHECKING:
     from loadstone.solvers.solver import Iterative
-
-#: Called now and then with the number of passes done, and the mean loss and accuracy of the last.
-Progress = Callable[[int, float, float], None]
 
 #: Passes of a solver without a schedule, unless the limits say otherwise.
 DEFAULT_PASSES = 2000
@@ -35,15 +33,20 @@ class SearchOptions:
     limits: passes and seconds that the search may take.
     precisions: of the products, from PRECISIONS (kernels/products.py): the search begins with the first, and goes on
         to the next when it cannot get further, or seems to have got to its end.
-    progress: called now and then with how far the search is.
+    progress: called now and then with the passes done, and the mean loss and accuracy of the last, in words.
     checkpoint: the file that the search is kept in, and goes on from. Only one problem can have one.
     """
 
     stop: str
     limits: Limits = NO_LIMITS
     precisions: tuple[str, ...] = ("float32",)
-    progress: Progress | None = None
+    progress: Progress = silent
     checkpoint: Checkpoint | None = None
+
+
+def in_words(loss: float, accuracy: float) -> str:
+    """How far a search is, for the person who waits."""
+    return f"loss {loss:.4f} accuracy {accuracy:.4f}"
 
 
 #: Statuses as numbers, for compiled programs.

@@ -19,11 +19,12 @@ from loadstone.memories.foreign import as_given, as_memory
 from loadstone.problems.loss import check_memory
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.spread import spread
+from loadstone.progress import Progress, silent
 from loadstone.solvers.checkpoint import checkpoint_of
 from loadstone.solvers.gradient import Given
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.registry import solver_of
-from loadstone.solvers.search import Progress, SearchOptions, drop_slower
+from loadstone.solvers.search import SearchOptions, drop_slower
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solver import Iterative, Solver
 from loadstone.solvers.stop import NO_LIMITS, STOP_RULES, Limits
@@ -57,7 +58,7 @@ def solve(
     precision: of the products. 'auto' is what passes are fastest in: float32 on a CPU, float16 (summed in float32) on
         an accelerator. Where L-BFGS needs more digits, it goes on to 'split' (two float16 numbers for each, if that is
         faster), float32 and float64; a memory that it found in float64 has float64 numbers.
-    progress: called now and then with (passes, loss, accuracy).
+    progress: called now and then with the passes done, and the loss and the accuracy of the last in words.
     checkpoint: a file that the search is written to about once a minute, and when it ends. If the file is there
         already, the search goes on from it, on the same machine bit for bit as if it had not been interrupted. A limit
         of passes counts those before, and may be raised. A limit of seconds is for each part of the search.
@@ -84,8 +85,8 @@ def solve_batch(
 ) -> list[Solution]:
     """Store problems of equal shape as one program, starting from memories of equal shape; each stops on its own.
 
-    `progress` is called with the passes of the search that is furthest, and the mean loss and accuracy. Only a single
-    problem can have a checkpoint.
+    `progress` is called with the passes of the search that is furthest, and the mean loss and accuracy in words. Only
+    a single problem can have a checkpoint.
     """
     if not problems or len(problems) != len(memories):
         raise refuse("memories", f"{len(memories)} of them", f"as many as problems ({len(problems)}), and at least one")
@@ -104,7 +105,7 @@ def solve_batch(
     if checkpoint is not None:
         _check_resumable(checkpoint, chosen, len(problems))
         kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
-    solutions = chosen.solve(problems, memories, SearchOptions(stop, limits, precisions, progress, kept))
+    solutions = chosen.solve(problems, memories, SearchOptions(stop, limits, precisions, progress or silent, kept))
     solutions = [measured(problem, solution) for problem, solution in zip(problems, solutions)]
     return [replace(found, memory=as_given(found.memory, memory)) for found, memory in zip(solutions, given)]
 

@@ -15,7 +15,6 @@ Of very many facts only the most promising take part, so that time is left for e
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from loadstone.deadline import Deadline
 from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.loss import queries_of
 from loadstone.problems.numpy_pass import NumpyPass
+from loadstone.progress import Progress, silent
 from loadstone.solvers.coordinates import whiten
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
@@ -52,9 +52,6 @@ _LEAST_SHARE = 1e-8
 _MODERATE_SCORE = 3.0
 _LBFGS = LBFGS(whiten=False)
 _TIMED_ROWS, _ROWS_AT_A_TIME = 1024, 4096
-
-#: Called with how many facts take part, and how many of them are stored.
-Report = Callable[[int, int], None]
 
 
 class _Seen(NamedTuple):
@@ -82,7 +79,7 @@ def store_most(
     problem: Facts,
     memory: Any,
     seconds: float,
-    report: Report = lambda facts, stored: None,
+    progress: Progress = silent,
     pass_seconds: float | None = None,
 ) -> Any:
     """A memory of the same family that stores as many facts as are found in so many seconds.
@@ -90,6 +87,7 @@ def store_most(
     memory: where the search starts. If its matrix is zero, it starts from the projections of targets onto inputs, which
         in whitened coordinates are the pseudo-inverse.
     seconds: most time. The clock is looked at after every pass over the facts that take part, of which time allows 16.
+    progress: called with how many facts are stored, and of how many.
     pass_seconds: how long a pass over all facts takes, if that is known.
     """
     deadline = Deadline(positive("seconds", seconds))
@@ -98,14 +96,16 @@ def store_most(
     assert isinstance(whitened.problem, Facts)
     trained = bool(np.any(np.asarray(whitened.start.matrix())))
     start = whitened.start if trained else _projections(whitened.problem, whitened.start)
-    return whitened.unwhiten(_search(whitened.problem, start, trained, deadline, report, pass_seconds))
+    return whitened.unwhiten(_search(whitened.problem, start, trained, deadline, progress, pass_seconds))
 
 
-def _search(problem: Facts, memory: Any, trained: bool, deadline: Deadline, report: Report, pass_seconds: float) -> Any:
+def _search(
+    problem: Facts, memory: Any, trained: bool, deadline: Deadline, progress: Progress, pass_seconds: float
+) -> Any:
     allowed = deadline.left / pass_seconds
     if allowed >= _WORTHWHILE:
         passes = max(_FEWEST_PASSES, min(_MOST_PASSES, int(allowed / _ROUNDS)))
-        return _rounds(problem, memory, _seen(problem, memory) if trained else None, deadline, report, passes)
+        return _rounds(problem, memory, _seen(problem, memory) if trained else None, deadline, progress, passes)
     if allowed <= 0:
         return memory
     rows, seen = _promising(problem, memory, _FOR_CHOICE * allowed, (1 - _FOR_CHOICE) * allowed / _WORTHWHILE)
@@ -113,9 +113,9 @@ def _search(problem: Facts, memory: Any, trained: bool, deadline: Deadline, repo
     answers, targets = np.unique(np.asarray(part.targets), return_inverse=True)
     if 1 < len(answers) < _FEW * problem.competitors:
         alone = replace(part, outputs=part.outputs[answers], targets=jnp.asarray(targets, jnp.int32))
-        memory = _rounds(alone, memory, seen, deadline, report, 2 * _FEWEST_PASSES, _AMONG_THEMSELVES)
+        memory = _rounds(alone, memory, seen, deadline, progress, 2 * _FEWEST_PASSES, _AMONG_THEMSELVES)
         seen = _seen(part, memory)
-    return _rounds(part, memory, seen, deadline, report, _FEWEST_PASSES)
+    return _rounds(part, memory, seen, deadline, progress, _FEWEST_PASSES)
 
 
 def _promising(problem: Facts, memory: Any, looked_at: float, chosen: float) -> tuple[Int[np.ndarray, "b"], _Seen]:
@@ -133,7 +133,7 @@ def _rounds(
     memory: Any,
     seen: _Seen | None,
     deadline: Deadline,
-    report: Report,
+    progress: Progress,
     passes: int,
     most: int | None = None,
 ) -> Any:
@@ -150,7 +150,7 @@ def _rounds(
         seen, done = _seen(part, memory), done + 1
         looking = clock.taken
         stored = int(seen.stored.sum())
-        report(n, stored)
+        progress(stored, f"{stored} of {n} facts are stored")
         idle = 0 if stored > most_stored else idle + 1
         if stored > most_stored:
             best, most_stored = memory, stored

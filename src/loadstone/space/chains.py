@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from loadstone.compiling import compiled
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.problem import Problem
+from loadstone.progress import Progress, silent
 from loadstone.space.diagnostics import Mixing, mixing
 from loadstone.space.steps import Walk, begun, reflection_step, slice_step
 
@@ -28,8 +28,6 @@ _LOOKS, _AT_A_TIME = 512, 8
 _WARM_UP, _FEWEST = 1 / 4, 2
 #: Besides cosines with the memories that chains began from, those with so many random matrices are watched.
 _ANYWHERE, _SEED = 4, 2**31 - 1
-
-Progress = Callable[[int, int], None]
 
 
 class Seen(NamedTuple):
@@ -67,7 +65,7 @@ def run_chains(
     seed: int,
     subspace: Subspace | None = None,
     method: str = "reflections",
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Chains:
     """Walk from the starts, each of which stores the problem, for this many steps, rounded up to whole blocks."""
     stride = max(1, steps // _LOOKS)
@@ -82,8 +80,7 @@ def run_chains(
         passes += int(np.asarray(found.passes).sum())
         if block >= warm_up:
             seen.append(jax.tree.map(np.asarray, found))
-        if progress is not None:
-            progress(block + 1, blocks)
+        progress(100 * (block + 1) // blocks, "chains")
     traces = np.concatenate([one.traces for one in seen]).swapaxes(0, 1).astype(np.float64)
     means = np.stack([one.means for one in seen], axis=1)
     return Chains(traces, means, walk, mixing(traces, stride), blocks * stride * _AT_A_TIME, passes)

@@ -23,7 +23,8 @@ from loadstone.problems.facts import facts_of
 from loadstone.problems.padded import Padded
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.separate import separate
-from loadstone.space.chains import METHODS, Chains, Progress, run_chains, unit
+from loadstone.progress import Progress, silent
+from loadstone.space.chains import METHODS, Chains, run_chains, unit
 from loadstone.space.diagnostics import Mixing
 from loadstone.space.overlap import overlap
 from loadstone.space.ratios import ratios
@@ -79,11 +80,11 @@ def sample(
     seed: of starts and chains; the same seed gives the same samples on the same machine.
     method: 'reflections' or 'slices' (space/steps.py).
     with_volume: whether to find how many there are, which takes several times as long.
-    progress: called with (parts done, parts in all) of the chains and then of the volume.
+    progress: called with how much is done, in per cent, of the chains and then of the volume.
 
     An instance that is not storable is refused with its proof.
     """
-    clock = Deadline()
+    clock, progress = Deadline(), progress or silent
     chains, seed = whole("chains", chains, 2, _MOST_CHAINS), whole("seed", seed, 0, 2**31 - 1)
     choice("method", method, METHODS)
     steps = STEPS[method] if steps is None else whole("steps", steps, 2, 10**9)

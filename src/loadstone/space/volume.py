@@ -23,7 +23,8 @@ from loadstone.estimate import Estimate
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.problem import Problem
-from loadstone.space.chains import Progress, family_of
+from loadstone.progress import Progress, silent
+from loadstone.space.chains import family_of
 from loadstone.space.steps import Walk, reflection_step
 
 #: Paths of each chain at a time.
@@ -54,7 +55,7 @@ def volume(
     seed: int,
     subspace: Subspace | None = None,
     tolerance: float = TOLERANCE,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> Volume | None:
     """From chains that have mixed among the memories that store everything; None if a share is too small to be seen.
 
@@ -83,8 +84,7 @@ def volume(
                 found.append(np.asarray(kept, np.float64).mean(axis=0))
             rows.append(row)
             shares.append(np.mean(found, axis=0))
-        if progress is not None:
-            progress(n - row, n)
+        progress(100 * (n - row) // n, "volume")
     return summed(np.stack(shares), np.array(rows), n)
 
 

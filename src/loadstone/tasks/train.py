@@ -172,7 +172,7 @@ def run_batch(
     solutions = solve_batch(
         [problems[index] for index in filled], [memories[index] for index in filled],
         specs[0].settings, specs[0].stop, limits, specs[0].precision,
-        lambda passes, loss, accuracy: progress(passes, f"loss {loss:.4f} accuracy {accuracy:.4f}"),
+        progress,
         checkpoint,
     )[: len(specs)]  # fmt: skip
     seconds = (time.perf_counter() - began) / len(specs)
