@@ -22,10 +22,10 @@ from loadstone.cli import (
     facts_edit,
     facts_store,
     interrupts,
+    options,
     own_facts,
     predict,
     reproduce,
-    size,
     status,
     streams,
     train,
@@ -212,7 +212,7 @@ def test_an_instance_from_a_file_is_sampled(sampling, command, tmp_path):
 
 @pytest.mark.parametrize("p, load, d, found", [(2, None, 1, 2), (2**31 - 1, None, 3, 2**31 - 1), (None, 1.0, 20, 89)])
 def test_a_number_of_associations(p, load, d, found):
-    assert size.associations_from(p, load, d) == found
+    assert options.associations_from(p, load, d) == found
 
 
 def summary(seconds, device="cpu", p=6):
@@ -362,7 +362,7 @@ def runs_of(*statuses):
     specs = [Spec("original", 5, 8, seed) for seed in range(len(statuses))]
     found = [dict.fromkeys(names, 1.0) | {"status": status} for status in statuses]
     return [
-        SimpleNamespace(spec=spec, description="words", outcome=lambda one=one: one) for spec, one in zip(specs, found)
+        SimpleNamespace(asked=spec, description="words", outcome=lambda one=one: one) for spec, one in zip(specs, found)
     ]
 
 
