@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 #: The module of each study and the name of its value there.
 STUDIES: dict[str, str] = {
-    "equivalence": "loadstone.figures.load_curves:EQUIVALENCE",
-    "accuracy": "loadstone.figures.load_curves:ACCURACY",
+    "equivalence": "loadstone.studies.equivalence:EQUIVALENCE",
+    "accuracy": "loadstone.studies.accuracy:ACCURACY",
     "spectra": "loadstone.figures.spectra:SPECTRA",
     "stored-spectra": "loadstone.figures.stored_spectra:STORED_SPECTRA",
     "scores": "loadstone.figures.scores:SCORES",
     "single": "loadstone.figures.scores:SINGLE",
-    "loss": "loadstone.figures.load_curves:LOSS",
+    "loss": "loadstone.studies.equivalence:LOSS",
     "finite-size": "loadstone.figures.finite_size:FINITE_SIZE",
     "initial-spectra": "loadstone.figures.spectra:INITIAL_SPECTRA",
     "hebbian": "loadstone.figures.scores:HEBBIAN",
@@ -46,9 +46,9 @@ STUDIES: dict[str, str] = {
     "solution-scores": "loadstone.figures.solution_scores:SOLUTION_SCORES",
     "robustness": "loadstone.figures.robustness:ROBUSTNESS",
     "bits": "loadstone.studies.bits:BITS",
-    "curves": "loadstone.figures.curves:CURVES",
+    "curves": "loadstone.studies.above_capacity:CURVES",
     "phase": "loadstone.figures.phase:PHASE",
-    "beyond": "loadstone.figures.curves:BEYOND",
+    "beyond": "loadstone.studies.above_capacity:BEYOND",
     "control": "loadstone.figures.control:CONTROL",
     "entropy": "loadstone.figures.entropy:ENTROPY",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from loadstone.arguments import choice
@@ -22,7 +22,6 @@ from loadstone.studies.kit.runs import (
     SCALES,
     SEEDS,
     associations,
-    by_lbfgs,
     exact_capacities,
     protocol,
     share_of_capacity,
@@ -47,16 +46,6 @@ from loadstone.sweeps.topk import topk
 
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
-
-
-def equivalence(scale: str) -> list[Spec]:
-    """Accuracy against load at full rank, original and decoupled: the paper's protocol, and L-BFGS."""
-    return trained(scale, (1.0,)) + by_lbfgs(scale, (1.0,))
-
-
-def accuracy(scale: str) -> list[Spec]:
-    """The same for three rank fractions, and the Hebbian rule."""
-    return protocol(scale) + by_lbfgs(scale, KAPPAS)
 
 
 def spectra(scale: str) -> list[Spec]:
@@ -135,50 +124,13 @@ def witnesses(scale: str) -> list[Spec]:
     return exact_capacities(PROVED[scale])
 
 
-def curves(scale: str) -> list[Spec]:
-    """Training above capacity, where the paper's protocol converges; 'quick' has more seeds than elsewhere, so that the
-    means are known well enough to be compared with theory."""
-    loads, seeds = {"quick": ((0.9, 1.0, 1.1, 1.2, 1.4, 1.6), 6), "paper": ((0.8, 0.9, 1.0, 1.2), 5)}[scale]
-    return [
-        Spec(problem, d, associations(load, d), seed)
-        for problem, dimensions in DIMENSIONS[scale].items()
-        for d in dimensions
-        for load in loads
-        if associations(load, d) > share_of_capacity(1, d)
-        for seed in range(seeds)
-    ]
-
-
-def beyond(scale: str) -> list[Spec]:
-    """Sizes that the paper does not have, a few loads around the threshold: large original problems, and decoupled ones
-    whose outputs are stored in float16 or not stored at all."""
-    if scale == "quick":
-        seeds, original, halves, made = 2, {60: [0.7, 0.9, 1.1]}, {30: [0.8, 1.1]}, {24: [0.8, 1.1]}
-    else:
-        seeds, original = 2, {1024: [0.6, 0.7, 0.725, 0.75, 0.8], 2048: [0.65, 0.7]}
-        halves, made = {300: [0.6, 0.7, 0.75, 0.8]}, {400: [0.6, 0.7, 0.75, 0.8]}
-    kinds = [
-        (original, partial(Spec, "original")),
-        (halves, partial(Spec, "decoupled", hold="stored", stored_dtype="float16")),
-        (made, partial(Spec, "decoupled", hold="regenerated")),
-    ]
-    return [
-        kind(d=d, p=associations(load, d), seed=seed)
-        for sizes, kind in kinds
-        for d, loads in sizes.items()
-        for load in loads
-        # The largest take minutes each: one seed.
-        for seed in range(seeds if d not in (400, 1024, 2048) else 1)
-    ]
-
-
 #: The sweeps that `loadstone run` and `loadstone status` know by name. A figure that shows the runs of another figure's
 #: sweep has an entry under its own name too.
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
-    "equivalence": equivalence,
-    "accuracy": accuracy,
+    "equivalence": study_of("equivalence").runs,
+    "accuracy": study_of("accuracy").runs,
     "spectra": spectra,
-    "stored-spectra": accuracy,
+    "stored-spectra": study_of("accuracy").runs,
     "scores": scores,
     "single": scores,
     "loss": protocol,
@@ -187,9 +139,9 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "hebbian": hebbian,
     "capacity": capacity,
     "witnesses": witnesses,
-    "curves": curves,
+    "curves": study_of("curves").runs,
     "phase": protocol,
-    "beyond": beyond,
+    "beyond": study_of("beyond").runs,
     "control": control,
     "thresholds": thresholds,
     "law": law,
