@@ -17,7 +17,6 @@ from loadstone.runs.spec import Spec
 from loadstone.studies.kit.runs import (
     DIMENSIONS,
     KAPPAS,
-    LOADS,
     PROVED,
     SCALES,
     SEEDS,
@@ -25,12 +24,10 @@ from loadstone.studies.kit.runs import (
     exact_capacities,
     protocol,
     share_of_capacity,
-    trained,
 )
+from loadstone.studies.law import runs_at_the_papers_sizes
 from loadstone.studies.registry import study_of
-from loadstone.sweeps.control import control
 from loadstone.sweeps.edits import edits
-from loadstone.sweeps.law import law, thresholds
 from loadstone.sweeps.layers import layers
 from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.margins import margin
@@ -77,19 +74,6 @@ def scores(scale: str) -> list[Spec]:
     ]
 
 
-def finite_size(scale: str) -> list[Spec]:
-    """Where the first error appears: trained with the stop rule 'exact' up to d = 150, and proved at small sizes."""
-    until_exact = [
-        Spec(problem, d, associations(load, d), seed, stop="exact")
-        for problem, dimensions in DIMENSIONS[scale].items()
-        for d in dimensions
-        if d <= 150
-        for load in LOADS[scale]
-        for seed in range(SEEDS[scale])
-    ]
-    return trained(scale, (1.0,)) + until_exact + capacity(scale)
-
-
 def initial_spectra(scale: str) -> list[Spec]:
     """Factored memories before training; p does not matter."""
     d = {"quick": 300, "paper": 1000}[scale]
@@ -108,17 +92,6 @@ def hebbian(scale: str) -> list[Spec]:
     ]
 
 
-def capacity(scale: str) -> list[Spec]:
-    """Exact capacities of many streams, and the paper's protocol at sizes around them."""
-    tried = [
-        Spec("original", d, share_of_capacity(share, d), seed, stop="exact")
-        for d in PROVED[scale]
-        for share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
-        for seed in range(5)
-    ]
-    return exact_capacities(PROVED[scale]) + tried
-
-
 def witnesses(scale: str) -> list[Spec]:
     """The exact capacities of 'capacity', whose records hold the memories that prove them."""
     return exact_capacities(PROVED[scale])
@@ -134,17 +107,17 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "scores": scores,
     "single": scores,
     "loss": protocol,
-    "finite-size": finite_size,
+    "finite-size": study_of("finite-size").runs,
     "initial-spectra": initial_spectra,
     "hebbian": hebbian,
-    "capacity": capacity,
+    "capacity": study_of("capacity").runs,
     "witnesses": witnesses,
     "curves": study_of("curves").runs,
     "phase": protocol,
     "beyond": study_of("beyond").runs,
-    "control": control,
-    "thresholds": thresholds,
-    "law": law,
+    "control": study_of("control").runs,
+    "thresholds": runs_at_the_papers_sizes,
+    "law": study_of("law").runs,
     "rank": rank,
     "optimisers": optimisers,
     "answers": answers,
