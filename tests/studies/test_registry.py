@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from loadstone.evidence import lengths, margins, robustness, skew, space, topk
-from loadstone.figures import entropy, typical
+from loadstone.figures import typical
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
+from loadstone.studies import entropy
 from loadstone.studies.capacity import draw_shares
 from loadstone.studies.kit import panels as style
 from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, colour, counted
@@ -94,7 +95,7 @@ RANKED = shipped("rank", lambda spec, said: (spec.problem, spec.d) == ("original
 TWO_PRUNED = ("pruning:density=0.5,rounds=1", "pruning:density=0.5,rounds=4")
 PRUNED = shipped("pruning", lambda spec, said: spec.d == 20 and spec.seed < 4 and (
     spec.solver == "capacity" or said["optimiser"] in TWO_PRUNED))  # fmt: skip
-LAYERED = shipped("layers", lambda spec, said: spec.family in ("relu:width=5", "gelu:width=5") and spec.seed == 0)
+LAYERED = shipped("layers", lambda spec, said: spec.family in ("relu:5", "gelu:5") and spec.seed == 0)
 LISTED = shipped("topk", lambda spec, said: (spec.problem, spec.d) == ("original", 20) and spec.seed < 3 and (
     said.get("rivals", 1) <= 2))  # fmt: skip
 HALF_FULL = shipped("lengths", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
@@ -176,7 +177,7 @@ def rows():
             found[spec] = row_of(record.spec, record.result)
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
-    for cached in (entropy._finite, margins.predicted_margin, space.predicted, skew.given_frequencies, skew.as_drawn,
+    for cached in (margins.predicted_margin, space.predicted, skew.given_frequencies, skew.as_drawn,
                    robustness.predicted_queries, robustness.predicted_recall, lengths.lowered):  # fmt: skip
         cached.cache_clear()
 

@@ -35,8 +35,8 @@ STUDIES: dict[str, str] = {
     "skew": "loadstone.figures.skew:SKEW",
     "shift": "loadstone.figures.shift:SHIFT",
     "pruning": "loadstone.figures.pruning:PRUNING",
-    "layers": "loadstone.figures.layers:LAYERS",
-    "edits": "loadstone.figures.edits:EDITS",
+    "layers": "loadstone.studies.two_layers:LAYERS",
+    "edits": "loadstone.studies.edits:EDITS",
     "topk": "loadstone.figures.topk:TOPK",
     "peers": "loadstone.figures.peers:PEERS",
     "space": "loadstone.figures.space:SPACE",
@@ -50,7 +50,7 @@ STUDIES: dict[str, str] = {
     "phase": "loadstone.figures.phase:PHASE",
     "beyond": "loadstone.studies.above_capacity:BEYOND",
     "control": "loadstone.studies.precision:CONTROL",
-    "entropy": "loadstone.figures.entropy:ENTROPY",
+    "entropy": "loadstone.studies.entropy:ENTROPY",
 }
 
 

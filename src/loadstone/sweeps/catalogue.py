@@ -27,8 +27,6 @@ from loadstone.studies.kit.runs import (
 )
 from loadstone.studies.law import runs_at_the_papers_sizes
 from loadstone.studies.registry import study_of
-from loadstone.sweeps.edits import edits
-from loadstone.sweeps.layers import layers
 from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.margins import margin
 from loadstone.sweeps.one_law import answers, families, skew
@@ -126,8 +124,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "skew": skew,
     "shift": shift,
     "pruning": pruning,
-    "layers": layers,
-    "edits": edits,
+    "layers": study_of("layers").runs,
+    "edits": study_of("edits").runs,
     "topk": topk,
     "peers": peers,
     "space": space,
