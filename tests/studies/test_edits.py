@@ -2,8 +2,7 @@
 
 import pytest
 
-from loadstone.evidence.edits import lost_by_edits
-from loadstone.figures.edits import in_words
+from loadstone.studies.edits import in_words, points
 from loadstone.theory.capacity import capacity_associations
 from tests.studies.shipped import RESULTS, shipped_rows
 
@@ -16,7 +15,7 @@ def row(lost, missed, seed=0, **parameters):
 def test_means_over_streams_and_where_a_method_breaks_down():
     rows = [row([0, 0, 2, 8], [0, 0, 1, 5]), row([0, 0, 4, 12], [0, 1, 1, 5], 1)]
     rows += [row([0, 0, 0, 0], [0, 0, 0, 1], method="refit"), {"solver": "capacity"}]
-    rank_one, refit = lost_by_edits([*rows, {"solver": "edits", "status": "not storable"}])
+    rank_one, refit = points([*rows, {"solver": "edits", "status": "not storable"}])
     assert (rank_one["method"], rank_one["action"], rank_one["streams"]) == ("rank-one", "add", 2)
     assert rank_one["lost"] == pytest.approx([0, 0, 0.15, 0.5]) and rank_one["missed"] == [0, 0.25, 0.25, 0.5]
     assert rank_one["lost_error"][2] == pytest.approx(0.05) and rank_one["undecided"] == 2
@@ -34,7 +33,7 @@ def test_means_over_streams_and_where_a_method_breaks_down():
 
 def test_where_all_answers_are_changed_no_fact_was_to_stay():
     made = row([0, 0, 0], [0, 1, 20], action="change") | {"edits": [1, 10, 20], "undecided": [0, 0, 0]}
-    (curve,) = lost_by_edits([made])
+    (curve,) = points([made])
     assert curve["lost"] == [0, 0, None] and curve["missed"] == [0, 0.1, 1] and curve["changed"] == [0.05, 0.5, 1]
     assert curve["broken"] is None and curve["load"] == [20 / float(capacity_associations(12))] * 3
 
@@ -42,7 +41,7 @@ def test_where_all_answers_are_changed_no_fact_was_to_stay():
 @pytest.fixture(scope="module")
 def shipped():
     return {
-        (one["action"], one["d"], one["p"], one["method"]): one for one in lost_by_edits(shipped_rows("edits", "edits"))
+        (one["action"], one["d"], one["p"], one["method"]): one for one in points(shipped_rows("edits", "edits"))
     }
 
 

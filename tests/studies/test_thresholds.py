@@ -49,18 +49,19 @@ def test_only_proved_capacities_count():
 def test_undecided_streams_enter_means_with_their_width():
     decided = [proved(40), proved(42), proved(44)]
     wide = proved(None) | {"storable": 40, "not_storable": 44}
-    (without, _), (of_mean, _) = compare_capacity(decided), compare_capacity([*decided, wide])
+    without, _ = compare_capacity(proved_capacities(decided))
+    of_mean, _ = compare_capacity(proved_capacities([*decided, wide]))
     assert without.measured == 42 and of_mean.measured == pytest.approx((40 + 42 + 44 + 41.5) / 4)
     known = without.error * 3**0.5
     assert of_mean.error == pytest.approx(np.hypot(known / 2, np.std([40, 41, 42, 43]) / 4))
-    (point,) = proved_thresholds([wide, wide])
+    (point,) = proved_thresholds(proved_capacities([wide, wide]))
     # A load changes by log p + 1 over d^2 an association; the middle and the bracket's width are those above.
     per_fact = (np.log(42.0) + 1) / 144
     assert point["error"] == pytest.approx(np.std([40, 41, 42, 43]) / 2**0.5 * per_fact, rel=0.3)
 
 
 def test_a_proved_threshold_is_between_what_is_storable_and_what_is_not():
-    several, single = proved_thresholds([proved(40), proved(44), proved(41, "original")])
+    several, single = proved_thresholds(proved_capacities([proved(40), proved(44), proved(41, "original")]))
     loads = [load(40.5, 12), load(44.5, 12)]
     assert several["p"] == 42.5 and several["seeds"] == 2 and several["alpha"] == pytest.approx(np.mean(loads))
     # Of two values the error of the mean is half their difference.
@@ -73,7 +74,7 @@ def test_the_error_of_a_proved_capacity_is_the_scatter_of_samples():
     count, draws = 5, 100_000
     mean, deviation = capacity_moments(12)
     rows = [proved(value) for value in (38, 39, 40, 41, 47)]
-    of_mean, of_deviation = compare_capacity(rows)
+    of_mean, of_deviation = compare_capacity(proved_capacities(rows))
     assert of_mean.predicted == mean and of_mean.measured == 41.0
     assert of_deviation.predicted == deviation and of_deviation.measured == pytest.approx(12.5**0.5)
     drawn = np.random.default_rng(3).normal(mean, deviation, (draws, count))
@@ -87,10 +88,10 @@ def test_the_error_of_a_proved_capacity_is_the_scatter_of_samples():
 
 
 def test_capacities_need_two_streams_and_the_original_problem_has_a_note():
-    found = compare_capacity([proved(40), proved(41, "original"), proved(43, "original")])
+    found = compare_capacity(proved_capacities([proved(40), proved(41, "original"), proved(43, "original")]))
     assert [one.measured for one in found] == pytest.approx([42.0, 2**0.5])
     assert all("original" in one.what and one.note for one in found)
-    assert compare_capacity([proved(40), proved(41)])[0].note == ""
+    assert compare_capacity(proved_capacities([proved(40), proved(41)]))[0].note == ""
 
 
 def test_a_threshold_is_between_the_last_success_and_the_first_failure():
@@ -117,7 +118,7 @@ def test_seeds_that_fail_at_once_or_never_pull_the_mean_to_their_side():
     width = (load(40, D) - load(30, D)) / 12**0.5
     known = censored_mean(steps, [load(10, D)], least=width)
     assert low["alpha"] == pytest.approx(known.mean) and low["error"] == pytest.approx(np.hypot(known.error, width))
-    (compared,) = compare_thresholds(trained((30, 40, 10)))
+    (compared,) = compare_thresholds(trained_thresholds(trained((30, 40, 10))))
     assert "1 of 3 seeds have it outside the loads that were run" in compared.note
 
 
@@ -145,15 +146,15 @@ def test_problems_ranks_and_stop_rules_are_kept_apart():
 
 
 def test_thresholds_are_compared_with_the_capacity_of_their_size_and_rank():
-    half, full = compare_thresholds(trained((30, 40)) + trained((20,), kappa=0.5))
+    half, full = compare_thresholds(trained_thresholds(trained((30, 40)) + trained((20,), kappa=0.5)))
     assert full.predicted == pytest.approx(load(capacity_associations(D), D))
     assert half.predicted == pytest.approx(load(capacity_associations(D, 0.5), D))
     assert full.what == "load at which training fails (exact stop), original, d = 10, kappa = 1" and full.note
     # Seeds that all fail at the same load: the error is the width of the step, which is known.
-    (same,) = compare_thresholds(trained((30, 30, 30)))
+    (same,) = compare_thresholds(trained_thresholds(trained((30, 30, 30))))
     assert same.freedom > 1e9 and same.error > 0 and half.freedom == full.freedom == 1
     # A fraction of 0.26 is a rank of 3.
-    (rounded,) = compare_thresholds(trained((20,), kappa=0.26))
+    (rounded,) = compare_thresholds(trained_thresholds(trained((20,), kappa=0.26)))
     assert rounded.predicted == pytest.approx(load(capacity_associations(D, 0.3), D))
 
 
@@ -161,7 +162,7 @@ def test_degrees_of_freedom_are_those_of_a_part_estimated_error():
     """A sum of a known and an estimated variance: the chi-square law with the same mean and variance."""
     firsts, sizes = (20, 30, 40, 40, 30), (10, 20, 30, 40)
     (point,) = trained_thresholds(trained(firsts, sizes=sizes))
-    (one,) = compare_thresholds(trained(firsts, sizes=sizes))
+    (one,) = compare_thresholds(trained_thresholds(trained(firsts, sizes=sizes)))
     assert one.measured == point["alpha"] and one.error == point["error"] and point["spread"] > 0
     known = point["error"] ** 2 - point["spread"] ** 2
     draws = 400_000
@@ -189,12 +190,12 @@ def test_what_was_stored_lies_in_the_middle_of_its_bracket():
     assert full["predicted"] == pytest.approx(capacity_associations(12)) and low["seeds"] == 1
     # The prediction is for the rank that the memories had, not for the rounded fraction.
     assert low["predicted"] == pytest.approx(capacity_associations(12, 7 / 12)) and low["spread"] == 0.0
-    (compared,) = compare_reach(rows)
+    (compared,) = compare_reach(reached_thresholds(rows))
     assert (compared.measured, compared.error) == (43.0, full["error"]) and "d = 12, kappa = 1" in compared.what
     assert compared.freedom == 1
-    (three,) = compare_reach([*rows, reached(40, 42)])
+    (three,) = compare_reach(reached_thresholds([*rows, reached(40, 42)]))
     assert three.freedom == pytest.approx(2 * (three.error / (np.std([41, 45, 41], ddof=1) / 3**0.5)) ** 4)
-    half = compare_reach([reached(20, 21, kappa=0.5, rank=6)] * 3)
+    half = compare_reach(reached_thresholds([reached(20, 21, kappa=0.5, rank=6)] * 3))
     assert half[0].note.endswith("in the limit of large d") and half[0].freedom == float("inf")
 
 
@@ -203,7 +204,7 @@ def test_it_is_told_where_more_passes_might_have_stored_more():
     rows = [reached(20, 21, kappa=0.5, rank=6, status=status) for status in ("out of passes", "minimum reached") * 2]
     (point,) = reached_thresholds(rows)
     assert (point["out_of_passes"], point["seeds"]) == (2, 4)
-    (one,) = compare_reach(rows)
+    (one,) = compare_reach(reached_thresholds(rows))
     assert one.note.endswith("in the limit of large d; passes ran out in 2 of 4 streams")
 
 
@@ -211,11 +212,11 @@ def test_training_is_compared_with_the_limit_and_problems_with_each_other():
     """At d = 10 training that fails between p = 30 and 40 has a load near 1.2; one that fails at 14, near 0.35."""
     rows = trained((40, 40, 40), "paper") + trained((30, 30, 30), "paper", problem="decoupled")
     rows += trained((40, 40, 40), "exact")
-    above, also, difference = compare_with_limit(rows)
+    above, also, difference = compare_with_limit(trained_thresholds(rows))
     assert isinstance(above, BoundComparison) and above.predicted == 0.5 and above.side == "above"
     assert {above.verdict, also.verdict} == {Judgement.AGREES}
     loads = {one["problem"]: one["alpha"] for one in trained_thresholds(rows) if one["stop"] == "paper"}
     assert difference.measured == pytest.approx(loads["decoupled"] - loads["original"]) and difference.predicted == 0
     assert difference.what == "load at which training fails, decoupled - original, kappa = 1, d = 10"
-    (low,) = compare_with_limit(trained((14, 14, 14), "paper", sizes=(12, 13, 14, 15)))
+    (low,) = compare_with_limit(trained_thresholds(trained((14, 14, 14), "paper", sizes=(12, 13, 14, 15))))
     assert low.verdict == Judgement.DIFFERS and low.measured == pytest.approx(load(13.5, D), rel=0.01)

@@ -10,7 +10,7 @@ import numpy as np
 
 from loadstone.studies.kit.comparison import Comparison
 from loadstone.studies.kit.rows import Row, deviation, grouped
-from loadstone.studies.kit.thresholds import compare_reach
+from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
 from loadstone.theory.capacity import capacity_associations
 
 EVERYTHING, ONE_START = "everything tried", "one start"
@@ -59,5 +59,5 @@ def compare_ranks(rows: list[Row]) -> list[Comparison]:
     said, ours = "associations that L-BFGS stores", "associations stored with everything tried"
     return [
         replace(one, what=one.what.replace(said, ours), family=one.family.replace(said, ours))
-        for one in compare_reach(chosen)
+        for one in compare_reach(reached_thresholds(chosen))
     ]

@@ -15,8 +15,6 @@ from loadstone.theory.hebbian import score_moments
 from loadstone.theory.load import load
 from loadstone.theory.scores import target_deviation, target_mean
 
-#: A scatter is called far smaller if it is less than half.
-_FAR_SMALLER = 0.5
 #: The accuracy at which the paper stops.
 _NEARLY_ALL = 0.999
 _LAWS = {"mean": target_mean, "deviation": target_deviation}
@@ -85,39 +83,6 @@ def compare_hebbian_scores(rows: list[Row]) -> list[Comparison]:
             what = f"{name} on the diagonal, d = {d}, load {load(p, d):.3f}"
             family, streams = f"{name} on the diagonal", f"d = {d}"
             comparisons.append(Comparison(what, predicted, measured, errors[name], family=family, streams=streams))
-    return comparisons
-
-
-def compare_proved_scores(rows: list[Row]) -> list[Comparison]:
-    """Mean and deviation of the targets' scores of the memories that prove a capacity, in the same units as above.
-
-    Streams differ in p_c and so in their prediction: the differences are averaged, and reported at the mean p_c.
-    """
-    comparisons: list[Comparison] = []
-    for (problem, d), group in grouped([row for row in rows if "own_target" in row], "problem", "d"):
-        if len(group) < FEWEST:
-            continue
-        note = "original: outputs are shared, but the law is for separate ones" if problem == "original" else ""
-        middle = round(float(np.mean([row["p_c"] for row in group])))
-        for name, law in _LAWS.items():
-            differences = [row["own_target"][name] - float(law(row["p_c"])) for row in group]
-            predicted, measured = float(law(middle)), float(law(middle)) + float(np.mean(differences))
-            error = deviation(differences) / math.sqrt(len(differences))
-            what = f"{name} of the target's score at the proved capacity, {problem}, d = {d}"
-            family, streams = f"{name} of the target's score at the proved capacity, {problem}", f"d = {d}"
-            freedom = len(differences) - 1
-            comparisons.append(Comparison(what, predicted, measured, error, freedom, note, family, streams))
-        scatter = [row["own_target"]["deviation"] for row in group]
-        error = deviation(scatter) / math.sqrt(len(scatter))
-        if not error:
-            continue
-        family = f"scatter of the target's score over that of the others at the proved capacity, {problem}"
-        comparisons.append(
-            BoundComparison(
-                f"{family}, d = {d}", _FAR_SMALLER, float(np.mean(scatter)), error, len(scatter) - 1, "", family,
-                f"d = {d}", side=BELOW,
-            )  # fmt: skip
-        )
     return comparisons
 
 

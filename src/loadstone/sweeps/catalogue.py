@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from loadstone.arguments import choice
@@ -17,22 +17,16 @@ from loadstone.runs.spec import Spec
 from loadstone.studies.kit.runs import (
     DIMENSIONS,
     KAPPAS,
-    LOADS,
     PROVED,
     SCALES,
     SEEDS,
     associations,
-    by_lbfgs,
     exact_capacities,
     protocol,
     share_of_capacity,
-    trained,
 )
+from loadstone.studies.law import runs_at_the_papers_sizes
 from loadstone.studies.registry import study_of
-from loadstone.sweeps.control import control
-from loadstone.sweeps.edits import edits
-from loadstone.sweeps.law import law, thresholds
-from loadstone.sweeps.layers import layers
 from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.margins import margin
 from loadstone.sweeps.one_law import answers, families, skew
@@ -47,16 +41,6 @@ from loadstone.sweeps.topk import topk
 
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
-
-
-def equivalence(scale: str) -> list[Spec]:
-    """Accuracy against load at full rank, original and decoupled: the paper's protocol, and L-BFGS."""
-    return trained(scale, (1.0,)) + by_lbfgs(scale, (1.0,))
-
-
-def accuracy(scale: str) -> list[Spec]:
-    """The same for three rank fractions, and the Hebbian rule."""
-    return protocol(scale) + by_lbfgs(scale, KAPPAS)
 
 
 def spectra(scale: str) -> list[Spec]:
@@ -88,19 +72,6 @@ def scores(scale: str) -> list[Spec]:
     ]
 
 
-def finite_size(scale: str) -> list[Spec]:
-    """Where the first error appears: trained with the stop rule 'exact' up to d = 150, and proved at small sizes."""
-    until_exact = [
-        Spec(problem, d, associations(load, d), seed, stop="exact")
-        for problem, dimensions in DIMENSIONS[scale].items()
-        for d in dimensions
-        if d <= 150
-        for load in LOADS[scale]
-        for seed in range(SEEDS[scale])
-    ]
-    return trained(scale, (1.0,)) + until_exact + capacity(scale)
-
-
 def initial_spectra(scale: str) -> list[Spec]:
     """Factored memories before training; p does not matter."""
     d = {"quick": 300, "paper": 1000}[scale]
@@ -119,80 +90,32 @@ def hebbian(scale: str) -> list[Spec]:
     ]
 
 
-def capacity(scale: str) -> list[Spec]:
-    """Exact capacities of many streams, and the paper's protocol at sizes around them."""
-    tried = [
-        Spec("original", d, share_of_capacity(share, d), seed, stop="exact")
-        for d in PROVED[scale]
-        for share in (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
-        for seed in range(5)
-    ]
-    return exact_capacities(PROVED[scale]) + tried
-
-
 def witnesses(scale: str) -> list[Spec]:
     """The exact capacities of 'capacity', whose records hold the memories that prove them."""
     return exact_capacities(PROVED[scale])
 
 
-def curves(scale: str) -> list[Spec]:
-    """Training above capacity, where the paper's protocol converges; 'quick' has more seeds than elsewhere, so that the
-    means are known well enough to be compared with theory."""
-    loads, seeds = {"quick": ((0.9, 1.0, 1.1, 1.2, 1.4, 1.6), 6), "paper": ((0.8, 0.9, 1.0, 1.2), 5)}[scale]
-    return [
-        Spec(problem, d, associations(load, d), seed)
-        for problem, dimensions in DIMENSIONS[scale].items()
-        for d in dimensions
-        for load in loads
-        if associations(load, d) > share_of_capacity(1, d)
-        for seed in range(seeds)
-    ]
-
-
-def beyond(scale: str) -> list[Spec]:
-    """Sizes that the paper does not have, a few loads around the threshold: large original problems, and decoupled ones
-    whose outputs are stored in float16 or not stored at all."""
-    if scale == "quick":
-        seeds, original, halves, made = 2, {60: [0.7, 0.9, 1.1]}, {30: [0.8, 1.1]}, {24: [0.8, 1.1]}
-    else:
-        seeds, original = 2, {1024: [0.6, 0.7, 0.725, 0.75, 0.8], 2048: [0.65, 0.7]}
-        halves, made = {300: [0.6, 0.7, 0.75, 0.8]}, {400: [0.6, 0.7, 0.75, 0.8]}
-    kinds = [
-        (original, partial(Spec, "original")),
-        (halves, partial(Spec, "decoupled", hold="stored", stored_dtype="float16")),
-        (made, partial(Spec, "decoupled", hold="regenerated")),
-    ]
-    return [
-        kind(d=d, p=associations(load, d), seed=seed)
-        for sizes, kind in kinds
-        for d, loads in sizes.items()
-        for load in loads
-        # The largest take minutes each: one seed.
-        for seed in range(seeds if d not in (400, 1024, 2048) else 1)
-    ]
-
-
 #: The sweeps that `loadstone run` and `loadstone status` know by name. A figure that shows the runs of another figure's
 #: sweep has an entry under its own name too.
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
-    "equivalence": equivalence,
-    "accuracy": accuracy,
+    "equivalence": study_of("equivalence").runs,
+    "accuracy": study_of("accuracy").runs,
     "spectra": spectra,
-    "stored-spectra": accuracy,
+    "stored-spectra": study_of("accuracy").runs,
     "scores": scores,
     "single": scores,
     "loss": protocol,
-    "finite-size": finite_size,
+    "finite-size": study_of("finite-size").runs,
     "initial-spectra": initial_spectra,
     "hebbian": hebbian,
-    "capacity": capacity,
+    "capacity": study_of("capacity").runs,
     "witnesses": witnesses,
-    "curves": curves,
+    "curves": study_of("curves").runs,
     "phase": protocol,
-    "beyond": beyond,
-    "control": control,
-    "thresholds": thresholds,
-    "law": law,
+    "beyond": study_of("beyond").runs,
+    "control": study_of("control").runs,
+    "thresholds": runs_at_the_papers_sizes,
+    "law": study_of("law").runs,
     "rank": rank,
     "optimisers": optimisers,
     "answers": answers,
@@ -201,8 +124,8 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "skew": skew,
     "shift": shift,
     "pruning": pruning,
-    "layers": layers,
-    "edits": edits,
+    "layers": study_of("layers").runs,
+    "edits": study_of("edits").runs,
     "topk": topk,
     "peers": peers,
     "space": space,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from loadstone.arguments import rank_of
+from loadstone.estimate import deviation, mean_of
 from loadstone.studies.kit.bounds import ABOVE, BoundComparison
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
 from loadstone.studies.kit.censored import censored_mean
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
-from loadstone.studies.kit.rows import Row, deviation, grouped
+from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import associations, load
 from loadstone.theory.storable import capacity_moments
@@ -21,27 +23,31 @@ TRAINING_STOPS_SHORT = "512 steps of training fail before the capacity is reache
 NEARLY_ALL = "the rule asks for 99.9 % only, which can be had a little above the capacity for all"
 
 
-def proved_capacities(rows: list[Row]) -> dict[tuple[str, int], list[Bracket]]:
+#: A problem and a dimension.
+Kind = tuple[str, int]
+
+
+def proved_capacities(rows: list[Row]) -> dict[Kind, list[Bracket]]:
     """The capacities of the streams of each problem and dimension, as brackets: exact ones and undecided ones."""
     proved = [row for row in rows if row["solver"] == "capacity" and proved_bracket(row)]
-    return {key: [found for row in group if (found := proved_bracket(row))] for key, group in grouped(proved, *_KIND)}
+    return {
+        kind: [bracket for row in group if (bracket := proved_bracket(row))]
+        for kind, group in grouped(proved, "problem", "d")
+    }
 
 
-_KIND = ("problem", "d")
-
-
-def proved_thresholds(rows: list[Row]) -> list[dict]:
+def proved_thresholds(capacities: Mapping[Kind, list[Bracket]]) -> list[dict]:
     """Mean load at the proved capacity of each problem and dimension, with its standard error."""
     points = []
-    for (problem, d), capacities in proved_capacities(rows).items():
+    for (problem, d), brackets in capacities.items():
         # If p associations are storable but not p + 1, the threshold lies between the two.
-        sizes = middles(capacities) + 0.5
+        sizes = middles(brackets) + 0.5
         loads = np.asarray(load(sizes, d))
-        unresolved = resolution(capacities) * float(loads.mean() / sizes.mean())
+        unresolved = resolution(brackets) * float(loads.mean() / sizes.mean())
+        alpha, error = mean_of(loads, unresolved)
         points.append(
             {"problem": problem, "d": d, "seeds": len(sizes), "p": float(np.mean(sizes))}
-            | {"alpha": float(np.mean(loads))}
-            | {"error": math.hypot(deviation(loads) / math.sqrt(len(sizes)), unresolved)}
+            | {"alpha": alpha, "error": error}
         )
     return points
 
@@ -70,14 +76,14 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
         step = float(np.diff(loads, axis=1).max()) / math.sqrt(12)
         below = [float(load(high, d)) for low, high in around if low is None and high is not None]
         above = [float(load(low, d)) for low, high in around if high is None and low is not None]
-        found = censored_mean(loads.mean(axis=1).tolist(), below, above, least=step if below or above else 0.0)
-        if found is None:
+        mean = censored_mean(loads.mean(axis=1).tolist(), below, above, least=step if below or above else 0.0)
+        if mean is None:
             continue
         points.append(
             {"problem": problem, "d": d, "kappa": kappa, "stop": stop, "seeds": len(around)}
             | {"censored": len(below) + len(above)}
-            | {"alpha": found.mean, "error": math.hypot(found.error, step), "spread": found.error}
-            | {"p": float(associations(found.mean, d))}
+            | {"alpha": mean.mean, "error": math.hypot(mean.error, step), "spread": mean.error}
+            | {"p": float(associations(mean.mean, d))}
         )
     return points
 
@@ -99,11 +105,11 @@ def reached_thresholds(rows: list[Row]) -> list[dict]:
     for (problem, d, kappa, rank), group in grouped(reached, "problem", "d", "kappa", "rank"):
         sizes = np.array([(row["stored"] + row["not_stored"]) / 2 for row in group])
         widths = np.array([row["not_stored"] - row["stored"] for row in group])
-        spread = deviation(sizes) / math.sqrt(len(sizes))
+        mean, spread = mean_of(sizes)
         # A threshold that is uniform within its bracket has a deviation of the width / sqrt(12).
         resolution = math.sqrt(float((widths**2).sum()) / 12) / len(sizes)
         points.append(
-            {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "seeds": len(sizes), "p": float(sizes.mean())}
+            {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "seeds": len(sizes), "p": mean}
             | {"spread": spread, "error": math.hypot(spread, resolution)}
             | {"predicted": float(capacity_associations(d, rank / d))}
             | {"out_of_passes": sum(_ran_out(row) for row in group)}
@@ -116,10 +122,10 @@ def _ran_out(row: Row) -> bool:
     return any(p == row["not_stored"] and status == "out of passes" for p, _, status, _ in row["attempts"])
 
 
-def compare_reach(rows: list[Row]) -> list[Comparison]:
-    """How far L-BFGS stores, beside the predicted capacity."""
+def compare_reach(reached: list[dict]) -> list[Comparison]:
+    """How far L-BFGS stores (`reached_thresholds`), beside the predicted capacity."""
     comparisons = []
-    for point in reached_thresholds(rows):
+    for point in reached:
         if point["seeds"] < FEWEST:
             continue
         what = f"associations that L-BFGS stores, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
@@ -137,18 +143,18 @@ def compare_reach(rows: list[Row]) -> list[Comparison]:
     return comparisons
 
 
-def compare_capacity(rows: list[Row]) -> list[Comparison]:
+def compare_capacity(capacities: Mapping[Kind, list[Bracket]]) -> list[Comparison]:
     """Mean and deviation of the proved capacities; the prediction is for the decoupled problem."""
     comparisons = []
-    for (problem, d), found in proved_capacities(rows).items():
-        count = len(found)
+    for (problem, d), brackets in capacities.items():
+        count = len(brackets)
         if count < FEWEST:
             continue
         mean, scatter = capacity_moments(d)
         note = "the original problem can store a little more at small d" if problem == "original" else ""
         of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
-        errors = math.hypot(scatter / math.sqrt(count), resolution(found)), scatter / math.sqrt(2 * (count - 1))
-        pairs = (mean, float(middles(found).mean())), (scatter, deviation(middles(found)))
+        errors = math.hypot(scatter / math.sqrt(count), resolution(brackets)), scatter / math.sqrt(2 * (count - 1))
+        pairs = (mean, float(middles(brackets).mean())), (scatter, deviation(middles(brackets)))
         for name, (predicted, measured), error in zip(("mean", "deviation"), pairs, errors):
             family, streams = f"{name} of the proved capacity, {problem}", f"d = {d}"
             comparisons.append(
@@ -157,10 +163,10 @@ def compare_capacity(rows: list[Row]) -> list[Comparison]:
     return comparisons
 
 
-def compare_thresholds(rows: list[Row]) -> list[Comparison]:
-    """Where training first fails, beside the capacity predicted for that size and rank."""
+def compare_thresholds(trained: list[dict]) -> list[Comparison]:
+    """Where training first fails (`trained_thresholds`), beside the capacity predicted for that size and rank."""
     comparisons = []
-    for point in trained_thresholds(rows):
+    for point in trained:
         d, kappa = point["d"], point["kappa"]
         # kappa = 1/4 at d = 50 is a rank of 12.
         predicted = float(load(capacity_associations(d, rank_of(kappa, d) / d), d))
@@ -179,10 +185,10 @@ def compare_thresholds(rows: list[Row]) -> list[Comparison]:
     return comparisons
 
 
-def compare_with_limit(rows: list[Row]) -> list[Comparison]:
-    """Whether training with the paper's stop rule fails above the capacity of the limit of large d, and whether both
-    problems fail at the same load, to the resolution that training has."""
-    points = [point for point in trained_thresholds(rows) if point["stop"] == "paper" and point["error"] > 0]
+def compare_with_limit(trained: list[dict]) -> list[Comparison]:
+    """Whether training with the paper's stop rule fails (`trained_thresholds`) above the capacity of the limit of large
+    d, and whether both problems fail at the same load, to the resolution that training has."""
+    points = [point for point in trained if point["stop"] == "paper" and point["error"] > 0]
     comparisons: list[Comparison] = []
     for point in points:
         d, kappa = point["d"], point["kappa"]
@@ -195,17 +201,17 @@ def compare_with_limit(rows: list[Row]) -> list[Comparison]:
             )  # fmt: skip
         )
     for (kappa, d), group in grouped(points, "kappa", "d"):
-        of = {point["problem"]: point for point in group}
-        if len(of) < 2 or min(point["seeds"] for point in group) < FEWEST:
+        by_problem = {point["problem"]: point for point in group}
+        if len(by_problem) < 2 or min(point["seeds"] for point in group) < FEWEST:
             continue
-        one, other = of["decoupled"], of["original"]
-        error, spread = (math.hypot(one[name], other[name]) for name in ("error", "spread"))
+        decoupled, original = by_problem["decoupled"], by_problem["original"]
+        error, spread = (math.hypot(decoupled[name], original[name]) for name in ("error", "spread"))
         family = f"load at which training fails, decoupled - original, kappa = {kappa:g}"
-        freedom = freedom_of(one["seeds"] + other["seeds"] - 1, error, spread)
+        freedom = freedom_of(decoupled["seeds"] + original["seeds"] - 1, error, spread)
         comparisons.append(
             Comparison(
-                f"{family}, d = {d}", 0.0, one["alpha"] - other["alpha"], error, freedom, "", family, f"d = {d}",
-                other["alpha"],
+                f"{family}, d = {d}", 0.0, decoupled["alpha"] - original["alpha"], error, freedom, "", family,
+                f"d = {d}", original["alpha"],
             )  # fmt: skip
         )
     return comparisons

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.control import compare_control, control_points, digits_of
 from loadstone.studies.kit.comparison import Judgement
+from loadstone.studies.precision import compare, points, precision_of
 
 
 def run(seed, precision, accuracy, loss, device="float16", p=100):
@@ -23,14 +23,15 @@ def pairs(shift, scatter=0.002, seeds=5, precision="auto"):
 
 
 def test_auto_is_what_the_device_took():
-    assert digits_of(run(0, "auto", 1, 0)) == "float16" and digits_of(run(0, "auto", 1, 0, "float32")) == "float32"
-    assert digits_of(run(0, "float32", 1, 0)) == "float32"
+    assert precision_of(run(0, "auto", 1, 0)) == "float16"
+    assert precision_of(run(0, "auto", 1, 0, "float32")) == "float32"
+    assert precision_of(run(0, "float32", 1, 0)) == "float32"
 
 
 @pytest.mark.parametrize("shift, verdict", [(0.0, Judgement.AGREES), (0.05, Judgement.DIFFERS)])
 @pytest.mark.parametrize("precision", ["auto", "float16"])
 def test_a_shift_is_seen_far_below_the_scatter_of_streams(shift, verdict, precision):
-    accuracy, loss = compare_control(pairs(shift, precision=precision))
+    accuracy, loss = compare(points(pairs(shift, precision=precision)))
     assert loss.verdict == verdict and loss.what == "loss, float16 - float32, d = 20, load 1.15"
     # Accuracies that are equal are known to be so to a part of one association.
     assert accuracy.verdict == Judgement.AGREES and accuracy.error == pytest.approx(0.01 / np.sqrt(12 * 5))
@@ -38,7 +39,7 @@ def test_a_shift_is_seen_far_below_the_scatter_of_streams(shift, verdict, precis
 
 def test_runs_without_a_twin_are_left_out():
     rows = pairs(0.0)
-    (point,) = control_points(rows[:-1])
+    (point,) = points(rows[:-1])
     assert point["seeds"] == 4 and len(point["loss_differences"]) == 4
-    assert control_points(rows[:5]) == control_points([]) == []
-    assert compare_control([rows[0], rows[5]]) == []
+    assert points(rows[:5]) == points([]) == []
+    assert compare(points([rows[0], rows[5]])) == []

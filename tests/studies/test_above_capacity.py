@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from loadstone.evidence.curves import compare_curves, curve_points, trained_law
+from loadstone.studies.above_capacity import compare, loss_and_accuracy, points_on_both_sides, trained_law
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import minimiser
@@ -23,9 +23,13 @@ def rows(p=P, losses=(1.0, 2.0, 3.0), problem="original", kappa=1.0, solver="ada
     ]
 
 
+def compared(rows):
+    return compare(points_on_both_sides(rows))
+
+
 def test_points_are_trained_memories_of_full_rank():
     table = rows() + rows(losses=(7.0,), problem="decoupled") + rows(kappa=0.5) + rows(solver="hebbian")
-    single, point = curve_points(table)
+    single, point = loss_and_accuracy(table)
     assert single == {
         "problem": "decoupled", "d": D, "p": P, "load": load(P, D), "seeds": 1, "stopped": 0,
         "loss": 7.0, "loss_deviation": 0.0, "accuracy": pytest.approx(1.2), "accuracy_deviation": 0.0,
@@ -36,7 +40,7 @@ def test_points_are_trained_memories_of_full_rank():
 
 def test_loss_and_accuracy_are_compared_with_the_minimiser():
     law = trained_law(P, D)
-    loss, accuracy = compare_curves(rows())
+    loss, accuracy = compared(rows())
     assert (loss.predicted, accuracy.predicted) == (law.loss, law.accuracy)
     assert loss.measured == 2.0 and accuracy.measured == pytest.approx(0.7)
     assert loss.freedom == accuracy.freedom == 2 and loss.note and accuracy.note
@@ -48,13 +52,13 @@ def test_loss_and_accuracy_are_compared_with_the_minimiser():
 
 
 def test_equal_seeds_leave_the_error_of_the_prediction():
-    loss, _ = compare_curves(rows(losses=(2.0, 2.0)))
+    loss, _ = compared(rows(losses=(2.0, 2.0)))
     assert loss.error == pytest.approx(trained_law(P, D).loss_error) and loss.freedom == 1
 
 
 def test_nothing_is_compared_below_capacity_or_with_one_seed():
-    assert not compare_curves(rows(p=LAST)) and not compare_curves(rows(losses=(1.0,)))
-    assert len(compare_curves(rows(p=LAST + 1))) == 2
+    assert not compared(rows(p=LAST)) and not compared(rows(losses=(1.0,)))
+    assert len(compared(rows(p=LAST + 1))) == 2
 
 
 def test_the_prediction_is_known_well_enough():
@@ -64,4 +68,4 @@ def test_the_prediction_is_known_well_enough():
 
 
 def test_runs_that_a_stop_rule_ended_are_not_at_the_minimum():
-    assert compare_curves(rows(status="stop rule met")) == []
+    assert compared(rows(status="stop rule met")) == []

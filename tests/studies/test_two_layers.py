@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadstone.evidence.layers import stored_by_layers
+from loadstone.studies import two_layers
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.codimension import codimension
 from tests.studies.shipped import RESULTS, shipped_rows
@@ -14,7 +14,7 @@ def row(stored, seed=0, d=12, family="relu:width=6"):
 
 def test_means_over_streams_beside_both_laws():
     rows = [row(30), row(34, 1), row(9, family="full"), row(80, family="gelu:width=24")]
-    gelu, relu = stored_by_layers([*rows, {"d": 12, "seed": 0, "solver": "capacity", "family": "symmetric"}])
+    gelu, relu = two_layers.points([*rows, {"d": 12, "seed": 0, "solver": "capacity", "family": "symmetric"}])
     assert (relu["activation"], relu["width"], relu["stored"], relu["streams"]) == ("relu", 6, 32.0, 2)
     assert relu["error"] == pytest.approx(2.0) and (relu["parameters"], gelu["parameters"]) == (144, 576)
     # h = d/2 has as many parameters as a full W; beyond h = d the width of a linear memory gives nothing more.
@@ -27,7 +27,7 @@ def test_means_over_streams_beside_both_laws():
 
 @pytest.fixture(scope="module")
 def shipped():
-    points = stored_by_layers(shipped_rows("layers", "layers"))
+    points = two_layers.points(shipped_rows("layers", "layers"))
     return {(point["d"], point["activation"], point["width"]): point for point in points}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.slopes import compare_slopes, fitted_slope
+from loadstone.studies.finite_size import compare_slopes, fitted_slope, points
 from loadstone.studies.kit.comparison import Judgement
 from loadstone.theory.storable import capacity_moments
 
@@ -33,19 +33,19 @@ def proved(problem, shift=0.0):
 
 
 def test_the_slope_of_the_formula_is_found_and_is_not_the_papers():
-    exact, paper = compare_slopes(proved("decoupled"))
+    exact, paper = compare_slopes(points(proved("decoupled")))
     assert "exact law" in exact.what and abs(exact.deviations) < 4 and exact.verdict != Judgement.DIFFERS
     assert paper.predicted == -1 and paper.verdict == Judgement.DIFFERS and -0.7 < paper.measured < -0.5
     # An excess of 6 % at d = 12 that falls as 1/d makes the fall steeper, and is seen.
-    steeper, _ = compare_slopes(proved("decoupled", shift=0.06))
+    steeper, _ = compare_slopes(points(proved("decoupled", shift=0.06)))
     assert steeper.measured < exact.measured - 4 * steeper.error
 
 
 def test_two_dimensions_make_no_slope():
-    assert compare_slopes([row for row in proved("original") if row["d"] > 12]) == []
+    assert compare_slopes(points([row for row in proved("original") if row["d"] > 12])) == []
 
 
 def test_streams_that_are_all_alike_make_no_slope():
     """Without scatter there is no error, and no weight either."""
     two = [row for row in proved("original") if row["seed"] < 2]
-    assert compare_slopes([row | {"p_c": row["d"] ** 2 // 3} for row in two]) == []
+    assert compare_slopes(points([row | {"p_c": row["d"] ** 2 // 3} for row in two])) == []
