@@ -1,7 +1,9 @@
 """The skeletons of docs/extending.md, taken from the page as they stand, do what the page says."""
 
 import importlib.util
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -24,6 +26,8 @@ from loadstone.solvers.registry import SOLVERS
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.streams.laws.registry import LAWS
 from loadstone.streams.stream import Stream
+from loadstone.theory.answers import facts_capacity
+from loadstone.theory.families import FaceLaw, statistical_dimension
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text()
 
@@ -39,30 +43,64 @@ def skeleton(heading: str, folder: Path):
     return module
 
 
+def test_a_memory_of_your_own():
+    section = re.search(r"^## A memory of your own$(.*?)(?=^## )", PAGE, re.MULTILINE | re.DOTALL)[1]
+    exec(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], {})
+
+
 @pytest.fixture
-def persymmetric(tmp_path, monkeypatch):
-    monkeypatch.setitem(FAMILIES, "persymmetric", skeleton("A memory", tmp_path).Persymmetric)
+def kronecker(tmp_path, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "kronecker", skeleton("A family of memories", tmp_path).Kronecker)
 
 
-def test_a_memory(persymmetric, tmp_path, command):
-    problem = original(Stream(0, 14), 16)
-    solution = solve(problem, initial_memory(14, seed=1, family="persymmetric"), stop="exact")
-    weights = np.asarray(solution.memory.matrix())
-    assert (weights == weights.T[::-1, ::-1]).all() and measure(problem, solution.memory).violations == 0
-    save_memory(tmp_path / "persymmetric.safetensors", solution.memory)
-    loaded = load_memory(tmp_path / "persymmetric.safetensors")
-    assert type(loaded) is type(solution.memory) and (np.asarray(loaded.half) == solution.memory.half).all()
-    together = solve_batch([problem, problem], [initial_memory(14, seed=s, family="persymmetric") for s in (1, 2)])
-    assert len(together) == 2 and all(one.accuracy[-1] == 1 for one in together)
+def test_a_family_is_trained_saved_and_loaded(kronecker, tmp_path):
+    problem = original(Stream(0, 12), 6)
+    solution = solve(problem, initial_memory(12, seed=1, family="kronecker:4"), stop="exact")
+    weights = np.asarray(solution.memory.matrix()).reshape(4, 3, 4, 3)
+    assert np.linalg.matrix_rank(weights.transpose(0, 2, 1, 3).reshape(16, 9)) == 1
+    assert measure(problem, solution.memory).violations == 0
+    save_memory(tmp_path / "kronecker.safetensors", solution.memory)
+    loaded = load_memory(tmp_path / "kronecker.safetensors")
+    assert type(loaded) is type(solution.memory) and (np.asarray(loaded.inner) == solution.memory.inner).all()
+    together = solve_batch([problem, problem], [initial_memory(12, seed=s, family="kronecker:4") for s in (1, 2)])
+    assert len(together) == 2 and all(solution.accuracy[-1] == 1 for solution in together)
 
-    spec = Spec("original", 14, 16, family="persymmetric")
+
+def test_a_family_has_its_parameter_in_specs_and_commands(kronecker, command, tmp_path):
+    spec = Spec("original", 12, 6, family="kronecker:factor=4", solver="lbfgs", stop="exact")
+    assert spec.family == "kronecker:4" and spec == replace(spec, family="kronecker:4")
     (record,) = perform([spec])
-    assert record.spec["family"] == "persymmetric" and record.result["accuracy"] == 1
-    assert Spec.from_identity(record.spec) == spec != Spec("original", 14, 16)
-    with pytest.raises(ValueError, match="kappa is 0.5, but must be 1 for the family 'persymmetric'"):
-        Spec("original", 14, 16, kappa=0.5, family="persymmetric")
-    done = command("train", "--d", 14, "--p", 16, "--family", "persymmetric", "--json")
-    assert done.returncode == 0 and '"family": "persymmetric"' in done.stdout
+    assert record.spec["family"] == "kronecker:factor=4" and record.result["accuracy"] == 1
+    assert Spec.from_identity(record.spec) == spec != replace(spec, family="kronecker:6")
+    assert [one.family for one in grid(problem="original", d=12, p=6, family="kronecker:4")] == ["kronecker:4"]
+    done = command(
+        "train", "--d", 12, "--p", 6, "--family", "kronecker:4", "--out", tmp_path / "k.safetensors", "--json"
+    )
+    assert done.returncode == 0 and '"family": "kronecker:4"' in done.stdout
+    assert load_memory(tmp_path / "k.safetensors").outer.shape == (4, 4)
+    with pytest.raises(ValueError, match="kappa is 0.5, but must be 1 for the family 'kronecker:4'"):
+        replace(spec, kappa=0.5)
+    for family, sentence in (
+        ("kronecker", "family is 'kronecker', but must be given with factor"),
+        ("kronecker:5", "factor is 5, but must be a divisor of d = 12"),
+        ("kronecker:4,2", "must be kronecker with at most 1 parameters"),
+        ("kronecker:rank=2", r"family parameter is 'rank', but must be a parameter of kronecker \(factor\)"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            replace(spec, family=family)
+
+
+def test_a_family_is_predicted(kronecker, command):
+    law = facts_capacity("kronecker:4", 24, 40)
+    room = statistical_dimension("kronecker:factor=4", 24)
+    assert room.delta == (4 + 6) ** 2 and room.bound and room.family == "kronecker:4"
+    values = np.linalg.svd(np.random.default_rng(0).standard_normal((200, 16, 36)), compute_uv=False)[:, 0]
+    assert 0.8 * room.delta < (values**2).mean() < room.delta  # from below, in the limit of large sizes
+    done = command("predict", "--d", 24, "--answers", 40, "--family", "kronecker:4", "--json")
+    assert json.loads(done.stdout)["facts_c"] == law
+    # What a search stores stays below the bound.
+    stored = original(Stream(0, 24), 60)
+    assert law < 60 and solve(stored, initial_memory(24, family="kronecker:4")).status != "stored"
 
 
 def test_a_linear_family(tmp_path, monkeypatch):
@@ -76,6 +114,8 @@ def test_a_linear_family(tmp_path, monkeypatch):
         checked = check_proof(tmp_path / "proof.npz")
         assert checked.valid and checked.verdict == verdict and checked.family == "toeplitz"
     problem = original(Stream(0, 6), 4)
+    for seen, delta in ((6, 11), (2, 11), (1, 6)):  # as many numbers as B W shows of the 11
+        assert statistical_dimension("toeplitz", 6, seen).faces == FaceLaw(delta)
     solution = solve(problem, initial_memory(6, family="toeplitz"))
     save_memory(tmp_path / "toeplitz.safetensors", solution.memory)
     weights = np.asarray(load_memory(tmp_path / "toeplitz.safetensors").matrix())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from loadstone.arguments import refuse
 from loadstone.parameters import changed_parameters, values_in
@@ -76,13 +76,23 @@ def parameter_names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.init)
 
 
-def dimension_by_memories(family: str, d: int, directions: int) -> tuple[float, bool] | None:
-    """The statistical dimension of a family that theory has no formula for, as the memories tell it: see
-    `told_dimension` in memories/families.py. None if they do not know the family either.
+class ToldDimension(NamedTuple):
+    """The statistical dimension that a family tells of itself.
+
+    family: its text.
+    delta: the statistical dimension: that of a subspace, or an upper bound.
+    is_linear: whether it is a subspace.
+    """
+
+    family: str
+    delta: float
+    is_linear: bool
+
+
+def told_dimension(family: str, d: int, directions: int) -> ToldDimension | None:
+    """What a family that theory has no formula for tells of itself (memories/families.py); None if there is none.
 
     Imported by name, and only when it is asked for: theory rests on no memory, and answers without loading JAX.
     """
-    found: tuple[float, bool] | None = import_module("loadstone.memories.families").told_dimension(
-        family, d, directions
-    )
+    found: ToldDimension | None = import_module("loadstone.memories.families").told_dimension(family, d, directions)
     return found

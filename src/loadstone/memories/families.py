@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from loadstone.arguments import rank_fraction, rank_of, refuse, whole
-from loadstone.families_text import FamilyText, family_name, family_text, parameter_names
+from loadstone.families_text import FamilyText, ToldDimension, family_name, family_text, parameter_names
 from loadstone.memories.cones import Nonnegative, PositiveSemidefinite
 from loadstone.memories.family import Family
 from loadstone.memories.full import Full
@@ -138,22 +138,20 @@ def is_linear(text: str) -> bool:
     return name == "full" or issubclass(FAMILIES[name], (Subspace, RandomMask))
 
 
-def told_dimension(text: str, d: int, directions: int) -> tuple[float, bool] | None:
+def told_dimension(text: str, d: int, directions: int) -> ToldDimension | None:
     """The statistical dimension of a family that theory has no formula for, seen through so many directions of the
-    queries, and whether the family is linear; None if there is no such family.
-
-    A subspace knows its dimension. Any other family may say its own, which then is an upper bound.
-    """
+    queries; None if there is no such family. A subspace knows its dimension, and other families may say theirs."""
     if family_name(text) not in FAMILIES:
         return None
     family = _family(text, d, 1.0)
     family.check(d)
+    standard = text if text.endswith(".npy") else str(family_text(text, _parameters))
     if isinstance(family, Linear):
-        return _dimension_seen(text, family.matrices, d, directions), True
+        return ToldDimension(standard, _dimension_seen(text, family.matrices, d, directions), True)
     delta = family.statistical_dimension(d, directions)
     if delta is None:
         raise refuse("family", text, "one whose statistical dimension is known: nothing is predicted for others")
-    return float(delta), False
+    return ToldDimension(standard, float(delta), False)
 
 
 def in_file(memory: Memory) -> tuple[str, Mapping[str, Any]]:

@@ -25,7 +25,7 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, ndtri
 
 from loadstone.arguments import refuse, whole
-from loadstone.families_text import FamilyText, dimension_by_memories, family_name, family_text
+from loadstone.families_text import FamilyText, family_name, family_text, told_dimension
 from loadstone.theory.capacity import MOST_DIMENSION, capacity
 
 
@@ -70,11 +70,11 @@ def statistical_dimension(family: str, d: int, directions: int | None = None) ->
     d = whole("d", d, 1, MOST_DIMENSION)
     r = d if directions is None else whole("directions", directions, 1, d)
     if not _has_formula(family):
-        told = dimension_by_memories(family, d, r)
+        told = told_dimension(family, d, r)
         if told is None:
             raise refuse("family", family, f"one of {_SHOWN}")
-        delta, linear = told
-        return replace(_subspace(d, r, int(delta)) if linear else _bound(d, r, delta), family=family)
+        found = _subspace(d, r, int(told.delta)) if told.is_linear else _bound(d, r, told.delta)
+        return replace(found, family=told.family)
     text = family_text(family, _parameter_names)
     return replace(_found(text.name, d, r, _value(family, text, d)), family=str(text))
 
