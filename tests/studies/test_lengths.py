@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import space
 from loadstone.evidence.lengths import at_infinity, compare_lengths, excess_in_words, free_entropies
-from loadstone.evidence.space import compare_space
+from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import Judgement, with_error
 from loadstone.studies.kit.multiple_tests import together
 from loadstone.studies.kit.runs import share_of_capacity
+from tests.studies.drawing import compared
 from tests.studies.shipped import RESULTS, docs_table, shipped_rows
 
 
@@ -17,7 +17,7 @@ def rows(law, excess, sizes=(8, 12, 16), streams=12):
     random, found = np.random.default_rng(0), []
     for d in sizes:
         p = share_of_capacity(0.5, d)
-        scale = space.predicted(p, float(d * d)).phi * d * d * (1 + excess(d) / 100)
+        scale = solution_space.predicted(p, float(d * d)).phi * d * d * (1 + excess(d) / 100)
         found += [
             {"problem": "decoupled", "law": law, "d": d, "p": p, "seed": seed, "solver": "space", "overlap": 0.4}
             | {"log_volume": scale * (1 + 0.01 * random.standard_normal())}
@@ -83,7 +83,7 @@ def test_the_tables_in_the_docs_are_those_of_the_shipped_records():
     equal = [one for one in found if "equal length" in one.what]
     assert equal and not any(one.verdict == Judgement.DIFFERS for one in equal)
     # What families show as a whole, of these and of the whole sweep of 'space'.
-    for family in together(equal + compare_space(shipped_rows("space", "space"))):
+    for family in together(equal + compared("space", shipped_rows("space", "space"))):
         if "free entropy, original" not in family.family:
             assert with_error(abs(family.shift), family.shift_error).lstrip("+") + " %" in text, family
             assert f"{family.chance:.1g}".replace("e-0", "e-") in text, family

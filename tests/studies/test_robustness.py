@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import margins, robustness
-from loadstone.evidence.robustness import compare_robustness, robustness_points
-from loadstone.evidence.typical import MEMORIES
+from loadstone.evidence import margins
+from loadstone.studies import robustness
+from loadstone.studies.kit.sampled import MEMORIES
+from loadstone.studies.robustness import points
 from loadstone.theory.solution_scores import recalled_with_noise, rounding_noise
+from tests.studies.drawing import compared
 from tests.studies.shipped import docs_table, shipped_rows
 
 
@@ -20,7 +22,7 @@ def rows(d=8, p=11, problem="decoupled", shares=((1.0, 0.5), (0.9, 0.3), (0.8, 0
 
 
 def test_means_over_streams_and_their_prediction(few_samples):
-    typical, centre, margin = robustness_points(rows())
+    typical, centre, margin = points(rows())
     assert (typical["share"], typical["streams"], typical["memory"]) == (0.5, 3, "typical")
     for point in (typical, centre, margin):
         assert point["rounded"] == pytest.approx([0.9, 0.4]) and point["noisy_error"][0] == pytest.approx(0.1 / 3**0.5)
@@ -29,15 +31,15 @@ def test_means_over_streams_and_their_prediction(few_samples):
     assert centre["noisy_predicted"][1] == recalled_with_noise(outputs, middle, 0.64).mean()
     # All of them bear less noise than little.
     assert typical["noisy_predicted"][1] < typical["noisy_predicted"][0] < centre["noisy_predicted"][0]
-    found = compare_robustness(rows())
+    found = compared("robustness", rows())
     assert len(found) == 6 and {one.freedom for one in found} == {2}
-    assert compare_robustness(rows()[:1]) == []  # one stream tells no error
+    assert compared("robustness", rows()[:1]) == []  # one stream tells no error
 
 
 def test_entries_that_no_output_shows(few_samples):
     """With six outputs a query has five directions of eight: the centre has no entries in the others, so that its
     rounding changes less of it."""
-    typical, centre, _ = robustness_points(rows(p=6, problem="original"))
+    typical, centre, _ = points(rows(p=6, problem="original"))
     outputs, usual, middle, _ = robustness.predicted_queries(8, 6, 40.0)
     assert typical["rounded_predicted"][1] == recalled_with_noise(outputs, usual, rounding_noise(1)).mean()
     assert centre["rounded_predicted"][1] == recalled_with_noise(outputs, middle, rounding_noise(1) * 40 / 64).mean()
@@ -46,10 +48,10 @@ def test_entries_that_no_output_shows(few_samples):
 def test_without_a_largest_margin_nothing_is_predicted_of_it(few_samples):
     """With so many outputs in three dimensions that some of them never win there is no prediction."""
     assert margins.predicted_margin("gaussian", 3, 6) is None
-    *others, margin = robustness_points(rows(d=3, p=6))
+    *others, margin = points(rows(d=3, p=6))
     assert margin["memory"] == "largest margin" and margin["rounded_predicted"] == [None, None]
     assert all(None not in point["rounded_predicted"] for point in others)
-    assert not any("largest margin" in one.what for one in compare_robustness(rows(d=3, p=6)))
+    assert not any("largest margin" in one.what for one in compared("robustness", rows(d=3, p=6)))
 
 
 def shipped_shares(kind):

@@ -15,9 +15,10 @@ import numpy as np
 from scipy.special import chdtrc
 
 from loadstone.estimate import Estimate
-from loadstone.evidence.space import NOTE, SHARED_OUTPUTS, predicted, room_of, solution_spaces
 from loadstone.studies.kit.comparison import CHANCE, FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.solution_space import NOTE, SHARED_OUTPUTS, predicted, room_of
+from loadstone.studies.solution_space import points as solution_spaces
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.output_lengths import length_shift
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 
 from loadstone.evidence.stored_spectra import STORED
-from loadstone.evidence.witnesses import FOURTH, moments
 from loadstone.studies.kit.bounds import BELOW, trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.studies.kit.moments import FOURTH, moments
 from loadstone.studies.kit.rows import Row, deviation, grouped
 
 #: Numbers of one run, by name.

@@ -35,8 +35,6 @@ from loadstone.sweeps.peers import peers
 from loadstone.sweeps.pruning import pruning
 from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import shift
-from loadstone.sweeps.solution_scores import solution_scores
-from loadstone.sweeps.space import space
 from loadstone.sweeps.topk import topk
 
 _SCORE_LOADS = (0.2, 0.5, 1.2)
@@ -128,9 +126,9 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "edits": study_of("edits").runs,
     "topk": topk,
     "peers": peers,
-    "space": space,
+    "space": study_of("space").runs,
     "lengths": lengths,
-    "solution-scores": solution_scores,
+    "solution-scores": study_of("solution-scores").runs,
     "bits": study_of("bits").runs,
 }
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from loadstone.runs.spec import Spec
-from loadstone.sweeps.space import space
+from loadstone.studies.solution_space import runs as space
 
 #: The largest dimension at which streams are sampled again with embeddings on a sphere, and how full they are at most:
 #: beyond a half of the capacity some volumes are too small to be seen.

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.typical import compare_typical, excesses_in_words, gaussian_fourth, typical_points
-from loadstone.evidence.witnesses import FOURTH, moments
+from loadstone.estimate import deviation
 from loadstone.studies.kit.bounds import BELOW
 from loadstone.studies.kit.comparison import Judgement
-from loadstone.studies.kit.rows import deviation
+from loadstone.studies.kit.moments import FOURTH, moments
 from loadstone.studies.kit.runs import share_of_capacity
+from loadstone.studies.typical_spectra import gaussian_fourth, points, remarks
+from tests.studies.drawing import compared
 
 
 def rows(excess, problem="decoupled", sizes=(8, 12, 16, 30), streams=24):
@@ -37,18 +38,18 @@ def test_the_fourth_moment_of_gaussian_matrices():
 
 def test_gaussian_matrices_have_no_excess():
     given = rows(lambda d: 0)
-    points = typical_points(given)
-    assert [point["share"] for point in points] == [0.5] * 4 and points[0]["streams"] == 24
-    for point in points:
+    excesses = points(given).excesses
+    assert [point["share"] for point in excesses] == [0.5] * 4 and excesses[0]["streams"] == 24
+    for point in excesses:
         for name in ("typical", "centre", "largest margin"):
             assert abs(point[name]["excess"]) < 4 * point[name]["error"]
-    direct = [one for one in compare_typical(given) if one.what.startswith(f"{FOURTH} of typical solutions")]
+    direct = [one for one in compared("typical", given) if one.what.startswith(f"{FOURTH} of typical solutions")]
     assert len(direct) == 4 and Judgement.DIFFERS not in {one.verdict for one in direct}
 
 
 def test_an_excess_is_found_and_so_is_its_trend():
-    falling = {one.what: one for one in compare_typical(rows(lambda d: 4 / d))}
-    lasting = {one.what: one for one in compare_typical(rows(lambda d: 0.02 * d))}
+    falling = {one.what: one for one in compared("typical", rows(lambda d: 4 / d))}
+    lasting = {one.what: one for one in compared("typical", rows(lambda d: 0.02 * d))}
     for name in ("typical solutions", "their centre", "the largest margin"):
         what = f"exponent of d in the excess of {FOURTH} below capacity, {name}, decoupled, 0.5 of capacity"
         assert falling[what].verdict == Judgement.AGREES and falling[what].side == BELOW
@@ -58,9 +59,9 @@ def test_an_excess_is_found_and_so_is_its_trend():
 
 def test_what_was_not_sampled_is_left_out():
     given = rows(lambda d: 0, sizes=(8,), streams=1)
-    assert compare_typical(given) == []  # one stream tells no error
+    assert compared("typical", given) == []  # one stream tells no error
     del given[0]["memories"]["largest margin"]
-    excess, noise = excesses_in_words(given)
+    excess, noise = remarks(points(given))
     assert excess.endswith("(their centre).") and "25.0 % is noise" in noise  # 1 - 0.27 / 0.36
-    assert typical_points([{**given[0], "solver": "capacity"}, {**given[0], "family": "symmetric"}]) == []
-    assert excesses_in_words([]) == []
+    assert points([{**given[0], "solver": "capacity"}, {**given[0], "family": "symmetric"}]).excesses == []
+    assert remarks(points([])) == []

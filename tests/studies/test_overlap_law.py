@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.overlaps import compare_overlaps, law_in_words, overlap_laws
 from loadstone.studies.kit.comparison import Judgement
 from loadstone.studies.kit.runs import share_of_capacity
+from loadstone.studies.overlap_law import points, remarks
+from tests.studies.drawing import compared
 from tests.studies.shipped import RESULTS, shipped_rows
 
 
@@ -24,15 +25,15 @@ def rows(spread, error=0.0, streams=40, draw=None, problem="decoupled"):
 
 
 def test_noise_of_the_chains_is_taken_off():
-    for point in overlap_laws(rows(lambda p: 0.02, error=0.02, streams=400)):
+    for point in points(rows(lambda p: 0.02, error=0.02, streams=400)).spreads:
         assert point["scatter"] == pytest.approx(0.02 * np.sqrt(2), rel=0.15)
         assert abs(point["spread"] - 0.02) < 4 * point["spread_error"] and point["spread_error"] < 0.002
-    assert overlap_laws(rows(lambda p: 0.02, streams=2)) == []
+    assert points(rows(lambda p: 0.02, streams=2)).spreads == []
 
 
 @pytest.mark.parametrize("power", [0.5, 0.0])
 def test_the_exponent_is_found(power):
-    exponent = compare_overlaps(rows(lambda p: 0.1 * p**-power, streams=100))[0]
+    exponent = compared("overlaps", rows(lambda p: 0.1 * p**-power, streams=100))[0]
     assert exponent.what.startswith("exponent of p") and exponent.predicted == -0.5
     assert abs(exponent.measured + power) < 4 * exponent.error and exponent.error < 0.07
     assert (exponent.verdict == Judgement.DIFFERS) == (power == 0)
@@ -40,8 +41,8 @@ def test_the_exponent_is_found(power):
 
 def test_a_skewed_law_is_told_from_a_normal_one():
     random = np.random.default_rng(3)
-    skewed = compare_overlaps(rows(lambda p: 0.02, draw=random.standard_exponential))
-    normal = compare_overlaps(rows(lambda p: 0.02))
+    skewed = compared("overlaps", rows(lambda p: 0.02, draw=random.standard_exponential))
+    normal = compared("overlaps", rows(lambda p: 0.02))
     for found, differs in ((skewed, True), (normal, False)):
         shape = {one.what.split(" of ")[0]: one for one in found if "exponent" not in one.what}
         assert shape.keys() == {"skewness", "fourth moment less 3"}
@@ -53,22 +54,22 @@ def test_a_skewed_law_is_told_from_a_normal_one():
 @pytest.mark.parametrize("streams, told", [(7, False), (8, True)])
 def test_eight_streams_have_a_shape_and_fewer_have_none(streams, told):
     of_one_size = [row for row in rows(lambda p: 0.02, streams=streams) if row["d"] == 8]
-    assert any("of the overlap over streams" in one.what for one in compare_overlaps(of_one_size)) == told
+    assert any("of the overlap over streams" in one.what for one in compared("overlaps", of_one_size)) == told
 
 
 def test_what_the_docs_say_of_the_shipped_overlaps():
     shipped = shipped_rows("space", "space")
     text = " ".join((RESULTS.parents[1] / "docs" / "space.md").read_text().split())
-    *shapes, noise = law_in_words(shipped)
+    *shapes, noise = remarks(points(shipped))
     assert noise.removesuffix("; it is taken off.") in text
-    exponents = [one for one in compare_overlaps(shipped) if one.what.startswith("exponent")]
+    exponents = [one for one in compared("overlaps", shipped) if one.what.startswith("exponent")]
     table = text[text.index("| share | exponent, decoupled |") :]
     for share in (0.25, 0.5, 0.75):
         of = {one.what.split(", ")[1]: one for one in exponents if f"{share:g} of" in one.what}
         cells = [f"{of[name].measured:.2f}({of[name].error:.2f})" for name in ("decoupled", "original")]
         assert f"| {share:g} | {cells[0]} | {cells[1]} |" in table
-    for one in compare_overlaps(shipped)[-4:]:
+    for one in compared("overlaps", shipped)[-4:]:
         assert f"{one.measured:.2f}({one.error:.2f})" in text, one.what
-    detectable = [one.detectable for one in compare_overlaps(shipped) if one.what.startswith("skewness")]
+    detectable = [one.detectable for one in compared("overlaps", shipped) if one.what.startswith("skewness")]
     assert f"{max(detectable):.2f}" in text
     assert len(shapes) == 4
