@@ -1,4 +1,4 @@
-"""The figure of docs/extending.md: its very code, added as the document says, and run by the command."""
+"""The study of docs/extending.md: its very code, added as the document says, and run by the command."""
 
 import ast
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import loadstone.figures
+import loadstone.studies
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
 from loadstone.studies.registry import STUDIES, study_of
@@ -18,24 +18,24 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "extending.md"
 
 @pytest.fixture
 def added(tmp_path, monkeypatch):
-    """The file of the document in a folder where `loadstone.figures` is looked for, and its line in the gallery."""
-    section = DOCUMENT.read_text().partition("## A figure\n")[2].partition("\n## ")[0]
+    """The file of the document in a folder where `loadstone.studies` is looked for, and its line in the registry."""
+    section = DOCUMENT.read_text().partition("## A study\n")[2].partition("\n## ")[0]
     code, line = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    name = re.search(r"`src/loadstone/figures/(\w+)\.py`", section)[1]
+    name = re.search(r"`src/loadstone/studies/(\w+)\.py`", section)[1]
     (tmp_path / "rooms").mkdir()
     (tmp_path / "rooms" / f"{name}.py").write_text(code)
-    monkeypatch.setattr(loadstone.figures, "__path__", [*loadstone.figures.__path__, str(tmp_path / "rooms")])
+    monkeypatch.setattr(loadstone.studies, "__path__", [*loadstone.studies.__path__, str(tmp_path / "rooms")])
     for key, value in ast.literal_eval("{" + line.strip() + "}").items():
         monkeypatch.setitem(STUDIES, key, value)
     yield name
     study_of.cache_clear()
-    sys.modules.pop(f"loadstone.figures.{name}", None)
-    vars(loadstone.figures).pop(name, None)
+    sys.modules.pop(f"loadstone.studies.{name}", None)
+    vars(loadstone.studies).pop(name, None)
 
 
-def test_the_figure_of_the_document_is_drawn_compared_and_reported(added, command, tmp_path):
-    figure, store = study_of(added), Store(tmp_path / "store")
-    for spec in figure.sweep("quick"):
+def test_the_study_of_the_document_is_drawn_compared_and_reported(added, command, tmp_path):
+    study, store = study_of(added), Store(tmp_path / "store")
+    for spec in study.runs("quick"):
         (record,) = perform([spec])
         store.put(record)
     done = command("reproduce", added, "--store", "store", "--out", "out", cwd=tmp_path)
@@ -49,10 +49,10 @@ def test_the_figure_of_the_document_is_drawn_compared_and_reported(added, comman
     # The law takes rivals as independent: at d = 10 it is off by a few errors of a mean of five seeds at most.
     assert all(one["figure"] == added and abs(one["deviations"]) < 5 for one in compared)
     page = (tmp_path / "out" / "report.html").read_text()
-    assert figure.caption.title in page and figure.caption.drawn in page and figure.caption.theory in page
+    assert study.caption.title in page and study.caption.drawn in page and study.caption.theory in page
 
 
-def test_the_figure_of_the_document_says_when_there_is_nothing_to_draw(added, tmp_path):
+def test_the_study_of_the_document_says_when_there_is_nothing_to_draw(added, tmp_path):
     with pytest.raises(ValueError, match="there are no runs of the Hebbian rule"):
-        study_of(added).draw([], tmp_path / "empty")
-    assert study_of(added).compare([]) == []
+        study_of(added).write([], tmp_path / "empty")
+    assert study_of(added).compare([]) == [] and not list(tmp_path.glob("empty*"))
