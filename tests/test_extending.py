@@ -103,7 +103,7 @@ def test_a_family_is_predicted(kronecker, command):
     assert law < 60 and solve(stored, initial_memory(24, family="kronecker:4")).status != "stored"
 
 
-def test_a_linear_family(tmp_path, monkeypatch):
+def test_a_linear_family(tmp_path, monkeypatch, command):
     kind = skeleton("A linear family", tmp_path).Toeplitz
     monkeypatch.setitem(SUBSPACES, "toeplitz", kind)
     for p, verdict in ((4, "storable"), (9, "not storable")):
@@ -120,6 +120,11 @@ def test_a_linear_family(tmp_path, monkeypatch):
     save_memory(tmp_path / "toeplitz.safetensors", solution.memory)
     weights = np.asarray(load_memory(tmp_path / "toeplitz.safetensors").matrix())
     assert solution.status == "stored" and (weights[1:, 1:] == weights[:-1, :-1]).all()
+    done = command("capacity", "--d", 6, "--family", "toeplitz", "--seeds", 3, "--json")
+    exact = json.loads(done.stdout)
+    assert abs(exact["mean_p_c"] - exact["predicted_p_c"]) < 3 and exact["dimensions"] == 11
+    predicted = json.loads(command("predict", "--d", 6, "--family", "toeplitz", "--json").stdout)
+    assert predicted["facts_c"] == exact["predicted_p_c"] and not predicted["bound"]
 
 
 def test_a_solver(tmp_path, monkeypatch, command):

@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 from scipy.stats import binom
 
 from loadstone.theory.capacity import capacity
-from loadstone.theory.families import FAMILIES, FaceLaw, directions_shown, statistical_dimension
+from loadstone.theory.families import FAMILIES, FaceLaw, directions_shown, smallest_dimension, statistical_dimension
 
 D = 7
 
@@ -179,6 +179,13 @@ def test_what_is_not_known_is_said(family):
         statistical_dimension(family, 10, 4)
     with pytest.raises(ValueError, match="directions is 11, but must be a whole number"):
         statistical_dimension(family, 10, 11)
+
+
+def test_the_smallest_dimension_of_a_family():
+    for family, least in {"rank:25": 25, "blocks:count=3": 3, "masked:0.5": 1, "full": 1, "given:basis.npy": 1}.items():
+        assert smallest_dimension(family) == least
+    with pytest.raises(ValueError, match="must be blocks:K"):
+        smallest_dimension("blocks")
 
 
 def test_every_family_at_the_largest_dimension():

@@ -79,6 +79,13 @@ def statistical_dimension(family: str, d: int, directions: int | None = None) ->
     return replace(_found(text.name, d, r, _value(family, text, d)), family=str(text))
 
 
+def smallest_dimension(family: str) -> int:
+    """The smallest d in which there is such a family: 'rank:25' and 'blocks:25' need 25."""
+    if not _has_formula(family) or (parameter := FAMILIES[family_name(family)][1]) is None or parameter[1] != "number":
+        return 1
+    return int(_value(family, family_text(family, _parameter_names), MOST_DIMENSION))
+
+
 def directions_shown(d: int, answers: int, decoupled: bool = False) -> int:
     """How many directions of a query M outputs show: min(d, M - 1) if all inputs share them, d if each has its own."""
     return d if decoupled else min(d, answers - 1)

@@ -13,7 +13,7 @@ from loadstone.theory.capacity import MOST_DIMENSION, capacity, capacity_associa
 from loadstone.theory.checks import whole_number
 from loadstone.theory.codimension import codimension
 from loadstone.theory.cone import MOST, merge_law
-from loadstone.theory.families import StatisticalDimension, statistical_dimension
+from loadstone.theory.families import StatisticalDimension, smallest_dimension, statistical_dimension
 from loadstone.theory.load import nearest_associations, nearest_dimension
 from loadstone.theory.skew import skewed_capacity
 
@@ -99,9 +99,7 @@ class Question:
                 raise _too_many(facts)
             return self.room(d, answers).delta < needed
 
-        _, _, parameter = self.family.partition(":")
-        # rank:K and blocks:K need a d of at least K.
-        low = int(parameter) - 1 if parameter.isdigit() else 0
+        low = smallest_dimension(self.family) - 1
         # The largest d whose directions are all shown: beyond it some families are not known.
         edge = min(answers - 1, MOST_DIMENSION)
         if self.decoupled or low >= edge:
