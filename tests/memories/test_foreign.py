@@ -12,6 +12,7 @@ from jax.tree_util import GetAttrKey, register_dataclass, register_pytree_with_k
 
 import loadstone
 from loadstone import memory
+from loadstone.memories.files import save_memory
 from loadstone.memories.foreign import Foreign, as_given, as_memory
 from loadstone.memories.full import Full
 from loadstone.problems.original import original
@@ -176,7 +177,7 @@ def test_what_is_compiled_for_tells_numbers_of_other_types_apart():
 
 
 @pytest.mark.parametrize("solver, stop", [
-    ("adam:0.1", "exact"), ("sgd:0.5", "paper"), ("paper", None), ("minibatch", None),
+    ("adam:0.1", "exact"), ("sgd:0.5", "paper"), ("paper", None), ("minibatch", None), ("perceptron", None),
 ])  # fmt: skip
 def test_solvers_that_know_a_memory_only_through_its_pass(solver, stop):
     problem = original(Stream(0, D), 8)
@@ -304,6 +305,8 @@ def test_our_own_memories_are_not_wrapped():
     (lambda: memory(FROZEN, fixed={"w0": True}), "fixed is 'a dict', but must be names, or booleans in the shape"),
     (lambda: memory(Plain(START, []), scaled) and memory(Plain(START, {1}), scaled), "constants can be hashed"),
     (lambda: solve(original(Stream(0, D), 4), memory(FROZEN, fixed=["w0", "a", "b"])), "numbers to train"),
+    (lambda: solve(original(Stream(0, D), 4), Signed(START), "alternating"), "memory is 'Signed', but must be LowRank"),
+    (lambda: save_memory("never", memory({"weights": START}, by_key)), "memory is 'dict', but must be of a family"),
     (lambda: solve(original(Stream(0, D), 4), memory({"weights": START[:4]}, by_key)), r"shape \(4, 10\)"),
     (lambda: memory({"weights": START}, by_key).matrix(), "is not a linear map"),
 ])  # fmt: skip

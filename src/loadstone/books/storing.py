@@ -27,7 +27,7 @@ from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.vectors import Source
 from loadstone.deadline import Deadline
-from loadstone.memories.families import subspace_of
+from loadstone.memories.families import subspace_of, written_family
 from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
@@ -117,7 +117,7 @@ class _Storing:
     it does store them, beyond rounding."""
 
     def __init__(self, gathered: Gathered, seconds: float, family: str, progress: Progress) -> None:
-        self.gathered, self.family, self.progress = gathered, family, progress
+        self.gathered, self.family, self.progress = gathered, written_family(family), progress
         self.deadline = Deadline(seconds)
         d = gathered.inputs.shape[1]
         self.subspace = subspace_of(family, d)  # refuses a family that there is not

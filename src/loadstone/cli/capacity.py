@@ -75,7 +75,7 @@ def capacity(
     problem = check_kind(problem)
 
     from loadstone.frequencies import check_answers, read_frequencies
-    from loadstone.memories.families import subspace_of
+    from loadstone.memories.families import subspace_of, written_family
     from loadstone.problems.budget import Budget
     from loadstone.problems.instance import Instance
     from loadstone.proofs.verdict import Outcome
@@ -84,7 +84,7 @@ def capacity(
     from loadstone.tasks.capacity import exact_capacity
 
     answers, drawn = check_answers(answers, read_frequencies(frequencies))
-    subspace = subspace_of(family, d, seed)
+    subspace, family = subspace_of(family, d, seed), written_family(family)
     dimensions = d * d if subspace is None else subspace.dimension(d)
     # Sets of outputs that differ show different directions.
     sets = sets_of_outputs(problem, d * d)

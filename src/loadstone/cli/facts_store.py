@@ -52,7 +52,7 @@ def store(
         say(f"{out}: the book; ask it with loadstone facts recall {out} '{book.subjects[0]}'.")
     failures = stored.failures
     if json:
-        numbers = {"stored": int(book.stored.sum()), "proved": stored.proved, "family": family}
+        numbers = {"stored": int(book.stored.sum()), "proved": stored.proved, "family": book.family}
         failed = [[failure.subject, failure.answer, failure.rival, failure.margin] for failure in failures]
         conflict = [gathered.name(row) for row in stored.conflict.facts] if stored.conflict else []
         words_of = {"impossible": [gathered.name(row) for row in stored.impossible], "failures": failed}

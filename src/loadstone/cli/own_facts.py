@@ -53,7 +53,7 @@ def own_capacity(
     """The largest k whose first k facts are storable, in the order of a file."""
     gathered, about = own_facts(instance, vectors, words, columns, phrases)
     from loadstone.books.prefixes import first_that_fit
-    from loadstone.memories.families import subspace_of
+    from loadstone.memories.families import subspace_of, written_family
     from loadstone.problems.budget import Budget
     from loadstone.solvers.decide import ProofLimits
 
@@ -64,7 +64,7 @@ def own_capacity(
     fitting = first_that_fit(gathered, guess, seconds, family, limits)
     first_out = gathered.name(fitting.fits) if fitting.is_exact and fitting.fits < len(gathered) else None
     record = about | {
-        "family": family, "p_c": fitting.fits if fitting.is_exact else None, "storable": fitting.fits,
+        "family": written_family(family), "p_c": fitting.fits if fitting.is_exact else None, "storable": fitting.fits,
         "not_storable": fitting.fails, "first_out": first_out, "verdicts": fitting.verdicts,
         "seconds": clock.taken,
     }  # fmt: skip

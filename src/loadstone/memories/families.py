@@ -20,6 +20,7 @@ from loadstone.arguments import rank_fraction, rank_of, refuse, whole
 from loadstone.families_text import FamilyText, ToldDimension, family_name, family_text, parameter_names
 from loadstone.memories.cones import Nonnegative, PositiveSemidefinite
 from loadstone.memories.family import Family
+from loadstone.memories.foreign import class_name
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.masks import RandomMask
@@ -112,6 +113,11 @@ def check_family(text: str, kappa: float, d: int) -> tuple[str, float]:
     return str(read), kappa
 
 
+def written_family(text: str) -> str:
+    """The family's text as it is written; the name of a file stays in it as it is given."""
+    return text if text.endswith(".npy") else str(family_text(text, _parameters))
+
+
 def family_in_records(text: str) -> str:
     """The family's text as records have always written it."""
     return family_text(text, _parameters).in_records()
@@ -145,7 +151,7 @@ def told_dimension(text: str, d: int, directions: int) -> ToldDimension | None:
         return None
     family = _family(text, d, 1.0)
     family.check(d)
-    standard = text if text.endswith(".npy") else str(family_text(text, _parameters))
+    standard = written_family(text)
     if isinstance(family, Linear):
         return ToldDimension(standard, _dimension_seen(text, family.matrices, d, directions), True)
     delta = family.statistical_dimension(d, directions)
@@ -160,7 +166,7 @@ def in_file(memory: Memory) -> tuple[str, Mapping[str, Any]]:
     if family is None:
         name = next((name for name, kind in FAMILIES.items() if type(memory) is kind), None)
         if name is None:
-            raise refuse("memory", type(memory).__name__, "of a family in loadstone.memories.families")
+            raise refuse("memory", class_name(memory), "of a family in loadstone.memories.families")
         # Older versions read these files, too.
         family = FamilyText(name, (), {}).in_records()
     return family, arrays

@@ -140,6 +140,11 @@ def as_given(found: Any, given: Any) -> Any:
     return found.value if isinstance(found, Foreign) and not isinstance(given, Foreign) else found
 
 
+def class_name(memory: Any) -> str:
+    """The class of a memory as it was given, for messages."""
+    return type(memory.value if isinstance(memory, Foreign) else memory).__name__
+
+
 def _is_array(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and hasattr(leaf, "shape")
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import refuse, set_as, whole
+from loadstone.memories.foreign import class_name
 from loadstone.memories.low_rank import LowRank
 from loadstone.problems.problem import Problem
 from loadstone.solvers.coordinates import search_whitened
@@ -67,7 +68,7 @@ class Alternating(Iterative):
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         for memory in memories:
             if not isinstance(memory, LowRank):
-                raise refuse("memory", type(memory).__name__, "LowRank, whose two factors take turns")
+                raise refuse("memory", class_name(memory), "LowRank, whose two factors take turns")
         if not self.whiten:
             return super().solve(problems, memories, options)
         return search_whitened(super().solve, problems, memories, options)

@@ -17,6 +17,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from loadstone.arguments import positive, refuse, set_as, whole
+from loadstone.memories.foreign import class_name
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.projected import Projected
@@ -191,5 +192,5 @@ def is_linear(memory: Any) -> bool:
 
 def _check_bounded(memory: Any) -> None:
     if not is_linear(memory) and not isinstance(memory, LowRank):
-        allowed = f"left out for {type(memory).__name__}: only a full W, one of a linear family or Q R^T can have it"
+        allowed = f"left out for {class_name(memory)}: only a full W, one of a linear family or Q R^T can have it"
         raise refuse("margin", "given", allowed)

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from loadstone.arguments import refuse
+from loadstone.memories.foreign import class_name
 from loadstone.problems.loss import queries_of
 from loadstone.problems.problem import Problem
 from loadstone.solvers.minibatch import InBlocks
@@ -71,5 +72,5 @@ def _check_proportional(problem: Problem, memory: Any) -> None:
     inputs, memory = problem.inputs[:4], jax.tree.map(jnp.asarray, memory)
     once, twice = (np.asarray(queries_of(one, inputs)) for one in (memory, _times(memory, 2.0)))
     if not np.allclose(2 * once, twice, rtol=1e-5, atol=0):
-        kind = type(memory).__name__
+        kind = class_name(memory)
         raise refuse("memory", f"a {kind}", "one whose queries are proportional to its numbers, such as a full W")

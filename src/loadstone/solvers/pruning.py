@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float
 
 from loadstone.arguments import refuse, set_as, whole
 from loadstone.deadline import Deadline
+from loadstone.memories.foreign import class_name
 from loadstone.memories.full import Full
 from loadstone.memories.masks import RandomMask, largest_entries
 from loadstone.memories.projected import Projected
@@ -80,7 +81,7 @@ def _weights_and_mask(memory: Any) -> tuple[Float[np.ndarray, "d d"], Bool[np.nd
         return weights, np.ones(weights.shape, bool)
     if isinstance(memory, Projected) and isinstance(memory.subspace, Masked):
         return np.asarray(memory.matrix()), np.asarray(memory.subspace.mask)
-    raise refuse("memory", type(memory).__name__, "Full, or masked: entries of W are pruned")
+    raise refuse("memory", class_name(memory), "Full, or masked: entries of W are pruned")
 
 
 def _masked(weights: Float[np.ndarray, "d d"], mask: Bool[np.ndarray, "d d"]) -> Projected:
