@@ -87,7 +87,7 @@ def test_a_rank_is_said_by_its_number_or_by_the_rank_fraction():
     for d in (7, 20, 50, 100, 4096):  # m / d is the rank fraction that means m
         assert all(initial_memory(d, check_family(f"rank:{m}", 1.0, d)[1]).rank == m for m in (1, d // 3, d - 1))
     for family, kappa, sentence in (
-        ("rank:3", 0.5, "kappa is 0.5, but must be 1 for the family 'rank:3'"),
+        ("rank:3", 0.5, "kappa is 0.5, but must be 1 for the family 'rank:3', which says its rank itself"),
         ("rank:13", 1.0, "m is 13, but must be a whole number of at least 1 and at most 12"),
         ("rank:2.5", 1.0, "m is 2.5, but must be a whole number"),
     ):

@@ -187,6 +187,13 @@ def test_solvers_that_know_a_memory_only_through_its_pass(solver, stop):
     np.testing.assert_allclose(solution.loss[:20], alike.loss[:20], rtol=1e-4)
 
 
+def test_over_devices():
+    problem = original(Stream(0, D), 8)
+    solution = solve(problem, memory(FROZEN, fixed="w0"), devices=1)
+    assert solution.status == "stored" and loadstone.measure(problem, solution.memory).violations == 0
+    np.testing.assert_array_equal(solution.memory.value.w0, FROZEN.w0)
+
+
 def test_batches():
     problems = [original(Stream(seed, D), 12) for seed in range(2)]
     for given in ([Signed(jnp.asarray(sign * START)) for sign in (1, -1)], [memory({"weights": START}, by_key)] * 2):

@@ -191,8 +191,10 @@ def _family(family: str | Subspace, d: int, kappa: float, files: bool = True) ->
         found = _from_text("rank" if family == "full" and kappa < 1 else family, files)
     if kappa == 1:
         return found
-    if not (isinstance(found, OfClass) and "m" in _parameters_of(found.kind)) or "m" in found.parameters:
+    if not (isinstance(found, OfClass) and "m" in _parameters_of(found.kind)):
         raise refuse("kappa", kappa, f"1 for the family {family!r}, which has no rank to choose")
+    if "m" in found.parameters:
+        raise refuse("kappa", kappa, f"1 for the family {family!r}, which says its rank itself")
     return OfClass(found.kind, {**found.parameters, "m": rank_of(kappa, d)})
 
 
