@@ -88,10 +88,10 @@ _READING: dict[str, Side] = {"only reading": (decoupled_triton, {"_stream": summ
 #: name: d, p, how outputs are held, sides, and sides that leave something out.
 CASES: dict[str, tuple[int, int, str, dict[str, Side], dict[str, Side]]] = {
     "float16, d = 150": (150, 2064, "float16", _HALVES, _READING),
-    "regenerated, d = 150": (150, 2064, "made", _MADE, _PARTS_OF_MADE),
+    "regenerated, d = 150": (150, 2064, "regenerated", _MADE, _PARTS_OF_MADE),
     "float32, d = 150": (150, 2064, "float32", _SINGLES, _READING),
     "float16, d = 256": (256, 2048, "float16", _HALVES, _READING),
-    "regenerated, d = 500": (500, 2000, "made", _MADE, {}),
+    "regenerated, d = 500": (500, 2000, "regenerated", _MADE, {}),
     "float16, d = 64": (64, 2048, "float16", _HALVES, {}),
     "float16, d = 100": (100, 2048, "float16", _HALVES, {}),
 }
@@ -170,14 +170,14 @@ class Case:
         self.rows = np.unique(np.linspace(0, p - 1 - PADDING, CHECKED).astype(np.int32))
         made = decoupled_vectors(stream.decoupled_key, jnp.asarray(self.rows, jnp.uint32), p, d, "gaussian")
         self.made = np.asarray(made)
-        self.outputs = self.made if self.hold == "made" else self.made.astype(self.hold).astype(np.float32)
-        self.data = () if self.hold == "made" else (stream.decoupled_outputs(0, p, p).astype(self.hold),)
+        self.outputs = self.made if self.hold == "regenerated" else self.made.astype(self.hold).astype(np.float32)
+        self.data = () if self.hold == "regenerated" else (stream.decoupled_outputs(0, p, p).astype(self.hold),)
         if small:
             sides, less = dict(list(sides.items())[:2]), dict(list(less.items())[:1])
         self.key, self.small, self.less, self.sides = stream.decoupled_key, small, less, sides | less
 
     def recall(self, file: ModuleType, count, key, queries, *data) -> Recall:
-        if self.hold == "made":
+        if self.hold == "regenerated":
             return file.regenerated_recall(count, key, queries, self.small)
         return file.stored_recall(count, jnp.int32(0), queries, *data, self.small)
 
@@ -224,7 +224,7 @@ class Case:
 
     def rate(self, seconds: float) -> dict[str, float]:
         numbers = self.p * self.p * self.d
-        if self.hold == "made":
+        if self.hold == "regenerated":
             return {"G normals/s": numbers / seconds / 1e9}
         return {"TB/s": numbers * jnp.dtype(self.hold).itemsize / seconds / 1e12}
 

@@ -3,13 +3,16 @@
 import importlib.util
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from loadstone.kernels import table
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import FAMILIES, initial_memory
 from loadstone.memories.files import load_memory, save_memory
@@ -17,6 +20,7 @@ from loadstone.memories.subspaces.registry import SUBSPACES
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
+from loadstone.problems.padded import padded
 from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.runs.grid import grid
 from loadstone.runs.result import perform
@@ -155,3 +159,18 @@ def test_a_law(tmp_path, monkeypatch, command):
         Stream(0, 40, "sparse:-1.0")
     done = command("train", "--d", 14, "--p", 10, "--law", "sparse:share=0.9", "--json")
     assert done.returncode == 0 and '"law": "sparse:share=0.9"' in done.stdout
+
+
+@pytest.mark.parametrize("count", [None, 12])
+def test_a_kernel(tmp_path, monkeypatch, count):
+    monkeypatch.setitem(sys.modules, "loadstone.kernels.shared_few", skeleton("A kernel", tmp_path))
+    problem, memory = original(Stream(0, 9), 20), initial_memory(9, seed=1)
+    if count:
+        problem = padded(problem, count)
+    expected = problem.slopes(memory.queries(problem.inputs))
+    rows, used = table.TABLE, []
+    fits = lambda case: used.append(case) or case.competitors <= 64  # noqa: E731
+    monkeypatch.setattr(table, "TABLE", (table.Row("shared_pass", "shared_few", fits), *rows))
+    found = problem.slopes(memory.queries(problem.inputs))
+    assert len(used) == 1
+    jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=1e-5), found, expected)

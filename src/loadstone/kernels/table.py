@@ -58,7 +58,7 @@ class Row(NamedTuple):
     fits: Callable[[Case], bool]
 
 
-def is_split_worthwhile(case: Case) -> bool:
+def is_split_faster(case: Case) -> bool:
     """Whether a pass with split numbers can be expected to take less time than one in float32. A pass over few scores
     is a row of small operations, and splitting adds to them: in a search at d = 50, compiled for an H200, there are 84
     instead of 53."""
@@ -84,7 +84,7 @@ def _fits_to_512(case: Case) -> bool:
 def _fits_wide(case: Case) -> bool:
     """Many components, or split numbers, and enough scores to fill the chip."""
     large = case.d > devices.MOST_SHARED and case.queries * case.competitors >= devices.MANY_SCORES
-    split = is_split_worthwhile(case) and _is_for_hopper(case, "split")
+    split = is_split_faster(case) and _is_for_hopper(case, "split")
     return split or (_is_for_hopper(case, "float16") and large)
 
 

@@ -14,7 +14,7 @@ from loadstone.arguments import refuse, whole
 from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope, rows_of
 from loadstone.kernels.shared_xla import shared_scores
-from loadstone.kernels.table import Case, is_split_worthwhile, kernel, shared_case, shared_pass
+from loadstone.kernels.table import Case, is_split_faster, kernel, shared_case, shared_pass
 from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.prepared import prepared
 from loadstone.problems.problem import LinearStep, Problem
@@ -98,7 +98,7 @@ class Facts(Problem):
         return prepared(self, self, None, precision)
 
     def gains_from_split(self) -> bool:
-        return is_split_worthwhile(self._case("split"))
+        return is_split_faster(self._case("split"))
 
     def shared_outputs(self, count: Int[Array, ""] | None = None) -> SharedOutputs:
         """The outputs as a pass takes them; only the first `count` inputs and outputs count, if it is given."""
