@@ -260,7 +260,7 @@ def test_a_class_can_say_itself_what_is_fixed():
 def test_facts_of_uneven_embeddings_are_whitened_only_for_what_can_be_carried_there_and_back():
     @dataclass
     class Carried(Signed):
-        def carried(self, left, right):
+        def transformed(self, left, right):
             return Carried(left @ np.asarray(self.weights, np.float64) @ right, self.sign)
 
         def matrix(self):
@@ -276,9 +276,9 @@ def test_facts_of_uneven_embeddings_are_whitened_only_for_what_can_be_carried_th
     full = solve(problem, Full(START))
     assert solution.passes <= 2 * full.passes
     np.testing.assert_allclose(loadstone.singular_values(solution.memory)[0], 2)
-    assert memory(Carried(START)).carried(np.eye(D), np.eye(D)) is not None
-    assert memory(Carried(START), fixed="weights").carried(np.eye(D), np.eye(D)) is None
-    assert memory({"weights": START}, by_key).carried(np.eye(D), np.eye(D)) is None
+    assert memory(Carried(START)).transformed(np.eye(D), np.eye(D)) is not None
+    assert memory(Carried(START), fixed="weights").transformed(np.eye(D), np.eye(D)) is None
+    assert memory({"weights": START}, by_key).transformed(np.eye(D), np.eye(D)) is None
 
 
 def test_numbers_of_float64_and_whole_numbers_come_back_as_they_were():

@@ -125,4 +125,4 @@ def test_what_a_memory_that_is_not_linear_does_not_have():
         memory.matrix()
     with pytest.raises(NotImplementedError, match="TwoLayers does not say how it starts: give a memory"):
         TwoLayers.initial(4, 0)
-    assert not memory.is_dense("float16") and memory.carried(np.eye(4), np.eye(4)) is None and memory.fixed == ()
+    assert not memory.is_dense("float16") and memory.transformed(np.eye(4), np.eye(4)) is None and memory.fixed == ()

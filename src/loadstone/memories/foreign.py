@@ -71,9 +71,9 @@ class Foreign(Memory):
             return queries_of(self.value, inputs, precision)
         return function(self.value, inputs, *([precision] if takes_precision(function) else []))
 
-    def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Foreign | None:
+    def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Foreign | None:
         # Numbers that are to stay fixed would have to change, too.
-        if _HELD in self.form.leaves or (own := self._own("carried")) is None:
+        if _HELD in self.form.leaves or (own := self._own("transformed")) is None:
             return None
         found = own(left, right)
         return None if found is None else replace(self, trained=tuple(_arrays(found)))

@@ -29,7 +29,7 @@ class Full(Memory):
         check_dimension(self, inputs, self.weights.shape[-1])
         return mapped(inputs, self.weights, precision)
 
-    def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Full:
+    def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Full:
         return Full(left @ np.asarray(self.weights, np.float64) @ right)
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:

@@ -41,7 +41,7 @@ class LowRank(Memory):
         check_dimension(self, inputs, self.right.shape[-2])
         return mapped(times(inputs, self.right, precision), self.left, precision)
 
-    def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> LowRank:
+    def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> LowRank:
         return LowRank(left @ np.asarray(self.left, np.float64), right.T @ np.asarray(self.right, np.float64))
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:

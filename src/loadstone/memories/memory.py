@@ -73,7 +73,7 @@ class Memory(abc.ABC):
         """W, if the query of every input e is W e."""
         raise NotImplementedError(f"{type(self).__name__} is not a linear map, or does not say its matrix.")
 
-    def carried(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Memory | None:
+    def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Memory | None:
         """The memory left W right, in float64; None if the family does not hold it."""
         return None
 

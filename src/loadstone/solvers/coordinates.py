@@ -29,7 +29,7 @@ _SMALLEST = 1e-12
 #: Inputs whose length differs from the median by a larger factor are scaled to that factor.
 _LENGTHS = 2.0
 #: Root mean square score of a start: at larger ones the softmax has forgotten all but one rival.
-_MODERATE_SCORE = 3.0
+MODERATE_SCORE = 3.0
 
 
 Vectors = Float64[np.ndarray, "n d"]
@@ -67,12 +67,12 @@ def whiten(problem: Problem, memory: Any) -> Whitened:
         return Whitened(problem, memory, lambda memory: memory)
     arrays = problem.arrays()
     better = whiten_arrays(arrays)
-    start = memory.carried(*better.inverses) if hasattr(memory, "carried") else None
+    start = memory.transformed(*better.inverses) if hasattr(memory, "transformed") else None
     if start is None:
         return Whitened(_facts(problem, arrays.inputs, centred(arrays.outputs)), memory, lambda memory: memory)
     inputs, outputs, maps = better.arrays.inputs, better.arrays.outputs, better.maps
     start = _moderate(start, inputs)
-    return Whitened(_facts(problem, inputs, outputs), start, lambda memory: memory.carried(*maps))
+    return Whitened(_facts(problem, inputs, outputs), start, lambda memory: memory.transformed(*maps))
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class WhitenedArrays:
         """W in these coordinates, scaled down to scores of moderate size."""
         left, right = self.inverses
         weights = left @ weights @ right
-        return weights * _scale_to_moderate(weights, self.arrays.inputs)
+        return weights * moderate_scale(typical_score(weights, self.arrays.inputs))
 
     def unwhiten(self, weights: Map) -> Map:
         """W', which a search found in these coordinates, as a W that stores the given facts."""
@@ -165,16 +165,18 @@ def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
 
 
 def _moderate(memory: Any, inputs: Vectors) -> Any:
-    """A start with scores of moderate size. Recall does not depend on the scale of W."""
-    scale, identity = _scale_to_moderate(np.asarray(memory.matrix(), np.float64), inputs), np.eye(inputs.shape[1])
-    return memory if scale == 1 else memory.carried(identity, identity * scale)
+    """A start with scores of moderate size."""
+    size, identity = typical_score(np.asarray(memory.matrix(), np.float64), inputs), np.eye(inputs.shape[1])
+    scale = moderate_scale(size)
+    return memory if scale == 1 else memory.transformed(identity, identity * scale)
 
 
-def _scale_to_moderate(weights: Map, inputs: Vectors) -> float:
-    """The factor, at most 1, that gives W scores of moderate size."""
-    if not weights.any():
-        return 1.0
+def typical_score(weights: Float[np.ndarray, "d d"], inputs: Float[np.ndarray, "n d"]) -> float:
+    """The root mean square of the scores of W with outputs of second moment one: that of the lengths of its queries."""
     queries = inputs @ weights.T
-    # The mean square of u^T q over outputs with second moment one is that of the queries.
-    size = float(np.sqrt(np.mean(queries**2) * queries.shape[1]))
-    return min(1.0, _MODERATE_SCORE / size) if size > 0 else 1.0
+    return float(np.sqrt(np.mean(queries**2) * queries.shape[1]))
+
+
+def moderate_scale(size: float) -> float:
+    """The factor, at most 1, that makes scores of this size moderate. Recall does not depend on the scale of W."""
+    return min(1.0, MODERATE_SCORE / size) if size > 0 else 1.0

@@ -35,6 +35,7 @@ from loadstone.proofs.conditioned import Conditioned, Proof
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.clock import Clock, OutOfTimeError
+from loadstone.solvers.coordinates import moderate_scale
 from loadstone.solvers.hessian import scores_bytes
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
@@ -50,8 +51,6 @@ _WORTH_COMPILING, _WORTH_PRODUCTS = 60, 10**7
 _WORTH_SEARCHING = 30
 _MOST_PASSES = 2000
 _LBFGS = LBFGS()
-#: Root mean square score of a start: at larger scores the softmax ignores all rivals but one.
-_MODERATE_SCORE = 3.0
 _SAMPLED_INPUTS = 64
 
 _Searched = tuple[Float64[np.ndarray, "d d"], Status, int]
@@ -237,4 +236,4 @@ def _moderate(weights: Float64[np.ndarray, "d d"], arrays: Arrays) -> Float64[np
         outputs = arrays.outputs[rows] if arrays.decoupled else arrays.outputs[None]
         scores = (outputs @ queries[:, :, None])[:, :, 0]
         size = float(np.sqrt((scores**2).mean()))
-    return weights * min(1.0, _MODERATE_SCORE / size) if size > 0 else weights
+    return weights * moderate_scale(size)

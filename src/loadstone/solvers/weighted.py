@@ -30,7 +30,7 @@ from loadstone.problems.facts import Facts, block_rows
 from loadstone.problems.loss import queries_of
 from loadstone.problems.numpy_pass import NumpyPass
 from loadstone.progress import Progress, silent
-from loadstone.solvers.coordinates import whiten
+from loadstone.solvers.coordinates import MODERATE_SCORE, typical_score, whiten
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.lbfgs_numpy import is_plain
 from loadstone.solvers.search import SearchOptions
@@ -48,8 +48,6 @@ _IDLE = 3
 _AMONG_THEMSELVES, _FEW = 3, 0.3
 #: No share is smaller: a fact without any would never come back.
 _LEAST_SHARE = 1e-8
-#: Root mean square score of a start, as in solvers/coordinates.py.
-_MODERATE_SCORE = 3.0
 _LBFGS = LBFGS(whiten=False)
 _TIMED_ROWS, _ROWS_AT_A_TIME = 1024, 4096
 
@@ -205,5 +203,5 @@ def _projections(problem: Facts, memory: Any) -> Any:
     inputs, outputs = np.asarray(problem.inputs), np.asarray(problem.outputs)
     start = replace(memory, weights=jnp.asarray(outputs[np.asarray(problem.targets)].T @ inputs))
     weights = np.asarray(start.matrix())
-    size = float(np.sqrt(np.mean((inputs @ weights.T) ** 2) * weights.shape[0]))
-    return replace(memory, weights=jnp.asarray(weights * np.float32(_MODERATE_SCORE / size) if size > 0 else weights))
+    size = typical_score(weights, inputs)
+    return replace(memory, weights=jnp.asarray(weights * np.float32(MODERATE_SCORE / size) if size > 0 else weights))
