@@ -26,10 +26,12 @@ from loadstone.runs.grid import grid
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
 from loadstone.solvers.decide import decide
+from loadstone.solvers.hebbian import hebbian
 from loadstone.solvers.registry import SOLVERS
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.streams.laws.registry import LAWS
 from loadstone.streams.stream import Stream
+from loadstone.tasks import TASKS
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.families import FaceLaw, statistical_dimension
 
@@ -174,3 +176,22 @@ def test_a_kernel(tmp_path, monkeypatch, count):
     found = problem.slopes(memory.queries(problem.inputs))
     assert len(used) == 1
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, atol=1e-5), found, expected)
+
+
+def test_a_task(tmp_path, monkeypatch):
+    module = skeleton("A task", tmp_path)
+    monkeypatch.setitem(sys.modules, "hebbian_capacity", module)
+    monkeypatch.setitem(TASKS, "hebbian capacity", "hebbian_capacity:HEBBIAN_CAPACITY")
+    specs = [Spec("original", 20, 60, solver="hebbian capacity", parameters={"missing": most}) for most in (0, 3)]
+    stored = []
+    for spec in specs:
+        (record,) = perform([spec])
+        assert Spec.from_identity(record.spec) == spec and not record.result.keys() - spec.task.fields.keys()
+        stored.append(record.result["stored"])
+    problems = [original(Stream(0, 20), p) for p in stored]
+    missing = [measure(problem, hebbian(problem)).violations for problem in problems]
+    assert 1 < stored[0] < stored[1] < 60 and missing[0] == 0 and missing[1] <= 3
+    assert specs[0].identity()["solver"] == "hebbian capacity"
+    assert specs[1].identity()["solver"] == {"name": "hebbian capacity", "missing": 3}
+    with pytest.raises(ValueError, match="must be 1 and full for the Hebbian rule"):
+        Spec("original", 20, 60, kappa=0.5, solver="hebbian capacity")

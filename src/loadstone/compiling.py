@@ -8,6 +8,11 @@ import jax
 
 from loadstone.plugins import has_gpu_plugin
 
+#: A compiled function and its arguments: shapes in place of arrays, values for static arguments. The modules that
+#: compile say by `programs` which calls they will make, so that these are compiled before they are needed
+#: (tasks/task.py).
+Call = tuple[jax.stages.Wrapped, tuple]
+
 #: On a GPU the compiler would time many ways to do every product. That takes tens of seconds for each new shape, and
 #: memory for a copy of the operands; the way that the vendor's library chooses is as fast.
 NO_TRIALS = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}

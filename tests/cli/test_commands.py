@@ -86,7 +86,7 @@ def test_several_seeds_are_summed_up_whatever_their_number(count):
     found = [dict.fromkeys(names, 4.0 - 2 * seed) | {"seed": seed, "status": "stored"} for seed in range(count)]
     specs = [Spec("original", 5, 8, seed) for seed in range(count)]
     runs = [
-        SimpleNamespace(spec=spec, description="words", outcome=lambda one=one: one) for spec, one in zip(specs, found)
+        SimpleNamespace(asked=spec, description="words", outcome=lambda one=one: one) for spec, one in zip(specs, found)
     ]
     record = summary(runs)
     assert {record[name] for name in names[:5]} == {5.0 - count} and record["seconds"] == count * (5.0 - count)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float32
 
-from loadstone.compiling import compiled
+from loadstone.compiling import Call, compiled
 from loadstone.memories.foreign import as_memory
 from loadstone.memories.memory import in_digits_of
 from loadstone.problems.loss import check_memory, queries_of
@@ -87,6 +87,11 @@ def in_digits_for(problem: Problem, memory: Any) -> Iterator[Problem]:
     """The problem in float64, which is then switched on, if the memory has float64 numbers; in float32 otherwise."""
     with in_digits_of(memory) as doubles:
         yield (problem.in_float64() if doubles else None) or problem.in_float32()
+
+
+def programs(problem: Problem, memory: Any) -> Iterator[Call]:
+    """What a measurement calls, given the shapes of a problem and a memory."""
+    yield _top_scores, (problem.in_float32(), memory)
 
 
 @compiled

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from loadstone.arguments import refuse, whole
-from loadstone.compiling import compiled
+from loadstone.compiling import Call, compiled
 from loadstone.measurements.accuracy import TopScores, top_scores
 from loadstone.memories.foreign import as_memory
 from loadstone.problems.arrays import Arrays
@@ -184,6 +185,17 @@ class _Blocks:
         others = np.ones(block.shape, bool)
         others[np.arange(len(rows)), self.targets[rows]] = False
         return block[others]
+
+
+def programs(problem: Problem, memory: Any, most: int) -> Iterator[Call]:
+    """What `raw_scores` calls for at most so many non-target scores, given the shapes of a problem and a memory."""
+    problem = problem.in_float32()
+    yield _queries, (memory, problem.inputs)
+    queries = _queries.eval_shape(memory, problem.inputs)
+    yield _lengths, (queries,)
+    columns = _block.eval_shape(problem, queries, jax.ShapeDtypeStruct((1,), jnp.int32)).shape[1]
+    rows = max(1, min(queries.shape[0], most // columns))
+    yield _block, (problem, queries, jax.ShapeDtypeStruct((rows,), jnp.int32))
 
 
 @compiled

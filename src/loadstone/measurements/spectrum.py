@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
-from loadstone.compiling import compiled
+from loadstone.compiling import Call, compiled
 from loadstone.memories.foreign import as_memory
 from loadstone.memories.memory import Memory, in_digits_of
 
@@ -33,6 +35,11 @@ def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float
     if not np.isfinite(values).all() or values[0] == 0:
         raise refuse("memory", f"of largest singular value {values[0]}", "finite and not zero to be scaled")
     return values * (2 / values[0])
+
+
+def programs(memory: Memory) -> Iterator[Call]:
+    """What `memory_matrix` calls, given the shapes of a memory."""
+    yield _matrix, (memory,)
 
 
 @compiled

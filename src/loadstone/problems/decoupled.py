@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Float16, Int
 
 from loadstone.arguments import choice, refuse, whole
+from loadstone.compiling import Call
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.kernels.decoupled_xla import ROWS_AT_A_TIME, decoupled_scores
 from loadstone.kernels.devices import has_triton_kernels
@@ -191,6 +193,16 @@ _vectors = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)
 @jax.jit
 def rounded_part(outputs: Float[Array, "part d p"]) -> Float16[Array, "part d p"]:
     return outputs.astype(jnp.float16)
+
+
+def stored_parts(problem: Problem) -> tuple[jax.Array, ...]:
+    """The arrays in which a decoupled problem stores its outputs, padded or not; none if it does not."""
+    return getattr(getattr(problem, "longer", problem), "parts", ())
+
+
+def rounding_programs(problem: Problem) -> Iterator[Call]:
+    """What `in_float16` calls, given the shapes of a problem."""
+    yield from ((rounded_part, (part,)) for part in set(stored_parts(problem)))
 
 
 def decoupled(

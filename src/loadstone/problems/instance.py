@@ -10,10 +10,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from loadstone.arguments import refuse, set_as, whole
+from loadstone.compiling import Call
 from loadstone.frequencies import Frequencies, check_answers
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.decoupled import Regenerated, Stored, decoupled
+from loadstone.problems.decoupled import Regenerated, Stored, decoupled, stored_parts
 from loadstone.problems.facts import Facts
 from loadstone.problems.grouped import grouped
 from loadstone.problems.instance_files import Pieces, write_arrays
@@ -135,6 +136,21 @@ class Instance:
         if self.kind == ORIGINAL:
             return original(self.stream, self.p, budget, None, *asked)
         return decoupled(self.stream, self.p, budget, hold, stored_dtype, *asked)
+
+    def programs(self, problem: Problem) -> Iterator[Call]:
+        """The compiled functions that make a problem of this instance, given its shapes, from the stream."""
+        stream, rows = self.stream, problem.inputs.shape[0]
+        m = self.answers or rows
+        yield from stream.shared_programs(rows)
+        if self.kind == ORIGINAL:
+            if self.answers is not None:
+                yield from stream.shared_programs(m)
+        elif self.answers is not None or is_grouped(self.kind):
+            yield from stream.decoupled_programs(sets_of_outputs(self.kind, rows), m)
+        else:
+            yield from stream.target_programs(rows)
+            for count in {part.shape[0] for part in stored_parts(problem)}:
+                yield from stream.decoupled_programs(count, rows)
 
     @property
     def has_shapes(self) -> bool:

@@ -11,10 +11,10 @@ from concurrent.futures import Executor, Future
 
 import jax
 
+from loadstone.compiling import Call
 from loadstone.problems.budget import Budget
 from loadstone.runs.plan import batch_sizes
 from loadstone.runs.spec import Spec
-from loadstone.tasks.task import Call
 
 
 def compile_ahead(specs: Sequence[Spec], platform: str, budget: int | None, compilers: Executor) -> list[Future]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.compiling import compiled
+from loadstone.compiling import Call, compiled
 from loadstone.deadline import Deadline
 from loadstone.kernels.products import exact
 from loadstone.memories.full import Full
@@ -22,6 +22,11 @@ from loadstone.solvers.solver import Solver
 def hebbian(problem: Problem) -> Full:
     """W = (1/d) sum_mu u_mu e_mu^T, u_mu being the target of input e_mu; shares, scaled to mean 1, weight the terms."""
     return Full(_sum(problem))
+
+
+def programs(problem: Problem) -> Iterator[Call]:
+    """What `hebbian` calls, given the shapes of a problem."""
+    yield _sum, (problem,)
 
 
 @compiled

@@ -6,7 +6,7 @@ returns to Python, which shows progress, checks the time limit and can be interr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from functools import partial
@@ -18,9 +18,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.arguments import refuse
-from loadstone.compiling import compiled_loop
+from loadstone.compiling import Call, compiled_loop
 from loadstone.deadline import Deadline
 from loadstone.hosts import agreed
+from loadstone.problems.decoupled import rounding_programs
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
 from loadstone.progress import Progress, silent
@@ -208,6 +209,21 @@ def advance_one(problem: Problem, state: Search, until: Int[Array, ""], program:
 def advance_batch(problems: Problem, states: Search, until: Int[Array, ""], program: Program) -> Search:
     """The same for stacked problems and states: they pass together, and one that has ended stays unchanged."""
     return jax.vmap(lambda problem, state: _advance(problem, state, until, program))(problems, states)
+
+
+def programs(problem: Problem, memory: Any, program: Program, count: int) -> Iterator[Call]:
+    """What `count` searches together call in one precision, given the shapes of a problem and a memory."""
+    state, until = jax.eval_shape(partial(begun, program=program), memory), jax.ShapeDtypeStruct((), jnp.int32)
+    if program.precision == "float16":
+        rounded = jax.eval_shape(lambda problem: problem.in_float16(), problem)
+        if rounded != problem:
+            yield from rounding_programs(problem)
+        problem = rounded
+    if count == 1:
+        yield advance_one, (problem, state, until, program)
+        return
+    stacked = (jax.eval_shape(lambda one: joined([one] * count), one) for one in (problem, state))
+    yield advance_batch, (*stacked, until, program)
 
 
 def _advance(problem: Problem, state: Search, until: Int[Array, ""], program: Program) -> Search:

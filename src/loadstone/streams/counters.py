@@ -26,6 +26,8 @@ Word = UInt32[Array, "..."]
 #: A word of a device or of the host.
 AnyWord = Word | UInt32[np.ndarray, "..."]
 Key = UInt32[Array, "2"]
+#: What a program that takes a key is compiled for.
+KEY_SHAPE = jax.ShapeDtypeStruct((2,), jnp.uint32)
 
 
 def threefry(key: tuple[AnyWord, AnyWord], counter: tuple[AnyWord, AnyWord]) -> tuple[AnyWord, AnyWord]:

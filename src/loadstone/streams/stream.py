@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,8 +12,9 @@ import numpy as np
 from jaxtyping import Array, Float32, Int32, UInt32
 
 from loadstone.arguments import set_as, whole
+from loadstone.compiling import Call
 from loadstone.frequencies import Frequencies, check_answers
-from loadstone.streams.counters import Key, stream_key
+from loadstone.streams.counters import KEY_SHAPE, Key, stream_key
 from loadstone.streams.embeddings import decoupled_targets, decoupled_vectors, vectors
 from loadstone.streams.laws.registry import check_law, law_of
 from loadstone.streams.targets import draw_targets
@@ -85,6 +87,20 @@ class Stream:
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): output mu of association mu."""
         return _first(_decoupled_targets(self.decoupled_key, _rounded_up(_count(p), _COLUMNS), self.d, self.law), p)
+
+    def shared_programs(self, p: int) -> Iterator[Call]:
+        """What `inputs` and `outputs` call for p vectors."""
+        yield _shared_rows, (KEY_SHAPE, _rounded_up(p, _COLUMNS), self.d, self.law)
+
+    def decoupled_programs(self, rows: int, p: int) -> Iterator[Call]:
+        """What `decoupled_outputs` calls for so many associations with p outputs each."""
+        at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
+        first = jax.ShapeDtypeStruct((), jnp.uint32)
+        yield _decoupled_block, (KEY_SHAPE, first, at_a_time, _rounded_up(p, _COLUMNS), self.d, self.law)
+
+    def target_programs(self, p: int) -> Iterator[Call]:
+        """What `decoupled_targets` calls."""
+        yield _decoupled_targets, (KEY_SHAPE, _rounded_up(p, _COLUMNS), self.d, self.law)
 
     def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:
         key = stream_key(self.seed, purpose, self.d)

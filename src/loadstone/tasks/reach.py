@@ -14,7 +14,9 @@ from typing import Any
 import jax
 
 from loadstone.arguments import rank_of, whole
+from loadstone.compiling import Call
 from loadstone.measurements import accuracy
+from loadstone.memories import normal
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
@@ -29,9 +31,8 @@ from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits, met
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.multi_start import MultiStart
-from loadstone.tasks.programs import making, training
 from loadstone.tasks.short_lists import recalled_in_list
-from loadstone.tasks.task import Asked, Call, OneAtATime, Result
+from loadstone.tasks.task import Asked, OneAtATime, Result
 from loadstone.tasks.train import search_seconds
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
@@ -204,15 +205,16 @@ class Reached(OneAtATime):
             return
         memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, asked.seed, asked.family))
         problem = jax.eval_shape(lambda: SameShape(asked.instance, budget).first(asked.p))
-        yield from making(asked, problem, memory)
+        yield from normal.programs(asked.d, memory.rank)
+        yield from asked.instance.programs(problem)
         options, auto = SearchOptions(searches.enough, Limits(searches.passes)), searches.digits == "auto"
         precisions = drop_slower(searches.solver.precisions(), problem) if auto else (searches.digits,)
         # One start is tried for every p. If there are more, all are tried in the end, and are not given up as early.
         solvers = dict.fromkeys((searches.one_start.solver_from(memory), searches.solver_from(memory)))
         for solver, precision in product(solvers, precisions):
             if isinstance(solver, Iterative) and precision != "float64":  # which few searches come to
-                yield from training(problem, memory, loop.program_of(solver, options, precision), 1)
-        yield accuracy._top_scores, (problem.in_float32(), memory)
+                yield from loop.programs(problem, memory, loop.program_of(solver, options, precision), 1)
+        yield from accuracy.programs(problem, memory)
 
     def result(self, asked: Asked, budget: Budget | None) -> Result:
         instance, searches = asked.instance, asked.settings

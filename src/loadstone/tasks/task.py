@@ -11,17 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-import jax
 import numpy as np
 
+from loadstone.compiling import Call
 from loadstone.memories.families import is_linear
 from loadstone.parameters import made
 from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.tasks.values import Field
-
-#: A compiled function and its arguments: shapes in place of arrays, values for static arguments.
-Call = tuple[jax.stages.Wrapped, tuple]
 
 
 class Asked(Protocol):

@@ -14,9 +14,12 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from loadstone.compiling import Call
+from loadstone.measurements import accuracy, scores, spectrum
 from loadstone.measurements.accuracy import Measurement, TopScores
 from loadstone.measurements.scores import RawScores, raw_scores
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
+from loadstone.memories import normal
 from loadstone.memories.families import initial_memory
 from loadstone.problems.budget import Budget
 from loadstone.problems.kinds import DECOUPLED, is_grouped
@@ -31,8 +34,7 @@ from loadstone.solvers.solver import Iterative, Solver
 from loadstone.solvers.stop import NO_LIMITS, Limits
 from loadstone.tasks.batches import rows_of, searches_together
 from loadstone.tasks.fields import FIELDS
-from loadstone.tasks.programs import making, measuring, training
-from loadstone.tasks.task import Asked, Call, Result, Task, numbers, require_full
+from loadstone.tasks.task import Asked, Result, Task, numbers, require_full
 
 #: Histograms hold about this many non-target scores at most: enough for a curve, and quick even for large runs.
 _HISTOGRAM_SCORES = 500_000
@@ -85,13 +87,17 @@ class Train(Task):
             return
         problem = jax.eval_shape(lambda: problem_of(asked, budget))
         memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, asked.seed, asked.family))
-        yield from making(asked, problem, memory)
+        yield from normal.programs(asked.d, memory.rank)
+        yield from asked.instance.programs(problem)
         if isinstance(solver, Iterative):
             precision = solver.precisions()[0] if asked.precision == "auto" else asked.precision
-            yield from training(problem, memory, loop.program_of(solver, SearchOptions(asked.stop), precision), count)
+            program = loop.program_of(solver, SearchOptions(asked.stop), precision)
+            yield from loop.programs(problem, memory, program, count)
         elif asked.solver == "hebbian":
-            yield hebbian._sum, (problem,)
-        yield from measuring(problem, memory, _HISTOGRAM_SCORES)
+            yield from hebbian.programs(problem)
+        yield from accuracy.programs(problem, memory)
+        yield from scores.programs(problem, memory, _HISTOGRAM_SCORES)
+        yield from spectrum.programs(memory)
 
     def run(
         self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
