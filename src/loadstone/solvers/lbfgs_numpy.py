@@ -221,13 +221,13 @@ class _Search:
 
     def _direction(self, gradient: Matrix, length: float) -> Matrix:
         """Minus the inverse Hessian of the pairs times the gradient (Nocedal and Wright, algorithm 7.4)."""
-        kind, found, shares = gradient.dtype.type, -gradient, []
+        kind, direction, shares = gradient.dtype.type, -gradient, []
         if not self.pairs:  # nothing is known of the curvature: a first step of length one
-            return found / kind(length)
+            return direction / kind(length)
         for pair in reversed(self.pairs):
-            shares.append(kind(pair.weight * np.vdot(pair.move, found)))
-            found -= shares[-1] * pair.change
-        found *= kind(1 / (self.pairs[-1].weight * np.vdot(self.pairs[-1].change, self.pairs[-1].change)))
+            shares.append(kind(pair.weight * np.vdot(pair.move, direction)))
+            direction -= shares[-1] * pair.change
+        direction *= kind(1 / (self.pairs[-1].weight * np.vdot(self.pairs[-1].change, self.pairs[-1].change)))
         for pair, share in zip(self.pairs, reversed(shares)):
-            found += (share - kind(pair.weight * np.vdot(pair.change, found))) * pair.move
-        return found
+            direction += (share - kind(pair.weight * np.vdot(pair.change, direction))) * pair.move
+        return direction
