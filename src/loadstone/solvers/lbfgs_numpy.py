@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import jax
@@ -60,15 +61,20 @@ def can_be_plain(problem: Problem, memory: Any, options: SearchOptions) -> bool:
     return problem.inputs.dtype == jnp.float32 and is_plain(n, m, d, options.limits.passes)
 
 
-def search(problem: Facts, memory: Memory, options: SearchOptions, pairs: int, tolerance: float) -> Solution:
-    """Store facts in a full memory or one of a linear family. The last two arguments are those of LBFGS."""
+def search(
+    problems: Sequence[Problem], memories: Sequence[Memory], options: SearchOptions, pairs: int, tolerance: float
+) -> list[Solution]:
+    """Store the facts of one problem in a full memory or one of a linear family. The last two arguments are those of
+    LBFGS."""
+    (problem,), (memory,) = problems, memories
+    assert isinstance(problem, Facts)
     clock, subspace = Deadline(), memory.subspace if isinstance(memory, Projected) else None
     stored = _searched(problem, np.asarray(memory.matrix()), subspace, options, pairs, tolerance)
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
     weights = stored.weights if stored.weights.dtype == np.float64 else jnp.asarray(stored.weights)
     held = Full(weights) if subspace is None else Projected.made(weights, subspace)
     traces, seconds = (stored.losses, stored.accuracies), clock.taken
-    return Solution(held, stored.status, len(stored.losses), *traces, seconds, problem.description)
+    return [Solution(held, stored.status, len(stored.losses), *traces, seconds, problem.description)]
 
 
 class Stored(NamedTuple):
