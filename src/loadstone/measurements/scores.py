@@ -138,9 +138,9 @@ def single_scores(problem: Problem, memory: Any, row: int, unit: float | None = 
     row = whole("row", row, 0, int(problem.associations) - 1)
     queries = _queries(as_memory(memory), problem.inputs)
     unit = _deviation(_Blocks(problem, queries)) if unit is None else unit
-    found = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0, : problem.competitors] / unit
+    row_scores = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0, : problem.competitors] / unit
     target = int(problem.targets[row])
-    return SingleScores(float(found[target]), np.delete(found, target))
+    return SingleScores(float(row_scores[target]), np.delete(row_scores, target))
 
 
 def _deviation(blocks: "_Blocks") -> float:

@@ -151,10 +151,10 @@ def certain_tie(arrays: Arrays) -> tuple[int, int] | None:
         _, first, inverse = np.unique(arrays.outputs + 0, axis=0, return_index=True, return_inverse=True)
         twin = first[inverse.ravel()]  # the first output equal to each
         for index in np.flatnonzero(twin != np.arange(len(twin))):
-            found = np.flatnonzero((arrays.targets == index) | (arrays.targets == twin[index]))
-            if len(found):
-                target = arrays.targets[found[0]]
-                return int(found[0]), int(twin[index] if target == index else index)
+            rows = np.flatnonzero((arrays.targets == index) | (arrays.targets == twin[index]))
+            if len(rows):
+                target = arrays.targets[rows[0]]
+                return int(rows[0]), int(twin[index] if target == index else index)
         return None
     for mu, target in enumerate(arrays.target_outputs):
         same = np.flatnonzero((arrays.outputs[mu] == target).all(axis=1))

@@ -63,7 +63,7 @@ def streamed_bound(
     if np.shape(weights) != (d, d) or not np.isfinite(weights).all():
         raise refuse("weights", f"of shape {np.shape(weights)}", f"finite numbers of shape ({d}, {d})")
     rows = min(n, block or block_rows(n, problem.competitors))
-    found = np.empty((2, n))
+    margins_and_bounds = np.empty((2, n))
     with jax.enable_x64(True):
         matrix, longest = jnp.asarray(weights, jnp.float64), _longest(problem.outputs)
 
@@ -71,16 +71,16 @@ def streamed_bound(
             """Margins and their bounds of some rows; the last one is repeated to fill the block."""
             filled = np.pad(indices, (0, rows - len(indices)), "edge")
             made = _margins(problem, matrix, longest, jnp.asarray(filled, jnp.int32), dtype)
-            found[:, indices] = np.asarray(made)[:, : len(indices)]
+            margins_and_bounds[:, indices] = np.asarray(made)[:, : len(indices)]
 
         for first in range(0, n, rows):
             look(np.arange(first, min(first + rows, n)), jnp.float32)
             watch(min(first + rows, n))
-        again = np.flatnonzero(~_positive(found[1]))
+        again = np.flatnonzero(~_positive(margins_and_bounds[1]))
         for first in range(0, len(again), rows):
             look(again[first : first + rows], jnp.float64)
             watch(n)
-    margins, bounds = found
+    margins, bounds = margins_and_bounds
     unproved = int((~_positive(bounds)).sum())
     least = float(np.nan_to_num(bounds, nan=-np.inf).min())
     return StreamedBound(least, float(margins.min()), unproved, len(again), n)

@@ -147,10 +147,10 @@ def rebuilt(saved: Saved, like: Any, path: Path) -> Any:
     leaves, structure = jax.tree_util.tree_flatten_with_path(like)
     names = [jax.tree_util.keystr(one) for one, _ in leaves]
     wanted = {name: f"{leaf.dtype}{leaf.shape}" for name, (_, leaf) in zip(names, leaves)}
-    found = {name: f"{array.dtype}{array.shape}" for name, array in saved.arrays.items()}
-    for name in sorted(wanted.keys() | found.keys()):
-        if wanted.get(name) != found.get(name):
-            differs = f"{name[1:]} is {found.get(name, 'missing')} there and {wanted.get(name, 'missing')} here"
+    there = {name: f"{array.dtype}{array.shape}" for name, array in saved.arrays.items()}
+    for name in sorted(wanted.keys() | there.keys()):
+        if wanted.get(name) != there.get(name):
+            differs = f"{name[1:]} is {there.get(name, 'missing')} there and {wanted.get(name, 'missing')} here"
             raise refuse("checkpoint", str(path), f"one of this search ({differs})")
     return jax.tree.unflatten(structure, [saved.arrays[name] for name in names])
 

@@ -67,11 +67,11 @@ def conflict_in(
         rest = np.delete(rows, row)
         if not len(rest):
             break
-        found = decide(_part(arrays, rest), seconds=deadline.share(1.0), family=family)
-        if found.verdict == Outcome.UNDECIDED:
+        without_it = decide(_part(arrays, rest), seconds=deadline.share(1.0), family=family)
+        if without_it.verdict == Outcome.UNDECIDED:
             minimal = False
-        elif found.verdict == Outcome.NOT_STORABLE:
-            rows, proof = _needed(arrays, rest, found, deadline, family)
+        elif without_it.verdict == Outcome.NOT_STORABLE:
+            rows, proof = _needed(arrays, rest, without_it, deadline, family)
             untried &= set(rows.tolist())
     return Conflict(tuple(rows.tolist()), proof, minimal)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +22,6 @@ from loadstone.memories.foreign import class_name
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.projected import Projected
-from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
 from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.coordinates import search_whitened
@@ -90,9 +90,16 @@ class LBFGS(Iterative):
             set_as(self, "margin", positive("margin", self.margin))
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
+        run = partial(search, self)
+        if self.margin > 0:
+            for memory in memories:
+                _check_bounded(memory)
+        elif len(problems) == 1 and lbfgs_numpy.can_be_plain(problems[0], memories[0], options):
+            # To compile a search would take longer than the search.
+            run = partial(lbfgs_numpy.search, pairs=self.pairs, tolerance=self.tolerance)
         if self.whiten:
-            return search_whitened(self._search, problems, memories, options)
-        return self._search(problems, memories, options)
+            return search_whitened(run, problems, memories, options)
+        return run(problems, memories, options)
 
     def most_bytes(self, vectors: int, d: int, compiled: bool) -> int:
         """About the most memory that the search for a full W takes, beside vectors of so many numbers that it is given.
@@ -103,16 +110,6 @@ class LBFGS(Iterative):
         after this pass or after another, and as they are chosen. (Measured: 5.6 vectors, 4.0 times the pairs.)
         """
         return 48 * vectors + (32 if compiled else 12) * self.pairs * 2 * d * d
-
-    def _search(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
-        """Without compilation, if there is one problem for which it would take too long."""
-        if self.margin > 0:
-            for memory in memories:
-                _check_bounded(memory)
-        elif len(problems) == 1 and lbfgs_numpy.can_be_plain(problem := problems[0], memories[0], options):
-            assert isinstance(problem, Facts)
-            return [lbfgs_numpy.search(problem, memories[0], options, self.pairs, self.tolerance)]
-        return search(self, problems, memories, options)
 
     def start(self, parameters: PyTree) -> State:
         point, _ = ravel_pytree(parameters)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import jax
@@ -60,15 +61,20 @@ def can_be_plain(problem: Problem, memory: Any, options: SearchOptions) -> bool:
     return problem.inputs.dtype == jnp.float32 and is_plain(n, m, d, options.limits.passes)
 
 
-def search(problem: Facts, memory: Memory, options: SearchOptions, pairs: int, tolerance: float) -> Solution:
-    """Store facts in a full memory or one of a linear family. The last two arguments are those of LBFGS."""
+def search(
+    problems: Sequence[Problem], memories: Sequence[Memory], options: SearchOptions, pairs: int, tolerance: float
+) -> list[Solution]:
+    """Store the facts of one problem in a full memory or one of a linear family. The last two arguments are those of
+    LBFGS."""
+    (problem,), (memory,) = problems, memories
+    assert isinstance(problem, Facts)
     clock, subspace = Deadline(), memory.subspace if isinstance(memory, Projected) else None
     stored = _searched(problem, np.asarray(memory.matrix()), subspace, options, pairs, tolerance)
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
     weights = stored.weights if stored.weights.dtype == np.float64 else jnp.asarray(stored.weights)
     held = Full(weights) if subspace is None else Projected.made(weights, subspace)
     traces, seconds = (stored.losses, stored.accuracies), clock.taken
-    return Solution(held, stored.status, len(stored.losses), *traces, seconds, problem.description)
+    return [Solution(held, stored.status, len(stored.losses), *traces, seconds, problem.description)]
 
 
 class Stored(NamedTuple):
@@ -221,13 +227,13 @@ class _Search:
 
     def _direction(self, gradient: Matrix, length: float) -> Matrix:
         """Minus the inverse Hessian of the pairs times the gradient (Nocedal and Wright, algorithm 7.4)."""
-        kind, found, shares = gradient.dtype.type, -gradient, []
+        kind, direction, shares = gradient.dtype.type, -gradient, []
         if not self.pairs:  # nothing is known of the curvature: a first step of length one
-            return found / kind(length)
+            return direction / kind(length)
         for pair in reversed(self.pairs):
-            shares.append(kind(pair.weight * np.vdot(pair.move, found)))
-            found -= shares[-1] * pair.change
-        found *= kind(1 / (self.pairs[-1].weight * np.vdot(self.pairs[-1].change, self.pairs[-1].change)))
+            shares.append(kind(pair.weight * np.vdot(pair.move, direction)))
+            direction -= shares[-1] * pair.change
+        direction *= kind(1 / (self.pairs[-1].weight * np.vdot(self.pairs[-1].change, self.pairs[-1].change)))
         for pair, share in zip(self.pairs, reversed(shares)):
-            found += (share - kind(pair.weight * np.vdot(pair.change, found))) * pair.move
-        return found
+            direction += (share - kind(pair.weight * np.vdot(pair.change, direction))) * pair.move
+        return direction

@@ -286,8 +286,8 @@ def _check_trainable(memory: Any) -> None:
     """Refuse a memory with nothing to train, or with numbers of too low precision for small steps."""
     kinds = {str(array.dtype) for array in trained_part(memory)[0]}
     if not kinds or not kinds <= {"float32", "float64"}:
-        found = " and ".join(sorted(kinds)) or "whole"
-        raise refuse("memory", f"one with {found} numbers", "one with arrays of float32 or float64 numbers to train")
+        kind = " and ".join(sorted(kinds)) or "whole"
+        raise refuse("memory", f"one with {kind} numbers", "one with arrays of float32 or float64 numbers to train")
 
 
 def joined(trees: Sequence[Any]) -> Any:

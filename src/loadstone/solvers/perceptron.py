@@ -51,8 +51,8 @@ class Perceptron(InBlocks):
                 raise refuse("precision", precision, f"one of {', '.join(_WIDE)} for the perceptron rule")
         for problem, memory in zip(problems, memories):
             _check_proportional(problem, memory)
-        found = super().solve(problems, [_times(memory, _SCALE) for memory in memories], options)
-        return [replace(one, memory=_times(one.memory, 1 / _SCALE), loss=one.loss / _SCALE) for one in found]
+        solutions = super().solve(problems, [_times(memory, _SCALE) for memory in memories], options)
+        return [replace(one, memory=_times(one.memory, 1 / _SCALE), loss=one.loss / _SCALE) for one in solutions]
 
     def precisions(self) -> tuple[str, ...]:
         return ("float32",)

@@ -59,14 +59,14 @@ class Pruning(Solver):
         pairs = [_weights_and_mask(memory) for memory in memories]
         d = pairs[0][0].shape[0]
         RandomMask(self.density).check(d)
-        found: list[list[Solution]] = []
+        by_round: list[list[Solution]] = []
         for left in self._entries(max(int(mask.sum()) for _, mask in pairs), d):
             pairs = [(weights, mask & largest_entries(weights, left)) for weights, mask in pairs]
             starts = [_masked(weights, mask) for weights, mask in pairs]
-            found.append(_LBFGS.solve(problems, starts, _rest_of(options, deadline, found)))
-            pairs = [_weights_and_mask(one.memory) for one in found[-1]]
+            by_round.append(_LBFGS.solve(problems, starts, _rest_of(options, deadline, by_round)))
+            pairs = [_weights_and_mask(one.memory) for one in by_round[-1]]
         seconds = deadline.taken / len(problems)
-        return [_joined(searches, seconds) for searches in zip(*found)]
+        return [_joined(searches, seconds) for searches in zip(*by_round)]
 
     def _entries(self, first: int, d: int) -> list[int]:
         """How many entries each search has: all of them, and then fewer by equal factors."""
@@ -90,10 +90,10 @@ def _masked(weights: Float[np.ndarray, "d d"], mask: Bool[np.ndarray, "d d"]) ->
     return Projected(jnp.asarray(start), Masked.from_pieces((jnp.asarray(mask),), None))
 
 
-def _rest_of(options: SearchOptions, deadline: Deadline, found: list[list[Solution]]) -> SearchOptions:
+def _rest_of(options: SearchOptions, deadline: Deadline, by_round: list[list[Solution]]) -> SearchOptions:
     """What is left for the next search: the time that the others did not take; and progress counts on from theirs."""
     limits = Limits(options.limits.passes, deadline.share(1.0, _NO_TIME))
-    before = sum(max(one.passes for one in searches) for searches in found)
+    before = sum(max(one.passes for one in searches) for searches in by_round)
     tell = options.progress
     return replace(options, limits=limits, progress=lambda passes, words: tell(before + passes, words))
 

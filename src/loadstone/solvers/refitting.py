@@ -165,11 +165,11 @@ class _Refitting:
 
     def _stored(self, weights: Float64[np.ndarray, "d d"]) -> Bool[np.ndarray, "k"]:
         """Which facts W stores, in their order, as far as rounding lets it see."""
-        found = [np.empty(0, bool)]
+        stored = [np.empty(0, bool)]
         for first in range(0, len(self.order), _ROWS_AT_A_TIME):
             exact = ExactPass(self._part(self.order[first : first + _ROWS_AT_A_TIME]))
-            found.append(np.asarray(exact.margins(exact.scores(weights))) > 0)
-        return np.concatenate(found)
+            stored.append(np.asarray(exact.margins(exact.scores(weights))) > 0)
+        return np.concatenate(stored)
 
     def _searched(self, rows: list[int]) -> Arrays:
         # Facts that occur twice ask for nothing new, and one number of facts means one compiled program.

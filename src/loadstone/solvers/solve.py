@@ -107,7 +107,7 @@ def solve_batch(
         kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
     solutions = chosen.solve(problems, memories, SearchOptions(stop, limits, precisions, progress or silent, kept))
     solutions = [measured(problem, solution) for problem, solution in zip(problems, solutions)]
-    return [replace(found, memory=as_given(found.memory, memory)) for found, memory in zip(solutions, given)]
+    return [replace(solution, memory=as_given(solution.memory, memory)) for solution, memory in zip(solutions, given)]
 
 
 def measured(problem: Problem, solution: Solution) -> Solution:

@@ -46,13 +46,13 @@ def one_at_a_time(
     edits: which of them are new or changed. Each one counts among the others once it is made.
     margin: by which the answer of each edit is to win. An edit whose answer can never win is left out.
     """
-    answers, found, moment = Answers(facts.outputs), np.asarray(weights, np.float64), _moment(_others(facts, edits))
+    answers, updated, moment = Answers(facts.outputs), np.asarray(weights, np.float64), _moment(_others(facts, edits))
     for row in edits:
-        key, value = _wanted(answers, found, facts, row, margin)
+        key, value = _wanted(answers, updated, facts, row, margin)
         if value is not None:
-            found = rank_one(found, moment, key, value)
+            updated = rank_one(updated, moment, key, value)
         moment = moment + np.outer(key, key)
-    return found
+    return updated
 
 
 def all_at_once(
@@ -133,10 +133,10 @@ class Answers:
             if short[worst] <= _TOLERANCE * margin or worst in met:
                 return query + self.back @ change
             met.append(worst)
-            found = _shortest(directions[met], wanted[met])
-            if found is None:
+            shortest = _shortest(directions[met], wanted[met])
+            if shortest is None:
                 return None
-            change = found
+            change = shortest
 
 
 def _wanted(

@@ -170,14 +170,14 @@ def _seen(problem: Facts, memory: Any) -> _Seen:
             passes = NumpyPass(problem, np.dtype(np.float32), each)
             stored, loss = passes.recalled(np.asarray(memory.matrix(), np.float32))
         return _Seen(stored, -loss)
-    found = []
+    blocks = []
     for first in range(0, n, _ROWS_AT_A_TIME):
         # Always as many rows, the last of them twice if need be: one compiled program does all.
         rows = np.minimum(np.arange(first, first + min(n, _ROWS_AT_A_TIME)), n - 1)
         part = _part(problem, rows)
         stored, loss = _recalled(part, queries_of(memory, part.inputs))
-        found.append((np.asarray(stored), -np.asarray(loss)))
-    stored, log_weight = (np.concatenate(column)[:n] for column in zip(*found))
+        blocks.append((np.asarray(stored), -np.asarray(loss)))
+    stored, log_weight = (np.concatenate(column)[:n] for column in zip(*blocks))
     return _Seen(stored, log_weight)
 
 

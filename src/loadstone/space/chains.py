@@ -76,10 +76,10 @@ def run_chains(
     family = family_of(starts, subspace)
     walk, key, seen, passes = begun(starts), jax.random.key(seed), [], 0
     for block in range(blocks):
-        walk, found = _block(problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method)
-        passes += int(np.asarray(found.passes).sum())
+        walk, looked = _block(problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method)
+        passes += int(np.asarray(looked.passes).sum())
         if block >= warm_up:
-            seen.append(jax.tree.map(np.asarray, found))
+            seen.append(jax.tree.map(np.asarray, looked))
         progress(100 * (block + 1) // blocks, "chains")
     traces = np.concatenate([one.traces for one in seen]).swapaxes(0, 1).astype(np.float64)
     means = np.stack([one.means for one in seen], axis=1)

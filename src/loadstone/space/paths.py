@@ -61,10 +61,10 @@ def passing_path(
     short = SHORT * jnp.finfo(weights.dtype).eps
 
     def onward(path: Path) -> Path:
-        found = ratios(problem, path.weights, path.directions, count)
-        margin = jnp.where(path.passes == 0, found.margin.min(axis=1), path.margin)
+        walls = ratios(problem, path.weights, path.directions, count)
+        margin = jnp.where(path.passes == 0, walls.margin.min(axis=1), path.margin)
         moving = (path.left > 0) & (margin > 0)
-        wall = jnp.maximum(arc(found).high - short, 0)
+        wall = jnp.maximum(arc(walls).high - short, 0)
         angle = jnp.where(moving, jnp.minimum(wall, path.left), 0)
         hits = moving & (wall < path.left)
         kept = path.kept
@@ -73,7 +73,7 @@ def passing_path(
             kept = kept + kept_angle(problem, path.weights, path.directions, angle, first, following)
         weights = turned(path.weights, path.directions, angle)
         directions = turned(path.directions, -path.weights, angle)
-        normals = _normals(problem, found, path.weights, path.directions, subspace, count)
+        normals = _normals(problem, walls, path.weights, path.directions, subspace, count)
         reflected = directions - 2 * _along(directions, normals) * normals
         left = jnp.where(hits, path.left - angle, 0)
         return Path(
@@ -92,7 +92,7 @@ def passing_path(
 
 def _normals(
     problem: Problem,
-    found: Ratios,
+    walls: Ratios,
     weights: Float[Array, "chains d d"],
     directions: Float[Array, "chains d d"],
     subspace: Subspace | None,
@@ -110,7 +110,7 @@ def _normals(
         normal = slope(jnp.stack([hit, jnp.zeros_like(hit)]))[0][0]
         return normal if subspace is None else subspace.projected(normal, jnp)
 
-    normals = jax.vmap(one)(found.smallest.argmin(axis=1), weights, directions)
+    normals = jax.vmap(one)(walls.smallest.argmin(axis=1), weights, directions)
     return normals / jnp.sqrt(_along(normals, normals))
 
 

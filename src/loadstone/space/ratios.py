@@ -70,10 +70,10 @@ def ratios(
     return lax.fori_loop(0, blocks, fill, Ratios(empty, empty, empty))
 
 
-def arc(found: Ratios) -> Arc:
+def arc(walls: Ratios) -> Arc:
     """The arc that all associations allow; without any, the whole circle."""
     return Arc(
-        jnp.arctan(found.largest.max(axis=1)) - jnp.pi / 2, jnp.arctan(found.smallest.min(axis=1)) + jnp.pi / 2
+        jnp.arctan(walls.largest.max(axis=1)) - jnp.pi / 2, jnp.arctan(walls.smallest.min(axis=1)) + jnp.pi / 2
     )
 
 

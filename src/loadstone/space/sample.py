@@ -91,8 +91,8 @@ def sample(
     problem = _problem(instance)
     d = problem.inputs.shape[1]
     subspace = subspace_of(family, d, seed)
-    found = starting_points(problem, chains, seed, subspace)
-    starts, doubled = _inside(problem, found, subspace)
+    memories = starting_points(problem, chains, seed, subspace)
+    starts, doubled = _inside(problem, memories, subspace)
     with jax.enable_x64(True) if doubled else nullcontext():
         problem = problem.in_float64() or problem if doubled else problem.in_float32()
         walked = run_chains(problem, starts, steps, seed, subspace, method, progress)
@@ -135,15 +135,15 @@ def _problem(instance: HasArrays) -> Problem:
 
 
 def _inside(
-    problem: Problem, found: np.ndarray, subspace: Subspace | None
+    problem: Problem, memories: np.ndarray, subspace: Subspace | None
 ) -> tuple[Float[Array, "chains d d"], bool]:
     """The starts in float32; in float64, which takes longer, if rounding would put one of them outside."""
-    starts = in_digits(found, subspace, jnp.float32)
+    starts = in_digits(memories, subspace, jnp.float32)
     count = problem.inputs.shape[0] * problem.competitors
     if bool((_margins(problem.in_float32(), starts, count) > 0).all()):
         return starts, False
     with jax.enable_x64(True):
-        return in_digits(found, subspace, jnp.float64), True
+        return in_digits(memories, subspace, jnp.float64), True
 
 
 @jax.jit

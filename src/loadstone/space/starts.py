@@ -35,9 +35,9 @@ def starting_points(
     """One memory for each chain that stores the problem. If there is none, the proof is told."""
     n, d = problem.inputs.shape
     if is_worth_compiling(n, problem.competitors, d):
-        found = [_trained(problem, seed + chain, subspace) for chain in range(chains)]
-        if all(one is not None for one in found):
-            return np.stack(found)  # type: ignore[arg-type]
+        trained = [_trained(problem, seed + chain, subspace) for chain in range(chains)]
+        if all(one is not None for one in trained):
+            return np.stack(trained)  # type: ignore[arg-type]
     arrays = problem.arrays()
     return np.stack([_proved(arrays, seed + chain, subspace) for chain in range(chains)])
 

@@ -55,11 +55,11 @@ def slice_step(
     """One step among the memories that store the first `count` pairs (ratios.py)."""
     of_direction, of_angle = jax.random.split(key)
     directions = drawn(of_direction, walk.weights, subspace)
-    found = ratios(problem, walk.weights, directions, count)
-    allowed = arc(found)
+    walls = ratios(problem, walk.weights, directions, count)
+    allowed = arc(walls)
     share = jax.random.uniform(of_angle, walk.margin.shape, walk.margin.dtype)
     moved = turned(walk.weights, directions, allowed.low + (allowed.high - allowed.low) * share)
-    return _kept(walk, moved, found.margin.min(axis=1))
+    return _kept(walk, moved, walls.margin.min(axis=1))
 
 
 def reflection_step(

@@ -77,13 +77,13 @@ def volume(
                 middle = (fewer + more) // 2
                 stages += [(fewer, middle), (middle, more)]
                 continue
-            found: list[np.ndarray] = []
+            kept_shares: list[np.ndarray] = []
             walk, needed = moved, rounds_needed(pilot, tolerance)
-            while len(found) < needed or (len(found) < _MOST_ROUNDS and not np.any(found)):
+            while len(kept_shares) < needed or (len(kept_shares) < _MOST_ROUNDS and not np.any(kept_shares)):
                 walk, kept = _fewer(problem, walk, next(keys), *counts, family)
-                found.append(np.asarray(kept, np.float64).mean(axis=0))
+                kept_shares.append(np.asarray(kept, np.float64).mean(axis=0))
             rows.append(row)
-            shares.append(np.mean(found, axis=0))
+            shares.append(np.mean(kept_shares, axis=0))
         progress(100 * (n - row) // n, "volume")
     return summed(np.stack(shares), np.array(rows), n)
 
