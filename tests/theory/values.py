@@ -19,14 +19,12 @@ import numpy as np
 from loadstone.frequencies import shares_of
 from loadstone.theory import (
     alone,
-    annealed,
     answers,
     bits,
     capacity,
     caveats,
     codimension,
     cone,
-    corrections,
     entropy,
     families,
     finite_margin,
@@ -55,7 +53,7 @@ TOLERANCE = 1e-7
 #: Where an iteration stops once it is near enough, at the latest when this much is left.
 LOOSE = 1e-4
 ITERATED = {"free_entropy_curve", "finite_free_entropy", "facts_free_entropy", "skewed_capacity", "given_facts_law",
-            "random_target_capacity", "minimiser", "typical", "at_cosine", "low_rank_free_entropy", "predict_facts",
+            "random_target_capacity", "minimiser", "typical", "at_cosine", "predict_facts",
             "length_shift", "list_capacity"}  # fmt: skip
 
 #: Families of memories: subspaces, cones, and those that are not convex.
@@ -131,7 +129,6 @@ FORMULAS: dict[Callable, list[tuple]] = {
     alone.share_alone: [(40, 5)],
     alone.query_dimension: [(FULL,), (SKEW,)],
     alone.half_storable: [(60, families.statistical_dimension("full", 5)), (6, FULL), (40, SKEW), (900, FULL)],
-    annealed.volume_ratio: [(3, 2, 40, 30, 1)],
     answers.facts_capacity: [
         (family, 12, count, decoupled)
         for family in ("full", "symmetric", "skew", "blocks:2", "rank:3")
@@ -152,9 +149,6 @@ FORMULAS: dict[Callable, list[tuple]] = {
     cone.log_solid_angles: [(5,), (200,)],
     cone.merge_law: [(2,), (3,), (50,), (10**6,), (10**15,)],
     cone.project: [([1.0, 2.0, -1.0, 1.8],), ([[0.0, 1.0, 3.0], [2.0, 1.0, 0.0]],)],
-    corrections.crossing: [([10, 1e6, 1e100],)],
-    corrections.expanded_mean_merged: [([10, 1e6],)],
-    entropy.energetic_limit: [(0.3,)],
     entropy.energetic_lower_bound: [(0.3,)],
     entropy.energetic_upper_bound: [(0.3, [1, 4])],
     entropy.energetic: [([0.0, 0.3, 0.9], 10, 9, 1), (0.5, 2), (0.999, 50, 6, 0)],
@@ -186,13 +180,10 @@ FORMULAS: dict[Callable, list[tuple]] = {
     hebbian.target_mean: [(10, 0.5)],
     hebbian.score_moments: [(10, 5)],
     hebbian.failure: [([10, 1000, 10**9], [0.5, 0.1, 0.05])],
-    hebbian.probability_all_stored: [([10, 1000], [0.5, 0.1])],
     hebbian.finite_failure: [(2, 1), (2, 5), (3, 2), (10, 5), (30, 20), (5, 60)],
     hebbian.finite_probability_all_stored: [(5, 30)],
     hebbian.chi_square_nodes: [(0, 3), (1, 3), (7, 4)],
     hebbian.component_nodes: [(1, 3), (2, 3), (7, 4)],
-    hebbian.rate: [([0.1, 0.5, 0.9], 0.2)],
-    hebbian.least_rate: [([0.05, 0.125, 0.3, 0.6],)],
     listwise.list_codimension: [(6, 1), (6, 2, 2), (6, 5, 2), (200, 3, 2), (400, 150, 2)],
     listwise.limit_codimension: [(0.01,), (0.5,), (1.0,)],
     listwise.list_capacity: [(4, 2, 2), (10, 3, 2)],
@@ -218,10 +209,7 @@ FORMULAS: dict[Callable, list[tuple]] = {
     scores.target_mean: [([2, 10, 10**5],)],
     scores.target_deviation: [([2, 10, 10**5],)],
     scores.rival_density: [([-1.0, 0.5, 2.0], 10)],
-    scores.rival_mean: [([2, 10, 10**5],)],
     scores.rival_deviation: [([2, 10, 10**5],)],
-    scores.asymptotic_target: [([3, 10**5],)],
-    scores.sample_scores: [(6, 4, np.random.default_rng(1))],
     skew.skewed_capacity: [(10, [1, 1, 2], 100, 0), (10, [3, 2, 2, 0]), (10, shares_of(9, "zipf:1")), (6, [1] * 5)],
     skew.random_target_capacity: [(3, [1, 1], 2, 100, 0)],
     skew.weighted_projection: [
@@ -234,7 +222,6 @@ FORMULAS: dict[Callable, list[tuple]] = {
     some_lost.cost_with_losses: [(5, 0.1, 2), (300, 0.03, 2), (5, 0, 2)],
     some_lost.capacity_with_losses: [(4, 10, 2), (9, 7, 2)],
     storable.probability_storable: [([2, 20, 30, 33, 300], [1, 9, 10, 10, 36])],
-    storable.gaussian_probability_storable: [([20, 30, 300], [9, 10, 36])],
     storable.storable_interval: [(5, 0.5), (12,)],
     storable.capacity_moments: [(1,), (5,), (20,)],
     storable.probability_facts_storable: list(itertools.product((1, 6, 40), (2, 5, 30), OF_FOUR)),
@@ -242,7 +229,6 @@ FORMULAS: dict[Callable, list[tuple]] = {
     storable.mean_facts: [(5, FULL), (40, OF_FOUR[0]), (5, OF_FOUR[2])],
     typical.at_cosine: [(0.3, 1, 2, 2, 0, True), (0.5, 0.5, 6, 3, 1)],
     typical.typical: [(0.1, 1, 4, 2, 0), (0.6, 1.0)],
-    typical.low_rank_free_entropy: [(0.1, 0.5, 4, 0), (0.6,)],
     typical.Typical.load: [(typical.Typical(0.5, 0.4, 0.9, np.ones((1, 2))), p) for p in (None, 2)],
 }  # fmt: skip
 

@@ -41,11 +41,6 @@ class FreeEntropy:
     error: np.ndarray | float
 
 
-def energetic_limit(q: ArrayLike) -> np.ndarray | float:
-    """G(q) = -1/(1-q) on all of [0, 1): the largest x_rho + beta eta_rho is near sqrt(1+beta^2) sqrt(2 log p)."""
-    return scalar(-1 / (1 - in_half_open("q", q, 0, 1)))
-
-
 def energetic_lower_bound(q: ArrayLike) -> np.ndarray | float:
     """-(1 + sqrt(q/(1-q)))^2 <= G(q) (paper)."""
     q = in_half_open("q", q, 0, 1)

@@ -5,7 +5,7 @@ which is d / sqrt(p) at alpha = p log p / d^2. One association fails with probab
 
     epsilon = E[1 - Phi(z + mu)^(p-1)],  z ~ N(0, 1),
 
-and all p succeed with probability (1 - epsilon)^p.
+and all p succeed with probability (1 - epsilon)^p: in the limit 1 below load 1/8 and 0 above.
 
 At finite size lengths matter: a long output is recalled more easily, and so is the output of a long input.
 `finite_failure` takes the lengths into account and has no free parameter either.
@@ -21,7 +21,7 @@ from scipy.linalg import eigh_tridiagonal
 from scipy.special import log_ndtr, ndtr
 
 from loadstone.arguments import whole
-from loadstone.theory.checks import at_least, finite, positives, scalar
+from loadstone.theory.checks import at_least, positives, scalar
 from loadstone.theory.cone import MOST
 
 #: Grid of z. The trapezium rule converges exponentially: the integrand is analytic in a strip of width pi / (2 z).
@@ -57,11 +57,6 @@ def failure(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
 def accuracy(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
     """Expected share of the p associations that are recalled. Any p >= 2 (tried up to 10^12), any load > 0."""
     return scalar(1 - np.asarray(failure(p, load)))
-
-
-def probability_all_stored(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
-    """(1 - epsilon)^p. In the limit it is 1 below load 1/8 and 0 above."""
-    return scalar(_none_fails(_associations(p), np.asarray(failure(p, load))))
 
 
 #: Nodes for the lengths of output and input, for those of the sums, for the weight of a rival, and the grid of z.
@@ -110,7 +105,8 @@ def finite_accuracy(p: int, d: int) -> float:
 
 def finite_probability_all_stored(p: int, d: int) -> float:
     """(1 - epsilon)^p with the epsilon of that size: failures are taken as independent."""
-    return float(_none_fails(p, finite_failure(p, d)))
+    with np.errstate(divide="ignore"):  # a sure failure: log 0
+        return float(np.exp(p * np.log1p(-finite_failure(p, d))))
 
 
 def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -135,32 +131,8 @@ def component_nodes(dimensions: int, count: int) -> tuple[np.ndarray, np.ndarray
     return values, vectors[0] ** 2
 
 
-def rate(x: ArrayLike, load: ArrayLike) -> np.ndarray | float:
-    """J_alpha(x): p^-J is the density of failures at target score x, in units in which the target's mean is 1.
-
-    (x-1)^2 / (2 alpha) for x <= sqrt(2 alpha), where some rival surely lies above x; beyond, x^2 / (2 alpha) - 1 is
-    added. In the limit all are stored if the least value of J exceeds 1.
-    """
-    x, load = finite("x", x), positives("load", load)
-    return scalar((x - 1) ** 2 / (2 * load) + np.where(x > np.sqrt(2 * load), x**2 / (2 * load) - 1, 0.0))
-
-
-def least_rate(load: ArrayLike) -> np.ndarray | float:
-    """The least value of J_alpha: 1/(4 alpha) - 1 below load 1/8, (1 - sqrt(2 alpha))^2 / (2 alpha) to 1/2, then 0."""
-    load = positives("load", load)
-    low = 1 / (4 * load) - 1
-    middle = (np.maximum(0, 1 - np.sqrt(2 * load))) ** 2 / (2 * load)
-    return scalar(np.where(load < 1 / 8, low, middle))
-
-
 def _size(p: int, d: int) -> tuple[int, int]:
     return whole("p", p, 2, MOST), whole("d", d, 1, 10**9)
-
-
-def _none_fails(p: np.ndarray | int, failure: np.ndarray | float) -> np.ndarray:
-    """(1 - failure)^p, with the digits of a small failure."""
-    with np.errstate(divide="ignore"):  # a sure failure: log 0
-        return np.exp(p * np.log1p(-np.asarray(failure)))
 
 
 def _associations(p: ArrayLike) -> np.ndarray:

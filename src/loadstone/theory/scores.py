@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline, PchipInterpolator
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.interpolate import CubicSpline
+from scipy.special import log_ndtr
 
-from loadstone.arguments import refuse
 from loadstone.theory.checks import each, finite, scalar, whole_number, whole_numbers
 from loadstone.theory.cone import GRID, MOST, STEP, joint_log_density
 
@@ -50,11 +49,6 @@ def rival_density(score: ArrayLike, p: int) -> np.ndarray | float:
     return scalar(np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) * beyond + merged)
 
 
-def rival_mean(p: ArrayLike) -> np.ndarray | float:
-    """Mean score of a rival, -E tau / (p-1): the sum of all scores has mean 0, and the projection keeps the sum."""
-    return each(lambda n: -_moments(n)[0] / (n - 1), whole_numbers("p", p, 2, MOST))
-
-
 def rival_deviation(p: ArrayLike) -> np.ndarray | float:
     """Standard deviation of a rival's score.
 
@@ -67,34 +61,6 @@ def rival_deviation(p: ArrayLike) -> np.ndarray | float:
         return float(np.sqrt(square - (mean / (n - 1)) ** 2))
 
     return each(deviation, whole_numbers("p", p, 2, MOST))
-
-
-def asymptotic_target(p: ArrayLike) -> np.ndarray | float:
-    """sqrt(2 log p): the target's score at capacity in the limit, rivals having unit deviation (paper)."""
-    return scalar(np.sqrt(2 * np.log(whole_numbers("p", p, 2, MOST))))
-
-
-def sample_scores(p: int, count: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """`count` targets and one random rival of each, drawn from their joint law."""
-    p = _associations(p)
-    count = whole_number("count", count, 1, 10**9)
-    if not isinstance(random, np.random.Generator):
-        raise refuse("random", random, "a numpy.random.Generator")
-    by_k = np.exp(joint_log_density(p, GRID))
-    density = by_k.sum(axis=0)
-    cumulative = CubicSpline(GRID, density).antiderivative()(GRID)
-    inside = (cumulative > 1e-15) & (cumulative < cumulative[-1] * (1 - 1e-15))
-    quantile = PchipInterpolator(*_increasing(cumulative[inside] / cumulative[-1], GRID[inside]))
-    target = quantile(random.random(count))
-    merged = np.interp(target, GRID, np.arange(len(by_k)) @ by_k / np.maximum(density, 1e-300))
-    below = ndtri(random.random(count) * ndtr(target))
-    return target, np.where(random.random(count) * (p - 1) < merged, target, below)
-
-
-def _increasing(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Only the points at which x has increased: rounding leaves plateaus in the tails of a cumulative law."""
-    risen = np.concatenate([[True], x[1:] > np.maximum.accumulate(x)[:-1]])
-    return x[risen], y[risen]
 
 
 def _moments(p: float) -> tuple[float, float, float]:

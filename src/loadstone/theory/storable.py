@@ -28,7 +28,7 @@ from loadstone.arguments import refuse
 from loadstone.bisect import largest
 from loadstone.theory.alone import WinningQueries, log_all_alone, query_dimension, winning_queries
 from loadstone.theory.checks import each, whole_number, whole_numbers
-from loadstone.theory.cone import MOST, merge_law
+from loadstone.theory.cone import MOST
 from loadstone.theory.families import StatisticalDimension
 
 #: Longest Fourier transform for the law of N; beyond it N is closer to a Gaussian than any measurement could tell.
@@ -44,12 +44,6 @@ def probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
     """P(storable) for whole p in 2..10^15 and whole d >= 1; exact up to about p = 10^8, then Gaussian."""
     p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
     return each(lambda p, d: _probability(int(p), int(d)), p, d)
-
-
-def gaussian_probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
-    """Phi((d^2 - p D) / sqrt(p Var k)): the same in the Gaussian approximation, to O(1/sqrt(p))."""
-    p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
-    return each(lambda p, d: _gaussian(int(p), int(d)), p, d)
 
 
 def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
@@ -122,11 +116,6 @@ def _share(share: float) -> float:
 def _last(probability: Callable[[int], float], least: float, certain: int) -> int:
     """The largest number of facts that is storable with more than this probability; so many always are."""
     return largest(lambda facts: probability(facts) > least, certain)
-
-
-def _gaussian(p: int, d: int) -> float:
-    law = merge_law(p)
-    return float(ndtr((d * d - p * law.mean) / math.sqrt(p * law.variance)))
 
 
 def _probability(p: int, d: int) -> float:

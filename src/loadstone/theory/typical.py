@@ -68,11 +68,6 @@ class Typical:
         """Mean cosine of two solutions."""
         return 1 - self.cosine / self.theta if self.theta > 0 else 0.0
 
-    @property
-    def fourth(self) -> float:
-        """<s^4> / <s^2>^2 of the singular values that are not zero."""
-        return float((self.singular_values**4).mean())
-
     def load(self, p: int | None = None) -> float:
         """The load at which solutions have this cosine: in the limit of large p, or for p associations."""
         return self.cosine**2 / (2 if p is None else 2 * _response(p)(max(0.0, self.overlap)))
@@ -84,20 +79,6 @@ def typical(load: float, kappa: float = 1.0, d: int = DIMENSION, sweeps: int = S
     if load >= capacity(kappa):
         raise refuse("load", load, f"below the capacity {capacity(kappa):.6g} of kappa = {kappa:g}")
     return at_cosine(np.sqrt(2 * load), kappa, d, sweeps, seed)
-
-
-def low_rank_free_entropy(load: float, kappa: float = 1.0, d: int = DIMENSION, seed: int = 0) -> float:
-    """phi(alpha), the logarithm of the share of all Q R^T that store everything, over d^2, in the limit of large p."""
-    load, kappa = float(positives("load", single("load", load))), rank_fraction("kappa", kappa)
-    end = np.sqrt(2 * float(capacity(kappa)))
-    if load >= end**2 / 2:
-        return -np.inf
-    # theta goes as 1 / (end - c), so what is integrated over u = -log(1 - c / end) is smooth.
-    nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
-    u = -np.log1p(-np.sqrt(2 * load) / end) * (nodes + 1) / 2
-    found = [at_cosine(-np.expm1(-one) * end, kappa, d, SWEEPS, seed) for one in u]
-    heights = [one.theta * (end - one.cosine) for one in found]
-    return float(np.log1p(-np.sqrt(2 * load) / end) / 2 * (weights @ heights))
 
 
 def at_cosine(
