@@ -177,7 +177,8 @@ def rows():
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
     for cached in (margin.predicted_margin, solution_space.predicted, skewed_answers.given_frequencies,
-                   skewed_answers.as_drawn, robustness.predicted_queries, robustness.predicted_recall, lengths.lowered):  # fmt: skip
+                   skewed_answers.as_drawn, robustness.predicted_queries, robustness.predicted_recall,
+                   lengths.lowered):  # fmt: skip
         cached.cache_clear()
 
 
