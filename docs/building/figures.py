@@ -11,8 +11,8 @@ from matplotlib.ticker import NullLocator, ScalarFormatter
 from docs.building.flow import flow
 from docs.building.links import ROOT
 from docs.building.shipped import PROVED, Point, full_rank_points, large_runs, thresholds
-from loadstone.evidence.one_law import proved_facts
 from loadstone.studies.kit.panels import COLOURS, PREDICTION, STYLE
+from loadstone.studies.kit.proved_facts import proved_facts
 from loadstone.theory.capacity import asymptotic_capacity_associations, bits_per_parameter, capacity_associations
 from loadstone.theory.codimension import codimension
 from loadstone.theory.cone import merge_law

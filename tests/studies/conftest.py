@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadstone.evidence import lengths, margins
-from loadstone.studies import robustness, solution_space
+from loadstone.evidence import lengths
+from loadstone.studies import margin, robustness, solution_space
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def fresh_predictions():
     """Nothing that was sampled before is used, and nothing is kept for later tests."""
 
     def forget():
-        for kept in (solution_space.predicted, margins.predicted_margin, robustness.predicted_queries,
+        for kept in (solution_space.predicted, margin.predicted_margin, robustness.predicted_queries,
                      robustness.predicted_recall, lengths.lowered):  # fmt: skip
             kept.cache_clear()
 
@@ -23,5 +23,5 @@ def fresh_predictions():
 @pytest.fixture
 def few_samples(fresh_predictions, monkeypatch):
     """A few samples take the same way as many."""
-    for room, samples in ((solution_space, 20), (robustness, 60), (margins, 30), (lengths, 50)):
+    for room, samples in ((solution_space, 20), (robustness, 60), (margin, 30), (lengths, 50)):
         monkeypatch.setattr(room, "_SAMPLES", samples)

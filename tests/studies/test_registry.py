@@ -11,10 +11,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from loadstone.evidence import lengths, margins, skew, topk
+from loadstone.evidence import lengths, topk
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
-from loadstone.studies import entropy, robustness, solution_space, typical_spectra
+from loadstone.studies import entropy, margin, robustness, skewed_answers, solution_space, typical_spectra
 from loadstone.studies.capacity import draw_shares
 from loadstone.studies.kit import panels as style
 from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, colour, counted
@@ -161,14 +161,14 @@ def rows():
     # A few samples take the same way as many.
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
-    monkeypatch.setattr(margins, "_SAMPLES", 30)
+    monkeypatch.setattr(margin, "_SAMPLES", 30)
     monkeypatch.setattr(solution_space, "_SAMPLES", 10)
     monkeypatch.setattr(robustness, "_SAMPLES", 20)
     monkeypatch.setattr(lengths, "_SAMPLES", 20)
     monkeypatch.setattr(typical_spectra, "_DIMENSION", 12)
     monkeypatch.setattr(topk, "_BATCHES", 2)
     for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
-        monkeypatch.setattr(skew, name, few)
+        monkeypatch.setattr(skewed_answers, name, few)
     found, records = {}, shipped_records({spec.key for case in CASES.values() for spec in case.specs}, *PACKS)
     for spec in (spec for case in CASES.values() for spec in case.specs):
         if spec not in found:
@@ -176,8 +176,10 @@ def rows():
             found[spec] = row_of(record.spec, record.result)
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
-    for cached in (margins.predicted_margin, solution_space.predicted, skew.given_frequencies, skew.as_drawn,
-                   robustness.predicted_queries, robustness.predicted_recall, lengths.lowered):  # fmt: skip
+    sampled = [margin.predicted_margin, solution_space.predicted, lengths.lowered]
+    sampled += [skewed_answers.given_frequencies, skewed_answers.as_drawn]
+    sampled += [robustness.predicted_queries, robustness.predicted_recall]
+    for cached in sampled:
         cached.cache_clear()
 
 

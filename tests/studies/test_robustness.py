@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence import margins
-from loadstone.studies import robustness
+from loadstone.studies import margin, robustness
 from loadstone.studies.kit.sampled import MEMORIES
 from loadstone.studies.robustness import points
 from loadstone.theory.solution_scores import recalled_with_noise, rounding_noise
@@ -47,9 +46,9 @@ def test_entries_that_no_output_shows(few_samples):
 
 def test_without_a_largest_margin_nothing_is_predicted_of_it(few_samples):
     """With so many outputs in three dimensions that some of them never win there is no prediction."""
-    assert margins.predicted_margin("gaussian", 3, 6) is None
-    *others, margin = points(rows(d=3, p=6))
-    assert margin["memory"] == "largest margin" and margin["rounded_predicted"] == [None, None]
+    assert margin.predicted_margin("gaussian", 3, 6) is None
+    *others, largest = points(rows(d=3, p=6))
+    assert largest["memory"] == "largest margin" and largest["rounded_predicted"] == [None, None]
     assert all(None not in point["rounded_predicted"] for point in others)
     assert not any("largest margin" in one.what for one in compared("robustness", rows(d=3, p=6)))
 

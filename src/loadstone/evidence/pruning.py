@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from loadstone.evidence.one_law import expected_capacity
+from loadstone.studies.kit.proved_facts import expected_capacity
 from loadstone.studies.kit.rows import Row, deviation, grouped
 from loadstone.theory.answers import facts_capacity
 

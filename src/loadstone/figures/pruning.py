@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from loadstone.evidence.one_law import compare_one_law
 from loadstone.evidence.pruning import proved_random_masks, stored_by_pruning
 from loadstone.studies.kit.panels import COLOURS, STYLE, NothingToDrawError, counted, legend, save
+from loadstone.studies.kit.proved_facts import compare_proved_facts, proved_facts
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.study import Caption, Figure, from_catalogue
 from loadstone.theory.answers import facts_capacity
@@ -94,7 +94,7 @@ PRUNING = Figure(
     "pruning",
     from_catalogue("pruning"),
     draw_pruning,
-    compare_one_law,
+    lambda rows: compare_proved_facts(proved_facts(rows)),
     Caption(
         "Few entries: chosen by pruning, or at random",
         "The largest p up to which a memory with a given share of non-zero entries stores every association of a "

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
-from loadstone.evidence.margins import predicted_margin
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, counted, legend, subplots
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
+from loadstone.studies.margin import predicted_margin
 from loadstone.studies.solution_space import notes_on, predicted, room_of
 from loadstone.theory.solution_scores import SolutionQueries, recalled_with_noise, rounding_noise, solution_queries
 

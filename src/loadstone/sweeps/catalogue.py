@@ -28,8 +28,6 @@ from loadstone.studies.kit.runs import (
 from loadstone.studies.law import runs_at_the_papers_sizes
 from loadstone.studies.registry import study_of
 from loadstone.sweeps.lengths import lengths
-from loadstone.sweeps.margins import margin
-from loadstone.sweeps.one_law import answers, families, skew
 from loadstone.sweeps.optimisers import optimisers
 from loadstone.sweeps.peers import peers
 from loadstone.sweeps.pruning import pruning
@@ -116,10 +114,10 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "law": study_of("law").runs,
     "rank": rank,
     "optimisers": optimisers,
-    "answers": answers,
-    "families": families,
-    "margin": margin,
-    "skew": skew,
+    "answers": study_of("answers").runs,
+    "families": study_of("families").runs,
+    "margin": study_of("margin").runs,
+    "skew": study_of("skew").runs,
     "shift": shift,
     "pruning": pruning,
     "layers": study_of("layers").runs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.runs.spec import Spec
-from loadstone.sweeps.one_law import guess
+from loadstone.studies.kit.runs import facts_by_the_law
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {10: 3}, "paper": {20: 10, 30: 10}}
@@ -22,7 +22,7 @@ def pruning(scale: str) -> list[Spec]:
         for rounds in _ROUNDS[d]
         for optimiser in [f"pruning:{density},{rounds}"]
     ] + [
-        Spec("original", d, guess(family, d, None, "original"), seed, solver="capacity", family=family)
+        Spec("original", d, facts_by_the_law(family, d, None, "original"), seed, solver="capacity", family=family)
         for d, density, seed in kinds
         for family in [f"masked:{density}"]
     ]
@@ -30,5 +30,5 @@ def pruning(scale: str) -> list[Spec]:
 
 def _between(density: float, d: int) -> int:
     """Half-way between the capacity of a random mask and the bound for the best one."""
-    ends = (guess(f"{name}:{density}", d, None, "original") for name in ("masked", "pruned"))
+    ends = (facts_by_the_law(f"{name}:{density}", d, None, "original") for name in ("masked", "pruned"))
     return round(sum(ends) / 2)

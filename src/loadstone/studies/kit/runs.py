@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from loadstone.theory.answers import facts_capacity
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import nearest_associations
 
@@ -54,6 +55,12 @@ associations = cache(nearest_associations)
 def share_of_capacity(share: float, d: int, kappa: float = 1.0) -> int:
     """How many associations are such a share of the predicted capacity."""
     return round(share * float(capacity_associations(d, kappa)))
+
+
+@cache
+def facts_by_the_law(family: str, d: int, answers: int | None, problem: str) -> int:
+    """How many facts fit in a family of memories by the law N D(M) = delta; None: each fact has its own answer."""
+    return max(2, round(facts_capacity(family, d, answers, problem == "decoupled")))
 
 
 def spec(problem: str, d: int, p: int, seed: int = 0, kappa: float = 1.0, **settings: Any) -> Spec:

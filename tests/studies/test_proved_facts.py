@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from loadstone.evidence.one_law import compare_one_law, expected_capacity, proved_facts
+from loadstone.studies.kit.proved_facts import compare_proved_facts, expected_capacity, proved_facts
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.storable import capacity_moments
 
@@ -50,11 +50,12 @@ def test_kinds_are_told_apart():
 def test_comparisons_say_what_was_compared():
     rows = [row(39, seed, answers=30, problem="original", frequencies="balanced") for seed in range(3)]
     rows[0] |= {"p_c": 42}
-    (found,) = compare_one_law([*rows, row(None, 9, answers=30, problem="original", frequencies="balanced")])
+    rows.append(row(None, 9, answers=30, problem="original", frequencies="balanced"))
+    (found,) = compare_proved_facts(proved_facts(rows))
     assert found.measured == 40 and found.error == pytest.approx(1) and found.freedom == 2
     assert found.predicted == expected_capacity("full", 12, 30, False)
     for words in ("original", "d = 12", "full memories", "answers: 30", "balanced targets", "3 streams"):
         assert words in found.what
     assert "shared" in found.note and "1 streams stayed undecided" in found.note
-    assert compare_one_law([row(39)]) == []
-    assert compare_one_law([row(39), row(40, 1)])[0].note == ""
+    assert compare_proved_facts(proved_facts([row(39)])) == []
+    assert compare_proved_facts(proved_facts([row(39), row(40, 1)]))[0].note == ""

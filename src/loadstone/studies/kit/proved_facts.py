@@ -1,11 +1,12 @@
-"""The law N D(M) = delta beside proved capacities: few or many answers, and families of memories."""
+"""How many facts are proved to fit, beside the law N D(M) = delta: few or many answers, and families of memories."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from loadstone.studies.kit.brackets import mean_and_error, proved_bracket
+from loadstone.estimate import mean_of
+from loadstone.studies.kit.brackets import middles, proved_bracket, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.answers import facts_capacity, memories_seen
@@ -14,6 +15,8 @@ from loadstone.theory.storable import probability_facts_storable
 SHARED_OUTPUTS = "the law is for decoupled outputs; shared ones deviate by a few per cent at small d"
 #: Tails of the law of a capacity that are smaller than this do not change its mean.
 _NEGLIGIBLE = 1e-9
+#: What a record stands for where it does not state it.
+_DEFAULTS: Row = {"family": "full", "answers": None, "frequencies": "uniform"}
 
 
 def proved_facts(rows: list[Row]) -> list[dict]:
@@ -22,23 +25,22 @@ def proved_facts(rows: list[Row]) -> list[dict]:
 
     `answers` is None where every fact brings its own answer.
     """
-    unsaid: Row = {"family": "full", "answers": None, "frequencies": "uniform"}
-    said = [unsaid | row for row in rows if row["solver"] == "capacity"]
+    stated = [_DEFAULTS | row for row in rows if row["solver"] == "capacity"]
     # None cannot be sorted among numbers.
     keyed = [
         row | {"order": row["answers"] or 0, "words": str(row["frequencies"]), "family": _short(row["family"])}
-        for row in said
+        for row in stated
     ]
     points = []
-    for (problem, d, family, _, _), group in grouped(keyed, "problem", "d", "family", "order", "words"):
-        answers, found = group[0]["answers"], [found for row in group if (found := proved_bracket(row))]
-        if not found:
+    for (problem, d, family, _, frequencies), group in grouped(keyed, "problem", "d", "family", "order", "words"):
+        answers, brackets = group[0]["answers"], [bracket for row in group if (bracket := proved_bracket(row))]
+        if not brackets:
             continue
-        facts, error = mean_and_error(found)
+        facts, error = mean_of(middles(brackets), resolution(brackets))
         decoupled = problem == "decoupled"
         points.append(
-            {"problem": problem, "d": d, "family": family, "answers": answers, "frequencies": group[0]["words"]}
-            | {"streams": len(found), "undecided": sum(row["p_c"] is None for row in group)}
+            {"problem": problem, "d": d, "family": family, "answers": answers, "frequencies": frequencies}
+            | {"streams": len(brackets), "undecided": sum(row["p_c"] is None for row in group)}
             | {"facts": facts, "error": error}
             | {"predicted": expected_capacity(family, d, answers, decoupled)}
             | {"delta": memories_seen(family, d, answers or 10**9, decoupled).delta}
@@ -76,10 +78,10 @@ def expected_capacity(family: str, d: int, answers: int | None, decoupled: bool)
     return total
 
 
-def compare_one_law(rows: list[Row]) -> list[Comparison]:
-    """Mean proved capacities beside the law."""
+def compare_proved_facts(points: list[dict]) -> list[Comparison]:
+    """Mean proved capacities (`proved_facts`) beside the law."""
     comparisons = []
-    for point in proved_facts(rows):
+    for point in points:
         if point["streams"] < FEWEST:
             continue
         answers = "one for each fact" if point["answers"] is None else point["answers"]
@@ -91,9 +93,9 @@ def compare_one_law(rows: list[Row]) -> list[Comparison]:
         note = SHARED_OUTPUTS if point["problem"] == "original" else ""
         if point["undecided"]:
             note = "; ".join(filter(None, (note, f"{point['undecided']} streams stayed undecided")))
-        freedom = point["streams"] - 1
         # Memories of every family, and every number of answers, are tried on the same inputs.
         family, streams = f"mean of the proved capacity, {point['problem']}{kind}", f"d = {point['d']}"
+        freedom = point["streams"] - 1
         comparisons.append(
             Comparison(what, point["predicted"], point["facts"], point["error"], freedom, note, family, streams)
         )

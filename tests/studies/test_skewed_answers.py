@@ -5,8 +5,8 @@ import math
 import pytest
 
 from loadstone.estimate import Estimate
-from loadstone.evidence import skew
-from loadstone.evidence.skew import as_drawn, compare_skew, given_frequencies, ratio, skew_points
+from loadstone.studies import skewed_answers
+from loadstone.studies.skewed_answers import as_drawn, compare, given_frequencies, points, ratio
 from loadstone.theory.codimension import codimension
 from loadstone.theory.skew import random_target_capacity, skewed_capacity
 
@@ -19,7 +19,7 @@ def row(p_c, frequencies="balanced", answers=3, **changes):
 
 def test_streams_of_one_kind_are_averaged():
     other = [row(9, problem="decoupled"), row(9, solver="reach"), row(9, answers=None), row(9, answers=8)]
-    (point,) = skew_points([row(12), row(15), row(None), *other])
+    (point,) = points([row(12), row(15), row(None), *other])
     assert (point["facts"], point["streams"], point["undecided"]) == (13.5, 2, 1)
     assert point["error"] == pytest.approx(1.5)
     # Equal counts: the law d (M - 1) / D(M), without sampling.
@@ -29,16 +29,16 @@ def test_streams_of_one_kind_are_averaged():
 
 
 def test_predictions_are_for_the_targets_as_drawn(monkeypatch):
-    monkeypatch.setattr(skew, "_SAMPLES", 200)
-    monkeypatch.setattr(skew, "_DRAWS", 2)
-    monkeypatch.setattr(skew, "_SAMPLES_OF_A_DRAW", 100)
+    monkeypatch.setattr(skewed_answers, "_SAMPLES", 200)
+    monkeypatch.setattr(skewed_answers, "_DRAWS", 2)
+    monkeypatch.setattr(skewed_answers, "_SAMPLES_OF_A_DRAW", 100)
     for cached in (given_frequencies, as_drawn):
         cached.cache_clear()
-    points = {point["frequencies"]: point for point in skew_points([row(12, kind) for kind in KINDS])}
+    by_kind = {point["frequencies"]: point for point in points([row(12, kind) for kind in KINDS])}
     shares = [6 / 11, 3 / 11, 2 / 11]
     given, drawn = skewed_capacity(6, shares, 200), random_target_capacity(6, shares, 2, 100)
     even = random_target_capacity(6, [1, 1, 1], 2, 100)
-    zipf, uniform = points["zipf:1"], points["uniform"]
+    zipf, uniform = by_kind["zipf:1"], by_kind["uniform"]
     assert (zipf["given"], zipf["given, error"]) == pytest.approx(given)
     assert (zipf["predicted"], zipf["predicted, error"]) == pytest.approx(drawn)
     assert (uniform["predicted"], uniform["predicted, error"]) == pytest.approx(even)
@@ -51,9 +51,9 @@ KINDS = ("balanced", "uniform", "zipf:1")
 
 
 def test_both_errors_count(monkeypatch):
-    monkeypatch.setattr(skew, "as_drawn", lambda d, answers, drawn: Estimate(20.0, 1.0))
+    monkeypatch.setattr(skewed_answers, "as_drawn", lambda d, answers, drawn: Estimate(20.0, 1.0))
     rows = [row(p, "zipf:1") for p in (14, 16, 18)] + [row(None, "zipf:1"), row(9, "balanced")]
-    (found,) = compare_skew(rows)
+    (found,) = compare(points(rows))
     error = math.sqrt(4 / 3)
     assert found.predicted == 1 and found.measured == pytest.approx(0.8)
     assert found.error == pytest.approx(0.8 * math.hypot(error / 16, 0.05))

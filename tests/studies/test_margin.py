@@ -4,15 +4,15 @@ import math
 
 import pytest
 
-from loadstone.evidence import margins
-from loadstone.evidence.margins import compare_margins, largest_margins, load_of, noisy_recalls, predicted_margin
+from loadstone.studies import margin as study
+from loadstone.studies.margin import compare, load_of, points, predicted_margin
 from loadstone.theory.codimension import codimension
 from loadstone.theory.margin import largest_margin
 
 
 @pytest.fixture(autouse=True)
 def few_samples(monkeypatch):
-    monkeypatch.setattr(margins, "_SAMPLES", 40)
+    monkeypatch.setattr(study, "_SAMPLES", 40)
     predicted_margin.cache_clear()
     yield
     predicted_margin.cache_clear()
@@ -27,7 +27,7 @@ def row(margin, seed=0, recalled=(1.0, 0.5), **changes):
 def test_streams_are_averaged_and_those_without_a_margin_counted():
     rows = [row(1.0), row(1.4, 1), row(1.8, 2, gap=3e-7)]
     lost = {name: value for name, value in row(0.0, 3).items() if name not in ("margin", "gap", "recalled")}
-    (point,) = largest_margins([*rows, lost | {"status": "not storable"}, row(9.0) | {"solver": "capacity"}])
+    (point,) = points([*rows, lost | {"status": "not storable"}, row(9.0) | {"solver": "capacity"}]).margins
     assert (point["streams"], point["without"], point["gap"]) == (3, 1, 3e-7)
     assert point["margin"] == pytest.approx(1.4) and point["error"] == pytest.approx(0.4 / math.sqrt(3))
     assert point["limit"] == largest_margin(100, 9) and point["load"] == load_of(9, 10) == 9 * codimension(9) / 100
@@ -35,7 +35,7 @@ def test_streams_are_averaged_and_those_without_a_margin_counted():
 
 
 def test_recalls_are_averaged_at_each_noise():
-    (point,) = noisy_recalls([row(1.0, recalled=(1.0, 0.4)), row(1.2, 1, recalled=(0.9, 0.6))])
+    (point,) = points([row(1.0, recalled=(1.0, 0.4)), row(1.2, 1, recalled=(0.9, 0.6))]).recalls
     assert point["recalled"] == pytest.approx([0.95, 0.5]) and point["predicted"] == pytest.approx([0.99, 0.45])
     assert point["error"] == pytest.approx([0.05, 0.1])
     # Both memories were predicted to recall the same.
@@ -44,17 +44,17 @@ def test_recalls_are_averaged_at_each_noise():
 
 def test_comparisons_say_what_was_compared():
     rows = [row(1.0, recalled=(1.0, 0.4)), row(1.2, 1, recalled=(0.9, 0.6))]
-    margin, recall = compare_margins(rows)
-    (point,) = largest_margins(rows)
+    margin, recall = compare(points(rows))
+    (point,) = points(rows).margins
     assert margin.measured == pytest.approx(1.1) and margin.predicted == point["predicted"] and margin.freedom == 1
     assert margin.error == pytest.approx(math.hypot(0.1, point["predicted_error"])) and margin.note == ""
     assert "noise 0.5" in recall.what and (recall.measured, recall.predicted) == (pytest.approx(0.5), 0.45)
-    assert compare_margins(rows[:1]) == []
-    shared, _ = compare_margins([one | {"problem": "original"} for one in rows])
+    assert compare(points(rows[:1])) == []
+    shared, _ = compare(points([one | {"problem": "original"} for one in rows]))
     assert "decoupled" in shared.note
 
 
 def test_where_nothing_is_predicted_at_finite_d_only_the_limit_is_given():
     for unknown in ({"law": "power law:1"}, {"d": 3, "p": 5}):
-        (point,) = largest_margins([row(1.0, **unknown)])
+        (point,) = points([row(1.0, **unknown)]).margins
         assert point["predicted"] is None and point["limit"] > 0

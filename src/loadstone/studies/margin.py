@@ -1,0 +1,243 @@
+"""How large a margin can all facts have, and how much noise on the inputs do memories of largest margin bear?"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from loadstone.estimate import Estimate, mean_of
+from loadstone.studies.kit.comparison import FEWEST, Comparison
+from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, colour, counted, key, subplots
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.study import Caption, Study
+from loadstone.theory.alone import winning_queries
+from loadstone.theory.capacity import capacity_associations
+from loadstone.theory.codimension import codimension
+from loadstone.theory.finite_margin import LENGTHS, finite_largest_margin
+from loadstone.theory.margin import largest_margin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    from loadstone.runs.spec import Spec
+
+#: For each scale: streams of each dimension.
+_STREAMS = {"quick": {12: 4}, "paper": {12: 48, 20: 32, 30: 16}}
+#: Shares of the predicted capacity. Above 0.8 streams of d = 12 begin to be not storable, and have no margin.
+_SHARES = {"quick": (0.4, 0.7), "paper": (0.25, 0.35, 0.45, 0.55, 0.65, 0.8)}
+#: With vectors of equal length, fewer of them: lengths matter to margins.
+_ON_SPHERES = {"quick": (0.4,), "paper": (0.45, 0.65)}
+SHARED_OUTPUTS = "the prediction is for decoupled outputs"
+#: Samples of the prediction at finite d, which is then known as well as the mean of 20 to 50 streams.
+_SAMPLES = 400
+#: Points of the curve of the limit, for each dimension.
+_CURVE = 25
+#: Colours of the loads in the right panel, none of which is a dimension's.
+_TINTS = (COLOURS[4], COLOURS[1], COLOURS[5])
+
+
+def runs(scale: str) -> list[Spec]:
+    """The largest margin and recall from noisy inputs of streams that are filled to a share of their capacity, both
+    problems; Gaussian vectors and vectors of equal length."""
+    return [
+        spec(problem, d, share_of_capacity(share, d), seed, law=law, solver="margin")
+        for law, shares in (("gaussian", _SHARES[scale]), ("sphere", _ON_SPHERES[scale]))
+        for d, streams in _STREAMS[scale].items()
+        for share in shares
+        for problem in ("original", "decoupled")
+        for seed in range(streams)
+    ]
+
+
+class Points(NamedTuple):
+    """Largest margins, and shares recalled from noisy inputs."""
+
+    margins: list[dict]
+    recalls: list[dict]
+
+
+def points(rows: list[Row]) -> Points:
+    """Means over the streams of each law, problem, dimension and number of associations.
+
+    Only where each input has an output of its own: other numbers of answers have no prediction at finite d here.
+    """
+    of_margins = [row for row in rows if row["solver"] == "margin" and row.get("answers") is None]
+    margins, recalls = [], []
+    for (law, problem, d, p), group in grouped(of_margins, "law", "problem", "d", "p"):
+        proved = [row for row in group if "margin" in row]
+        if not proved:
+            continue
+        point = {"law": law, "problem": problem, "d": d, "p": p, "load": load_of(p, d), "streams": len(proved)}
+        margins.append(point | _largest_margin(law, d, p, proved, without=len(group) - len(proved)))
+        recalls.append(point | _recall(proved))
+    return Points(margins, recalls)
+
+
+def _largest_margin(law: str, d: int, p: int, rows: list[Row], without: int) -> dict:
+    """The mean largest margin of the streams and its standard error, the widest gap of a proof, the limit of large d,
+    and the prediction at this d (None: not known).
+
+    without: streams that are not storable or not decided.
+    """
+    (margin, error), predicted = mean_of([row["margin"] for row in rows]), predicted_margin(law, d, p)
+    return {
+        "without": without, "margin": margin, "error": error, "gap": max(row["gap"] for row in rows),
+        "limit": largest_margin(d * d, p), "predicted": predicted and predicted.value,
+        "predicted_error": predicted and predicted.error,
+    }  # fmt: skip
+
+
+def _recall(rows: list[Row]) -> dict:
+    """The mean share recalled at each noise, its standard error over the streams, what was predicted, and the standard
+    error of the difference."""
+    recalled, predicted = (np.array([row[name] for row in rows]) for name in ("recalled", "recalled_predicted"))
+    return {
+        "noises": list(rows[0]["noises"]), "recalled": recalled.mean(axis=0).tolist(),
+        "error": [mean_of(column).error for column in recalled.T],
+        "predicted": predicted.mean(axis=0).tolist(),
+        "difference_error": [mean_of(column).error for column in (recalled - predicted).T],
+    }  # fmt: skip
+
+
+def load_of(p: int, d: int) -> float:
+    """N D(N) / d^2, which is 1 at capacity."""
+    return p * codimension(p) / d**2
+
+
+@cache
+def predicted_margin(law: str, d: int, p: int) -> Estimate | None:
+    """The prediction at finite d, known for Gaussian vectors and vectors of equal length, and where d is so large that
+    no sample has an output between the others."""
+    if law not in LENGTHS or _SAMPLES * winning_queries(p, d).impossible > 0.1:
+        return None
+    return finite_largest_margin(d, p, inputs=law, outputs=law, samples=_SAMPLES)
+
+
+def compare(points: Points) -> list[Comparison]:
+    """Largest margins beside their prediction at this d, and recall at the noise where half is predicted to be lost."""
+    return _compare_margins(points.margins) + _compare_recalls(points.recalls)
+
+
+def _compare_margins(points: list[dict]) -> list[Comparison]:
+    comparisons = []
+    for point in points:
+        if point["streams"] < FEWEST or point["predicted"] is None:
+            continue
+        notes = [SHARED_OUTPUTS] if point["problem"] == "original" else []
+        if point["without"]:
+            notes.append(f"{point['without']} streams are not storable or undecided, and left out")
+        error, what = math.hypot(point["error"], point["predicted_error"]), "mean of the largest margin"
+        comparisons.append(
+            Comparison(
+                f"{what}, {_words(point)}", point["predicted"], point["margin"], error, point["streams"] - 1,
+                "; ".join(notes), _family(what, point), f"d = {point['d']}",
+            )  # fmt: skip
+        )
+    return comparisons
+
+
+def _compare_recalls(points: list[dict]) -> list[Comparison]:
+    note, comparisons = "the prediction takes rivals one after the other, which is an approximation", []
+    for point in points:
+        place = int(np.argmin(np.abs(np.array(point["predicted"]) - 0.5)))
+        if point["streams"] < FEWEST or point["difference_error"][place] == 0:
+            continue
+        comparisons.append(
+            Comparison(
+                f"share recalled from inputs with noise {point['noises'][place]:g}, {_words(point)}",
+                point["predicted"][place], point["recalled"][place], point["difference_error"][place],
+                point["streams"] - 1, note, _family("share recalled from noisy inputs", point), f"d = {point['d']}",
+            )  # fmt: skip
+        )
+    return comparisons
+
+
+def _family(of: str, point: dict) -> str:
+    return f"{of}, {point['problem']}, {point['law']} vectors"
+
+
+def _words(point: dict) -> str:
+    size = f"d = {point['d']}, p = {point['p']} ({point['streams']} streams)"
+    return f"{point['problem']}, {point['law']} vectors, {size}"
+
+
+def draw(figure: Figure, points: Points) -> None:
+    """Left the largest margin against the load for each d, right recall against noise at the largest d."""
+    margins, recalls = ([point for point in table if point["law"] == "gaussian"] for table in points)
+    if not margins:
+        raise NothingToDrawError("no margin is proved")
+    d = max(point["d"] for point in recalls)
+    left, right = subplots(figure, 1, 2, size=(8.2, 4.6))
+    _draw_margins(left, margins)
+    loads = _draw_recalls(right, [point for point in recalls if point["d"] == d])
+    streams = counted((point["streams"] for point in margins), "streams")
+    figure.suptitle(f"Memories of largest margin, each proved ({streams} a point)", fontsize=10)
+    figure.legend(handles=_keys(margins, loads), loc="lower center", ncols=4, frameon=False)
+    figure.tight_layout(rect=(0, 0.16, 1, 1))
+
+
+def _draw_margins(panel: Axes, points: list[dict]) -> None:
+    for d in sorted({point["d"] for point in points}):
+        here = [point for point in points if point["d"] == d]
+        most = float(capacity_associations(d))
+        whole = np.unique(np.linspace(min(point["p"] for point in here), int(most), _CURVE).round().astype(int))
+        limit = [(load_of(p, d), largest_margin(d * d, p)) for p in map(int, whole)]
+        panel.plot(*zip(*limit), color=colour(d), lw=1.2, zorder=0)
+        finite = sorted({(point["load"], point["predicted"]) for point in here if point["predicted"] is not None})
+        if finite:
+            panel.plot(*zip(*finite), "--", color=colour(d), lw=1.2, zorder=1)
+        for point in here:
+            mark, face = MARKS[point["problem"]]
+            draw = partial(panel.errorbar, fmt=mark, color=colour(d), mfc=face or colour(d), ms=4.5, lw=1, zorder=2)
+            draw(point["load"], point["margin"], point["error"])
+    panel.set(xlabel="load, N D(N) / d²", ylabel="largest margin / |W|", ylim=(0, None))
+
+
+def _draw_recalls(panel: Axes, recalls: list[dict]) -> list[Line2D]:
+    """The least, the middle and the largest load, and their keys."""
+    sizes = sorted({point["p"] for point in recalls})
+    chosen = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
+    for p, tint in zip(chosen, _TINTS):
+        for point in (point for point in recalls if point["p"] == p):
+            mark, face = MARKS[point["problem"]]
+            panel.plot(point["noises"], point["predicted"], "--", color=tint, lw=1.2, zorder=1)
+            draw = partial(panel.errorbar, fmt=mark, color=tint, mfc=face or tint, ms=4.5, lw=1, zorder=2)
+            draw(point["noises"], point["recalled"], point["error"])
+    d = recalls[0]["d"]
+    panel.set(xlabel=f"noise, per component of an input (d = {d})", ylabel="share recalled", ylim=(0, 1.03))
+    return [key(f"load {load_of(p, d):.2f}", color=tint, lw=3) for p, tint in zip(chosen, _TINTS)]
+
+
+def _keys(points: list[dict], loads: list[Line2D]) -> list[Line2D]:
+    keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})] + loads
+    for problem in sorted({point["problem"] for point in points}, reverse=True):
+        mark, face = MARKS[problem]
+        keys.append(key(f"{problem}, measured", color="0.3", marker=mark, mfc=face or "0.3", ls="", ms=4.5))
+    keys.append(key("predicted at this d", color="0.3", ls="--", lw=1.2))
+    keys.append(key("limit of large d", color="0.3", lw=1.2))
+    return keys
+
+
+MARGIN = Study(
+    "margin",
+    "How large a margin can all facts have, and how much noise does it bear?",
+    runs,
+    points,
+    draw,
+    Caption(
+        "How large a margin all associations can have, and how much noise it bears",
+        "Left the mean over streams of the largest margin that a memory of unit norm can give to all associations at "
+        "once, each proved to a millionth; Gaussian vectors. Right the share that such memories recall from noisy "
+        "inputs, at the largest d. Bars are standard errors.",
+        "N D_kappa(N) = d^2 in the limit of large d; at finite d the same with the distance in the d dimensions of a "
+        "query, sampled, for decoupled outputs. Recall is predicted from each memory's margins. No free parameter.",
+    ),
+    compare,
+    plotted=lambda points: points._asdict(),
+)
