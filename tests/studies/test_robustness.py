@@ -47,8 +47,8 @@ def test_entries_that_no_output_shows(few_samples):
 def test_without_a_largest_margin_nothing_is_predicted_of_it(few_samples):
     """With so many outputs in three dimensions that some of them never win there is no prediction."""
     assert margin.predicted_margin("gaussian", 3, 6) is None
-    *others, widest = points(rows(d=3, p=6))
-    assert widest["memory"] == "largest margin" and widest["rounded_predicted"] == [None, None]
+    *others, largest = points(rows(d=3, p=6))
+    assert largest["memory"] == "largest margin" and largest["rounded_predicted"] == [None, None]
     assert all(None not in point["rounded_predicted"] for point in others)
     assert not any("largest margin" in one.what for one in compared("robustness", rows(d=3, p=6)))
 
