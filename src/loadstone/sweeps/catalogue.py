@@ -33,11 +33,7 @@ from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.margins import margin
 from loadstone.sweeps.one_law import answers, families, skew
 from loadstone.sweeps.optimisers import optimisers
-from loadstone.sweeps.peers import peers
-from loadstone.sweeps.pruning import pruning
-from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import shift
-from loadstone.sweeps.topk import topk
 
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
@@ -111,23 +107,23 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "capacity": study_of("capacity").runs,
     "witnesses": witnesses,
     "curves": study_of("curves").runs,
-    "phase": protocol,
+    "phase": study_of("phase").runs,
     "beyond": study_of("beyond").runs,
     "control": study_of("control").runs,
     "thresholds": runs_at_the_papers_sizes,
     "law": study_of("law").runs,
-    "rank": rank,
+    "rank": study_of("rank").runs,
     "optimisers": optimisers,
     "answers": answers,
     "families": families,
     "margin": margin,
     "skew": skew,
     "shift": shift,
-    "pruning": pruning,
+    "pruning": study_of("pruning").runs,
     "layers": layers,
     "edits": edits,
-    "topk": topk,
-    "peers": peers,
+    "topk": study_of("topk").runs,
+    "peers": study_of("peers").runs,
     "space": study_of("space").runs,
     "lengths": lengths,
     "solution-scores": study_of("solution-scores").runs,
