@@ -11,10 +11,18 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from loadstone.evidence import lengths, topk
+from loadstone.evidence import lengths
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
-from loadstone.studies import entropy, margin, robustness, skewed_answers, solution_space, typical_spectra
+from loadstone.studies import (
+    entropy,
+    margin,
+    robustness,
+    short_lists,
+    skewed_answers,
+    solution_space,
+    typical_spectra,
+)
 from loadstone.studies.capacity import draw_shares
 from loadstone.studies.kit import panels as style
 from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, colour, counted
@@ -166,7 +174,7 @@ def rows():
     monkeypatch.setattr(robustness, "_SAMPLES", 20)
     monkeypatch.setattr(lengths, "_SAMPLES", 20)
     monkeypatch.setattr(typical_spectra, "_DIMENSION", 12)
-    monkeypatch.setattr(topk, "_BATCHES", 2)
+    monkeypatch.setattr(short_lists, "_BATCHES", 2)
     for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
         monkeypatch.setattr(skewed_answers, name, few)
     found, records = {}, shipped_records({spec.key for case in CASES.values() for spec in case.specs}, *PACKS)

@@ -29,11 +29,7 @@ from loadstone.studies.law import runs_at_the_papers_sizes
 from loadstone.studies.registry import study_of
 from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.optimisers import optimisers
-from loadstone.sweeps.peers import peers
-from loadstone.sweeps.pruning import pruning
-from loadstone.sweeps.ranks import rank
 from loadstone.sweeps.shift import shift
-from loadstone.sweeps.topk import topk
 
 _SCORE_LOADS = (0.2, 0.5, 1.2)
 _SCORE_DIMENSION = {"quick": 40, "paper": 150}
@@ -107,23 +103,23 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "capacity": study_of("capacity").runs,
     "witnesses": witnesses,
     "curves": study_of("curves").runs,
-    "phase": protocol,
+    "phase": study_of("phase").runs,
     "beyond": study_of("beyond").runs,
     "control": study_of("control").runs,
     "thresholds": runs_at_the_papers_sizes,
     "law": study_of("law").runs,
-    "rank": rank,
+    "rank": study_of("rank").runs,
     "optimisers": optimisers,
     "answers": study_of("answers").runs,
     "families": study_of("families").runs,
     "margin": study_of("margin").runs,
     "skew": study_of("skew").runs,
     "shift": shift,
-    "pruning": pruning,
+    "pruning": study_of("pruning").runs,
     "layers": study_of("layers").runs,
     "edits": study_of("edits").runs,
-    "topk": topk,
-    "peers": peers,
+    "topk": study_of("topk").runs,
+    "peers": study_of("peers").runs,
     "space": study_of("space").runs,
     "lengths": lengths,
     "solution-scores": study_of("solution-scores").runs,

@@ -39,6 +39,16 @@ def resolution(brackets: Sequence[Bracket]) -> float:
     return math.sqrt(float((((high - low + 1) ** 2 - 1) / 12).sum())) / len(brackets)
 
 
+def reached_sizes(rows: Sequence[Row]) -> tuple[np.ndarray, float]:
+    """The threshold of each stream of a search for the largest p stored, half-way between the last p that was stored
+    and the first that was not; and what the widths of these brackets add to the standard error of their mean.
+
+    A threshold that is uniform within its bracket has a deviation of the width / sqrt(12).
+    """
+    low, high = np.array([(row["stored"], row["not_stored"]) for row in rows], float).T
+    return (low + high) / 2, math.sqrt(float(((high - low) ** 2).sum()) / 12) / len(rows)
+
+
 def mean_and_error(brackets: Sequence[Bracket]) -> tuple[float, float]:
     """The mean capacity and its standard error, from the scatter of the streams and the widths of the brackets."""
     found = middles(brackets)

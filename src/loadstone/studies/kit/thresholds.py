@@ -10,7 +10,7 @@ import numpy as np
 from loadstone.arguments import rank_of
 from loadstone.estimate import deviation, mean_of
 from loadstone.studies.kit.bounds import ABOVE, BoundComparison
-from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
+from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.censored import censored_mean
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.rows import Row, grouped
@@ -100,17 +100,14 @@ def reached_thresholds(rows: list[Row]) -> list[dict]:
     """For each problem, dimension and rank fraction: the mean p up to which L-BFGS stored everything, its standard
     error, the capacity that is predicted for the rank that the memories had, and of how many streams the next p was not
     stored because the passes had run out."""
-    reached = [row for row in rows if row["solver"] == "reach"]
+    searched = [row for row in rows if row["solver"] == "reach"]
     points = []
-    for (problem, d, kappa, rank), group in grouped(reached, "problem", "d", "kappa", "rank"):
-        sizes = np.array([(row["stored"] + row["not_stored"]) / 2 for row in group])
-        widths = np.array([row["not_stored"] - row["stored"] for row in group])
+    for (problem, d, kappa, rank), group in grouped(searched, "problem", "d", "kappa", "rank"):
+        sizes, unresolved = reached_sizes(group)
         mean, spread = mean_of(sizes)
-        # A threshold that is uniform within its bracket has a deviation of the width / sqrt(12).
-        resolution = math.sqrt(float((widths**2).sum()) / 12) / len(sizes)
         points.append(
             {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "seeds": len(sizes), "p": mean}
-            | {"spread": spread, "error": math.hypot(spread, resolution)}
+            | {"spread": spread, "error": math.hypot(spread, unresolved)}
             | {"predicted": float(capacity_associations(d, rank / d))}
             | {"out_of_passes": sum(_ran_out(row) for row in group)}
         )

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.evidence.ranks import EVERYTHING, ONE_START, compare_ranks, help_of, stored_by_rank
 from loadstone.runs.record import from_bytes
 from loadstone.studies.kit.rows import row_of
+from loadstone.studies.rank import EVERYTHING, ONE_START, method_label, points
 from loadstone.sweeps.catalogue import named_sweep
 from loadstone.theory.capacity import capacity_associations
+from tests.studies.drawing import compared
 
 ROOT = Path(__file__).parents[2]
 ALL = {"starts": 5, "grown": True}
@@ -26,14 +27,14 @@ def proved(p_c, seed=0, d=12):
     return {"problem": "original", "d": d, "seed": seed, "solver": "capacity", "p_c": p_c}
 
 
-def test_helps_in_words():
-    assert [help_of(one) for one in ({}, {"starts": 5}, {"grown": True}, {"truncated": True}, ALL)] == [
+def test_methods_in_words():
+    assert [method_label(one) for one in ({}, {"starts": 5}, {"grown": True}, {"truncated": True}, ALL)] == [
         ONE_START, "5 starts", "grown", "truncated", EVERYTHING
     ]  # fmt: skip
 
 
 def test_the_prediction_is_that_of_the_rank_and_not_of_the_rounded_fraction():
-    (point,) = stored_by_rank([row(30), row(34, 1)])
+    (point,) = points([row(30), row(34, 1)]).stored
     assert (point["stored"], point["streams"], point["error"]) == (32.0, 2, pytest.approx(2.0))
     assert point["predicted"] == pytest.approx(capacity_associations(12, 7 / 12)) != capacity_associations(12, 0.6)
     assert "proved" not in point and point["of_stream"] == {0: 30, 1: 34}
@@ -41,16 +42,16 @@ def test_the_prediction_is_that_of_the_rank_and_not_of_the_rounded_fraction():
 
 def test_what_is_stored_is_held_against_the_proof_of_its_own_stream():
     rows = [row(30), row(34, 1), row(39, rank=12, kappa=1.0), row(36, 1, rank=12, kappa=1.0), row(25, 2, rank=3)]
-    low, middle, full = stored_by_rank([*rows, proved(39), proved(37, 1), proved(None, 2), proved(50, d=20)])
+    low, middle, full = points([*rows, proved(39), proved(37, 1), proved(None, 2), proved(50, d=20)]).stored
     assert (full["proved"], full["differences"]) == (38.0, [0, -1]) and middle["differences"] == [-9, -3]
     assert "proved" not in low  # that stream is undecided
 
 
 def test_each_help_is_a_point_of_its_own_and_only_everything_is_compared():
     rows = [row(30), row(34, 1), row(20, parameters={}), row(22, 1, parameters={}), row(25, parameters={"starts": 5})]
-    points = stored_by_rank(rows)
-    assert {point["help"]: point["stored"] for point in points} == {"5 starts": 25, EVERYTHING: 32, ONE_START: 21}
-    (one,) = compare_ranks(rows)
+    stored = points(rows).stored
+    assert {point["help"]: point["stored"] for point in stored} == {"5 starts": 25, EVERYTHING: 32, ONE_START: 21}
+    (one,) = compared("rank", rows)
     assert one.what == "associations stored with everything tried, original, d = 12, kappa = 0.6"
     assert one.measured == 32.5 and one.predicted == pytest.approx(capacity_associations(12, 7 / 12))
 
@@ -67,7 +68,7 @@ def shipped():
         rows += [row_of(record.spec, record.result) for record in records]
         left -= {Path(name).stem for name in chosen}
     assert not left
-    return stored_by_rank(rows)
+    return points(rows).stored
 
 
 def test_no_shipped_rank_stores_more_than_is_proved_and_full_rank_stores_what_is_proved(shipped):

@@ -1,0 +1,216 @@
+"""How many associations does a memory with few entries store, at random places and at those that pruning chooses?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from loadstone.estimate import mean_of
+from loadstone.studies.kit.comparison import Comparison
+from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.proved_facts import compare_proved_facts, expected_capacity, proved_facts
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import facts_by_the_law, spec
+from loadstone.studies.kit.study import Caption, Study
+from loadstone.theory.answers import facts_capacity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from loadstone.runs.spec import Spec
+
+#: For each scale: streams of each dimension.
+_STREAMS = {"quick": {10: 3}, "paper": {20: 10, 30: 10}}
+_DENSITIES = (0.25, 0.5)
+#: Numbers of rounds for each dimension.
+_ROUNDS = {10: (1, 8), 20: (1, 4, 16, 64), 30: (1, 4, 16)}
+_PRUNING = re.compile(r"pruning:density=([\d.e-]+),rounds=(\d+)")
+_MASKED = re.compile(r"masked:density=([\d.e-]+)")
+_MARKS = ("o", "s", "^", "D")
+
+
+def runs(scale: str) -> list[Spec]:
+    """The largest p that is stored by pruning in a number of rounds, and the proved capacities of random masks with as
+    many entries, on the same streams."""
+    kinds = [(d, density, seed) for d, n in _STREAMS[scale].items() for density in _DENSITIES for seed in range(n)]
+    return [
+        spec("original", d, _between(density, d), seed, solver="reach", parameters={"optimiser": optimiser})
+        for d, density, seed in kinds
+        for rounds in _ROUNDS[d]
+        for optimiser in [f"pruning:{density},{rounds}"]
+    ] + [
+        spec("original", d, facts_by_the_law(family, d, None, "original"), seed, solver="capacity", family=family)
+        for d, density, seed in kinds
+        for family in [f"masked:{density}"]
+    ]
+
+
+def _between(density: float, d: int) -> int:
+    """Half-way between the capacity of a random mask and the bound for the best one."""
+    ends = (facts_by_the_law(f"{name}:{density}", d, None, "original") for name in ("masked", "pruned"))
+    return round(sum(ends) / 2)
+
+
+class Points(NamedTuple):
+    """What is read off the streams.
+
+    pruned: what pruning stores at each dimension, density and number of rounds.
+    random: what is proved for random masks at each dimension and density.
+    comparisons: the latter beside the law.
+    """
+
+    pruned: list[dict]
+    random: list[dict]
+    comparisons: list[Comparison]
+
+
+def points(rows: list[Row]) -> Points:
+    """What pruning stores, and what random masks do."""
+    masked = [
+        row | {"density": float(match[1])}
+        for row in rows
+        if row["solver"] == "capacity"
+        and (match := _MASKED.fullmatch(row.get("family", "full")))
+        and row["p_c"] is not None
+    ]
+    return Points(_by_pruning(rows, masked), _of_random_masks(masked), compare_proved_facts(proved_facts(rows)))
+
+
+def _by_pruning(rows: list[Row], masked: list[Row]) -> list[dict]:
+    """For each dimension, density and number of rounds: the mean over streams of the largest p stored, its standard
+    error, and the bound for the best places.
+
+    `of_stream` holds the number of each stream. Where the capacity of a random mask of as many entries is proved for
+    all these streams, `gains` holds stored - proved of each.
+    """
+    proved = {(row["d"], row["density"], row["seed"]): row["p_c"] for row in masked}
+    pruned = [
+        row | {"density": float(match[1]), "rounds": int(match[2])}
+        for row in rows
+        if row["solver"] == "reach" and (match := _PRUNING.fullmatch(row.get("parameters", {}).get("optimiser", "")))
+    ]
+    points = []
+    for (d, density, rounds), group in grouped(pruned, "d", "density", "rounds"):
+        of_stream = {row["seed"]: row["stored"] for row in group}
+        point = {"d": d, "density": density, "rounds": rounds, "of_stream": of_stream}
+        point |= _mean(list(of_stream.values())) | {"bound": facts_capacity(f"pruned:{density}", d)}
+        limits = [proved.get((d, density, seed)) for seed in of_stream]
+        if None not in limits:
+            point["gains"] = [stored - limit for stored, limit in zip(of_stream.values(), limits)]
+        points.append(point)
+    return points
+
+
+def _of_random_masks(masked: list[Row]) -> list[dict]:
+    """For each dimension and density: the mean proved capacity of random masks, its standard error, and the law."""
+    return [
+        {"d": d, "density": density, "predicted": expected_capacity(f"masked:{density}", d, None, False)}
+        | _mean([row["p_c"] for row in group])
+        for (d, density), group in grouped(masked, "d", "density")
+    ]
+
+
+def _mean(numbers: list[int]) -> dict[str, float]:
+    stored, error = mean_of(numbers)
+    return {"stored": stored, "error": error, "streams": len(numbers)}
+
+
+def compare(points: Points) -> list[Comparison]:
+    """What is proved for random places beside the law."""
+    return points.comparisons
+
+
+def draw(figure: Figure, points: Points) -> None:
+    """Left how many are stored at each density, relative to a full memory; right how close the rounds come to the
+    bound."""
+    pruned, random = points.pruned, points.random
+    if not pruned:
+        raise NothingToDrawError("nothing was pruned")
+    tints = dict(zip(sorted({point["d"] for point in pruned}), COLOURS))
+    left, right = subplots(figure, 1, 2, size=(8.2, 4.3))
+    for d, tint in tints.items():
+        _by_density(left, d, tint, [p for p in pruned if p["d"] == d], [p for p in random if p["d"] == d])
+    kinds = sorted({(point["d"], point["density"]) for point in pruned})
+    densities = sorted({density for _, density in kinds})
+    for d, density in kinds:
+        chosen = [point for point in pruned if (point["d"], point["density"]) == (d, density)]
+        _by_rounds(right, chosen, tints[d], _MARKS[densities.index(density) % len(_MARKS)])
+    right.axhline(1, color="0.3", lw=1, zorder=0)
+    left.set(xlabel="density: share of entries that are not zero", ylabel="associations / law for a full memory")
+    right.set(xscale="log", xlabel="rounds of pruning", ylabel="stored / bound for the best places")
+    rounds = sorted({point["rounds"] for point in pruned})
+    right.set_xticks(rounds, [str(count) for count in rounds])
+    right.minorticks_off()
+    streams = counted((point["streams"] for point in pruned), "streams")
+    figure.suptitle(f"Few entries, original problem ({streams} a point)", fontsize=10)
+    lines = legend(figure, 3)
+    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+
+
+def _by_density(panel: Axes, d: int, tint: str, pruned: list[dict], random: list[dict]) -> None:
+    full = facts_capacity("full", d)
+    densities = np.linspace(min(0.1, *(point["density"] for point in pruned)), 1, 40)
+    for name, style, words in (("pruned", "-", "bound for the best places"), ("masked", ":", "law for random places")):
+        law = [facts_capacity(f"{name}:{float(density)}", d) / full for density in densities]
+        panel.plot(densities, law, style, color=tint, lw=1.2, label=f"d = {d}, {words}")
+    most = max(point["rounds"] for point in pruned)
+    best = [point for point in pruned if point["rounds"] == most]
+    kinds = ((random, "o", "white", "random, proved"), (best, "s", tint, f"pruned in {most} rounds"))
+    for points, mark, face, words in kinds:
+        if points:
+            x, y, error = ([point[name] for point in points] for name in ("density", "stored", "error"))
+            panel.errorbar(
+                x, np.divide(y, full), np.divide(error, full), color=tint, marker=mark, mfc=face, ls="", ms=5.5, lw=1,
+                label=f"d = {d}, {words}",
+            )  # fmt: skip
+
+
+def _by_rounds(panel: Axes, points: list[dict], tint: str, mark: str) -> None:
+    bound = points[0]["bound"]
+    x, y, error = ([point[name] for point in points] for name in ("rounds", "stored", "error"))
+    label = f"d = {points[0]['d']}, density {points[0]['density']:g}"
+    panel.errorbar(
+        x, np.divide(y, bound), np.divide(error, bound), color=tint, marker=mark, mfc="white", ms=5, lw=1, label=label
+    )
+
+
+def remarks(points: Points) -> list[str]:
+    """What the most rounds store, as shares of the bound and of what is proved for random places."""
+    proved = {(point["d"], point["density"]): point["stored"] for point in points.random}
+    last: dict[tuple, dict] = {}
+    for point in sorted(points.pruned, key=lambda point: point["rounds"]):
+        last[point["d"], point["density"]] = point
+    sentences = []
+    for (d, density), point in sorted(last.items()):
+        beside = f", {point['stored'] / proved[d, density]:.2f} times the mean proved for random places"
+        sentences.append(
+            f"d = {d}, {density:g} of the entries: {point['rounds']} rounds of pruning store "
+            f"{point['stored'] / point['bound']:.3f} of the bound{beside if (d, density) in proved else ''}."
+        )
+    return sentences
+
+
+PRUNING = Study(
+    "pruning",
+    "How many associations does a memory with few entries store?",
+    runs,
+    points,
+    draw,
+    Caption(
+        "Few entries: chosen by pruning, or at random",
+        "The largest p up to which a memory with a given share of non-zero entries stores every association of a "
+        "stream, mean over streams with standard errors. Pruned: a full memory is trained by L-BFGS, its smallest "
+        "entries are put to zero for good, the others are trained again, and so on in a number of rounds; what is "
+        "stored bounds from below what the best places could store. Random: exact capacities of random masks with as "
+        "many entries, on the same streams, each proved.",
+        "N D(N) = delta. For random places delta is the number of entries n. For the best places it is at most the "
+        "mean of the sum of the n largest of d^2 squared normal numbers; the family is not convex, and N is a bound "
+        "from above for the decoupled problem in the limit of large d.",
+    ),
+    compare,
+    remarks,
+    lambda points: {"pruned": points.pruned, "random": points.random},
+)
