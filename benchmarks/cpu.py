@@ -20,6 +20,9 @@ import subprocess
 import sys
 import time
 
+from loadstone.solvers.gradient import Paper
+from loadstone.theory.load import nearest_associations
+
 CASES = {
     # name: problem, d, load or p, seeds, steps a round
     "original d=50, five seeds": ("original", 50, 0.7, 5, 100),
@@ -41,7 +44,7 @@ def instances(problem: str, d: int, load: float, seeds: int):
     """Problems and initial memories, the same for both sides."""
     import loadstone
 
-    p = loadstone.nearest_associations(load, d)
+    p = nearest_associations(load, d)
     make = getattr(loadstone, problem)
     return (
         [make(loadstone.Stream(seed, d), p) for seed in range(seeds)],
@@ -54,7 +57,6 @@ def ours(case: str):
     import jax
     import jax.numpy as jnp
 
-    from loadstone.solvers.gradient import Paper
     from loadstone.solvers.loop import advance_batch, advance_one, begun, joined
     from loadstone.solvers.search import Program
 
@@ -162,7 +164,7 @@ def peak_memory(d: int, p: int) -> float:
     code = (
         "import resource, loadstone;"
         f"problem = loadstone.original(loadstone.Stream(0, {d}), {p});"
-        f"loadstone.train(problem, loadstone.initial_memory({d}, 1.0, 0), loadstone.Paper(steps=3, warmup=0));"
+        f"loadstone.train(problem, loadstone.initial_memory({d}, 1.0, 0), Paper(steps=3, warmup=0));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
@@ -170,10 +172,9 @@ def peak_memory(d: int, p: int) -> float:
 
 def compare(case: str, rounds: int) -> dict[str, object]:
     """Let all sides take turns and compare their medians."""
-    import loadstone
 
     problem, d, load, seeds, steps = CASES[case]
-    p = loadstone.nearest_associations(load, d)
+    p = nearest_associations(load, d)
     children = {
         side: subprocess.Popen(
             [sys.executable, __file__, "--serve", side, case], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -27,8 +27,11 @@ import numpy as np
 
 import loadstone
 from loadstone.files import write_whole
+from loadstone.problems.budget import Budget
 from loadstone.problems.facts import Facts
 from loadstone.proofs.streamed import streamed_bound
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import automatic_precision
 from loadstone.solvers.stop import Limits
 from loadstone.theory.capacity import capacity_associations
@@ -47,14 +50,14 @@ def precision_of(asked: argparse.Namespace, number: int) -> str:
         return asked.precision
     last = json.loads((asked.folder / f"search-{number - 1}.json").read_text())
     higher = LADDER[LADDER.index(last["precision"]) + 1 :]
-    return higher[0] if last["status"] == loadstone.Status.OUT_OF_DIGITS and higher else last["precision"]
+    return higher[0] if last["status"] == Status.OUT_OF_DIGITS and higher else last["precision"]
 
 
 def searched(problem: Facts, asked: argparse.Namespace, number: int) -> bool:
     """One piece of search number `number`; whether it has ended. The first ends when every margin is positive in the
     precision of its pass, each later one goes on from the memory of the last for a few passes."""
     folder = asked.folder
-    start = loadstone.load_memory(memory_file(folder, number - 1)) if number > 1 else None
+    start = loadstone.load(memory_file(folder, number - 1)) if number > 1 else None
     passes, precision = asked.more if number > 1 else None, precision_of(asked, number)
     began = time.perf_counter()
 
@@ -62,23 +65,23 @@ def searched(problem: Facts, asked: argparse.Namespace, number: int) -> bool:
         seconds = time.perf_counter() - began
         print(f"search {number}, pass {passes}: loss {loss:.6f}, accuracy {accuracy:.8f}, {seconds:.0f} s", flush=True)
 
-    found = loadstone.solve(
+    found = solve(
         problem, start, "lbfgs", "exact" if number == 1 else "none", Limits(passes, asked.seconds),
         precision, tell, folder / f"search-{number}.npz",
     )  # fmt: skip
     about = {"status": found.status.value, "passes": found.passes, "seconds": round(found.seconds, 1)}
     about |= {"precision": precision, "loss": found.loss.tolist(), "accuracy": found.accuracy.tolist()}
     print(f"search {number}: {found.status.value} after {found.passes} passes and {found.seconds:.0f} s", flush=True)
-    if found.status == loadstone.Status.OUT_OF_TIME:
+    if found.status == Status.OUT_OF_TIME:
         return False
-    loadstone.save_memory(memory_file(folder, number), found.memory)
+    loadstone.save(memory_file(folder, number), found.memory)
     write_json(folder / f"search-{number}.json", about)
     return True
 
 
 def proved(problem: Facts, asked: argparse.Namespace, number: int) -> dict:
     """What is proved about the memory that search number `number` ended with."""
-    weights = np.asarray(loadstone.load_memory(memory_file(asked.folder, number)).matrix(), np.float32)
+    weights = np.asarray(loadstone.load(memory_file(asked.folder, number)).matrix(), np.float32)
     began, spoken = time.perf_counter(), [0.0]
 
     def tell(done: int) -> None:
@@ -116,7 +119,7 @@ def main() -> None:
     parser.add_argument("--budget", default="130GiB")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    asked.budget = loadstone.Budget.parse(asked.budget)
+    asked.budget = Budget.parse(asked.budget)
     record = asked.folder / "record.json"
     if record.exists():
         print(f"{record} is there: it has ended.")

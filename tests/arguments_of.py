@@ -10,14 +10,22 @@ import loadstone
 from loadstone.cli.options import associations_from
 from loadstone.frequencies import check_answers
 from loadstone.levels import half_levels
+from loadstone.measurements.noise import measured_noisy_accuracy, predicted_noisy_accuracy
+from loadstone.measurements.scores import single_scores
 from loadstone.memories.masks import RandomMask
 from loadstone.memories.rounding import RoundedTo
 from loadstone.memories.subspaces.masked import Blocks
 from loadstone.memories.two_layers import Hidden
+from loadstone.problems.budget import Budget
+from loadstone.problems.grouped import grouped
+from loadstone.problems.listwise import listwise as against_best_rivals
+from loadstone.problems.padded import padded
 from loadstone.runs.grid import grid
 from loadstone.runs.spec import Spec
 from loadstone.solvers import alternating, gradient, lbfgs, minibatch, normalised, perceptron, pruning
 from loadstone.solvers import weighted as most
+from loadstone.solvers.decide import ProofLimits
+from loadstone.solvers.solve import solve
 from loadstone.streams.laws.power_law import PowerLaw
 from loadstone.tasks import approach, bits, edits, multi_start, reach, short_lists, space
 from loadstone.tasks import margin as robustness
@@ -60,24 +68,24 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     listwise.list_codimension: (6, 2, 2),
     listwise.limit_codimension: (0.5,),
     listwise.list_capacity: (4, 2, 2),
-    loadstone.Budget: (10**9,),
+    Budget: (10**9,),
     loadstone.Instance: (STREAM, 6),
-    loadstone.Limits: (), loadstone.ProofLimits: (),
+    loadstone.Limits: (), ProofLimits: (),
     loadstone.Stream: (0, 4),
     loadstone.decoupled: (STREAM, 6),
-    loadstone.grouped: (STREAM, 6, 2),
+    grouped: (STREAM, 6, 2),
     loadstone.initial_memory: (4,),
     loadstone.instance_capacity: ("original", STREAM),
-    loadstone.listwise: (PROBLEM, 2),
+    against_best_rivals: (PROBLEM, 2),
     loadstone.maximum_margin: (PROBLEM,),
-    loadstone.measured_noisy_accuracy: (PROBLEM, FULL, 0.1),
+    measured_noisy_accuracy: (PROBLEM, FULL, 0.1),
     loadstone.original: (STREAM, 6),
-    loadstone.padded: (PROBLEM, 5),
+    padded: (PROBLEM, 5),
     loadstone.predict: (4, 6),
-    loadstone.predicted_noisy_accuracy: (PROBLEM, FULL, 0.1),
+    predicted_noisy_accuracy: (PROBLEM, FULL, 0.1),
     loadstone.sample: (PROBLEM,),
-    loadstone.single_scores: (PROBLEM, FULL, 0),
-    loadstone.solve: (PROBLEM,),
+    single_scores: (PROBLEM, FULL, 0),
+    solve: (PROBLEM,),
     loadstone.train: (PROBLEM,),
     most.store_most: (PROBLEM, FULL, 1.0),
     short_lists.recalled_in_list: (PROBLEM, FULL, 2),

@@ -23,9 +23,9 @@ from jaxtyping import Array, Float, TypeCheckError, jaxtyped
 
 import loadstone
 from loadstone.arguments import refuse
+from loadstone.former_names import FORMER
 from loadstone.measurements.spectrum import matrix_singular_values
 from loadstone.trees import tree
-from tests import stub
 from tests.array_annotations import checked
 
 ROOT = Path(__file__).parent.parent
@@ -147,17 +147,29 @@ def test_what_is_installed_for_use_and_tests_is_pinned_without_an_address():
 
 
 def test_the_stub_lists_the_public_names_with_their_homes():
-    assert stub.PATH.read_text() == stub.stub(), "the stub is out of date: python -m tests.stub"
-    listed = {}
-    for node in ast.parse(stub.PATH.read_text()).body:
-        if isinstance(node, ast.ImportFrom):
-            listed |= {alias.asname: (node.module, alias.name) for alias in node.names}
+    """As a type checker reads it: what is imported as itself, and what is set."""
+    tree = ast.parse((ROOT / "src" / "loadstone" / "__init__.pyi").read_text()).body
+    imported = {
+        alias.name: (node.module, alias) for node in tree if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    listed = {name: (module, name) for name, (module, alias) in imported.items() if alias.asname == name}
+    for node in tree:
+        if isinstance(node, ast.Assign):
+            listed[node.targets[0].id] = imported[node.value.id][0], node.value.id
     assert sorted(listed) == loadstone.__all__
     for name, (home, original) in listed.items():
         value = getattr(loadstone, name)
         assert value is getattr(import_module(home), original)
         if inspect.isclass(value) or inspect.isfunction(value):
             assert value.__module__ == home  # where it is defined, not where it is imported as well
+
+
+def test_former_names_work_and_say_where_they_went():
+    assert not set(FORMER) & set(loadstone.__all__)
+    for name, home in FORMER.items():
+        module, _, original = home.rpartition(".")
+        with pytest.warns(DeprecationWarning, match=f"loadstone.{name} is {home} now"):
+            assert getattr(loadstone, name) is getattr(import_module(module), original)
 
 
 @jaxtyped(typechecker=checked)

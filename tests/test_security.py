@@ -161,7 +161,7 @@ def test_arrays_that_hold_objects_are_refused_unread(make, payload, tmp_path):
     make(path, payload)
     with pytest.raises(ValueError, match="evil.npz cannot be read as an instance|must be an array of numbers"):
         read_instance(path)
-    found = loadstone.check_proof(path)
+    found = loadstone.check(path)
     assert not found.valid and "the file is damaged or not a proof" in found.reason or "lacks" in found.reason
     with pytest.raises(ValueError, match="memory file is .*evil.npz"):
         load_memory(path)

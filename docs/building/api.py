@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import loadstone
+from loadstone.former_names import FORMER
 
 ROOMS = (
     "theory", "streams", "kernels", "problems", "memories", "solvers", "proofs", "measurements", "tasks",
@@ -25,13 +26,18 @@ ROOMS = (
 _FIELD = re.compile(r"^(\w+(?:, \w+)*): (.+(?:\n {4,}\S.*)*)", re.MULTILINE)
 
 
+@cache
+def homes() -> dict[str, str]:
+    """The names of the page, as they are imported, and where each is defined: those at the top of the package, then
+    those that are imported from their modules."""
+    at_the_top = {f"loadstone.{name}": ".".join(home) for name, home in loadstone._HOMES.items()}
+    return at_the_top | {home: home for home in FORMER.values() if home not in at_the_top.values()}
+
+
 def names_of(room: str) -> list[str]:
-    """The public names whose home is in a room."""
-    return sorted(name for name in loadstone.__all__ if _home(name).split(".")[0] == room)
-
-
-def _home(name: str) -> str:
-    return loadstone._HOME[name]
+    """The names whose home is in a room, those at the top first."""
+    names = [name for name, home in homes().items() if home.split(".")[1] == room]
+    return sorted(names, key=lambda name: (name.count(".") > 1, name))
 
 
 def markdown(room: str) -> str:
@@ -41,13 +47,14 @@ def markdown(room: str) -> str:
 
 def entry(name: str) -> str:
     """One public name: signature, what it is, and for a class its fields, properties and methods."""
-    value = getattr(loadstone, name)
+    module, _, original = homes()[name].rpartition(".")
+    value = getattr(import_module(module), original)
     if inspect.isclass(value):
         body = [_text(_without_fields(value)), _fields_table(value), *_members(value)]
-        return _directive("class", f"loadstone.{name}", body)
+        return _directive("class", name, body)
     if callable(value):
-        return _directive("function", f"loadstone.{name}{_signature(_definition(value))}", [_text(value.__doc__ or "")])
-    return _directive("data", f"loadstone.{name}", [f"The number {value!r}. " + _escaped(_comment(name))])
+        return _directive("function", f"{name}{_signature(_definition(value))}", [_text(value.__doc__ or "")])
+    return _directive("data", name, [f"The number {value!r}. " + _escaped(_comment(name))])
 
 
 def fields(kind: type) -> dict[str, tuple[str, str]]:
@@ -172,8 +179,8 @@ def _comment_above(lines: list[str], index: int) -> str:
 
 
 def _comment(name: str) -> str:
-    lines = Path(import_module(f"loadstone.{_home(name)}").__file__).read_text().splitlines()
-    index = next(number for number, line in enumerate(lines) if line.startswith(name))
+    lines = Path(import_module(homes()[name].rpartition(".")[0]).__file__).read_text().splitlines()
+    index = next(number for number, line in enumerate(lines) if line.startswith(name.rpartition(".")[2]))
     return _comment_above(lines, index)
 
 

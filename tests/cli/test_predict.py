@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import loadstone
 from loadstone.cli.predict import MODEL_WIDTHS
+from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.prediction import predict
 from loadstone.theory.question import least_dimension
+from loadstone.theory.storable import probability_storable
 from tests.cli.said import KEPT, said
 from tests.kept import differences
 
@@ -73,7 +74,7 @@ def test_how_sharp_the_threshold_is_is_said(command):
     """Of 95 % of all streams: at its ends the probability of being storable crosses 97.5 % and 2.5 %."""
     low, high = json.loads(command("predict", "--d", 300, "--json").stdout)["capacity_interval"]
     assert f"{low} to {high}" in command("predict", "--d", 300).stdout
-    chance = {p: loadstone.probability_storable(p, 300) for p in (low, low + 1, high, high + 1)}
+    chance = {p: probability_storable(p, 300) for p in (low, low + 1, high, high + 1)}
     assert chance[low] >= 0.975 > chance[low + 1] and chance[high] >= 0.025 > chance[high + 1]
 
 
@@ -184,8 +185,8 @@ def test_least_dimension_is_the_least():
     for p in (2, 3, 50, 1000):
         for kappa in (1.0, 0.3):
             d = least_dimension(p, kappa)
-            assert loadstone.capacity_associations(d, kappa) >= p - 1e-6
-            assert d == 1 or loadstone.capacity_associations(d - 1, kappa) < p
+            assert capacity_associations(d, kappa) >= p - 1e-6
+            assert d == 1 or capacity_associations(d - 1, kappa) < p
 
 
 def test_the_smallest_sizes():

@@ -12,9 +12,12 @@ from jax.tree_util import GetAttrKey, register_dataclass, register_pytree_with_k
 
 import loadstone
 from loadstone import memory
+from loadstone.measurements.scores import scores
+from loadstone.measurements.spectrum import singular_values
 from loadstone.memories.files import save_memory
 from loadstone.memories.foreign import Foreign, as_given, as_memory
 from loadstone.memories.full import Full
+from loadstone.memories.recall import recall_index
 from loadstone.problems.original import original
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.stop import Limits
@@ -147,8 +150,8 @@ def test_any_pytree_is_trained_measured_and_comes_back_as_it_was(kind):
     assert solution.status == "stored" and type(solution.memory) is type(given)
     assert jax.tree.structure(solution.memory) == jax.tree.structure(given)
     assert loadstone.measure(problem, solution.memory).violations == 0
-    assert loadstone.scores(problem, solution.memory).target.shape == (12,)
-    assert loadstone.recall_index(solution.memory, problem.inputs, problem.outputs).tolist() == list(range(12))
+    assert scores(problem, solution.memory).target.shape == (12,)
+    assert recall_index(solution.memory, problem.inputs, problem.outputs).tolist() == list(range(12))
     if isinstance(given, Foreign):
         assert type(solution.memory.value) is type(given.value)
 
@@ -275,7 +278,7 @@ def test_facts_of_uneven_embeddings_are_whitened_only_for_what_can_be_carried_th
     assert solution.status == "stored" and type(solution.memory) is Carried
     full = solve(problem, Full(START))
     assert solution.passes <= 2 * full.passes
-    np.testing.assert_allclose(loadstone.singular_values(solution.memory)[0], 2)
+    np.testing.assert_allclose(singular_values(solution.memory)[0], 2)
     assert memory(Carried(START)).transformed(np.eye(D), np.eye(D)) is not None
     assert memory(Carried(START), fixed="weights").transformed(np.eye(D), np.eye(D)) is None
     assert memory({"weights": START}, by_key).transformed(np.eye(D), np.eye(D)) is None

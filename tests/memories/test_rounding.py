@@ -57,7 +57,7 @@ def test_a_trained_memory_of_two_bits_stores_and_is_saved_as_what_it_is(tmp_path
     found = loadstone.train(problem, start, "adam:0.1")
     assert loadstone.measure(problem, found.memory).violations == 0
     assert len(np.unique(np.asarray(found.memory.matrix()))) <= 4
-    loadstone.save_memory(tmp_path / "w.safetensors", found.memory)
-    assert loadstone.measure(problem, loadstone.load_memory(tmp_path / "w.safetensors")).violations == 0
+    loadstone.save(tmp_path / "w.safetensors", found.memory)
+    assert loadstone.measure(problem, loadstone.load(tmp_path / "w.safetensors")).violations == 0
     with pytest.raises(ValueError, match="bits is 0"):
         loadstone.initial_memory(8, family="rounded:0")

@@ -12,9 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 
 import loadstone
-from loadstone import decoupled, original, spread, spread_decoupled, spread_original
+from loadstone import decoupled, original
 from loadstone.hosts import agreed, join
+from loadstone.problems.budget import Budget
 from loadstone.problems.loss import mean_loss
+from loadstone.problems.padded import padded
+from loadstone.problems.spread import spread
+from loadstone.problems.spread_streams import spread_decoupled, spread_original
+from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 
 # Neither p nor the number of answers is a multiple of the devices, and of 5 answers the fourth device has none.
@@ -109,13 +114,13 @@ def refusal(call):
 def refusals():
     problem = original(STREAM, P)
     return {
-        "five": refusal(lambda: loadstone.solve(problem, devices=5)),
+        "five": refusal(lambda: solve(problem, devices=5)),
         "none": refusal(lambda: spread(problem, 0)),
         "true": refusal(lambda: spread_decoupled(STREAM, P, True)),
-        "padded": refusal(lambda: spread(loadstone.padded(problem, 10), 2)),
+        "padded": refusal(lambda: spread(padded(problem, 10), 2)),
         "ring": refusal(lambda: spread(decoupled(STREAM, P), 2, ring=True)),
-        "blocks": refusal(lambda: loadstone.solve(problem, solver="minibatch:2", devices=2)),
-        "budget": refusal(lambda: spread_original(STREAM, P, 4, loadstone.Budget(100))),
+        "blocks": refusal(lambda: solve(problem, solver="minibatch:2", devices=2)),
+        "budget": refusal(lambda: spread_original(STREAM, P, 4, Budget(100))),
         "again": refusal(lambda: spread(spread(problem, 2), 2)),
     }
 
@@ -123,7 +128,7 @@ def refusals():
 def solved(devices, checkpoint=None):
     """Adam, because its programs compile fastest; every solver sees the same numbers."""
     problem = spread_original(STREAM, P, devices) if devices else original(STREAM, P)
-    found = loadstone.solve(problem, solver="adam", stop="none", limits=Limits(passes=4), checkpoint=checkpoint)
+    found = solve(problem, solver="adam", stop="none", limits=Limits(passes=4), checkpoint=checkpoint)
     measurement = loadstone.measure(problem, found.memory)
     return {"loss": found.loss.tolist(), "violations": measurement.violations, "margin": measurement.margin}
 

@@ -9,6 +9,7 @@ import pytest
 
 import loadstone
 from loadstone.problems.arrays import Arrays
+from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.problems.separate import separate
@@ -48,8 +49,8 @@ def test_a_witness_is_a_memory(tmp_path):
     problem = original(Stream(0, 12), 20)
     verdict = decide(problem)
     assert loadstone.measure(problem, verdict.memory).violations == 0
-    loadstone.save_memory(tmp_path / "witness.safetensors", verdict.memory)
-    again = loadstone.load_memory(tmp_path / "witness.safetensors")
+    loadstone.save(tmp_path / "witness.safetensors", verdict.memory)
+    again = loadstone.load(tmp_path / "witness.safetensors")
     np.testing.assert_array_equal(again.weights, verdict.witness)
     assert decide(original(Stream(0, 12), 60)).memory is None
 
@@ -87,12 +88,12 @@ def test_memory_is_checked_before_the_first_search_too(problem, p, monkeypatch, 
     """It is enough, or it is not, by a byte."""
     arrays = Instance(Stream(3, 16), p, problem).arrays()
     needed = LBFGS().most_bytes(arrays.inputs.size + arrays.outputs.size, 16, problem == "decoupled")
-    monkeypatch.setattr(deciding, "Budget", lambda: loadstone.Budget(needed - 1))
+    monkeypatch.setattr(deciding, "Budget", lambda: Budget(needed - 1))
     verdict = decide(arrays)
     assert verdict.verdict == "undecided" and verdict.passes == 0 == verdict.newton_steps
     gib = f"{needed / 2**30:.3g}"
     assert verdict.reason == f"a search for W needs {gib} GiB of memory, more than half of what is free."
-    monkeypatch.setattr(deciding, "Budget", lambda: loadstone.Budget(needed))
+    monkeypatch.setattr(deciding, "Budget", lambda: Budget(needed))
     found = decide(arrays)
     assert found.verdict == "storable" and found.passes > 0
 
@@ -140,7 +141,7 @@ def test_what_a_search_needs_by_hand():
 @pytest.mark.parametrize("p", [50, 62])
 def test_without_memory_for_the_matrices_products_are_streamed(p):
     arrays = Instance(Stream(3, 16), p).arrays()
-    small = decide(arrays, ProofLimits(budget=loadstone.Budget(1000)))
+    small = decide(arrays, ProofLimits(budget=Budget(1000)))
     assert small.verdict == decide(arrays).verdict and small.dense_solves == 0
 
 

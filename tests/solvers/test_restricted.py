@@ -8,6 +8,7 @@ from loadstone.memories.families import subspace_of
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Masked
+from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.certificate import check_proof, write_proof
@@ -60,7 +61,7 @@ def test_lbfgs_and_streamed_products_come_to_the_same_verdicts(name, p, monkeypa
     arrays, family = Instance(Stream(1, 16), p).arrays(), subspace(name, 16, 1)
     expected = decide(arrays, family=family)
     assert expected.verdict != "undecided"
-    assert decide(arrays, ProofLimits(budget=loadstone.Budget(1000)), family=family).verdict == expected.verdict
+    assert decide(arrays, ProofLimits(budget=Budget(1000)), family=family).verdict == expected.verdict
     if name == "symmetric":
         monkeypatch.setattr(deciding, "_WORTH_COMPILING", 1)
         monkeypatch.setattr(deciding, "_WORTH_PRODUCTS", 0)

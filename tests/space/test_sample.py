@@ -7,6 +7,7 @@ import loadstone
 from loadstone.memories.subspaces.symmetric import Symmetric
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
+from loadstone.proofs.verdict import Outcome
 from loadstone.space.chains import run_chains
 from loadstone.space.overlap import overlap
 from loadstone.space.sample import _problem
@@ -57,7 +58,7 @@ def test_chains_that_have_not_mixed_are_not_averaged():
 def test_an_instance_that_cannot_be_stored_is_refused_with_its_proof():
     with pytest.raises(NotStorableError, match="is not storable, so there is no memory to sample: .*unit norm") as why:
         loadstone.sample(original(Stream(0, 4), 40))
-    assert why.value.outcome == loadstone.Outcome.NOT_STORABLE
+    assert why.value.outcome == Outcome.NOT_STORABLE
 
 
 @pytest.mark.parametrize("arguments, sentence", [
