@@ -93,7 +93,7 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     robustness.robustness: (PROBLEM,),
     rounded.counting_bound: (4, 1.0),
     rounded.rounded_facts: (4, 2),
-    some_lost.cost_with_losses: (5, 0.1, 2),
+    some_lost.codimension_with_losses: (5, 0.1, 2),
     some_lost.capacity_with_losses: (4, 10, 2),
     storable.facts_interval: (5, ROOM),
     storable.probability_facts_storable: (5, 4, ROOM),

@@ -219,7 +219,7 @@ FORMULAS: dict[Callable, list[tuple]] = {
     solution_scores.recalled_with_noise: [(QUERIES.outputs, QUERIES.typical, 0.3, 5, 2)],
     solution_scores.scores_by_length: [(QUERIES.outputs, QUERIES.centre)],
     solution_scores.rounding_noise: [(1,), (4,)],
-    some_lost.cost_with_losses: [(5, 0.1, 2), (300, 0.03, 2), (5, 0, 2)],
+    some_lost.codimension_with_losses: [(5, 0.1, 2), (300, 0.03, 2), (5, 0, 2)],
     some_lost.capacity_with_losses: [(4, 10, 2), (9, 7, 2)],
     storable.probability_storable: [([2, 20, 30, 33, 300], [1, 9, 10, 10, 36])],
     storable.storable_interval: [(5, 0.5), (12,)],

@@ -48,7 +48,7 @@ class WinningQueries(NamedTuple):
 
 
 def winning_queries(answers: int, d: int) -> WinningQueries:
-    """For M = `answers` random outputs and queries of d dimensions."""
+    """The cone of queries for which one of M = `answers` random outputs wins, queries having d dimensions."""
     return _winning(whole_number("answers", answers, 2, MOST), whole_number("d", d, 1, 10**9))
 
 
@@ -58,7 +58,9 @@ def share_alone(answers: int, d: int) -> float:
 
 
 def query_dimension(memories: StatisticalDimension) -> int:
-    """Of how many dimensions a query can be chosen, as far as outputs show them; skew ones are orthogonal to the input.
+    """How many dimensions of a query can be chosen, as far as outputs show them.
+
+    Queries of skew memories are orthogonal to the input.
 
     Positive semidefinite and sparse memories restrict queries further, so that for them P(alone) is an upper bound.
     """
@@ -67,8 +69,11 @@ def query_dimension(memories: StatisticalDimension) -> int:
 
 
 def half_storable(answers: int, memories: StatisticalDimension) -> float:
-    """The N at which half of all instances are storable, P(alone)^N Phi((delta - N D) / deviation) = 1/2 with the D of
-    the sections: delta / D(M) while all facts can be stored alone."""
+    """The number of facts at which half of all instances are storable: delta / D(M) while all can be stored alone.
+
+    Where they cannot, the N with P(alone)^N Phi((delta - N D) / deviation) = 1/2, D and deviation being those of the
+    sections.
+    """
     one, delta = winning_queries(answers, query_dimension(memories)), memories.delta
     by_law = delta / merge_law(answers).mean
     if by_law * one.impossible < _NEGLIGIBLE:

@@ -24,7 +24,7 @@ def memories_seen(family: str, d: int, answers: int, decoupled: bool = False) ->
 def facts_capacity(
     family: str, d: int, answers: int | None = None, decoupled: bool = False, margin: float = 0.0
 ) -> float:
-    """N_c: how many facts fit. delta / D(M) with M answers; the N with N D(N) = delta if every fact brings its own.
+    """How many facts fit: delta / D(M) with M answers; the N with N D(N) = delta if every fact brings its own answer.
 
     With so many answers that single facts become impossible (alone.py) it is the smaller N of which half are storable.
     An upper bound if the family is not convex (`StatisticalDimension.bound`).

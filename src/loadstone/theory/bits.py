@@ -22,7 +22,7 @@ from loadstone.theory.margin import margin_capacity
 
 
 def counting_bound(d: int, bits: float) -> float:
-    """The p with p log2 p = b d^2."""
+    """The number of facts that no memory of d x d entries of b bits can exceed: the p with p log2 p = b d^2."""
     room = bits * whole("d", d, 1, 10**6) ** 2
     return float(brentq(lambda p: p * math.log2(p) - room, 1.0, room + 2))
 

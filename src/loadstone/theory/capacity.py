@@ -24,16 +24,17 @@ MOST_DIMENSION = 10**8
 
 
 def capacity(kappa: ArrayLike = 1.0) -> np.ndarray | float:
-    """alpha_c(kappa) = (1/2) int_{X(1-kappa)}^{2} rho(s) s^2 ds, with rho(s) = sqrt(4 - s^2) / pi on [0, 2].
+    """The load at capacity in the limit of large sizes, alpha_c(kappa), for memories of rank fraction kappa: 1/2 at 1.
 
-    X is the quantile function of that quarter-circle law. With s = 2 cos(x/2) both integrals are elementary.
+    alpha_c(kappa) = (1/2) int_{X(1-kappa)}^{2} rho(s) s^2 ds, with rho(s) = sqrt(4 - s^2) / pi on [0, 2], and X the
+    quantile function of that quarter-circle law. With s = 2 cos(x/2) both integrals are elementary.
     Limit p, d -> infinity, replica-symmetric for kappa < 1 (paper, claim 2).
     """
     return each(_capacity, fractions("kappa", kappa))
 
 
 def finite_capacity(p: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
-    """alpha_c(p; kappa) = 2 alpha_c(kappa) log p / D(p): the load at which p associations just fit.
+    """The load at which p associations just fit: alpha_c(p; kappa) = 2 alpha_c(kappa) log p / D(p).
 
     For kappa = 1 this is p D(p) = d^2, sharp up to a width of order sqrt(p). For whole p >= 2 and d large enough for a
     threshold to be visible (d = 12 is); replica-symmetric for kappa < 1.
@@ -43,7 +44,7 @@ def finite_capacity(p: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
 
 
 def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
-    """p_c(d; kappa) at finite size: the p with p D(p) = 2 alpha_c(kappa) d^2, linear between whole numbers.
+    """How many associations fit at finite size: the p with p D(p) = 2 alpha_c(kappa) d^2, linear between whole numbers.
 
     Its integer part is the largest p that is more likely storable than not. It is at least 1, because a single
     association has no rival.
@@ -55,12 +56,12 @@ def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | 
 
 
 def asymptotic_capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
-    """The real p with p log p = alpha_c(kappa) d^2: the prediction of the limit alone; finite sizes hold more."""
+    """How many associations fit by the limit alone, p log p = alpha_c(kappa) d^2; finite sizes hold more."""
     return associations(capacity(kappa), d)
 
 
 def hebbian_associations(d: ArrayLike) -> np.ndarray | float:
-    """The real p with p log p = d^2 / 8: what the Hebbian rule stores in the limit."""
+    """How many associations the Hebbian rule stores in the limit: the real p with p log p = d^2 / 8."""
     return associations(HEBBIAN_CAPACITY, d)
 
 
@@ -114,7 +115,10 @@ def _capacity_associations(room: float) -> float:
 
 
 def facts_that_fit(room: Callable[[int], float]) -> float:
-    """The p >= 1 with p D(p) = room(p), linear between whole numbers; D(1) = 0."""
+    """How many facts fit if each has its own answer: the p >= 1 with p D(p) = room(p), linear between whole numbers.
+
+    room: dimensions of the memories, as far as so many answers show them. D(1) = 0.
+    """
     needed = lambda p: p * codimension(p) if p > 1 else 0.0  # noqa: E731
     low = largest(lambda p: needed(p) <= room(p), 1)
     here, there = room(max(2, low)), room(low + 1)

@@ -44,7 +44,10 @@ def codimension(answers: int, margin: float = 0.0) -> float: ...
 @overload
 def codimension(answers: ArrayLike, margin: ArrayLike = 0.0) -> np.ndarray | float: ...
 def codimension(answers: ArrayLike, margin: ArrayLike = 0.0) -> np.ndarray | float:
-    """D_gamma(M) for whole M = `answers` in 2..10^15 and gamma = `margin` in 0..1000, to about 10 digits."""
+    """What one fact costs, D_gamma(M), to about 10 digits.
+
+    answers: M, whole, in 2..10^15. margin: gamma, in units of |W|, in 0..1000.
+    """
     answers, margin = whole_numbers("answers", answers, 2, MOST), checked_margins(margin)
     return each(lambda m, gamma: _of_one(int(m), float(gamma)), answers, margin)
 
@@ -54,8 +57,10 @@ margin_codimension = codimension
 
 
 def checked_margins(margin: ArrayLike) -> np.ndarray:
-    """Margins as an array, or a refusal of negative ones: they would make the set of allowed W, on the sphere |W| = 1,
-    no longer convex, which is other physics."""
+    """Margins as an array, or a refusal.
+
+    Negative ones would make the set of allowed W on the sphere |W| = 1 no longer convex, which is other physics.
+    """
     allowed = f"at least 0 and at most {MOST_MARGIN:g}"
     array = numbers("margin", margin, allowed)
     if not np.all((array >= 0) & (array <= MOST_MARGIN)):

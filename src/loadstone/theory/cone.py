@@ -44,8 +44,9 @@ class MergeLaw(NamedTuple):
 
 
 def log_solid_angles(most: int) -> np.ndarray:
-    """log b_k for k = 0, 1, ..., most: b_k is the share of R^k that is filled by the cone over k unit vectors with
-    pairwise inner products 1/2.
+    """The logarithms of the solid angles b_k for k = 0, 1, ..., most.
+
+    b_k is the share of R^k that is filled by the cone over k unit vectors with pairwise inner products 1/2.
 
     With c >= 0 the coordinates along those vectors, b_k = sqrt((k+1)/2^k) (2 pi)^(-k/2) times the integral of
     exp(-|c|^2/4 - (sum c)^2/4). Writing the last factor as a mean of exp(i t sum c) over t ~ N(0, 1/2) leaves
@@ -58,7 +59,10 @@ def log_solid_angles(most: int) -> np.ndarray:
 
 
 def merge_law(p: int) -> MergeLaw:
-    """v_k(p), its mean D(p) and its variance, for one p in 2..10^15. Relative accuracy near 1e-12 below p = 10^6."""
+    """The law v_k(p) of the number of merged rivals, its mean D(p) and its variance, for one p in 2..10^15.
+
+    Relative accuracy near 1e-12 below p = 10^6.
+    """
     return _merge_law(whole_number("p", p, 2, MOST))
 
 
@@ -80,7 +84,10 @@ def project(eta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def joint_log_density(p: int, tau: np.ndarray) -> np.ndarray:
-    """log f(k, tau), of shape (ks,) + tau.shape, for k = 0, 1, ..., up to where the law vanishes."""
+    """The joint law of merged rivals and score, log f(k, tau), for k = 0, 1, ..., up to where it vanishes.
+
+    Of shape (ks,) + tau.shape.
+    """
     count = min(p, _enough(p))
     k = np.arange(count)
     log_choose = np.concatenate([[0.0], np.cumsum(np.log((p - k[1:]) / k[1:]))])

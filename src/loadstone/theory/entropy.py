@@ -42,19 +42,19 @@ class FreeEntropy:
 
 
 def energetic_lower_bound(q: ArrayLike) -> np.ndarray | float:
-    """-(1 + sqrt(q/(1-q)))^2 <= G(q) (paper)."""
+    """The paper's lower bound of the energetic term in the limit: G(q) >= -(1 + sqrt(q/(1-q)))^2."""
     q = in_half_open("q", q, 0, 1)
     return scalar(-((1 + np.sqrt(q / (1 - q))) ** 2))
 
 
 def energetic_upper_bound(q: ArrayLike, k: ArrayLike) -> np.ndarray | float:
-    """G(q) <= -(k/(k+1)) q/(1-q) for every whole k >= 1 (paper)."""
+    """The paper's upper bounds of the energetic term, one for every whole k >= 1: G(q) <= -(k/(k+1)) q/(1-q)."""
     q, k = in_half_open("q", q, 0, 1), whole_numbers("k", k, 1, 10**9)
     return scalar(-(k / (k + 1)) * q / (1 - q))
 
 
 def energetic(q: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> Estimate:
-    """G_p(q) = E log f_p(q; eta) / log p, its mean over samples of eta and its standard error.
+    """The energetic term G_p(q) = E log f_p(q; eta) / log p: its mean over samples of eta, and its standard error.
 
     f_p itself is an integral over x_1 of a product of Phi's, taken on a grid. Samples are stratified in eta_1, whose
     square dominates the variance, and are the same for every q, so that curves in q are smooth. Whole p in 2..10^6;
@@ -79,19 +79,22 @@ def _energetic(q: float, p: int, samples: int, seed: int) -> Estimate:
 
 
 def free_entropy(load: ArrayLike) -> np.ndarray | float:
-    """phi(alpha) = log(1 - 2 alpha) / 2 in the limit, for loads below 1/2; minus infinity from 1/2 on."""
+    """The free entropy in the limit, phi = log(1 - 2 alpha) / 2 for loads below 1/2; minus infinity from 1/2 on."""
     load = positives("load", load)
     with np.errstate(divide="ignore"):
         return scalar(0.5 * np.log(np.maximum(0, 1 - 2 * load)))
 
 
 def overlap(load: ArrayLike) -> np.ndarray | float:
-    """q*(alpha) = 2 alpha in the limit, for loads below 1/2; 1 from 1/2 on."""
+    """The overlap of two solutions in the limit, q = 2 alpha for loads below 1/2; 1 from 1/2 on."""
     return scalar(np.minimum(1, 2 * positives("load", load)))
 
 
 def annealed(load: ArrayLike) -> np.ndarray | float:
-    """d^-2 log E(volume) = -alpha, exact at every p: a random memory stores each association with probability 1/p."""
+    """The annealed bound of the free entropy, d^-2 log E(volume) = -alpha, exact at every p.
+
+    A random memory stores each association with probability 1/p.
+    """
     return scalar(-positives("load", load))
 
 

@@ -30,13 +30,14 @@ _WEIGHT = 0.02 * np.exp(-(_Z**2) / 2) / np.sqrt(2 * np.pi)
 
 
 def target_mean(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
-    """mu = sqrt(log p / alpha), the mean of the target's score in units of the rivals' deviation."""
+    """The mean of the target's score in units of the rivals' deviation, mu = sqrt(log p / alpha)."""
     return scalar(np.sqrt(np.log(_associations(p)) / positives("load", load)))
 
 
 def score_moments(p: int, d: int) -> tuple[float, float, float]:
-    """Exact moments of the scores u_mu^T W e_rho / d of the Hebbian rule at any size, for Gaussian embeddings: variance
-    off the diagonal; mean and deviation on the diagonal, in units of the deviation off it.
+    """Exact variance of a rival's score under the Hebbian rule, and mean and deviation of the target's in its units.
+
+    For scores u_mu^T W e_rho / d, Gaussian embeddings and any size; rivals are off the diagonal, targets on it.
 
     Off the diagonal the terms of mu and rho contribute (d+2)/d^2 each and the other p - 2 terms 1/d^2 each; on it the
     association's own term |u|^2 |e|^2 / d^2 has mean 1 and variance 4 (d+1) / d^2. The paper's p / d^2 is the limit
@@ -48,7 +49,7 @@ def score_moments(p: int, d: int) -> tuple[float, float, float]:
 
 
 def failure(p: ArrayLike, load: ArrayLike) -> np.ndarray | float:
-    """epsilon, the probability that one association is not recalled; small values keep their digits."""
+    """The probability epsilon that one association is not recalled; small values keep their digits."""
     p, mean = np.broadcast_arrays(_associations(p), target_mean(p, load))
     log_all_below = (p[..., None] - 1) * log_ndtr(_Z + mean[..., None])
     return scalar(np.minimum(1, -np.expm1(log_all_below) @ _WEIGHT))  # the weights add up to 1 but for rounding
@@ -98,20 +99,24 @@ def _finite_failure(p: int, d: int) -> float:
 
 
 def finite_accuracy(p: int, d: int) -> float:
-    """Expected share of p associations that the Hebbian rule recalls in dimension d >= 20, to 0.005. For p < d, where
-    few are lost, the share that is lost is known to 7 %."""
+    """Expected share of p associations that the Hebbian rule recalls, to 0.005 in dimensions d >= 20.
+
+    For p < d, where few are lost, the share that is lost is known to 7 %.
+    """
     return 1 - finite_failure(p, d)
 
 
 def finite_probability_all_stored(p: int, d: int) -> float:
-    """(1 - epsilon)^p with the epsilon of that size: failures are taken as independent."""
+    """The probability that the Hebbian rule recalls all: (1 - epsilon)^p, failures being taken as independent."""
     with np.errstate(divide="ignore"):  # a sure failure: log 0
         return float(np.exp(p * np.log1p(-finite_failure(p, d))))
 
 
 def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of Gauss quadrature for a mean over the chi-square law, by the eigenvalues of its Jacobi matrix
-    (Golub and Welsch); without a degree of freedom the law is all at 0."""
+    """Nodes and weights of Gauss quadrature for a mean over the chi-square law.
+
+    By the eigenvalues of its Jacobi matrix (Golub and Welsch); without a degree of freedom the law is all at 0.
+    """
     if freedom == 0:
         return np.zeros(1), np.ones(1)
     shape, k = freedom / 2 - 1, np.arange(1, count)
@@ -120,7 +125,10 @@ def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def component_nodes(dimensions: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same for one component of a random unit vector: density (1 - t^2)^((dimensions - 3) / 2), Gegenbauer."""
+    """Nodes and weights of Gauss quadrature for a mean over one component of a random unit vector.
+
+    Its density is (1 - t^2)^((dimensions - 3) / 2), so the polynomials are Gegenbauer's.
+    """
     if dimensions == 1:
         return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
     shape, k = dimensions / 2 - 1, np.arange(1, count)

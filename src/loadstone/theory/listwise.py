@@ -31,15 +31,18 @@ _SEED = 20260506
 _BATCH = 500
 
 
-def list_codimension(m: int, k: int, batches: int = 8) -> Estimate:
-    """D_k(M), by Monte Carlo with fixed random numbers, in batches of 500 samples; exact for k = 1."""
-    m, batches = whole("m", m, 2, 10**6), whole("batches", batches, 2, 10**5)
+def list_codimension(answers: int, k: int, batches: int = 8) -> Estimate:
+    """What one association costs if its target must be among the first k of M: D_k(M), sampled, exact for k = 1.
+
+    By Monte Carlo with fixed random numbers, in batches of 500 samples.
+    """
+    m, batches = whole("answers", answers, 2, 10**6), whole("batches", batches, 2, 10**5)
     k = whole("k", k, 1, m - 1)
     return Estimate(codimension(m), 0.0) if k == 1 else _codimension(m, k, batches)
 
 
 def limit_codimension(share: float) -> float:
-    """The limit of D_k(M) for k = share M: the mean of (c - g)_+^2."""
+    """The same for k = share M and large M: the mean of (c - g)_+^2."""
     share = float(fractions("share", share))
     z = -ndtri(share)
     c = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / share
@@ -47,7 +50,7 @@ def limit_codimension(share: float) -> float:
 
 
 def list_capacity(d: int, k: int, batches: int = 8) -> Estimate:
-    """The p at which p D_k(p) = d^2, and its standard error from that of D_k.
+    """How many associations fit with their targets among the first k: p D_k(p) = d^2, its error from that of D_k.
 
     D_k changes by less than the noise of its samples from one p to the next, so it is interpolated between a few p
     around the value of the limit.
@@ -66,7 +69,7 @@ def list_capacity(d: int, k: int, batches: int = 8) -> Estimate:
 
 
 def limit_capacity(d: int, k: int) -> float:
-    """The same with the limit of D at the share k / p: a first guess."""
+    """The same with the limit of D at the share k / p, which needs no samples: a first guess."""
     d, k = _checked(d, k)
     missing = lambda log: log + np.log(limit_codimension(k / np.exp(log))) - 2 * np.log(d)  # noqa: E731
     least, most = np.log(k + 0.5), max(np.log(2.0 * d * d + 2 * k), np.log(k + 1.0))
@@ -84,7 +87,7 @@ def _checked(d: int, k: int) -> tuple[int, int]:
 def project_on_list(
     eta: Float[np.ndarray, "samples m"], k: int
 ) -> tuple[Float[np.ndarray, "samples"], Float[np.ndarray, "samples m"]]:
-    """How far the nearest point of K lies from each row of eta: lambda, the step of the target, and that point."""
+    """The step lambda of the target of each row of eta to the nearest point of K, and that point."""
     target, rivals = eta[:, 0], eta[:, 1:]
     step, level = _steps(target, -np.sort(-rivals, axis=1), k)
     taken = np.clip(rivals - level[:, None], 0, step[:, None] / k)

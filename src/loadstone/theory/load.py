@@ -12,13 +12,13 @@ from loadstone.theory.cone import MOST
 
 
 def load(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
-    """alpha(p, d) = p log p / d^2, for p >= 1 associations in dimension d >= 1."""
+    """The load alpha = p log p / d^2 of p >= 1 associations in dimension d >= 1."""
     p, d = at_least("p", p, 1), at_least("d", d, 1)
     return scalar(load_of(p, d))
 
 
 def associations(load: ArrayLike, d: ArrayLike) -> np.ndarray | float:
-    """The real p with p log p = load d^2: p = exp(W(load d^2)), W being Lambert's function.
+    """The real number of associations with this load: p = exp(W(load d^2)), W being Lambert's function.
 
     Exact inverse of `load` in p; defined for every load >= 0 (p = 1 at load 0).
     """
@@ -35,7 +35,7 @@ def nearest_associations(load: float, d: int) -> int:
 
 
 def dimension(load: ArrayLike, p: ArrayLike) -> np.ndarray | float:
-    """The real d with p log p / d^2 = load: d = sqrt(p log p / load), for load > 0 and p >= 1."""
+    """The real dimension in which p associations have this load: d = sqrt(p log p / load), for load > 0 and p >= 1."""
     load, p = positives("load", load), at_least("p", p, 1)
     return scalar(np.sqrt(p * np.log(p) / load))
 

@@ -36,7 +36,7 @@ def margin_capacity(delta: ArrayLike, answers: ArrayLike | None, margin: ArrayLi
 
 
 def largest_margin(delta: float, facts: float, answers: int | None = None) -> float:
-    """The gamma with N D_gamma(M) = delta: the largest margin with which N = `facts` fit, for |W|_F = 1.
+    """The largest margin with which N = `facts` fit, for |W|_F = 1: the gamma with N D_gamma(M) = delta.
 
     With `answers` None each fact has an answer of its own, and `facts` is whole. More facts than can be stored at all
     are refused.

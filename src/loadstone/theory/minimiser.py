@@ -88,7 +88,9 @@ class Minimiser:
 def minimiser(
     p: int, d: int, samples: int = 4096, seed: int = 0, answers: int | None = None, delta: float | None = None
 ) -> Minimiser:
-    """The minimiser at whole p in 2..10^15 and whole d >= 1, from `samples` (rounded up to groups of 128) of eta.
+    """Loss and accuracy of the memory that minimises the cross-entropy of p associations in d dimensions.
+
+    For whole p in 2..10^15 and whole d >= 1, from `samples` (rounded up to groups of 128) of eta.
 
     answers: how many outputs compete for each association (default: p).
     delta: dimension of the linear space of memories, as seen through the outputs (default: d^2; `families.py` knows

@@ -28,7 +28,7 @@ _REACH, _POINTS, _COARSE = 8.0, 81, 0.5
 
 
 def length_shift(overlap: float, p: int, delta: float, d: int, samples: int = 1000, seed: int = 0) -> Estimate:
-    """The change of phi for p associations with p Gaussian outputs each in d dimensions, and its standard error.
+    """By how much lengths change the free entropy of p associations with p Gaussian outputs each, with standard error.
 
     overlap: of two memories, in the delta dimensions that are seen.
     """

@@ -24,12 +24,15 @@ def target_density(score: ArrayLike, p: int) -> np.ndarray | float:
 
 
 def target_mean(p: ArrayLike) -> np.ndarray | float:
-    """E tau: 1.733, 2.446, 3.069 at p = 100, 1000, 10000; close to sqrt(2 log p) only for astronomically large p."""
+    """The mean E tau of the target's score: 1.733, 2.446, 3.069 at p = 100, 1000, 10000.
+
+    It is close to the limit sqrt(2 log p) only for astronomically large p.
+    """
     return each(lambda n: _moments(n)[0], whole_numbers("p", p, 2, MOST))
 
 
 def target_deviation(p: ArrayLike) -> np.ndarray | float:
-    """Standard deviation of tau: it falls with p, so targets concentrate while rivals do not."""
+    """Standard deviation of the target's score: it falls with p, so targets concentrate while rivals do not."""
     return each(lambda n: _moments(n)[1], whole_numbers("p", p, 2, MOST))
 
 

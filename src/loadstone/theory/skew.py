@@ -37,8 +37,9 @@ _BOUND = 5.0
 
 
 def skewed_capacity(d: int, frequencies: ArrayLike, samples: int | None = None, seed: int = 0) -> Estimate:
-    """N_c for answers with these frequencies (any positive scale; zero for an answer that is only a rival), M <= d + 1.
+    """How many facts fit if answers have these frequencies, for at most d + 1 answers.
 
+    frequencies: of any positive scale; zero for an answer that is only a rival.
     Mean distances are integrals (skew_integrals.py); if there are more than a dozen different frequencies, similar ones
     are taken together, and the error says how much fewer of them would change. With a number of samples the distances
     are sampled instead, and the error is that of sampling. The formula is for many facts an answer, and for frequencies

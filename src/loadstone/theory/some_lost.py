@@ -32,20 +32,25 @@ _BATCH = 4000
 _BEST = 90
 
 
-def cost_with_losses(m: int, share: float, batches: int = 8) -> Estimate:
-    """D_f(M) for a share f of associations that may be lost, by Monte Carlo with fixed random numbers; D(M) if none."""
-    m, batches = whole("m", m, 2, 10**9), whole("batches", batches, 2, 10**5)
+def codimension_with_losses(answers: int, share: float, batches: int = 8) -> Estimate:
+    """What one association costs if a share f of all may be lost: D_f(M), sampled, exact if none may.
+
+    By Monte Carlo with fixed random numbers.
+    """
+    m, batches = whole("answers", answers, 2, 10**9), whole("batches", batches, 2, 10**5)
     share = _share(share)
     return Estimate(codimension(m), 0.0) if share == 0 else _cost(m, share, batches)
 
 
 def capacity_with_losses(d: int, one_in: int, batches: int = 8) -> Estimate:
-    """The largest p at which p D_f(p) = d^2, if one association in so many may be lost, counted in whole ones: none
-    below p = one_in. Its error is that of the sampled D_f."""
+    """How many associations fit, p D_f(p) = d^2, if one in so many may be lost; the error is that of the sampled D_f.
+
+    Lost ones are counted in whole numbers: none below p = one_in.
+    """
     d, one_in = whole("d", d, 2, 10**4), whole("one_in", one_in, 2, 10**9)
 
     def cost(p: int) -> Estimate:
-        return cost_with_losses(p, (p // one_in) / p, batches)
+        return codimension_with_losses(p, (p // one_in) / p, batches)
 
     whole_ones = largest(lambda p: p * cost(p).value <= d * d, 2)
     below, above = (p * cost(p).value for p in (whole_ones, whole_ones + 1))

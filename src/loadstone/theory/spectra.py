@@ -168,15 +168,16 @@ class Spectrum:
 
 
 def quarter_circle() -> Spectrum:
-    """rho(s) = sqrt(4 - s^2) / pi on [0, 2]."""
+    """The quarter-circle law, rho(s) = sqrt(4 - s^2) / pi on [0, 2]."""
     return Spectrum(1.0, 0.0, QuarterCircle())
 
 
 def at_capacity(kappa: float = 1.0) -> Spectrum:
-    """(1-kappa) delta_0 + rho(s) 1[X(1-kappa) <= s <= 2], X the quantile function of the quarter circle rho.
+    """The law of a W of rank kappa d at capacity: zeros, and the upper share kappa of the quarter circle rho.
 
-    The law of a W of rank kappa d at capacity. Paper, claim 2, without the factor kappa before rho, which is a
-    misprint: the mass must be 1. Replica-symmetric for kappa < 1. Ten digits for kappa above 1e-6.
+    (1-kappa) delta_0 + rho(s) 1[X(1-kappa) <= s <= 2], X the quantile function of rho. Paper, claim 2, without the
+    factor kappa before rho, which is a misprint: the mass must be 1. Replica-symmetric for kappa < 1. Ten digits for
+    kappa above 1e-6.
     """
     kappa = rank_fraction("kappa", kappa)
     lower = float(QuarterCircle().quantile(np.asarray(1 - kappa)))
@@ -184,12 +185,14 @@ def at_capacity(kappa: float = 1.0) -> Spectrum:
 
 
 def initial_full() -> Spectrum:
-    """W with i.i.d. Gaussian entries: the quarter circle."""
+    """The law of a W with i.i.d. Gaussian entries: the quarter circle."""
     return quarter_circle()
 
 
 def initial_factored(kappa: float = 1.0) -> Spectrum:
-    """W = Q R^T with i.i.d. Gaussian entries in the d x (kappa d) factors. Not the quarter circle, even for kappa = 1.
+    """The law of W = Q R^T with i.i.d. Gaussian entries in the d x (kappa d) factors.
+
+    It is not the quarter circle, even for kappa = 1.
 
     The paper's cubic is the law of the non-zero values alone; here a share 1 - kappa at zero is added.
     """

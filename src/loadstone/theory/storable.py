@@ -41,7 +41,10 @@ _WINDOW = 40
 
 
 def probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
-    """P(storable) for whole p in 2..10^15 and whole d >= 1; exact up to about p = 10^8, then Gaussian."""
+    """The probability that p random associations are storable in d dimensions, each with its own answer.
+
+    For whole p in 2..10^15 and whole d >= 1; exact up to about p = 10^8, then Gaussian.
+    """
     p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
     return each(lambda p, d: _probability(int(p), int(d)), p, d)
 
@@ -71,7 +74,7 @@ def capacity_moments(d: int) -> tuple[float, float]:
 
 
 def probability_facts_storable(facts: int, answers: int, memories: StatisticalDimension) -> float | None:
-    """P(storable) of N facts with M answers each, in a family of memories: 2 P(J - N in {1, 3, 5, ...}).
+    """The probability that random facts are storable with M answers each in a family, 2 P(J - N in {1, 3, 5, ...}).
 
     J is the dimension of the face of the family that a projection lands on (families.py), N the sum of `facts` numbers
     k of the law of one fact; all this times the probability that each fact can be stored alone (alone.py). Exact for a
@@ -98,7 +101,7 @@ def facts_interval(answers: int, memories: StatisticalDimension, share: float = 
 
 
 def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:
-    """Mean over streams of the number of facts that fit: the sum over N of P(storable); None where it is not known."""
+    """Mean number of facts that a stream holds: the sum over N of P(storable); None where it is not known."""
     total, facts = 0.0, 1
     while (probability := probability_facts_storable(facts, answers, memories)) is not None:
         total, facts = total + probability, facts + 1

@@ -89,7 +89,7 @@ def at_cosine(
     seed: int = 0,
     real: bool = False,
 ) -> Typical:
-    """Draw Q R^T of rank kappa d that have this mean cosine with a Gaussian matrix.
+    """Random Q R^T of rank kappa d that have this mean cosine with a Gaussian matrix.
 
     By default Z has the singular values of the limit and entries are complex, which is closest to the limit. With
     `real` both are those of d x d memories: Z is drawn, and what comes out has the fluctuations of size d.
