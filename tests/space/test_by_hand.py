@@ -12,8 +12,7 @@ from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.proofs.verdict import Outcome
 from loadstone.solvers.solution import Status
-from loadstone.space import chains, sample, starts, steps, volume
-from loadstone.space import margins_table as carried
+from loadstone.space import chains, margins_table, sample, starts, steps, volume
 from loadstone.space.chains import Seen, run_chains
 from loadstone.space.steps import Walk, begun
 from loadstone.space.volume import PATHS
@@ -127,7 +126,7 @@ def test_the_first_round_is_not_counted(monkeypatch):
 
 def test_as_many_margins_are_carried_as_fit():
     problem = SimpleNamespace(inputs=np.zeros((5000, 1)), competitors=1000)
-    assert carried.fits(problem, 5) and not carried.fits(problem, 6)
+    assert margins_table.fits(problem, 5) and not margins_table.fits(problem, 6)
 
 
 def test_starts_are_trained_where_that_pays_and_proved_elsewhere(monkeypatch):

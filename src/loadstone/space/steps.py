@@ -4,7 +4,7 @@ Slices (elliptical slice sampling; for linear constraints Gessner, Kanjilal and 
 arc of W cos t + V sin t that stores everything, and take a point of it at random. One pass a step, nothing is rejected.
 
 Reflections (Pakman and Paninski, 2014): follow W cos t + V sin t for a quarter of a circle. Where a margin becomes
-zero, V is reflected. One pass for each reflection (paths.py), or less where outputs are shared (carried.py).
+zero, V is reflected. One pass for each reflection (paths.py), or less where outputs are shared (margins_table.py).
 """
 
 from __future__ import annotations
