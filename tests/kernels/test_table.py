@@ -117,7 +117,9 @@ def test_kernels_refuse_shapes_that_do_not_fit(kernel):
             kernel.stored_recall(jnp.int32(4), jnp.int32(0), jnp.ones(queries), jnp.ones(outputs, jnp.float16))
 
 
-@pytest.mark.parametrize("row", [row for row in table.TABLE if row.job.endswith("_pass")], ids=str)
+@pytest.mark.parametrize(
+    "row", [row for row in table.TABLE if row.job.endswith("_pass")], ids=lambda row: f"{row.module}.{row.job}"
+)
 def test_every_kernel_of_a_pass_takes_queries_outputs_and_a_precision(row):
     kernel = getattr(import_module(f"loadstone.kernels.{row.module}"), row.job)
     assert [*inspect.signature(kernel).parameters] == [*inspect.signature(getattr(table, row.job)).parameters]
