@@ -14,72 +14,12 @@ from pathlib import Path
 from loadstone.arguments import choice
 from loadstone.runs.grid import read_grid
 from loadstone.runs.spec import Spec
-from loadstone.studies.kit.runs import (
-    DIMENSIONS,
-    KAPPAS,
-    PROVED,
-    SCALES,
-    SEEDS,
-    associations,
-    exact_capacities,
-    protocol,
-    share_of_capacity,
-)
+from loadstone.studies.kit.runs import PROVED, SCALES, exact_capacities, protocol
 from loadstone.studies.law import runs_at_the_papers_sizes
 from loadstone.studies.registry import study_of
 from loadstone.sweeps.lengths import lengths
 from loadstone.sweeps.optimisers import optimisers
 from loadstone.sweeps.shift import shift
-
-_SCORE_LOADS = (0.2, 0.5, 1.2)
-_SCORE_DIMENSION = {"quick": 40, "paper": 150}
-
-
-def spectra(scale: str) -> list[Spec]:
-    """Memories at the capacity that is predicted for their size and rank."""
-    return [
-        Spec(problem, d, share_of_capacity(1, d, kappa), seed, kappa)
-        for problem, dimensions in DIMENSIONS[scale].items()
-        for d in dimensions
-        for kappa in KAPPAS
-        for seed in range(SEEDS[scale])
-    ]
-
-
-def scores(scale: str) -> list[Spec]:
-    """Both problems at the paper's three loads and at the capacity of their size, trained to the schedule's end; and
-    with the paper's stop rule at the loads where it ends the training before."""
-    d = _SCORE_DIMENSION[scale]
-    stopped = [
-        Spec(problem, d, associations(load, d), seed)
-        for problem in ("original", "decoupled")
-        for load in _SCORE_LOADS[:2]
-        for seed in range(SEEDS[scale])
-    ]
-    return stopped + [
-        Spec(problem, d, p, seed, stop="none")
-        for problem in ("original", "decoupled")
-        for p in (*(associations(load, d) for load in _SCORE_LOADS), share_of_capacity(1, d))
-        for seed in range(SEEDS[scale])
-    ]
-
-
-def initial_spectra(scale: str) -> list[Spec]:
-    """Factored memories before training; p does not matter."""
-    d = {"quick": 300, "paper": 1000}[scale]
-    # At kappa = 1 a memory has no factors; just below it has factors of full rank.
-    kappas = (*KAPPAS[:-1], 0.9999)
-    return [Spec("original", d, 2, seed, kappa, solver="initial") for kappa in kappas for seed in range(SEEDS[scale])]
-
-
-def hebbian(scale: str) -> list[Spec]:
-    """The Hebbian rule at its capacity, a load of 1/8, and above."""
-    d = {"quick": 200, "paper": 500}[scale]
-    return [
-        Spec("original", d, associations(load, d), seed, solver="hebbian")
-        for load in (0.125, 0.3, 1.0)
-        for seed in range(SEEDS[scale])
-    ]
 
 
 def witnesses(scale: str) -> list[Spec]:
@@ -92,14 +32,14 @@ def witnesses(scale: str) -> list[Spec]:
 CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "equivalence": study_of("equivalence").runs,
     "accuracy": study_of("accuracy").runs,
-    "spectra": spectra,
-    "stored-spectra": study_of("accuracy").runs,
-    "scores": scores,
-    "single": scores,
+    "spectra": study_of("spectra").runs,
+    "stored-spectra": study_of("stored-spectra").runs,
+    "scores": study_of("scores").runs,
+    "single": study_of("single").runs,
     "loss": protocol,
     "finite-size": study_of("finite-size").runs,
-    "initial-spectra": initial_spectra,
-    "hebbian": hebbian,
+    "initial-spectra": study_of("initial-spectra").runs,
+    "hebbian": study_of("hebbian").runs,
     "capacity": study_of("capacity").runs,
     "witnesses": witnesses,
     "curves": study_of("curves").runs,

@@ -1,0 +1,238 @@
+"""Do the singular values of the last memories that store their associations approach the law at capacity as d grows?
+
+The runs are those of the accuracy figure; of each stream it is the run at the largest load below the first at which the
+stop rule was not met. The distance of its singular values to the law should vanish as d grows, as that of Gaussian
+matrices does. Distances to a wrong law fall with d too, at first, because fewer values scatter more about any law; but
+by less than those of Gaussian matrices. So what is tested is whether the excess over Gaussian matrices falls.
+
+At low rank the original problem is also set beside the decoupled one, by the spectra and scores of memories that store
+equally many associations. Both problems of a stream have the same inputs, so they are compared stream by stream.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from loadstone.estimate import mean_of
+from loadstone.studies import accuracy
+from loadstone.studies.kit.bounds import BELOW, BoundComparison, trend
+from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.studies.kit.distances import capacity_reference, kolmogorov
+from loadstone.studies.kit.moments import FOURTH, moments
+from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.study import Caption, Study
+from loadstone.theory.spectra import at_capacity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Words for the solvers of the accuracy figure that search.
+_SOLVERS = {"adam": "Adam", "lbfgs": "L-BFGS"}
+_INKS = dict(zip(_SOLVERS, COLOURS))
+#: How a search ends that met its stop rule.
+_STORED = ("stored", "stop rule met")
+#: Numbers of one run in which the two problems are compared, by name.
+NUMBERS: dict[str, Callable[[Row], float]] = {
+    FOURTH: lambda row: moments(np.array(row["singular_values"]))[FOURTH],
+    "mean of the target's score": lambda row: row["scores"]["own_target"]["mean"],
+}
+
+
+class Points(NamedTuple):
+    """What is read off the memories.
+
+    distances: how far the spectra of the last memories stored are from the law at capacity.
+    differences: original - decoupled at low rank, in each of the `NUMBERS`.
+    """
+
+    distances: list[dict]
+    differences: list[dict]
+
+
+def points(rows: list[Row]) -> Points:
+    """Distances to the law, and differences between the two problems."""
+    searched = [row for row in rows if row["solver"] in _SOLVERS and "singular_values" in row]
+    return Points(distances(searched), original_minus_decoupled(searched))
+
+
+def distances(rows: list[Row]) -> list[dict]:
+    """For each solver, rank fraction, problem and dimension: the mean distance to the law at capacity over streams, and
+    that of Gaussian matrices cut to the same rank."""
+    points = []
+    for (solver, kappa, problem, d), group in grouped(last_stored(rows), "solver", "kappa", "problem", "d"):
+        rank = len(group[0]["singular_values"])
+        law = at_capacity(rank / d).nonzero()
+        distance, error = mean_of([kolmogorov(np.array(row["singular_values"]), law) for row in group])
+        points.append(
+            {"solver": solver, "kappa": kappa, "problem": problem, "d": d, "streams": len(group)}
+            | {"p": float(np.mean([row["p"] for row in group])), "distance": distance}
+            | {"error": error, "gaussian": capacity_reference(d, rank)[0]}
+        )
+    return points
+
+
+def last_stored(rows: list[Row]) -> list[Row]:
+    """The run of each stream at the largest p that was stored, below the smallest that was not."""
+    last = []
+    for _, group in grouped(rows, "solver", "kappa", "problem", "d", "seed"):
+        failed = min((row["p"] for row in group if row["status"] not in _STORED), default=math.inf)
+        stored = [row for row in group if row["status"] in _STORED and row["p"] < failed]
+        last += [max(stored, key=lambda row: row["p"])] if stored else []
+    return last
+
+
+def original_minus_decoupled(rows: list[Row]) -> list[dict]:
+    """For each rank fraction below one, dimension and number: the mean difference original - decoupled over streams, by
+    L-BFGS, at the largest p that all streams of both problems stored."""
+    points = []
+    low = [row for row in rows if row["solver"] == "lbfgs" and row["kappa"] < 1]
+    for (kappa, d), group in grouped(low, "kappa", "d"):
+        pairs = _last_pairs(group)
+        for name, number in NUMBERS.items():
+            values = [(number(one), number(other)) for one, other in pairs if "own_target" in one["scores"]]
+            if len(values) < FEWEST:
+                continue
+            difference, error = mean_of([original - decoupled for original, decoupled in values])
+            points.append(
+                {"kappa": kappa, "d": d, "p": pairs[0][0]["p"], "number": name, "streams": len(values)}
+                | {"difference": difference, "error": error}
+                | {"decoupled": float(np.mean([decoupled for _, decoupled in values]))}
+            )
+    return points
+
+
+def _last_pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
+    """The runs of both problems, stream by stream, at the largest p that all streams stored, below the first that one
+    of them did not."""
+    last: list[tuple[Row, Row]] = []
+    for _, group in grouped(rows, "p"):
+        if any(row["status"] not in _STORED for row in group):
+            break
+        runs = {(row["problem"], row["seed"]): row for row in group}
+        seeds = sorted({seed for problem, seed in runs if problem == "original" and ("decoupled", seed) in runs})
+        if seeds:
+            last = [(runs["original", seed], runs["decoupled", seed]) for seed in seeds]
+    return last
+
+
+def compare(points: Points) -> list[Comparison]:
+    """Whether distances to the law fall to those of Gaussian matrices as d grows, and the two problems beside each
+    other."""
+    return _compare_distances(points.distances) + _compare_problems(points.differences)
+
+
+def _compare_distances(points: list[dict]) -> list[Comparison]:
+    """Whether the distance to the law, less that of Gaussian matrices, falls as d grows: its exponent of d, for each
+    solver, problem and rank."""
+    comparisons: list[Comparison] = []
+    points = [point for point in points if point["streams"] >= FEWEST and point["error"] > 0]
+    for (solver, problem, kappa), group in grouped(points, "solver", "problem", "kappa"):
+        what = f"exponent of d in the excess distance to the law, {_SOLVERS[solver]}, {problem}, kappa = {kappa:g}"
+        excess = [point["distance"] - point["gaussian"] for point in group]
+        comparisons += _falling(what, group, excess, "distance")
+    return comparisons
+
+
+def _compare_problems(points: list[dict]) -> list[Comparison]:
+    """Each difference original - decoupled beside zero, and whether it falls as d grows: its exponent of d."""
+    comparisons: list[Comparison] = []
+    points = [point for point in points if point["error"] > 0]
+    for (kappa, name), group in grouped(points, "kappa", "number"):
+        family = f"at kappa = {kappa:g}: {name}, original - decoupled"
+        comparisons += [
+            Comparison(
+                f"{family}, d = {point['d']}", 0.0, point["difference"], point["error"], point["streams"] - 1,
+                LARGE_D, family, f"d = {point['d']}", point["decoupled"],
+            )
+            for point in group
+        ]  # fmt: skip
+        if len({point["difference"] > 0 for point in group}) == 1:  # one that changes its sign has no exponent
+            what = f"exponent of d at kappa = {kappa:g} in the difference: {name}, original - decoupled"
+            comparisons += _falling(what, group, [abs(point["difference"]) for point in group], "difference")
+    return comparisons
+
+
+def _falling(what: str, points: list[dict], values: list[float], name: str) -> list[BoundComparison]:
+    """Whether values fall as d grows, as a list of at most one comparison.
+
+    Two streams do not tell their scatter, so all dimensions tell it together, in units of what is called `name`.
+    """
+    streams, sizes = (np.array([point[field] for point in points]) for field in ("streams", name))
+    shares = np.array([point["error"] for point in points]) / sizes * np.sqrt(streams)
+    freedom = int((streams - 1).sum())
+    scatter = math.sqrt(float(((streams - 1) * shares**2).sum()) / freedom)
+    errors = scatter * np.abs(sizes) / np.sqrt(streams)
+    one = trend(what, [point["d"] for point in points], values, errors.tolist(), side=BELOW, freedom=freedom)
+    return [] if one is None else [one]
+
+
+def remarks(points: Points) -> list[str]:
+    """The distance at the smallest and at the largest d, beside that of Gaussian matrices."""
+    sentences = []
+    for (solver, problem, kappa), group in grouped(points.distances, "solver", "problem", "kappa"):
+        ends = " and ".join(
+            f"{point['distance']:.3f} at d = {point['d']} (Gaussian matrices: {point['gaussian']:.3f})"
+            for point in (group[0], group[-1])[: len(group)]
+        )
+        sentences.append(f"Distance to the law, {_SOLVERS[solver]}, {problem}, kappa = {kappa:g}: {ends}.")
+    return sentences
+
+
+def draw(figure: Figure, points: Points) -> None:
+    """Distance against dimension, one panel for each rank fraction."""
+    if not points.distances:
+        raise NothingToDrawError("no run was stored")
+    kappas = sorted({point["kappa"] for point in points.distances})
+    panels = subplots(figure, 1, len(kappas), size=(2.9 * len(kappas) + 0.6, 4.0), sharey=True, squeeze=False)[0]
+    for panel, kappa in zip(panels, kappas):
+        _draw_distances(panel, [point for point in points.distances if point["kappa"] == kappa])
+        panel.set_title(rf"$\kappa = {kappa:g}$")
+    panels[0].set_ylabel("distance to the law at capacity")
+    streams = counted((point["streams"] for point in points.distances), "streams")
+    figure.suptitle(f"Spectra of the last memories that met their stop rule ({streams} a point)", fontsize=10)
+    lines = legend(figure, 3)
+    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+
+
+def _draw_distances(panel: Axes, points: list[dict]) -> None:
+    gaussian = sorted({(point["d"], point["gaussian"]) for point in points})
+    panel.plot(*zip(*gaussian), color="0.4", lw=1, ls="--", label="Gaussian matrices")
+    for solver, words in _SOLVERS.items():
+        for problem, (mark, face) in MARKS.items():
+            some = [one for one in points if (one["solver"], one["problem"]) == (solver, problem)]
+            if some:
+                x, y, error = ([point[name] for point in some] for name in ("d", "distance", "error"))
+                ink = _INKS[solver]
+                style: dict[str, Any] = {"color": ink, "mfc": face or ink, "ms": 4.5, "lw": 1}
+                panel.errorbar(x, y, error, fmt=f"{mark}-", label=f"{problem}, {words}", **style)
+    dimensions = sorted({point["d"] for point in points})
+    panel.set(xscale="log", yscale="log", xlabel="dimension d")
+    panel.set_xticks(dimensions, [str(d) for d in dimensions], rotation=60, fontsize=8)
+    panel.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+
+
+STORED_SPECTRA = Study(
+    "stored-spectra",
+    "Do the spectra of the last memories stored approach the law at capacity?",
+    accuracy.runs,
+    points,
+    draw,
+    Caption(
+        "How far spectra lie from their law",
+        "Kolmogorov distance of the non-zero singular values from the law at capacity, against the dimension, for the "
+        "runs of the accuracy figure: of each stream the last run that met its stop rule (99.9 % for Adam, everything "
+        "for L-BFGS). Means over streams with standard errors.",
+        "At capacity and for large d singular values follow the upper part of a quarter circle. Gaussian matrices of "
+        "the same size (dashed) do, cut to the same rank; so what the distance exceeds theirs by should fall with d. "
+        "The last run stored lies a little below capacity, the more so where loads are far apart.",
+    ),
+    compare,
+    remarks,
+    lambda points: {"points": points.distances},
+)
