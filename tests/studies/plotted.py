@@ -28,6 +28,8 @@ SWEEPS = {
     "layers": ("layers",),
     "edits": ("edits",),
     "bits": ("bits",),
+    "scores": ("paper", "scores"),
+    "hebbian": ("paper",),
 }
 #: Of a comparison: what it is about, and its numbers.
 _COMPARED = ("predicted", "measured", "error", "freedom")
