@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from loadstone.evidence.strands import NUMBERS, compare_strands, strand_points
-from loadstone.evidence.witnesses import FOURTH
 from loadstone.studies.kit.comparison import Judgement
+from loadstone.studies.kit.moments import FOURTH
 
 SCORE = "mean of the target's score"
 
