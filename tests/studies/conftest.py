@@ -2,8 +2,7 @@
 
 import pytest
 
-from loadstone.evidence import lengths
-from loadstone.studies import margin, robustness, solution_space
+from loadstone.studies import margin, output_lengths, robustness, solution_space
 
 
 @pytest.fixture
@@ -12,7 +11,7 @@ def fresh_predictions():
 
     def forget():
         for kept in (solution_space.predicted, margin.predicted_margin, robustness.predicted_queries,
-                     robustness.predicted_recall, lengths.lowered):  # fmt: skip
+                     robustness.predicted_recall, output_lengths.effect_of_lengths):  # fmt: skip
             kept.cache_clear()
 
     forget()
@@ -23,5 +22,5 @@ def fresh_predictions():
 @pytest.fixture
 def few_samples(fresh_predictions, monkeypatch):
     """A few samples take the same way as many."""
-    for room, samples in ((solution_space, 20), (robustness, 60), (margin, 30), (lengths, 50)):
+    for room, samples in ((solution_space, 20), (robustness, 60), (margin, 30), (output_lengths, 50)):
         monkeypatch.setattr(room, "_SAMPLES", samples)

@@ -11,12 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from loadstone.evidence import lengths
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
 from loadstone.studies import (
     entropy,
     margin,
+    output_lengths,
     robustness,
     short_lists,
     skewed_answers,
@@ -172,7 +172,7 @@ def rows():
     monkeypatch.setattr(margin, "_SAMPLES", 30)
     monkeypatch.setattr(solution_space, "_SAMPLES", 10)
     monkeypatch.setattr(robustness, "_SAMPLES", 20)
-    monkeypatch.setattr(lengths, "_SAMPLES", 20)
+    monkeypatch.setattr(output_lengths, "_SAMPLES", 20)
     monkeypatch.setattr(typical_spectra, "_DIMENSION", 12)
     monkeypatch.setattr(short_lists, "_BATCHES", 2)
     for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
@@ -184,7 +184,7 @@ def rows():
             found[spec] = row_of(record.spec, record.result)
     yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
     monkeypatch.undo()
-    sampled = [margin.predicted_margin, solution_space.predicted, lengths.lowered]
+    sampled = [margin.predicted_margin, solution_space.predicted, output_lengths.effect_of_lengths]
     sampled += [skewed_answers.given_frequencies, skewed_answers.as_drawn]
     sampled += [robustness.predicted_queries, robustness.predicted_recall]
     for cached in sampled:

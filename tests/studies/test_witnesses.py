@@ -1,10 +1,13 @@
-"""Moments of proved memories: known matrices, Gaussian ones, and an excess that is put in."""
+"""Spectra of proved memories: Gaussian ones, an excess that is put in, and both problems beside each other."""
+
+import math
 
 import numpy as np
 import pytest
 
-from loadstone.evidence.witnesses import FOURTH, TOP, compare_witnesses, falling_excess, gaussian_moments, moments
 from loadstone.studies.kit.comparison import Judgement
+from loadstone.studies.kit.moments import FOURTH, TOP
+from loadstone.studies.witnesses import compare, falling_excess, gaussian_moments, points
 
 
 def rows(excess=0.0, problem="decoupled"):
@@ -24,39 +27,58 @@ def rows(excess=0.0, problem="decoupled"):
     return found
 
 
-def test_moments_of_known_matrices():
-    assert moments(np.ones(7)) == {FOURTH: pytest.approx(1), TOP: pytest.approx(1)}
-    # The relative variance of |W e|^2 over Gaussian inputs is 2 <s^4> / (<s^2>^2 d).
-    random, values = np.random.default_rng(0), np.array([3.0, 1.0, 0.5, 2.0])
-    lengths = ((random.standard_normal((200_000, 4)) * values) ** 2).sum(axis=1)
-    assert lengths.var() / lengths.mean() ** 2 == pytest.approx(2 * moments(values)[FOURTH] / 4, rel=0.02)
-
-
 @pytest.mark.parametrize("d", [12, 30])
-def test_gaussian_moments_beside_the_exact_mean(d):
-    # E tr (W W^T)^2 / E (tr W W^T)^2 d = (2 d + 1) d / (d^2 + 2): a ratio of means, not a mean of ratios.
+def test_gaussian_moments_are_the_exact_mean(d):
+    # E tr (W W^T)^2 / E (tr W W^T)^2 d: the mean of the ratio, too, since it does not depend on |W|.
     mean, error = gaussian_moments(d)[FOURTH]
-    assert mean == pytest.approx((2 * d + 1) * d / (d**2 + 2), abs=4 * error + 0.2 / d**2)
-    assert gaussian_moments(d)[TOP][0] < 2  # the edge is approached from below
+    assert mean == pytest.approx((2 * d + 1) * d / (d**2 + 2), abs=4 * error)
+    assert gaussian_moments(d)[TOP].value < 2  # the edge is approached from below
 
 
 def test_gaussian_memories_agree_and_others_do_not():
-    plain = compare_witnesses(rows())
-    assert all(abs(one.deviations) < 4 for one in plain if one.what.startswith(FOURTH))
-    broad = [one for one in compare_witnesses(rows(excess=3.0)) if one.what.startswith(FOURTH)]
+    gaussian = compare(points(rows()))
+    assert all(abs(one.deviations) < 4 for one in gaussian if one.what.startswith(FOURTH))
+    broad = [one for one in compare(points(rows(excess=3.0))) if one.what.startswith(FOURTH)]
     assert len(broad) == 3 and all(one.verdict == Judgement.DIFFERS and one.difference > 0 for one in broad)
 
 
-def test_the_exponent_of_an_excess_is_found():
+def test_the_exponent_of_an_excess_is_recovered():
     excess = lambda d: {FOURTH: {"excess": 12 * d**-0.8, "excess_error": 0.01}}  # noqa: E731
-    points = [{"problem": "original", "d": d, "streams": 9, "predicted": 5 * d} | excess(d) for d in (12, 20, 30, 50)]
-    fit = falling_excess(points, "original")
+    excesses = [{"problem": "original", "d": d, "streams": 9, "predicted": 5 * d} | excess(d) for d in (12, 20, 30, 50)]
+    fit = falling_excess(excesses, "original")
     assert (fit.x, fit.c) == (pytest.approx(0.8, abs=1e-4), pytest.approx(12, rel=1e-3)) and fit.chi_square < 1e-3
-    assert falling_excess(points, "decoupled") is None and falling_excess(points[:2], "original") is None
+    assert falling_excess(excesses, "decoupled") is None and falling_excess(excesses[:2], "original") is None
 
 
-def test_strands_of_the_equivalence_need_both_problems():
-    both = compare_witnesses(rows() + rows(problem="original"))
-    strands = [one for one in both if "original - decoupled" in one.what]
-    assert len(strands) == 9 and not any("original - decoupled" in one.what for one in compare_witnesses(rows()))
-    assert all(one.predicted == 0 and one.scale is not None for one in strands)
+def test_original_minus_decoupled_needs_both_problems():
+    both = compare(points(rows() + rows(problem="original")))
+    differences = [one for one in both if ", original - decoupled, d = " in one.what]
+    assert len(differences) == 9 and all(one.predicted == 0 and one.scale is not None for one in differences)
+    assert not any("original - decoupled" in one.what for one in compare(points(rows())))
+
+
+def test_a_difference_of_both_problems_is_told_in_shares_of_the_decoupled_one():
+    given = rows() + [row | {"p_c": 1.1 * row["p_c"]} for row in rows(problem="original")]
+    compared = {one.what: one for one in compare(points(given))}
+    for d in (12, 20, 30):
+        capacity = compared[f"capacity, original - decoupled, d = {d}"]
+        assert (capacity.difference, capacity.scale) == (pytest.approx(0.5 * d), 5 * d) and capacity.freedom == 118
+        score = compared[f"mean of the target's score, original - decoupled, d = {d}"]
+        # Two means of 60 numbers with a deviation of 0.1, which they tell to a tenth.
+        assert score.error == pytest.approx(0.1 * math.sqrt(2 / 60), rel=0.3) and abs(score.deviations) < 4
+
+
+def test_only_full_memories_with_a_proved_capacity_count():
+    given = rows()
+    others = [{"p_c": None}, {"singular_values": None}, {"family": "symmetric"}, {"answers": 4}, {"solver": "adam"}]
+    assert points(given + [given[0] | other for other in others]) == points(given)
+
+
+def test_histograms_are_densities_of_values_in_units_of_their_root_mean_square():
+    for one in points(rows()).histograms:
+        density, edges = np.array(one["density"]), np.array(one["edges"])
+        middles, width, values = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0], 60 * one["d"]
+        assert density.sum() * width == pytest.approx(1)
+        # A value is uniform within its bin: a bias of width^2 / 12, and the scatter of so many values.
+        scatter = 2 * width / math.sqrt(12 * values)
+        assert density * width @ middles**2 == pytest.approx(1, abs=width**2 / 12 + 4 * scatter)

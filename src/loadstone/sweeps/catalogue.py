@@ -14,18 +14,10 @@ from pathlib import Path
 from loadstone.arguments import choice
 from loadstone.runs.grid import read_grid
 from loadstone.runs.spec import Spec
-from loadstone.studies.kit.runs import PROVED, SCALES, exact_capacities, protocol
+from loadstone.studies.kit.runs import SCALES, protocol
 from loadstone.studies.law import runs_at_the_papers_sizes
 from loadstone.studies.registry import study_of
-from loadstone.sweeps.lengths import lengths
-from loadstone.sweeps.optimisers import optimisers
 from loadstone.sweeps.shift import shift
-
-
-def witnesses(scale: str) -> list[Spec]:
-    """The exact capacities of 'capacity', whose records hold the memories that prove them."""
-    return exact_capacities(PROVED[scale])
-
 
 #: The sweeps that `loadstone run` and `loadstone status` know by name. A figure that shows the runs of another figure's
 #: sweep has an entry under its own name too.
@@ -41,7 +33,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "initial-spectra": study_of("initial-spectra").runs,
     "hebbian": study_of("hebbian").runs,
     "capacity": study_of("capacity").runs,
-    "witnesses": witnesses,
+    "witnesses": study_of("witnesses").runs,
     "curves": study_of("curves").runs,
     "phase": study_of("phase").runs,
     "beyond": study_of("beyond").runs,
@@ -49,7 +41,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "thresholds": runs_at_the_papers_sizes,
     "law": study_of("law").runs,
     "rank": study_of("rank").runs,
-    "optimisers": optimisers,
+    "optimisers": study_of("optimisers").runs,
     "answers": study_of("answers").runs,
     "families": study_of("families").runs,
     "margin": study_of("margin").runs,
@@ -61,7 +53,7 @@ CATALOGUE: dict[str, Callable[[str], list[Spec]]] = {
     "topk": study_of("topk").runs,
     "peers": study_of("peers").runs,
     "space": study_of("space").runs,
-    "lengths": lengths,
+    "lengths": study_of("lengths").runs,
     "solution-scores": study_of("solution-scores").runs,
     "bits": study_of("bits").runs,
 }

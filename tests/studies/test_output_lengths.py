@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.lengths import at_infinity, compare_lengths, excess_in_words, free_entropies
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import Judgement, with_error
 from loadstone.studies.kit.multiple_tests import together
 from loadstone.studies.kit.runs import share_of_capacity
+from loadstone.studies.output_lengths import at_infinity, compare, points, remarks
 from tests.studies.drawing import compared
 from tests.studies.shipped import RESULTS, docs_table, shipped_rows
 
@@ -40,26 +40,27 @@ def test_a_line_is_followed_to_its_end():
 
 def test_lengths_are_taken_into_account_where_they_differ(few_samples):
     given = rows("gaussian", lambda d: 6.0) + rows("sphere", lambda d: 0.0)
-    points = {(point["law"], point["d"]): point for point in free_entropies(given)}
-    assert len(points) == 6 and all(one["share"] == 0.5 for one in points.values())
-    for (law, _), point in points.items():
+    found = points(given)
+    by_size = {(point["law"], point["d"]): point for point in found}
+    assert len(by_size) == 6 and all(one["share"] == 0.5 for one in found)
+    for (law, _), point in by_size.items():
         assert abs(point["excess"] - (6 if law == "gaussian" else 0)) < 2
         assert (point["lengths"] > 1) == (law == "gaussian")
         assert point["with_lengths"] == pytest.approx(point["predicted"] * (1 + point["lengths"] / 100))
-    found = {one.what: one for one in compare_lengths(given)}
-    assert len(found) == 8  # three sizes of both laws, and two ends
-    end = found["excess of the free entropy over the functional at 1/d = 0, decoupled, 0.5 of the capacity"]
+    compared_by_name = {one.what: one for one in compare(found)}
+    assert len(compared_by_name) == 8  # three sizes of both laws, and two ends
+    end = compared_by_name["excess of the free entropy over the functional at 1/d = 0, decoupled, 0.5 of the capacity"]
     assert end.percent == 1 and abs(end.measured - 6) < 4 * end.error
     assert end.freedom == 3 * (12 - 1)  # each size has one mean of its twelve streams
-    words = excess_in_words(given)
+    words = remarks(found)
     assert len(words) == 2 and "of which lengths explain" in words[0] and "lengths explain" not in words[1]
 
 
 def test_streams_without_a_volume_leave_nothing_to_compare(few_samples):
     given = rows("sphere", lambda d: 0.0, sizes=(8,), streams=3)
     del given[0]["log_volume"]
-    assert free_entropies(given) == [] and compare_lengths(given) == []
-    assert free_entropies([row | {"law": "rademacher"} for row in rows("sphere", lambda d: 0.0, (8,), 3)]) == []
+    assert points(given) == [] and compare([]) == [] and remarks([]) == []
+    assert points([row | {"law": "rademacher"} for row in rows("sphere", lambda d: 0.0, (8,), 3)]) == []
 
 
 @pytest.mark.soak
@@ -67,20 +68,21 @@ def test_the_tables_in_the_docs_are_those_of_the_shipped_records():
     shipped = shipped_rows("lengths", "space", "solutions")
     text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
     table = docs_table("| problem, share, d |")
-    points = {(one["problem"], one["share"], one["d"], one["law"]): one for one in free_entropies(shipped)}
-    assert len(table) == len({key[:3] for key in points})
+    found = points(shipped)
+    by_size = {(one["problem"], one["share"], one["d"], one["law"]): one for one in found}
+    assert len(table) == len({key[:3] for key in by_size})
     for size, *cells in table:
         problem, share, d = size.split(", ")
-        gaussian = points[problem, float(share), int(d), "gaussian"]
-        sphere = points.get((problem, float(share), int(d), "sphere"))
+        gaussian = by_size[problem, float(share), int(d), "gaussian"]
+        sphere = by_size.get((problem, float(share), int(d), "sphere"))
         expected = [f"{gaussian['excess']:.1f}({gaussian['excess_error']:.1f})", f"{gaussian['lengths']:.1f}"]
         expected.append(f"{sphere['excess']:.1f}({sphere['excess_error']:.1f})" if sphere else "-")
         assert cells == expected, size
-    found = compare_lengths(shipped)
-    for one in found:
+    comparisons = compare(found)
+    for one in comparisons:
         if one.what.startswith("excess"):
             assert f"{one.measured:.1f}({one.error:.1f})" in text, one.what
-    equal = [one for one in found if "equal length" in one.what]
+    equal = [one for one in comparisons if "equal length" in one.what]
     assert equal and not any(one.verdict == Judgement.DIFFERS for one in equal)
     # What families show as a whole, of these and of the whole sweep of 'space'.
     for family in together(equal + compared("space", shipped_rows("space", "space"))):

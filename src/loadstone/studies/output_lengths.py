@@ -1,0 +1,204 @@
+"""How much of the free entropy is due to outputs of different lengths?
+
+The functional takes the outputs of an association as equally long. Three tests tell whether this is why the measured
+free entropy lies below it. Streams on a sphere, whose outputs have one length, should have the free entropy of the
+functional; Gaussian streams that of the functional with lengths (theory/output_lengths.py); and what is left of the
+difference should vanish as 1/d tends to zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import chdtrc
+
+from loadstone.estimate import Estimate
+from loadstone.studies import solution_space
+from loadstone.studies.kit.comparison import CHANCE, FEWEST, Comparison
+from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.sampled import nearest_share
+from loadstone.studies.kit.study import Caption, Study
+from loadstone.studies.solution_space import notes_on, predicted, room_of
+from loadstone.theory.output_lengths import length_shift
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from loadstone.runs.spec import Spec
+
+#: The largest dimension at which streams are sampled again with embeddings on a sphere, and how full they are at most:
+#: beyond a half of the capacity some volumes are too small to be seen.
+_LARGEST = {"quick": 8, "paper": 16}
+_FULLEST = {"quick": 0.4, "paper": 0.5}
+
+#: Samples of the effect of lengths, which is then known to a tenth of it.
+_SAMPLES = 1000
+#: The laws of the embeddings.
+EQUAL, DIFFERENT = "sphere", "gaussian"
+_OUTPUTS = {EQUAL: "outputs of equal length", DIFFERENT: "Gaussian outputs"}
+#: Mark, face colour and name of each law, and by how much its points are moved to the right so that none is hidden.
+_MARKS = {DIFFERENT: ("o", None, "Gaussian", 0.0), EQUAL: ("s", "white", "equal lengths", 0.0012)}
+
+
+def runs(scale: str) -> list[Spec]:
+    """The streams of 'space' whose volume is sampled, and as many of embeddings on a sphere."""
+    gaussian = [spec for spec in solution_space.runs(scale, _FULLEST[scale]) if spec.settings.volume]
+    return gaussian + [replace(spec, law=EQUAL) for spec in gaussian if spec.d <= _LARGEST[scale]]
+
+
+def points(rows: list[Row]) -> list[dict]:
+    """For each law, problem, dimension and number of associations whose mean free entropy is known: by how many per
+    cent it exceeds that of the functional in size, and by how many the lengths make it do so (none on a sphere)."""
+    known = [row for row in rows if row.get("law") in _OUTPUTS]
+    return [
+        _point(law, point)
+        for (law,), group in grouped(known, "law")
+        for point in solution_space.points(group)
+        if point["free_entropy"] is not None and point["volumes"] >= FEWEST and point["free_entropy_error"]
+    ]
+
+
+def _point(law: str, measured: dict) -> dict:
+    problem, d, p = (measured[name] for name in ("problem", "d", "p"))
+    expected = measured["free_entropy_predicted"]
+    shift = Estimate(0.0, 0.0) if law == EQUAL else effect_of_lengths(p, room_of(problem, d, p), d)
+    error = math.hypot(measured["free_entropy_error"], measured["free_entropy_predicted_error"])
+    return {
+        "problem": problem, "d": d, "p": p, "volumes": measured["volumes"], "free_entropy": measured["free_entropy"],
+        "law": law, "share": nearest_share(p, d), "predicted": expected, "error": error,
+        "with_lengths": expected + shift.value, "with_lengths_error": math.hypot(error, shift.error),
+        "excess": 100 * (measured["free_entropy"] / expected - 1), "excess_error": 100 * error / abs(expected),
+        "lengths": 100 * shift.value / expected, "lengths_error": 100 * shift.error / abs(expected),
+    }  # fmt: skip
+
+
+@cache
+def effect_of_lengths(p: int, room: float, d: int) -> Estimate:
+    """By how much the lengths of Gaussian outputs change the free entropy of the functional."""
+    return length_shift(predicted(p, room).q, p, room, d, _SAMPLES)
+
+
+def compare(points: list[dict]) -> list[Comparison]:
+    """Free entropies beside the functional, with lengths where they differ; and what is left of the difference, without
+    and with them, where 1/d is zero."""
+    comparisons = [_beside_the_functional(point) for point in points]
+    gaussian = [point for point in points if point["law"] == DIFFERENT]
+    for (problem, share), group in grouped(gaussian, "problem", "share"):
+        if len(group) > 2:
+            comparisons += _for_infinite_d(group, f"{problem}, {share:g} of the capacity")
+    return comparisons
+
+
+def _beside_the_functional(point: dict) -> Comparison:
+    family = f"free entropy, {_OUTPUTS[point['law']]}, {point['problem']}"
+    if point["law"] == DIFFERENT:
+        family = f"free entropy beside the functional with lengths, {point['problem']}"
+    return Comparison(
+        f"{family}, d = {point['d']}, p = {point['p']} ({point['volumes']} streams)",
+        point["with_lengths"], point["free_entropy"], point["with_lengths_error"], point["volumes"] - 1,
+        notes_on(point["problem"]), family, f"d = {point['d']}",
+    )  # fmt: skip
+
+
+def _for_infinite_d(points: list[dict], kind: str) -> list[Comparison]:
+    """The excess of Gaussian outputs over the functional, without and with lengths."""
+    comparisons, sizes = [], [point["d"] for point in points]
+    for words, taken_off in (("the functional", 0), ("the functional with lengths", 1)):
+        excess = [point["excess"] - taken_off * point["lengths"] for point in points]
+        errors = [math.hypot(point["excess_error"], taken_off * point["lengths_error"]) for point in points]
+        end = at_infinity(sizes, excess, errors, sum(point["volumes"] - 1 for point in points))
+        family = f"excess of the free entropy over {words} at 1/d = 0"
+        comparisons.append(
+            Comparison(f"{family}, {kind}", 0.0, *end, "a straight line in 1/d", family, kind, scale=100.0)
+        )
+    return comparisons
+
+
+def at_infinity(
+    sizes: Sequence[float], values: Sequence[float], errors: Sequence[float], freedom: float
+) -> tuple[float, float, float]:
+    """Where a straight line through the values against 1/d meets 1/d = 0, its standard error, and degrees of freedom.
+
+    Where the values scatter about the line by more than their errors explain, its error is larger by as much.
+    freedom: behind the errors.
+    """
+    weights = 1 / np.asarray(errors, float) ** 2
+    design = np.stack([np.ones(len(sizes)), 1 / np.asarray(sizes, float)], axis=1)
+    covariance = np.linalg.inv(design.T @ (weights[:, None] * design))
+    fitted = covariance @ design.T @ (weights * np.asarray(values, float))
+    chi_square, rest = float(weights @ (np.asarray(values) - design @ fitted) ** 2), len(sizes) - 2
+    error = math.sqrt(covariance[0, 0])
+    if chdtrc(rest, chi_square) < CHANCE:
+        error, freedom = error * math.sqrt(chi_square / rest), float(rest)
+    return float(fitted[0]), error, freedom
+
+
+def remarks(points: list[dict]) -> list[str]:
+    """The mean excess of each law and problem, weighted by its errors."""
+    sentences = []
+    for (law, problem), group in grouped(points, "law", "problem"):
+        weights = np.array([point["excess_error"] for point in group]) ** -2.0
+        excess, lengths = (
+            np.average([point[name] for point in group], weights=weights) for name in ("excess", "lengths")
+        )
+        due = f", of which lengths explain {lengths:.1f} %" if law == DIFFERENT else ""
+        sentences.append(
+            f"The free entropy of {_OUTPUTS[law]}, {problem}, is larger in size than that of the functional by "
+            f"{excess:.1f} % on average over {len(group)} sizes{due}."
+        )
+    return sentences
+
+
+def draw(figure: Figure, points: list[dict]) -> None:
+    """A panel for each problem: the excess against 1/d."""
+    if not points:
+        raise NothingToDrawError("the free entropy is not known for several streams of any size")
+    problems = sorted({point["problem"] for point in points})
+    inks = dict(zip(sorted({point["share"] for point in points}), COLOURS))
+    panels = subplots(figure, 1, len(problems), size=(4.2 * len(problems), 4.2), sharey=True, squeeze=False)[0]
+    for panel, problem in zip(panels, problems):
+        _draw_excess(panel, [point for point in points if point["problem"] == problem], inks)
+        panel.set(title=problem, xlabel="1 / d")
+    panels[0].set_ylabel("|free entropy| above the functional, %")
+    streams = counted((point["volumes"] for point in points), "streams")
+    figure.suptitle(f"Free entropy beside the functional ({streams} a point)", fontsize=10)
+    lines = legend(figure, 3)
+    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+
+
+def _draw_excess(panel: Axes, points: list[dict], inks: dict[float, str]) -> None:
+    for (law, share), group in grouped(points, "law", "share"):
+        (mark, face, name, moved), ink = _MARKS[law], inks[share]
+        x = [1 / point["d"] + moved for point in group]
+        excess, error, lengths = ([point[of] for point in group] for of in ("excess", "excess_error", "lengths"))
+        words = f"{name}, {share:g} of capacity"
+        panel.errorbar(x, excess, error, fmt=mark, color=ink, mfc=face or ink, ms=4.5, lw=1, label=words)
+        if law == DIFFERENT:
+            panel.plot(x, lengths, "--", color=ink, lw=1.2, label=f"due to lengths, {share:g} of capacity")
+    panel.axhline(0, color="0.4", lw=0.8)
+    panel.set_xlim(0, 1.08 * max(1 / point["d"] for point in points))
+
+
+LENGTHS = Study(
+    "lengths",
+    "How much of the free entropy is due to outputs of different lengths?",
+    runs,
+    points,
+    draw,
+    Caption(
+        "The free entropy beside the functional: Gaussian outputs, and outputs of equal length",
+        "The size of the free entropy above that of the replica-symmetric functional at this p, in per cent, against "
+        "1/d: Gaussian outputs, and outputs of equal length; means over streams, bars are standard errors of both.",
+        "The functional takes the outputs of an association as having one length. Gaussian ones do not, and a long "
+        "output wins more easily; dashed is what this adds to first order. No free parameter.",
+    ),
+    compare,
+    remarks,
+)
