@@ -32,7 +32,7 @@ from loadstone.runs.plan import by_program  # noqa: E402
 from loadstone.runs.record import Record  # noqa: E402
 from loadstone.runs.store import Store  # noqa: E402
 from loadstone.runs.sweep import run_sweep  # noqa: E402
-from loadstone.sweeps.catalogue import named_sweep  # noqa: E402
+from loadstone.studies.registry import named_sweep  # noqa: E402
 
 
 class Timed(Store):

@@ -29,7 +29,7 @@ from loadstone.runs.sweep import run_sweep  # noqa: E402
 WORKERS = 2
 
 
-#: The smallest runs of the catalogue's quick scale, at the threshold; and runs that are smaller still.
+#: The smallest runs of the sweeps at the quick scale, at the threshold; and runs that are smaller still.
 SIZES = {20: 85, 12: 30}
 
 

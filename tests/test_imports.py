@@ -31,14 +31,11 @@ ALLOWED = {
     "books": {"problems", "memories", "proofs", "solvers", "theory"},
     # What a run does is a task: what is between a spec and its record knows no measurement and no proof.
     "runs": {"streams", "kernels", "problems", "memories", "solvers", "tasks"},
-    "sweeps": {"theory", "memories", "solvers", "studies", "tasks", "runs"},
-    "evidence": {"theory", "studies"},
-    # A sweep is named in `figures`, or made there of specs.
-    "figures": {"theory", "evidence", "runs", "studies", "sweeps"},
-    "studies": {"theory", "evidence", "figures", "runs", "sweeps"},
+    # The second floor: what is predicted meets what is measured here, and in commands and tests alone.
+    "studies": {"theory", "runs"},
     "pages": {"theory"},
     "cli": {"theory", "streams", "problems", "memories", "proofs", "solvers", "measurements", "tasks", "runs"}
-    | {"space", "sweeps", "books", "evidence", "figures", "studies", "pages"},
+    | {"space", "books", "studies", "pages"},
 }
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from loadstone.cli.app import main
 from loadstone.runs.record import Record
 from loadstone.runs.store import Store
-from loadstone.sweeps.catalogue import specs_of
+from loadstone.studies.registry import specs_of
 from tests.kept import flat, sentence, written
 
 KEPT = Path(__file__).with_name("answered.json")

@@ -12,8 +12,7 @@ from loadstone.runs.pack import PackedStore, pack
 from loadstone.runs.record import Record
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
-from loadstone.studies.registry import study_of
-from loadstone.sweeps.catalogue import named_sweep
+from loadstone.studies.registry import named_sweep, study_of
 
 
 @pytest.fixture

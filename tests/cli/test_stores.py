@@ -13,7 +13,7 @@ from loadstone.runs.pack import pack
 from loadstone.runs.record import Record, key_of
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
-from loadstone.sweeps.catalogue import named_sweep
+from loadstone.studies.registry import named_sweep
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 

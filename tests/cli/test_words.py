@@ -38,7 +38,7 @@ from loadstone.runs.spec import Spec
 from loadstone.runs.sweep import Outcome
 from loadstone.space.diagnostics import Mixing
 from loadstone.space.sample import Sampled
-from loadstone.sweeps.catalogue import named_sweep
+from loadstone.studies.registry import named_sweep
 from loadstone.theory.codimension import codimension
 from loadstone.theory.given_facts import Law
 from loadstone.theory.prediction import predict as predict_size

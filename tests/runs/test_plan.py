@@ -4,7 +4,7 @@ import pytest
 
 from loadstone.runs.plan import batch_size, batch_sizes, by_program, cost, expected_costs, jobs, program
 from loadstone.runs.spec import Spec
-from loadstone.sweeps.catalogue import named_sweep
+from loadstone.studies.registry import named_sweep
 
 SHORT, LONG, LONGER = (
     [Spec("original", d, p, seed) for seed in range(4)] for d, p in ((10, 20), (50, 400), (100, 1200))
@@ -88,7 +88,7 @@ def test_jobs_hold_every_spec_once_and_one_shape_each():
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
-def test_every_run_of_the_catalogue_has_a_cost(platform):
+def test_every_run_of_the_sweeps_has_a_cost(platform):
     """A sweep asks for them before its first run."""
     kinds = {(spec.solver, spec.family, spec.parameters): spec for spec in named_sweep("all")}
     costs = expected_costs(list(kinds.values()), platform)

@@ -12,7 +12,7 @@ import pytest
 from loadstone.runs.record import from_bytes
 from loadstone.runs.spec import Spec
 from loadstone.runs.validity import check_values
-from loadstone.sweeps.catalogue import CATALOGUE, named_sweep
+from loadstone.studies.registry import SWEEPS, named_sweep
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "results" / "paper").glob("*.zip"), key=lambda file: file.stat().st_size)
@@ -72,10 +72,10 @@ def test_the_largest_file_is_the_sweep_whose_time_is_stated():
     assert keys | added == {spec.key for spec in named_sweep("paper", "paper")} and not keys & added
 
 
-def test_every_run_of_the_catalogue_has_its_record():
-    """So that figures are drawn from shipped records without a run, and no run of the catalogue changes by mistake."""
+def test_every_run_of_the_sweeps_has_its_record():
+    """So that figures are drawn from shipped records without a run, and no run of the sweeps changes by mistake."""
     shipped = {Path(name).stem for file in SHIPPED for name in zipfile.ZipFile(file).namelist()}
-    runs = {name: {spec.key for spec in named_sweep(name, "paper")} for name in CATALOGUE}
+    runs = {name: {spec.key for spec in named_sweep(name, "paper")} for name in SWEEPS}
     assert not {name for name, keys in runs.items() if keys - shipped}
 
 

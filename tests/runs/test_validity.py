@@ -12,7 +12,7 @@ from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
 from loadstone.runs.sweep import run_sweep
 from loadstone.runs.validity import check_parts, check_values
-from loadstone.sweeps.catalogue import CATALOGUE, named_sweep
+from loadstone.studies.registry import SWEEPS, named_sweep
 from tests.runs.accepted import KEPT, accepted
 
 
@@ -243,7 +243,7 @@ def test_a_record_whose_spec_was_edited_is_not_that_of_its_key(tmp_path):
 
 def test_a_result_cannot_say_what_was_run(tmp_path):
     """Whatever a spec may say, in any sweep or by a name of its own; how outputs were held is said by both."""
-    spoken = {name for sweep in CATALOGUE for spec in named_sweep(sweep)[:500] for name in spec.identity()}
+    spoken = {name for sweep in SWEEPS for spec in named_sweep(sweep)[:500] for name in spec.identity()}
     spoken |= {field.name for field in fields(Spec)} - {"hold"}
     for name in spoken - {"form"}:
         with pytest.raises(DamagedError, match=f"its result has {name}, which only a spec has"):

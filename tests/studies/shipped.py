@@ -5,7 +5,7 @@ from pathlib import Path
 
 from loadstone.runs.record import Record, from_bytes
 from loadstone.studies.kit.rows import Row, row_of
-from loadstone.sweeps.catalogue import named_sweep
+from loadstone.studies.registry import named_sweep
 
 RESULTS = Path(__file__).parents[2] / "results" / "paper"
 

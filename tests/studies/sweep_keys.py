@@ -7,13 +7,13 @@ import hashlib
 import json
 from pathlib import Path
 
-from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep
+from loadstone.studies.registry import SCALES, SWEEPS, named_sweep
 
 KEPT = Path(__file__).with_name("sweep_keys.json")
 
 
 def runs() -> dict[str, dict[str, str]]:
-    return {name: {scale: _digest(name, scale) for scale in SCALES} for name in sorted(CATALOGUE)}
+    return {name: {scale: _digest(name, scale) for scale in SCALES} for name in sorted(SWEEPS)}
 
 
 def _digest(name: str, scale: str) -> str:

@@ -1,4 +1,4 @@
-"""Runs of the quick catalogue beside the theory, where the two must agree: this is what users are shown."""
+"""Runs of the quick sweeps beside the theory, where the two must agree: this is what users are shown."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,7 @@ from loadstone.runs.result import perform
 from loadstone.studies.kit.comparison import CHANCE
 from loadstone.studies.kit.distances import capacity_reference, kolmogorov
 from loadstone.studies.kit.rows import row_of
-from loadstone.studies.registry import study_of
-from loadstone.sweeps.catalogue import named_sweep
+from loadstone.studies.registry import named_sweep, study_of
 from loadstone.theory.spectra import at_capacity
 
 # Four deviations of a normal number: one test in 16 000 would fail by chance, and seeds are fixed.

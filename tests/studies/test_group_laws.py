@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.evidence.group_laws import GROUP_LAWS, fitted_group_laws, left
+from loadstone.studies.groups import GROUP_LAWS, fitted_group_laws, left
 
 EXCESS = {12: 0.035, 20: 0.028}
 SIZES = [(d, p, g) for d, p in ((12, 40.0), (20, 86.0)) for g in (1, 2, 4, 8, 16, None)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from loadstone.evidence.groups import compare_groups, excess_left, group_points, would_have_been_seen
-from loadstone.evidence.shift import shift_points
+from loadstone.studies.groups import compare, excess_left, points, would_have_been_seen
+from loadstone.studies.original_excess import excess_points
 from loadstone.theory.storable import capacity_moments
 
 
@@ -20,21 +20,21 @@ ROWS = [proved(p + shift, kind) for shift, kind in zip((3, 2, 1, 0), KINDS) for 
 
 
 def test_one_group_is_original_and_without_groups_there_are_none():
-    points = group_points([*ROWS, proved(70, "original", 20), proved(9, "groups:2", answers=3), proved(7, "groups:4")])
-    assert [(point["d"], point["groups"]) for point in points] == [(12, 1), (12, 2), (12, 16), (12, None)]
+    grouped = points([*ROWS, proved(70, "original", 20), proved(9, "groups:2", answers=3), proved(7, "groups:4")])
+    assert [(point["d"], point["groups"]) for point in grouped] == [(12, 1), (12, 2), (12, 16), (12, None)]
     mean, _ = capacity_moments(12)
-    for point, capacity in zip(points, (43, 42, 41, 40)):
+    for point, capacity in zip(grouped, (43, 42, 41, 40)):
         assert point["capacity"] == capacity and point["excess"] == pytest.approx(capacity / mean - 1)
         # The scatter of the streams themselves, 2.
         assert point["error"] == pytest.approx(2 / math.sqrt(3) / mean) and point["streams"] == 3
 
 
-def test_groups_do_not_enter_the_fit_of_the_shift():
-    assert {point["problem"] for point in shift_points(ROWS)} == {"original", "decoupled"}
+def test_groups_do_not_enter_the_fit_of_the_excess():
+    assert {point["problem"] for point in excess_points(ROWS)} == {"original", "decoupled"}
 
 
 def test_only_groups_between_the_ends_are_compared_and_by_which_streams():
-    few, many = compare_groups([*ROWS, proved(None, "groups:2", storable=39, not_storable=44)])
+    few, many = compare(points([*ROWS, proved(None, "groups:2", storable=39, not_storable=44)]))
     assert "2 groups, d = 12 (4 streams)" in few.what and "16 groups, d = 12 (3 streams)" in many.what
     assert few.family == "mean capacity, 2 groups" and few.streams == many.streams == "d = 12"
     mean, _ = capacity_moments(12)
@@ -44,17 +44,17 @@ def test_only_groups_between_the_ends_are_compared_and_by_which_streams():
 
 def test_what_would_have_been_seen():
     """With Student's law of 11 degrees of freedom: seen with probability 0.8 by a test at 0.01."""
-    point = group_points([proved(p, kind) for kind in KINDS for p in (38, 40, 42) * 4])[1]
+    point = points([proved(p, kind) for kind in KINDS for p in (38, 40, 42) * 4])[1]
     bound = t.isf(0.005, 11)
     assert nct.sf(bound, 11, would_have_been_seen(point) / point["error"]) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_what_is_left_of_the_excess():
-    two, sixteen, own = excess_left(group_points(ROWS))
+    two, sixteen, own = excess_left(points(ROWS))
     mean, _ = capacity_moments(12)
     assert (two["groups"], sixteen["groups"], own["groups"]) == (2, 16, None)
     assert two["left"] == pytest.approx((42 - mean) / (43 - mean))
     error = 2 / math.sqrt(3)
     slope = math.hypot(1 / (43 - mean), (42 - mean) / (43 - mean) ** 2)  # of a quotient, with equal errors
     assert two["error"] == pytest.approx(error * slope)
-    assert excess_left(group_points([row for row in ROWS if row["problem"] != "original"])) == []
+    assert excess_left(points([row for row in ROWS if row["problem"] != "original"])) == []

@@ -8,7 +8,7 @@ import pytest
 from loadstone.runs.record import from_bytes
 from loadstone.studies.kit.rows import row_of
 from loadstone.studies.rank import EVERYTHING, ONE_START, method_label, points
-from loadstone.sweeps.catalogue import named_sweep
+from loadstone.studies.registry import named_sweep
 from loadstone.theory.capacity import capacity_associations
 from tests.studies.drawing import compared
 

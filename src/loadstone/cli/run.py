@@ -19,9 +19,9 @@ ENGINES = ("auto", "process", "dask")
 
 
 def run(
-    grid: Annotated[str, typer.Argument(help="A grid (.toml), or a name of the catalogue: accuracy, paper, all...")],
+    grid: Annotated[str, typer.Argument(help="A grid (.toml), or the name of a sweep: accuracy, paper, all...")],
     store: Annotated[str, typer.Option(help="Folder of the records; made if missing.")],
-    scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
+    scale: Annotated[str, typer.Option(help="Of a named sweep: quick or paper.")] = "quick",
     workers: Annotated[
         Optional[int],
         typer.Option(help="1: in this process; more: processes through Dask. Default: one per core, or one on a GPU."),
@@ -56,7 +56,7 @@ def run(
     from loadstone.problems.budget import Budget
     from loadstone.runs.store import Store
     from loadstone.runs.sweep import run_sweep
-    from loadstone.sweeps.catalogue import specs_of
+    from loadstone.studies.registry import specs_of
 
     specs = specs_of(grid, scale)
     limit = Budget.parse(budget).bytes if budget is not None else None

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def status(
     store: Annotated[str, typer.Option(help="Folder of the records.")],
-    grid: Annotated[Optional[str], typer.Argument(help="A grid (.toml), or a name of the catalogue.")] = None,
-    scale: Annotated[str, typer.Option(help="Of a name in the catalogue: quick or paper.")] = "quick",
+    grid: Annotated[Optional[str], typer.Argument(help="A grid (.toml), or the name of a sweep.")] = None,
+    scale: Annotated[str, typer.Option(help="Of a named sweep: quick or paper.")] = "quick",
     workers: Annotated[int, typer.Option(help="How many processes will share the rest.")] = 1,
     json: Json = False,
 ) -> None:
@@ -28,7 +28,7 @@ def status(
     whole("workers", workers, 1)
     records = existing_store(store)
 
-    from loadstone.sweeps.catalogue import specs_of
+    from loadstone.studies.registry import specs_of
 
     summaries = records.summaries()
     found: dict[str, object] = {"records": len(summaries)}

@@ -1,15 +1,21 @@
-"""Every study by its name, one line each, and the runs that can be asked for by name.
+"""Every study by its name, one line each, and the sweeps, which are the runs that can be asked for by name.
 
-Modules are imported only when needed: commands know all names without spending seconds on what studies need.
+Sweeps come at two scales: 'quick' shows the same as 'paper' in minutes on two cores; 'paper' has the sizes of the
+paper. Modules are imported only when needed: commands know all names without spending seconds on what studies need.
 """
 
 from __future__ import annotations
 
+import difflib
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loadstone.arguments import choice
 
 if TYPE_CHECKING:
+    from loadstone.runs.spec import Spec
     from loadstone.studies.kit.study import Study
 
 #: The module of each study and the name of its value there.
@@ -33,7 +39,7 @@ STUDIES: dict[str, str] = {
     "families": "loadstone.studies.answers_and_families:FAMILIES",
     "margin": "loadstone.studies.margin:MARGIN",
     "skew": "loadstone.studies.skewed_answers:SKEW",
-    "shift": "loadstone.figures.shift:SHIFT",
+    "shift": "loadstone.studies.original_excess:ORIGINAL_EXCESS",
     "pruning": "loadstone.studies.pruning:PRUNING",
     "layers": "loadstone.studies.two_layers:LAYERS",
     "edits": "loadstone.studies.edits:EDITS",
@@ -54,8 +60,52 @@ STUDIES: dict[str, str] = {
 }
 
 
+#: Scales of a sweep.
+SCALES = ("quick", "paper")
+#: Runs that are no study of their own: the capacities at the paper's sizes, a part of those of 'law'.
+_PARTS = {"thresholds": "loadstone.studies.law:runs_at_the_papers_sizes"}
+#: Names in `STUDIES` whose runs can be asked for. 'entropy' is theory alone.
+SWEEPS: tuple[str, ...] = (*(name for name in STUDIES if name != "entropy"), *_PARTS)
+#: Groups of sweeps: all of them, and the runs of the paper itself ('loss' has those of 'equivalence' and 'accuracy'
+#: that follow the paper's protocol).
+GROUPS: dict[str, tuple[str, ...]] = {
+    "all": SWEEPS,
+    "paper": ("loss", "spectra", "scores", "initial-spectra", "hebbian"),
+}
+
+
 @cache
 def study_of(name: str) -> Study:
     """The study of a name in `STUDIES`."""
-    module, _, value = STUDIES[name].partition(":")
+    return _imported(STUDIES[name])
+
+
+def named_sweep(name: str, scale: str = "quick") -> list[Spec]:
+    """The specs of one sweep or of a group of them, each once."""
+    choice("scale", scale, SCALES)
+    if name not in SWEEPS and name not in GROUPS:
+        known = (*GROUPS, *SWEEPS)
+        near = difflib.get_close_matches(name, known, n=1)
+        suggestion = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(f"{name!r} is no sweep{suggestion}; known are {', '.join(known)}.")
+    return list(dict.fromkeys(spec for sweep in GROUPS.get(name, (name,)) for spec in _specs(sweep, scale)))
+
+
+@cache
+def _specs(sweep: str, scale: str) -> tuple[Spec, ...]:
+    """Studies ask for the same thousands of specs again."""
+    return tuple(_imported(_PARTS[sweep])(scale) if sweep in _PARTS else study_of(sweep).runs(scale))
+
+
+def specs_of(grid: str, scale: str = "quick") -> list[Spec]:
+    """The specs of a grid file, or of the sweep if `grid` is the name of one."""
+    if grid.endswith(".toml") or Path(grid).is_file():
+        from loadstone.runs.grid import read_grid
+
+        return read_grid(grid)
+    return named_sweep(grid, scale)
+
+
+def _imported(place: str) -> Any:
+    module, _, value = place.partition(":")
     return getattr(import_module(module), value)

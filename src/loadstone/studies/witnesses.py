@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
-from loadstone.evidence.shift import Fit, fitted_laws
 from loadstone.studies.kit.bounds import ABOVE, BELOW, BoundComparison, trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
+from loadstone.studies.kit.fitted_laws import Fit, fitted_laws
 from loadstone.studies.kit.moments import FOURTH, TOP, moments
 from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, legend, subplots
 from loadstone.studies.kit.rows import Row, grouped

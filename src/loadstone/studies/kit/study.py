@@ -72,35 +72,3 @@ class Study:
         with panels.picture() as picture:
             self.draw(picture, points)
             return panels.save(picture, stem, self.plotted(points))
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A study whose sweep, statistics and drawing stand in three files: each becomes a `Study` in one."""
-
-    name: str
-    sweep: Callable[[str], list[Spec]]
-    draw: Callable[[list[Row], Path], list[Path]]
-    compare: Callable[[list[Row]], list[Comparison]]
-    caption: Caption
-    remarks: Callable[[list[Row]], list[str]] = lambda rows: []
-
-    def runs(self, scale: str) -> list[Spec]:
-        return self.sweep(scale)
-
-    def points(self, rows: list[Row]) -> list[Row]:
-        return rows
-
-    def write(self, points: list[Row], stem: Path) -> list[Path]:
-        return self.draw(points, stem)
-
-
-def from_catalogue(name: str) -> Callable[[str], list[Spec]]:
-    """The sweep of this name in the catalogue, which is imported only when the specs are asked for: it loads JAX."""
-
-    def sweep(scale: str) -> list[Spec]:
-        from loadstone.sweeps.catalogue import named_sweep
-
-        return named_sweep(name, scale)
-
-    return sweep

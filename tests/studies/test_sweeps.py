@@ -16,7 +16,7 @@ from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.runs.record import from_bytes
 from loadstone.runs.validity import check_values
 from loadstone.solvers.solution import Status
-from loadstone.sweeps.catalogue import CATALOGUE, SCALES, named_sweep, specs_of
+from loadstone.studies.registry import SCALES, SWEEPS, named_sweep, specs_of
 from loadstone.tasks.reach import Attempt
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
@@ -27,7 +27,7 @@ PAPER = ["equivalence", "accuracy", "spectra", "scores", "single", "loss", "fini
 
 
 def test_every_figure_of_the_paper_has_an_entry():
-    assert set(PAPER) <= CATALOGUE.keys()
+    assert set(PAPER) <= set(SWEEPS)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -35,7 +35,7 @@ def test_all_is_the_union_and_names_each_run_once(scale):
     whole = named_sweep("all", scale)
     known = set(whole)
     assert len(known) == len(whole) == len({spec.key for spec in whole})
-    for name in CATALOGUE:
+    for name in SWEEPS:
         assert (found := named_sweep(name, scale)) and known.issuperset(found)
 
 
@@ -110,7 +110,7 @@ def test_loads_are_evenly_spaced_as_the_thresholds_need(scale):
 
 
 def test_unknown_names_get_a_suggestion(tmp_path):
-    with pytest.raises(ValueError, match=r"'acuracy' is not in the catalogue \(did you mean 'accuracy'\?\)"):
+    with pytest.raises(ValueError, match=r"'acuracy' is no sweep \(did you mean 'accuracy'\?\)"):
         specs_of("acuracy")
     with pytest.raises(ValueError, match="did you mean 'paper'"):
         specs_of("papers")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from loadstone.evidence.shift import PROVED, STORED, Fit, compare_shift, fitted_laws, shift_points
+from loadstone.studies.kit.fitted_laws import Fit, fitted_laws
+from loadstone.studies.original_excess import PROVED, STORED, compare, excess_points, points
 from loadstone.theory.storable import capacity_moments
 
 
@@ -25,32 +26,32 @@ def reached(attempts, problem="original", d=12):
 
 def test_proved_streams_are_averaged_and_others_left_out():
     rows = [proved(40), proved(44), proved(None), proved(9, answers=3), proved(9, kappa=0.5), proved(9, solver="adam")]
-    (point,) = shift_points(rows)
+    (point,) = excess_points(rows)
     mean, scatter = capacity_moments(12)
     assert (point["way"], point["streams"], point["undecided"], point["capacity"]) == (PROVED, 2, 1, 42)
     assert point["excess"] == point["at most"] == pytest.approx(42 / mean - 1)
     # Of two streams, with the scatter of the formula and not their own.
     assert point["error"] == pytest.approx(scatter / math.sqrt(2) / mean)
-    assert shift_points([proved(None)]) == []
+    assert excess_points([proved(None)]) == []
 
 
 def test_a_bracket_holds_whole_numbers():
     """Stored at 40 and not at 44: the capacity is 40, 41, 42 or 43."""
     rows = [reached([(40, "stored"), (60, "minimum reached"), (50, "minimum reached"), (44, "out of passes")])]
-    (point,) = shift_points(rows)
+    (point,) = excess_points(rows)
     mean, scatter = capacity_moments(12)
     assert point["way"] == STORED and point["capacity"] == np.mean([40, 41, 42, 43])
     assert point["error"] == pytest.approx(math.sqrt(scatter**2 + np.var([40, 41, 42, 43])) / mean)
     # At 50 there is a minimum, so no more than 49 can be stored; at 44 there may have been too few passes.
     assert point["at most"] == pytest.approx(49 / mean - 1)
-    (sure,) = shift_points([reached([(40, "stored"), (41, "minimum reached")])])
+    (sure,) = excess_points([reached([(40, "stored"), (41, "minimum reached")])])
     assert sure["capacity"] == 40 and sure["at most"] == sure["excess"]
     # Without any minimum the largest p that was tried is all that is known.
-    (unsure,) = shift_points([reached([(40, "stored"), (60, "out of passes"), (50, "out of passes")])])
+    (unsure,) = excess_points([reached([(40, "stored"), (60, "out of passes"), (50, "out of passes")])])
     assert unsure["at most"] == pytest.approx(59 / mean - 1)
 
 
-def points(law, errors, scale=0.1):
+def falling(law, errors, scale=0.1):
     sizes = (12, 20, 30, 50, 100, 200)
     found = [{"d": d, "predicted": 0.3 * d**1.8, "error": error} for d, error in zip(sizes, errors)]
     return [point | {"excess": scale * law(point)} for point in found]
@@ -63,7 +64,7 @@ def test_each_law_is_recognised():
         "c d^-x": lambda point: point["d"] ** -0.6,
     }
     for law, shape in laws.items():
-        fits = {fit.law: fit for fit in fitted_laws(points(shape, np.full(6, 1e-4)))}
+        fits = {fit.law: fit for fit in fitted_laws(falling(shape, np.full(6, 1e-4)))}
         assert fits[law].c == pytest.approx(0.1) and fits[law].chi_square < 1e-6 and fits[law].deviations < 1e-3
         assert all(fit.chi_square > 20 for name, fit in fits.items() if name != law)
         assert [fit.freedom for fit in fits.values()] == [5, 5, 4]
@@ -72,7 +73,7 @@ def test_each_law_is_recognised():
 
 def test_the_error_of_the_exponent_is_its_scatter():
     errors, random = np.array([4, 3, 2, 5, 2, 1]) * 1e-4, np.random.default_rng(0)
-    exact, found, squares = points(lambda point: point["d"] ** -0.5, errors), [], []
+    exact, found, squares = falling(lambda point: point["d"] ** -0.5, errors), [], []
     for _ in range(300):
         noisy = [point | {"excess": point["excess"] + point["error"] * random.standard_normal()} for point in exact]
         fit = fitted_laws(noisy)[-1]
@@ -84,7 +85,7 @@ def test_the_error_of_the_exponent_is_its_scatter():
 
 
 def test_a_fit_needs_more_points_than_parameters():
-    shape = points(lambda point: point["d"] ** -0.5, np.full(6, 1e-3))
+    shape = falling(lambda point: point["d"] ** -0.5, np.full(6, 1e-3))
     assert [len(fitted_laws(shape[:count])) for count in (0, 1, 2, 3)] == [0, 0, 2, 3]
 
 
@@ -97,7 +98,7 @@ def test_chance_in_standard_deviations():
 
 def test_comparisons_of_three_streams():
     rows = [proved(p, problem) for problem in ("original", "decoupled") for p in (38, 40, 44)]
-    decoupled, original = compare_shift(rows)
+    decoupled, original = compare(points(rows))
     mean, scatter = capacity_moments(12)
     assert decoupled.predicted == mean and decoupled.measured == pytest.approx(122 / 3)
     assert decoupled.error == pytest.approx(scatter / math.sqrt(3))
@@ -106,4 +107,4 @@ def test_comparisons_of_three_streams():
     seen = norm.isf(0.005) + norm.ppf(0.8)
     assert original.detectable == pytest.approx(seen * original.error) and original.percent == 1
     assert decoupled.detectable == pytest.approx(seen * decoupled.error)
-    assert compare_shift(rows[:1]) == []
+    assert compare(points(rows[:1])) == []

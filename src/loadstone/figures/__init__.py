@@ -1,1 +1,0 @@
-"""Figures: each reads rows, evidence and theory, and draws within seconds."""
