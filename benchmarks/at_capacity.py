@@ -25,7 +25,7 @@ MOST_PASSES = 1000
 
 
 def tried(d: int, seed: int) -> dict[str, object]:
-    p_c = instance_capacity("original", Stream(seed, d), share_of_capacity(1, d)).p_c
+    p_c = instance_capacity("original", Stream(seed, d), around=share_of_capacity(1, d)).p_c
     row: dict[str, object] = {"d": d, "seed": seed, "p_c": p_c}
     for share in SHARES if p_c else ():
         solution = solve(original(Stream(seed, d), int(share * p_c)), limits=Limits(MOST_PASSES))

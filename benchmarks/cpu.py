@@ -48,7 +48,7 @@ def instances(problem: str, d: int, load: float, seeds: int):
     make = getattr(loadstone, problem)
     return (
         [make(loadstone.Stream(seed, d), p) for seed in range(seeds)],
-        [loadstone.initial_memory(d, 1.0, seed) for seed in range(seeds)],
+        [loadstone.initial_memory(d, 1.0, seed=seed) for seed in range(seeds)],
     )
 
 

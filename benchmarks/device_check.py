@@ -93,7 +93,7 @@ def error_of_pass(n: int, m: int, d: int, count: int | None, length: float = 3.0
 def largest_slope_of_a_perfect_memory(d: int) -> float:
     """Of facts whose rivals have no weight at all, so that it must be zero to the last bit."""
     outputs = (16 * np.eye(d) + np.diag(np.linspace(0, 1, d))).astype(np.float16).astype(np.float32)
-    problem = loadstone.facts(outputs, outputs, np.arange(d))
+    problem = loadstone.facts(outputs, outputs, targets=np.arange(d))
     slopes_of = jax.jit(lambda problem, queries: problem.slopes(queries, "float16")[1])
     return float(jnp.abs(slopes_of(problem, outputs)).max())
 
@@ -101,8 +101,8 @@ def largest_slope_of_a_perfect_memory(d: int) -> float:
 def error_of_step(d: int, p: int, kappa: float) -> float:
     """Of the gradient that a search in float16 makes, in the norm, against float64."""
     problem = loadstone.original(loadstone.Stream(1, d), p)
-    memory = jax.tree.map(lambda part: 3 * d ** (1 - kappa / 2) / 4 * part, loadstone.initial_memory(d, kappa, 1))
-    loss_of = lambda memory, problem: mean_loss(problem.prepared("float16"), memory, "float16")[0]  # noqa: E731
+    memory = jax.tree.map(lambda part: 3 * d ** (1 - kappa / 2) / 4 * part, loadstone.initial_memory(d, kappa, seed=1))
+    loss_of = lambda memory, problem: mean_loss(problem.prepared("float16"), memory, precision="float16")[0]  # noqa: E731
     found = jax.jit(jax.grad(loss_of))(memory, problem)
     inputs, outputs = (np.asarray(part, np.float64) for part in (problem.inputs, problem.outputs))
     scores = inputs @ np.asarray(memory.matrix(), np.float64).T @ outputs.T
@@ -147,7 +147,7 @@ def training() -> dict[str, object]:
     found = {}
     for make in (loadstone.original, loadstone.decoupled):
         problem = make(loadstone.Stream(0, 50), 306)
-        solution = loadstone.train(problem, loadstone.initial_memory(50, 1.0, 0))
+        solution = loadstone.train(problem, loadstone.initial_memory(50, 1.0, seed=0))
         measured = loadstone.measure(problem, solution.memory)
         found[problem.description] = {"steps": solution.steps, "status": solution.status, **vars(measured)}
     return found

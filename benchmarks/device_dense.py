@@ -1,6 +1,6 @@
 """One dense Newton solve on an accelerator in float64: seconds, relative residual and peak memory.
 
-    python benchmarks/device_dense.py --d 180
+python benchmarks/device_dense.py --d 180
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def main() -> None:
             for offset in arguments.offsets:
                 p = round(float(capacity_associations(d)) * (1 + offset))
                 tell = lambda *words: print("   ", *words, flush=True)  # noqa: E731
-                found = decide(Instance(Stream(0, d), p, kind).arrays(), ProofLimits(arguments.steps), progress=tell)
+                found = decide(
+                    Instance(Stream(0, d), p, kind=kind).arrays(), ProofLimits(arguments.steps), progress=tell
+                )
                 row = {"kind": kind, "d": d, "p": p, "load": load(p, d), "verdict": found.verdict}
                 row |= {"seconds": found.seconds, "newton_steps": found.newton_steps, "reason": found.reason}
                 row |= {"cg_products": found.cg_products, "dense_solves": found.dense_solves}

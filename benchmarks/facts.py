@@ -47,7 +47,7 @@ def pseudo_inverse(given: Gathered | Book, seconds: float) -> np.ndarray:
 
 def searched(given: Gathered | Book, seconds: float) -> np.ndarray:
     d = given.inputs.shape[1]
-    problem = facts(given.inputs, given.outputs, given.targets)
+    problem = facts(given.inputs, given.outputs, targets=given.targets)
     found = solve(problem, Full(np.zeros((d, d), np.float32)), limits=Limits(MOST_PASSES, seconds))
     return np.asarray(found.memory.matrix(), np.float64)
 
@@ -58,7 +58,7 @@ def torch_raw(given: Gathered | Book, seconds: float) -> np.ndarray:
 
 def torch_whitened(given: Gathered | Book, seconds: float, answers_first: bool = False) -> np.ndarray:
     d = given.inputs.shape[1]
-    better = whiten(facts(given.inputs, given.outputs, given.targets), Full(np.zeros((d, d), np.float32)))
+    better = whiten(facts(given.inputs, given.outputs, targets=given.targets), Full(np.zeros((d, d), np.float32)))
     inputs, outputs = (np.asarray(part) for part in (better.problem.inputs, better.problem.outputs))
     found = _torch(inputs, outputs, given.targets, seconds, answers_first)
     return np.asarray(better.unwhiten(Full(found)).matrix(), np.float64)

@@ -41,7 +41,7 @@ def reached(problem: str, d: int, columns: int, seed: int, passes: int, limit: f
     """What a bisection finds if searches with any number of columns are given up below this limit; None: never."""
     around, searches = share_of_capacity(1, d, columns / d), MultiStart(passes=passes, patient=limit is None)
     with mock.patch.multiple(multi_start, _CANNOT_STORE_NEARBY=limit, _LEAST_RANK=1):
-        return largest_stored(Instance(Stream(seed, d), around, problem), columns / d, searches=searches)
+        return largest_stored(Instance(Stream(seed, d), around, kind=problem), columns / d, searches=searches)
 
 
 def compared(problem: str, d: int, columns: int, streams: int, passes: int) -> dict[str, object]:

@@ -82,7 +82,7 @@ def ours(problem, d: int, steps: int):
     precision = automatic_precision()
     (problem,) = in_precision([problem], precision)
     program = Program(Paper(steps=10**6), "none", precision, steps + 1, False)
-    start = begun(initial_memory(d, 1.0, 0), program)
+    start = begun(initial_memory(d, 1.0, seed=0), program)
     return lambda: jax.block_until_ready(advance_one(problem, start, jnp.int32(steps), program))
 
 
@@ -112,7 +112,7 @@ def torch_sides(problem, kind: str, d: int, steps: int) -> dict:
         parts = [torch.tensor(np.asarray(part), device=device) for part in problem.parts]
         outputs = torch.cat(parts).transpose(1, 2)
     targets = torch.arange(len(inputs), device=device)
-    weights = torch.tensor(np.asarray(initial_memory(d, 1.0, 0).weights), device=device, requires_grad=True)
+    weights = torch.tensor(np.asarray(initial_memory(d, 1.0, seed=0).weights), device=device, requires_grad=True)
     optimiser = torch.optim.Adam([weights], lr=1e-2)
     half = torch.float16 if device == "cuda" else torch.bfloat16
     decoupled_outputs = kind == "decoupled"

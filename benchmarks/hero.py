@@ -66,8 +66,8 @@ def searched(problem: Facts, asked: argparse.Namespace, number: int) -> bool:
         print(f"search {number}, pass {passes}: loss {loss:.6f}, accuracy {accuracy:.8f}, {seconds:.0f} s", flush=True)
 
     found = solve(
-        problem, start, "lbfgs", "exact" if number == 1 else "none", Limits(passes, asked.seconds),
-        precision, tell, folder / f"search-{number}.npz",
+        problem, start, solver="lbfgs", stop="exact" if number == 1 else "none", limits=Limits(passes, asked.seconds),
+        precision=precision, progress=tell, checkpoint=folder / f"search-{number}.npz",
     )  # fmt: skip
     about = {"status": found.status.value, "passes": found.passes, "seconds": round(found.seconds, 1)}
     about |= {"precision": precision, "loss": found.loss.tolist(), "accuracy": found.accuracy.tolist()}
@@ -125,7 +125,7 @@ def main() -> None:
         print(f"{record} is there: it has ended.")
         return
     began = time.perf_counter()
-    problem = loadstone.original(loadstone.Stream(asked.seed, asked.d), asked.p, asked.budget)
+    problem = loadstone.original(loadstone.Stream(asked.seed, asked.d), asked.p, budget=asked.budget)
     jax.block_until_ready(problem.outputs)
     print(f"{asked.p} facts, d = {asked.d}: made in {time.perf_counter() - began:.0f} s", flush=True)
     ended = [number for number in range(1, 100) if memory_file(asked.folder, number).exists()]

@@ -52,7 +52,9 @@ def row(d: int, case: str, how: str, streams: int) -> dict[str, object]:
     shares = 1 / np.arange(1, int(answers) + 1) if kind == "harmonic" else np.ones(int(answers))
     shares /= shares.sum()
     found = np.array([capacity(d, shares, how, seed) for seed in range(streams)], float)
-    predicted = random_target_capacity(d, shares, 12, 1500) if how == "random" else skewed_capacity(d, shares)
+    predicted = (
+        random_target_capacity(d, shares, draws=12, samples=1500) if how == "random" else skewed_capacity(d, shares)
+    )
     return {
         "d": d,
         "answers": int(answers),

@@ -28,7 +28,7 @@ def capacity(task: tuple[int, int, str]) -> tuple[int, str, int | None]:
 
     d, seed, kind = task
     around = round(float(capacity_associations(d)))
-    return d, kind, instance_capacity(kind, Stream(seed, d), around).p_c
+    return d, kind, instance_capacity(kind, Stream(seed, d), around=around).p_c
 
 
 def expected_capacity(d: int) -> float:

@@ -99,7 +99,7 @@ def highs_verdict(arrays: Arrays) -> str:
 def _decide_all(cases: list[tuple[str, int, int, int]]) -> dict[str, object]:
     began, seconds, verdicts, steps, dense = time.perf_counter(), [], Counter(), [], 0
     for kind, d, p, seed in cases:
-        verdict = decide(Instance(Stream(seed, d), p, kind).arrays())
+        verdict = decide(Instance(Stream(seed, d), p, kind=kind).arrays())
         seconds.append(verdict.seconds)
         steps.append(verdict.newton_steps)
         dense += verdict.dense_solves

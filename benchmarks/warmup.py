@@ -23,10 +23,10 @@ def main() -> None:
     for load in LOADS:
         p = nearest_associations(load, D)
         problems = [loadstone.original(loadstone.Stream(seed, D), p) for seed in range(SEEDS)]
-        memories = [loadstone.initial_memory(D, 1.0, seed) for seed in range(SEEDS)]
+        memories = [loadstone.initial_memory(D, 1.0, seed=seed) for seed in range(SEEDS)]
         cells = []
         for warmup in WARMUPS:
-            solutions = solve_batch(problems, memories, Paper(warmup=warmup))
+            solutions = solve_batch(problems, memories, solver=Paper(warmup=warmup))
             accuracies = [loadstone.measure(pr, s.memory).accuracy for pr, s in zip(problems, solutions)]
             error = statistics.stdev(accuracies) / SEEDS**0.5
             steps = statistics.fmean(solution.steps for solution in solutions)

@@ -97,7 +97,7 @@ def test_a_family_has_its_parameter_in_specs_and_commands(kronecker, command, tm
 
 
 def test_a_family_is_predicted(kronecker, command):
-    law = facts_capacity("kronecker:4", 24, 40)
+    law = facts_capacity("kronecker:4", 24, answers=40)
     room = statistical_dimension("kronecker:factor=4", 24)
     assert room.delta == (4 + 6) ** 2 and room.bound and room.family == "kronecker:4"
     values = np.linalg.svd(np.random.default_rng(0).standard_normal((200, 16, 36)), compute_uv=False)[:, 0]
@@ -116,12 +116,12 @@ def test_a_linear_family(tmp_path, monkeypatch, command):
         arrays = Instance(Stream(0, 6), p).arrays()
         found = decide(arrays, family="toeplitz")
         assert found.verdict == verdict
-        write_proof(tmp_path / "proof.npz", arrays, found)
+        write_proof(tmp_path / "proof.npz", arrays, verdict=found)
         checked = check_proof(tmp_path / "proof.npz")
         assert checked.valid and checked.verdict == verdict and checked.family == "toeplitz"
     problem = original(Stream(0, 6), 4)
     for seen, delta in ((6, 11), (2, 11), (1, 6)):  # as many numbers as B W shows of the 11
-        assert statistical_dimension("toeplitz", 6, seen).faces == FaceLaw(delta)
+        assert statistical_dimension("toeplitz", 6, directions=seen).faces == FaceLaw(delta)
     solution = solve(problem, initial_memory(6, family="toeplitz"))
     save_memory(tmp_path / "toeplitz.safetensors", solution.memory)
     weights = np.asarray(load_memory(tmp_path / "toeplitz.safetensors").matrix())
@@ -149,16 +149,16 @@ def test_a_solver(tmp_path, monkeypatch, command):
 
 def test_a_law(tmp_path, monkeypatch, command):
     monkeypatch.setitem(LAWS, "sparse", skeleton("An embedding law", tmp_path).Sparse)
-    stream = Stream(0, 40, "sparse:0.2")
-    assert stream == Stream(0, 40, "sparse:share=0.2") and stream.law == "sparse:share=0.2"
+    stream = Stream(0, 40, law="sparse:0.2")
+    assert stream == Stream(0, 40, law="sparse:share=0.2") and stream.law == "sparse:share=0.2"
     inputs = np.asarray(stream.inputs(4000), np.float64)
     # 160 000 components: the share scatters by sqrt(0.2 * 0.8 / 160000) = 0.001, the mean square by 0.0094.
     assert abs((inputs != 0).mean() - 0.2) < 0.004 and abs((inputs**2).mean() - 1) < 0.038
-    problem = decoupled(Stream(0, 10, "sparse"), 8)
+    problem = decoupled(Stream(0, 10, law="sparse"), 8)
     assert jnp.isfinite(problem.recall(problem.inputs).loss).all()
     assert [spec.law for spec in grid(problem="original", d=8, p=6, law="sparse:0.2")] == ["sparse:share=0.2"]
     with pytest.raises(ValueError, match="share is -1.0"):
-        Stream(0, 40, "sparse:-1.0")
+        Stream(0, 40, law="sparse:-1.0")
     done = command("train", "--d", 14, "--p", 10, "--law", "sparse:share=0.9", "--json")
     assert done.returncode == 0 and '"law": "sparse:share=0.9"' in done.stdout
 

@@ -99,7 +99,7 @@ def test_a_subspace_tells_its_dimension_and_agrees_with_the_formula_where_there_
     for name in ("symmetric", "traceless", "skew", "blocks:3", "circulant", "diagonal"):
         for directions in (1, 2, 5, 9):
             told = told_dimension(name, 9, directions)
-            formula = statistical_dimension(name, 9, directions)
+            formula = statistical_dimension(name, 9, directions=directions)
             assert (told.family, told.delta, told.is_linear) == (name, formula.delta, True)
     with pytest.raises(ValueError, match="one of at most 2000 dimensions .here 2080. with so few answers"):
         told_dimension("symmetric", 64, 5)

@@ -126,7 +126,7 @@ def bits() -> plt.Figure:
     figure, panel = plt.subplots(figsize=(4.8, 3.3), layout="constrained")
     d = 4 * np.unique(np.geomspace(5, 25_000, 50).round().astype(int))  # every rank is whole
     for ink, kappa in zip(COLOURS, (1.0, 0.5, 0.25)):
-        held = [float(bits_per_parameter(capacity_associations(one, kappa), one, kappa)) for one in d]
+        held = [float(bits_per_parameter(capacity_associations(one, kappa), one, kappa=kappa)) for one in d]
         panel.plot(d, held, color=ink, lw=1.5, label=f"rank {kappa:g} d" if kappa < 1 else "full rank")
     panel.set(xscale="log", xlabel="dimension d", ylabel="bits per parameter at capacity", ylim=(0.6, None))
     panel.legend(frameon=False)

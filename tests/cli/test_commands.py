@@ -45,7 +45,7 @@ def test_train_prints_one_json_object_and_saves_a_memory_that_recalls(tmp_path, 
 
     assert command("instance", "--d", 20, "--p", record["p"], "--seed", 3, "--out", instance).returncode == 0
     with np.load(instance) as file:
-        places = recall_index(load_memory(memory), file["inputs"], file["outputs"])
+        places = recall_index(load_memory(memory), file["inputs"], outputs=file["outputs"])
     assert places.tolist() == list(range(record["p"]))
 
 
@@ -145,7 +145,8 @@ BAD = {
     "both p and load": (["train", "--d", 3, "--p", 4, "--load", 1], "give either --load or --p"),
     "budget": (["train", "--d", 10, "--p", 50, "--budget", "1kB"], "raise the budget"),
     "decoupled budget": (
-        ["train", "--problem", "decoupled", "--d", 10, "--p", 50, "--budget", "1kB"], "raise the budget",
+        ["train", "--problem", "decoupled", "--d", 10, "--p", 50, "--budget", "1kB"],
+        "raise the budget",
     ),
     "budget words": (["train", "--d", 10, "--p", 50, "--budget", "lots"], "budget is 'lots'"),
     "unknown option": (["train", "--d", 10, "--p", 5, "--colour", "red"], "No such option: --colour"),
@@ -158,7 +159,8 @@ BAD = {
         "'learning_rate', but must be a parameter of perceptron (batch)",
     ),
     "no blocks": (
-        ["train", "--solver", "lbfgs", "--set", "batch=4", "--d", 9, "--p", 5], "'batch', but must be a parameter",
+        ["train", "--solver", "lbfgs", "--set", "batch=4", "--d", 9, "--p", 5],
+        "'batch', but must be a parameter",
     ),
     "no value": (["train", "--set", "batch", "--d", 9, "--p", 5], "set is 'batch', but must be of the form name=value"),
     "twice": (["train", "--set", "a=1", "--set", "a=2", "--d", 9, "--p", 5], "set is 'a=2', but must be given once"),
@@ -167,7 +169,8 @@ BAD = {
         "batch is 4, but must be 0 for this problem",
     ),
     "perceptron of factors": (
-        ["train", "--solver", "perceptron", "--kappa", 0.5, "--d", 9, "--p", 5], "memory is 'a LowRank', but must be",
+        ["train", "--solver", "perceptron", "--kappa", 0.5, "--d", 9, "--p", 5],
+        "memory is 'a LowRank', but must be",
     ),
     "unknown stop": (["train", "--stop", "soon", "--d", 9, "--p", 5], "stop is 'soon'"),
     "hebbian rank": (["train", "--solver", "hebbian", "--kappa", 0.5, "--d", 9, "--p", 5], "kappa is 0.5"),
@@ -234,9 +237,7 @@ def test_the_version_and_the_package_without_a_command(command):
     assert command().returncode == 2
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.soak)]
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.soak)])
 def test_an_interrupt_or_a_polite_request_to_end_is_heard_within_seconds_and_leaves_no_file(number, tmp_path):
     command = [LOADSTONE, "train", "--d", "200", "--load", "0.9", "--out", str(tmp_path / "memory.safetensors")]
     started = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -26,7 +26,7 @@ def files(tmp_path):
     rest = [{"country": a, "capital": b} for a, b in [*PAIRS[6:], PAIRS[6], ("Atlantis", "City1")]]
     (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, rest)))
     vectors = dict(zip(WORDS, VECTORS.astype("f")))
-    remember(tmp_path / "f.csv", vectors, ("country", "capital")).save(tmp_path / "b.safetensors")
+    remember(tmp_path / "f.csv", vectors, columns=("country", "capital")).save(tmp_path / "b.safetensors")
     return tmp_path
 
 
@@ -127,8 +127,10 @@ def test_rows_and_words_of_further_facts():
     assert "does not fit beside all before it: a -> b." in words and "more --seconds give closer bounds" in words
     assert "may be that nothing fits beside them" in words
     assert said(Fitting(9, 5, 6), proved=False)[0] == "5 of 9"
-    assert "each of them needed for that: a -> b; c -> d." in said(
-        Fitting(9, 5, 6), conflict=("a -> b", "c -> d"), conflict_minimal=True)[1]
+    assert (
+        "each of them needed for that: a -> b; c -> d."
+        in said(Fitting(9, 5, 6), conflict=("a -> b", "c -> d"), conflict_minimal=True)[1]
+    )
     assert "cannot stand together: a -> b." in said(Fitting(9, 5, 6), conflict=("a -> b",))[1]
     assert "2 of the further facts are stored already" in said(Fitting(9, 5, 6), known=2)[1]
     assert facts_budget._more_rows(None) == {} and facts_budget._more_words(None) == []

@@ -303,9 +303,7 @@ def test_a_section_holds_the_first_of_the_files_that_are_drawn(tmp_path, capfd):
 def test_a_search_among_facts_in_words_begins_with_what_the_law_expects(family, dimensions, monkeypatch, capfd):
     asked = []
     monkeypatch.setattr(own_facts, "gathered_from", lambda *given: Six())
-    monkeypatch.setattr(
-        "loadstone.books.prefixes.first_that_fit", lambda found, *given: asked.append(given) or fitting
-    )
+    monkeypatch.setattr("loadstone.books.prefixes.first_that_fit", lambda found, *given: asked.append(given) or fitting)
     fitting = Fitting(6, 6, None, 2)
     own_facts.own_capacity("f.csv", "v.txt", None, "a,b", "mean", 7.0, family, 9, "1kB", True)
     ((guess, seconds, searched, limits),) = asked

@@ -49,7 +49,7 @@ def test_a_step_is_the_pass_and_the_gradient_of_its_loss(d, p, count):
     step, reference = (jax.jit(partial(measured, precision=precision)) for precision in ("float16", "float32"))
     inside = slice(0, count)
     for size in (0.02, 1.0, 4.0):
-        memory = jax.tree.map(lambda w: size * w, initial_memory(d, 1.0, 0))  # noqa: B023
+        memory = jax.tree.map(lambda w: size * w, initial_memory(d, 1.0, seed=0))  # noqa: B023
         loss, recall, gradient = step(prepared, memory)
         expected = reference(problem, memory)
         np.testing.assert_allclose(loss, expected[0], rtol=1e-3, err_msg=f"size {size}")
@@ -69,7 +69,7 @@ def test_factors_have_the_gradient_of_their_product(kappa, p, count, monkeypatch
     problem = original(Stream(0, 20), p)
     if count is not None:
         problem = padded(problem, count)
-    memory = jax.tree.map(lambda factor: 6 * factor, initial_memory(20, kappa, 0))
+    memory = jax.tree.map(lambda factor: 6 * factor, initial_memory(20, kappa, seed=0))
     prepared, steps = problem.prepared("float16"), []
     monkeypatch.setattr("loadstone.problems.prepared.step", lambda *a: steps.append(a) or step.step(*a))
     (loss, recall), gradient = jax.value_and_grad(partial(mean_loss, prepared), has_aux=True)(memory, "float16")
@@ -90,10 +90,10 @@ def test_a_family_with_queries_of_its_own_is_not_taken_for_the_one_that_it_deriv
         def queries(self, inputs, precision="float32"):
             return jax.nn.relu(inputs @ self.right) @ self.left.T
 
-    problem, start = original(Stream(0, 20), 130), initial_memory(20, 0.5, 0)
+    problem, start = original(Stream(0, 20), 130), initial_memory(20, 0.5, seed=0)
     plain, gated = (kind(6 * start.left, 6 * start.right) for kind in (LowRank, Gated))
     assert plain.is_dense("float16") and not gated.is_dense("float16")
-    found = [mean_loss(problem.prepared("float16"), gated, "float16")[0], mean_loss(problem, gated)[0]]
+    found = [mean_loss(problem.prepared("float16"), gated, precision="float16")[0], mean_loss(problem, gated)[0]]
     np.testing.assert_allclose(*found, rtol=1e-3)
     assert abs(mean_loss(problem, plain)[0] / found[0] - 1) > 0.01
 
@@ -121,7 +121,7 @@ def test_a_perfect_memory_has_a_gradient_of_exactly_zero():
     problem = original(Stream(0, d), d)
     outputs = 16 * jnp.eye(d)
     perfect = type(problem)(outputs, outputs, jnp.arange(d, dtype=jnp.int32), 8)
-    memory = initial_memory(d, 1.0, 0).__class__(16 * jnp.eye(d))
+    memory = initial_memory(d, 1.0, seed=0).__class__(16 * jnp.eye(d))
     assert (np.asarray(measured(perfect.prepared("float16"), memory, "float16")[2]) == 0).all()
 
 
@@ -156,10 +156,10 @@ def test_a_search_and_a_batch_of_searches_use_it(kappa, monkeypatch):
     used = []
     monkeypatch.setattr(step, "step_arrays", lambda *a: used.append(a) or STEP_ARRAYS(*a))
     monkeypatch.setattr("loadstone.problems.prepared.step_arrays", step.step_arrays)
-    problem, start = padded(original(Stream(2, 24), 80), 70), initial_memory(24, kappa, 0)
+    problem, start = padded(original(Stream(2, 24), 80), 70), initial_memory(24, kappa, seed=0)
     solver = Paper(steps=40, warmup=4, learning_rate=0.05)
-    half = solve(problem, start, solver, stop="none", precision="float16")
-    single = solve(problem, start, solver, stop="none", precision="float32")
+    half = solve(problem, start, solver=solver, stop="none", precision="float16")
+    single = solve(problem, start, solver=solver, stop="none", precision="float32")
     assert used
     np.testing.assert_allclose(half.loss, single.loss, rtol=5e-3)
 

@@ -31,7 +31,7 @@ QUERIES, OUTPUTS, TARGETS = jnp.ones((5, 4)), jnp.ones((7, 4)), jnp.arange(5, dt
 @pytest.mark.parametrize("d, memory_d", [(64, 100), (100, 64), (1, 300), (300, 1)])
 @pytest.mark.parametrize("kappa", [1.0, 0.5])
 def test_a_memory_of_another_dimension_is_refused_at_the_door(d, memory_d, kappa):
-    problem, memory = original(Stream(0, d), 30), initial_memory(memory_d, kappa, 0)
+    problem, memory = original(Stream(0, d), 30), initial_memory(memory_d, kappa, seed=0)
     for use in (solve, measure):
         with pytest.raises(ValueError, match=rf"inputs.shape is \(30, {d}\), but must be \(n, {memory_d}\)"):
             use(problem, memory)

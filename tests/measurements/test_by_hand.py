@@ -76,7 +76,7 @@ def test_recall_from_noisy_inputs_rival_by_rival(arrays, sigma):
         predicted.append(chance)
         least.append(max(0, 1 - sum(lost)))
         most.append(1 - lost[0])
-    found = noise.predicted_noisy_accuracy(arrays, Full(WEIGHTS), sigma)
+    found = noise.predicted_noisy_accuracy(arrays, Full(WEIGHTS), noise=sigma)
     assert found.predicted == pytest.approx(np.mean(predicted), rel=1e-9)
     assert (found.at_least, found.at_most) == pytest.approx((np.mean(least), np.mean(most)), rel=1e-9)
 
@@ -89,17 +89,20 @@ def test_noise_is_drawn_input_by_input(arrays):
         outputs = arrays.outputs if arrays.decoupled else [arrays.outputs] * 4
         best = [np.argmax(one @ WEIGHTS @ query) for one, query in zip(outputs, moved)]
         right.append(np.mean(best == arrays.targets))
-    share, error = noise.measured_noisy_accuracy(arrays, Full(WEIGHTS), 0.7, 6, seed=5)
+    share, error = noise.measured_noisy_accuracy(arrays, Full(WEIGHTS), noise=0.7, draws=6, seed=5)
     assert share == pytest.approx(np.mean(right)) and error == pytest.approx(np.std(right, ddof=1) / np.sqrt(6))
-    assert 0 < share < 1 and noise.measured_noisy_accuracy(arrays, Full(WEIGHTS), 0.7, 2)[0] in np.arange(9) / 8
+    assert (
+        0 < share < 1
+        and noise.measured_noisy_accuracy(arrays, Full(WEIGHTS), noise=0.7, draws=2)[0] in np.arange(9) / 8
+    )
     with pytest.raises(ValueError, match="draws is 1, but must be a whole number of at least 2"):
-        noise.measured_noisy_accuracy(arrays, Full(WEIGHTS), 0.7, 1)
+        noise.measured_noisy_accuracy(arrays, Full(WEIGHTS), noise=0.7, draws=1)
 
 
 def test_rivals_with_the_vector_of_the_target_are_lost_to_half_the_time():
     """Their plane is zero, and so is their margin: nothing is divided by zero."""
     tied = Arrays(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.0], [-9.0, 0.0]]), np.array([0]))
-    found = noise.predicted_noisy_accuracy(tied, Full(np.eye(2)), 0.01)
+    found = noise.predicted_noisy_accuracy(tied, Full(np.eye(2)), noise=0.01)
     assert (found.predicted, found.at_least, found.at_most) == pytest.approx((0.5, 0.5, 0.5))
 
 
@@ -119,11 +122,11 @@ def test_what_is_counted_of_scores():
 @pytest.mark.parametrize("most, rows", [(None, range(7)), (14, [0, 2, 4]), (3, [0]), (10**6, range(7))])
 def test_non_target_scores_of_evenly_spaced_associations(at_a_time, most, rows, monkeypatch):
     monkeypatch.setattr(scores, "_SCORES_AT_A_TIME", at_a_time)
-    problem = facts(RANDOM.standard_normal((7, 3)), RANDOM.standard_normal((4, 3)), [0, 1, 2, 3, 0, 1, 2])
+    problem = facts(RANDOM.standard_normal((7, 3)), RANDOM.standard_normal((4, 3)), targets=[0, 1, 2, 3, 0, 1, 2])
     table = np.asarray(problem.inputs, float) @ WEIGHTS.T @ np.asarray(problem.outputs, float).T
     others = np.delete(table.ravel(), 4 * np.arange(7) + np.asarray(problem.targets)).reshape(7, 3)
     seen, unit = others[list(rows)], others[list(rows)].std()
-    found = scores.scores(problem, Full(jnp.asarray(WEIGHTS, jnp.float32)), most)
+    found = scores.scores(problem, Full(jnp.asarray(WEIGHTS, jnp.float32)), most=most)
     assert found.unit == pytest.approx(unit, rel=1e-5)
     np.testing.assert_array_equal(found.counts, np.histogram(seen / unit, np.linspace(-8, 8, 321))[0])
     np.testing.assert_allclose(found.first.others, others[0] / unit, rtol=1e-4, atol=1e-6)
@@ -134,7 +137,7 @@ def test_non_target_scores_of_evenly_spaced_associations(at_a_time, most, rows, 
 def test_scores_beyond_the_edges_fall_into_the_outermost_bins():
     """A thousand scores of +-1, and two of +-9."""
     inputs = np.array([[1.0], *[[1 / 9]] * 500])
-    problem = facts(inputs, np.array([[0.0], [9.0], [-9.0]]), [0] * 501)
+    problem = facts(inputs, np.array([[0.0], [9.0], [-9.0]]), targets=[0] * 501)
     found = scores.scores(problem, Full(jnp.ones((1, 1))))
     assert found.unit == pytest.approx(np.sqrt((2 * 81 + 1000) / 1002)) and found.counts.sum() == 1002
     assert found.counts[[0, -1]].tolist() == [1, 1] and sorted(found.counts)[-2:] == [500, 500]
@@ -143,7 +146,7 @@ def test_scores_beyond_the_edges_fall_into_the_outermost_bins():
 @pytest.mark.parametrize("block", [10**7, 8, 1])
 def test_ranks_of_targets_block_by_block(block, monkeypatch):
     monkeypatch.setattr(ranks, "_SCORES", block)
-    problem = facts(RANDOM.standard_normal((7, 3)), RANDOM.standard_normal((4, 3)), [0, 1, 2, 3, 0, 1, 2])
+    problem = facts(RANDOM.standard_normal((7, 3)), RANDOM.standard_normal((4, 3)), targets=[0, 1, 2, 3, 0, 1, 2])
     table = np.asarray(problem.inputs) @ WEIGHTS.T @ np.asarray(problem.outputs).T
     expected = [1 + sum(np.delete(row, target) >= row[target]) for row, target in zip(table, problem.targets)]
     assert ranks.target_ranks(problem, Full(jnp.asarray(WEIGHTS))).tolist() == expected
@@ -326,7 +329,9 @@ def verdicts(monkeypatch, p_c, undecided=()):
 def test_in_which_order_a_capacity_is_enclosed(p_c, around, order, monkeypatch):
     """By a sixteenth of the guess or one, then twice as far, then the middle; from the last memory."""
     asked, told = verdicts(monkeypatch, p_c), []
-    found = threshold.instance_capacity("original", Stream(0, 4), around, progress=lambda p, verdict: told.append(p))
+    found = threshold.instance_capacity(
+        "original", Stream(0, 4), around=around, progress=lambda p, verdict: told.append(p)
+    )
     assert [p for p, _ in asked] == told == order and found.p_c == found.storable == p_c
     assert [start for _, start in asked] == [None, *(f"last of {p}" for p in order[:-1])]
     assert found.not_storable == p_c + 1 and found.seconds == 0.5 * len(order)
@@ -335,10 +340,10 @@ def test_in_which_order_a_capacity_is_enclosed(p_c, around, order, monkeypatch):
 
 def test_an_undecided_verdict_ends_a_search_with_what_is_known(monkeypatch):
     verdicts(monkeypatch, 20, {23})
-    found = threshold.instance_capacity("original", Stream(0, 4), 16)
+    found = threshold.instance_capacity("original", Stream(0, 4), around=16)
     assert (found.p_c, found.storable, found.not_storable, found.seconds) == (None, 19, 2**31, 2.0)
     verdicts(monkeypatch, 20, {20})
-    found = threshold.instance_capacity("original", Stream(0, 4), 16)
+    found = threshold.instance_capacity("original", Stream(0, 4), around=16)
     assert (found.p_c, found.storable, found.not_storable, found.witness[0, 0]) == (None, 19, 21, 19)
 
 
@@ -349,7 +354,7 @@ def test_an_undecided_verdict_ends_a_search_with_what_is_known(monkeypatch):
 def test_a_verdict_takes_28_bytes_a_number(kind, answers, numbers, monkeypatch):
     asked = []
     monkeypatch.setattr(Budget, "require", lambda self, size, what: asked.append((size, what)))
-    instance = Instance(Stream(0, 3), 6, kind, answers)
+    instance = Instance(Stream(0, 3), 6, kind=kind, answers=answers)
     assert len(instance.arrays().targets) == 6 and len(instance.first(4).arrays().targets) == 4
     assert asked == [(28 * numbers, f"a verdict on the {kind} problem")]
 
@@ -378,7 +383,7 @@ def test_a_margin_that_is_not_proved_is_called_so(monkeypatch):
     recalls = margin(0.0).recalls
     assert [one.noise for one in recalls] == [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2]
     assert (recalls[4].recalled, recalls[4].error) == noise.measured_noisy_accuracy(
-        INSTANCES[0], Full(WEIGHTS), 0.6, 100, 3
+        INSTANCES[0], Full(WEIGHTS), noise=0.6, draws=100, seed=3
     )
 
 
@@ -413,7 +418,9 @@ def test_a_record_of_sampled_memories_by_hand(monkeypatch):
     ]
     assert seen["margin"] == pytest.approx(min(margins(unit))) and seen["bits"] == [8, 4, 2, 1]
     assert seen["recalled_rounded"] == [np.mean(np.array(margins(rounded_to_bits(unit, b))) > 0) for b in (8, 4, 2, 1)]
-    assert seen["recalled"][2] == noise.measured_noisy_accuracy(arrays, Full(np.eye(3)), 0.3, 100, 7)[0]
+    assert (
+        seen["recalled"][2] == noise.measured_noisy_accuracy(arrays, Full(np.eye(3)), noise=0.3, draws=100, seed=7)[0]
+    )
     assert list(found["memories"]) == ["typical", "centre", "largest margin"]
     kept = found["typical_scores"]
     tables = [arrays.inputs @ w.T @ arrays.outputs.T / np.linalg.norm(arrays.inputs @ w.T, axis=1)[:, None]
@@ -450,5 +457,5 @@ def test_how_many_searches_there_are_at_most():
 
 def test_the_scale_of_singular_values():
     problem = original(Stream(0, 3), 4)
-    assert scores.single_scores(problem, Full(jnp.eye(3)), 3, 1.0).others.shape == (3,)
+    assert scores.single_scores(problem, Full(jnp.eye(3)), row=3, unit=1.0).others.shape == (3,)
     assert scores.EDGES[[0, -1]].tolist() == [-8, 8] and len(scores.EDGES) == 321

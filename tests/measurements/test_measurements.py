@@ -28,7 +28,7 @@ def all_scores(problem, memory):
 PROBLEMS = {
     "original": lambda: original(Stream(1, 12), 40),
     "decoupled": lambda: decoupled(Stream(1, 12), 40),
-    "facts": lambda: facts(Stream(1, 12).inputs(40), Stream(1, 12).outputs(9), np.arange(40) % 9),
+    "facts": lambda: facts(Stream(1, 12).inputs(40), Stream(1, 12).outputs(9), targets=np.arange(40) % 9),
 }
 
 
@@ -67,11 +67,11 @@ def test_scores_in_units_of_the_non_target_deviation(name):
     mean = (centres * found.counts).sum() / found.counts.sum()
     assert ((centres - mean) ** 2 * found.counts).sum() / found.counts.sum() == pytest.approx(1, abs=0.01)
 
-    one = single_scores(problem, memory, 7, found.unit)
+    one = single_scores(problem, memory, row=7, unit=found.unit)
     assert one.others.size == m - 1
     assert one.target == pytest.approx(found.target[7], abs=1e-5)
     assert one.rival == pytest.approx(found.rival[7], abs=1e-5)
-    assert single_scores(problem, memory, 7).rival == pytest.approx(one.rival, rel=1e-6)
+    assert single_scores(problem, memory, row=7).rival == pytest.approx(one.rival, rel=1e-6)
 
 
 def test_scores_do_not_depend_on_the_scale_of_the_memory():
@@ -89,7 +89,7 @@ def test_a_memory_without_scores_is_refused():
     with pytest.raises(ValueError, match="memory is .* finite and not zero"):
         singular_values(Full(jnp.zeros((12, 12))))
     with pytest.raises(ValueError, match="row is 40"):
-        single_scores(problem, hebbian(problem), 40)
+        single_scores(problem, hebbian(problem), row=40)
 
 
 def test_singular_values_of_a_known_matrix():
@@ -100,7 +100,7 @@ def test_singular_values_of_a_known_matrix():
 
 
 def test_only_as_many_singular_values_as_the_rank():
-    values = singular_values(initial_memory(20, 0.25, 0))
+    values = singular_values(initial_memory(20, 0.25, seed=0))
     assert values.shape == (5,) and values[0] == 2 and (np.diff(values) <= 0).all() and values[-1] > 0.1
 
 
@@ -114,7 +114,7 @@ def test_float16_outputs_are_measured_on_the_float32_instance():
 
 
 def test_own_units_are_lengths_of_queries():
-    problem, memory = original(Stream(0, 8), 20), initial_memory(8, 1.0, 0)
+    problem, memory = original(Stream(0, 8), 20), initial_memory(8, 1.0, seed=0)
     queries = np.asarray(problem.inputs, np.float64) @ np.asarray(memory.weights, np.float64).T
     expected = [query @ output / np.sqrt(query @ query) for query, output in zip(queries, np.asarray(problem.outputs))]
     found = scores(problem, memory)

@@ -130,7 +130,7 @@ def test_what_is_stored_stays_in_the_family(name):
 @pytest.mark.parametrize("name", NAMES + CONES)
 def test_into_a_file_and_back(name, tmp_path):
     memory = start(name)
-    save_memory(tmp_path / "memory.safetensors", memory, {"family": "not this"})
+    save_memory(tmp_path / "memory.safetensors", memory, about={"family": "not this"})
     again = load_memory(tmp_path / "memory.safetensors")
     assert type(again) is type(memory) and jax.tree.structure(again) == jax.tree.structure(memory)
     for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(memory)):
@@ -227,7 +227,7 @@ def test_what_is_refused(call, sentence):
 def test_a_family_of_a_memory_or_by_name_is_the_same():
     assert subspace_of("full", 6) is None is subspace_of(initial_memory(6), 6)
     assert subspace_of("symmetric", 6) == subspace_of(start("symmetric"), 6)
-    drawn = subspace_of("masked:0.5", 6, 1)
+    drawn = subspace_of("masked:0.5", 6, seed=1)
     np.testing.assert_array_equal(drawn.mask, subspace_of(start("masked:0.5"), 6).mask)
     assert isinstance(drawn.mask, np.ndarray)
     linear = {name for name in FAMILIES if is_linear(name)}

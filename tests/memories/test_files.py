@@ -22,12 +22,12 @@ from loadstone.streams.stream import Stream
 @pytest.mark.parametrize("kappa", [1.0, 0.5])
 def test_a_saved_memory_loads_back_and_recalls(tmp_path, kappa):
     problem = original(Stream(0, 20), 30)
-    solution = solve(problem, initial_memory(20, kappa, 0))
-    save_memory(tmp_path / "memory.safetensors", solution.memory, {"seed": 0, "kappa": kappa})
+    solution = solve(problem, initial_memory(20, kappa, seed=0))
+    save_memory(tmp_path / "memory.safetensors", solution.memory, about={"seed": 0, "kappa": kappa})
     loaded = load_memory(tmp_path / "memory.safetensors")
     assert (np.asarray(loaded.matrix()) == np.asarray(solution.memory.matrix())).all()
     assert measure(problem, loaded) == measure(problem, solution.memory)
-    assert recall_index(loaded, problem.inputs, problem.outputs).tolist() == list(range(30))
+    assert recall_index(loaded, problem.inputs, outputs=problem.outputs).tolist() == list(range(30))
     with safe_open(tmp_path / "memory.safetensors", framework="numpy") as file:
         family = "full" if kappa == 1 else "low rank"
         about = {"seed": "0", "kappa": str(kappa)}
@@ -36,7 +36,7 @@ def test_a_saved_memory_loads_back_and_recalls(tmp_path, kappa):
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):
     path = tmp_path / "memory.safetensors"
-    save_memory(path, initial_memory(5, 1.0, 0))
+    save_memory(path, initial_memory(5, 1.0, seed=0))
     whole = path.read_bytes()
     path.write_bytes(whole[:-7])
     with pytest.raises(ValueError, match="memory file is .* safetensors file"):
@@ -50,7 +50,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     path = tmp_path / "memory.safetensors"
-    save_memory(path, initial_memory(5, 1.0, 0))
+    save_memory(path, initial_memory(5, 1.0, seed=0))
     before = path.read_bytes()
 
     def full_disk(_):
@@ -58,7 +58,7 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        save_memory(path, initial_memory(5, 1.0, 1))
+        save_memory(path, initial_memory(5, 1.0, seed=1))
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
@@ -107,10 +107,10 @@ def test_arrays_in_another_order_are_saved_as_what_they_hold(tmp_path):
 ])  # fmt: skip
 def test_what_cannot_be_recalled_is_refused(inputs, outputs, sentence):
     with pytest.raises(ValueError, match=sentence):
-        recall_index(Full(jnp.eye(3)), inputs, outputs)
+        recall_index(Full(jnp.eye(3)), inputs, outputs=outputs)
 
 
 def test_a_memory_of_float64_numbers_recalls_in_float64():
     outputs = np.array([[1.0], [1 + 1e-12], [1 - 1e-12]])
-    assert recall_index(Full(np.eye(1)), np.ones((2, 1)), outputs).tolist() == [1, 1]
-    assert recall_index(Full(jnp.eye(1)), np.ones((1, 1)), outputs).tolist() == [0]  # in float32 all are equal
+    assert recall_index(Full(np.eye(1)), np.ones((2, 1)), outputs=outputs).tolist() == [1, 1]
+    assert recall_index(Full(jnp.eye(1)), np.ones((1, 1)), outputs=outputs).tolist() == [0]  # in float32 all are equal

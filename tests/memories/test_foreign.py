@@ -151,7 +151,7 @@ def test_any_pytree_is_trained_measured_and_comes_back_as_it_was(kind):
     assert jax.tree.structure(solution.memory) == jax.tree.structure(given)
     assert loadstone.measure(problem, solution.memory).violations == 0
     assert scores(problem, solution.memory).target.shape == (12,)
-    assert recall_index(solution.memory, problem.inputs, problem.outputs).tolist() == list(range(12))
+    assert recall_index(solution.memory, problem.inputs, outputs=problem.outputs).tolist() == list(range(12))
     if isinstance(given, Foreign):
         assert type(solution.memory.value) is type(given.value)
 
@@ -184,8 +184,8 @@ def test_what_is_compiled_for_tells_numbers_of_other_types_apart():
 ])  # fmt: skip
 def test_solvers_that_know_a_memory_only_through_its_pass(solver, stop):
     problem = original(Stream(0, D), 8)
-    solution = solve(problem, memory({"weights": START}, by_key), solver, stop, Limits(passes=600))
-    alike = solve(problem, Full(jnp.asarray(START)), solver, stop, Limits(passes=600))
+    solution = solve(problem, memory({"weights": START}, by_key), solver=solver, stop=stop, limits=Limits(passes=600))
+    alike = solve(problem, Full(jnp.asarray(START)), solver=solver, stop=stop, limits=Limits(passes=600))
     assert solution.status == alike.status and solution.accuracy[-1] == alike.accuracy[-1] == 1
     np.testing.assert_allclose(solution.loss[:20], alike.loss[:20], rtol=1e-4)
 
@@ -209,13 +209,15 @@ def test_batches():
 @pytest.mark.parametrize("kind", GIVEN)
 def test_a_search_goes_on_from_its_checkpoint(kind, tmp_path):
     problem, given = original(Stream(0, D), 12), GIVEN[kind]()
-    whole = solve(problem, given, "adam:0.05", limits=Limits(passes=40))
+    whole = solve(problem, given, solver="adam:0.05", limits=Limits(passes=40))
     for passes in (15, 40):
-        parts = solve(problem, given, "adam:0.05", limits=Limits(passes=passes), checkpoint=tmp_path / "search.npz")
+        parts = solve(
+            problem, given, solver="adam:0.05", limits=Limits(passes=passes), checkpoint=tmp_path / "search.npz"
+        )
     assert type(parts.memory) is type(given)
     np.testing.assert_array_equal(parts.loss, whole.loss)
     with pytest.raises(ValueError, match="its start is"):
-        solve(problem, None, "adam:0.05", limits=Limits(passes=40), checkpoint=tmp_path / "search.npz")
+        solve(problem, None, solver="adam:0.05", limits=Limits(passes=40), checkpoint=tmp_path / "search.npz")
 
 
 class Adapted(NamedTuple):
@@ -315,7 +317,10 @@ def test_our_own_memories_are_not_wrapped():
     (lambda: memory(FROZEN, fixed={"w0": True}), "fixed is 'a dict', but must be names, or booleans in the shape"),
     (lambda: memory(Plain(START, []), scaled) and memory(Plain(START, {1}), scaled), "constants can be hashed"),
     (lambda: solve(original(Stream(0, D), 4), memory(FROZEN, fixed=["w0", "a", "b"])), "numbers to train"),
-    (lambda: solve(original(Stream(0, D), 4), Signed(START), "alternating"), "memory is 'Signed', but must be LowRank"),
+    (
+        lambda: solve(original(Stream(0, D), 4), Signed(START), solver="alternating"),
+        "memory is 'Signed', but must be LowRank",
+    ),
     (lambda: save_memory("never", memory({"weights": START}, by_key)), "memory is 'dict', but must be of a family"),
     (lambda: solve(original(Stream(0, D), 4), memory({"weights": START[:4]}, by_key)), r"shape \(4, 10\)"),
     (lambda: memory({"weights": START}, by_key).matrix(), "is not a linear map"),

@@ -54,7 +54,7 @@ def test_gradients_pass_the_rounding_as_if_it_were_not_there():
 def test_a_trained_memory_of_two_bits_stores_and_is_saved_as_what_it_is(tmp_path):
     problem = loadstone.original(loadstone.Stream(0, 8), 8)
     start = loadstone.initial_memory(8, family="rounded:2")
-    found = loadstone.train(problem, start, "adam:0.1")
+    found = loadstone.train(problem, start, solver="adam:0.1")
     assert loadstone.measure(problem, found.memory).violations == 0
     assert len(np.unique(np.asarray(found.memory.matrix()))) <= 4
     loadstone.save(tmp_path / "w.safetensors", found.memory)

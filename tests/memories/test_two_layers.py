@@ -54,7 +54,7 @@ def test_with_small_values_an_attention_stores_less():
     """Of five streams all, and with values a twentieth as large none (one may be, in other rounding)."""
     stored = {1: 0, 20: 0}
     for seed in range(5):
-        problem, start = original(Stream(seed, 10), 20), initial_memory(10, 1.0, seed, "attention:10")
+        problem, start = original(Stream(seed, 10), 20), initial_memory(10, 1.0, seed=seed, family="attention:10")
         for divisor in stored:
             memory = TwoLayers(start.keys, start.values / divisor, "attention")
             stored[divisor] += solve(problem, memory).status == "stored"
@@ -73,7 +73,7 @@ def test_they_store_more_than_a_linear_memory_could(name):
 def test_they_can_do_what_a_linear_memory_of_low_rank_does(name):
     """With small keys gelu is x / 2, and a softmax is (1 + x - mean x) / h; relu(x) - relu(-x) is x."""
     problem = original(Stream(0, 8), 14)
-    linear = solve(problem, initial_memory(8, 0.5, 0))
+    linear = solve(problem, initial_memory(8, 0.5, seed=0))
     assert linear.status == "stored"
     left, right = (np.asarray(part, np.float64) for part in (linear.memory.left, linear.memory.right))
     if name == "relu":

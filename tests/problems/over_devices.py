@@ -27,18 +27,18 @@ STREAM, P, ANSWERS = loadstone.Stream(0, 6), 13, 5
 SHARES = np.arange(1, P + 1)
 
 CASES = {
-    "original": lambda: (original(STREAM, P), spread_original(STREAM, P, 4)),
-    "ring": lambda: (original(STREAM, P), spread_original(STREAM, P, 4, ring=True)),
+    "original": lambda: (original(STREAM, P), spread_original(STREAM, P, devices=4)),
+    "ring": lambda: (original(STREAM, P), spread_original(STREAM, P, devices=4, ring=True)),
     "ring with answers": lambda: (
-        original(STREAM, P, answers=ANSWERS), spread_original(STREAM, P, 4, answers=ANSWERS, ring=True)
+        original(STREAM, P, answers=ANSWERS), spread_original(STREAM, P, devices=4, answers=ANSWERS, ring=True)
     ),
     "three devices, with shares": lambda: _both(original(STREAM, P).weighted(SHARES), 3),
-    "stored": lambda: (decoupled(STREAM, P), spread_decoupled(STREAM, P, 4, hold="stored")),
+    "stored": lambda: (decoupled(STREAM, P), spread_decoupled(STREAM, P, devices=4, hold="stored")),
     "regenerated": lambda: (
-        decoupled(STREAM, P, hold="regenerated"), spread_decoupled(STREAM, P, 4, hold="regenerated")
+        decoupled(STREAM, P, hold="regenerated"), spread_decoupled(STREAM, P, devices=4, hold="regenerated")
     ),
     "decoupled with answers": lambda: (
-        decoupled(STREAM, P, answers=ANSWERS), spread_decoupled(STREAM, P, 4, answers=ANSWERS)
+        decoupled(STREAM, P, answers=ANSWERS), spread_decoupled(STREAM, P, devices=4, answers=ANSWERS)
     ),
     "stored, cut": lambda: _both(decoupled(STREAM, P, hold="stored").weighted(SHARES), 4),
     "regenerated, cut": lambda: _both(decoupled(STREAM, P, hold="regenerated"), 4),
@@ -57,7 +57,7 @@ def measured(problem, memory):
 
 def start():
     """A memory with scores of order one."""
-    return jax.tree.map(lambda part: 3 * part, loadstone.initial_memory(6, 0.5, 0))
+    return jax.tree.map(lambda part: 3 * part, loadstone.initial_memory(6, 0.5, seed=0))
 
 
 def compared(whole, parts):
@@ -116,18 +116,18 @@ def refusals():
     return {
         "five": refusal(lambda: solve(problem, devices=5)),
         "none": refusal(lambda: spread(problem, 0)),
-        "true": refusal(lambda: spread_decoupled(STREAM, P, True)),
+        "true": refusal(lambda: spread_decoupled(STREAM, P, devices=True)),
         "padded": refusal(lambda: spread(padded(problem, 10), 2)),
         "ring": refusal(lambda: spread(decoupled(STREAM, P), 2, ring=True)),
         "blocks": refusal(lambda: solve(problem, solver="minibatch:2", devices=2)),
-        "budget": refusal(lambda: spread_original(STREAM, P, 4, Budget(100))),
+        "budget": refusal(lambda: spread_original(STREAM, P, devices=4, budget=Budget(100))),
         "again": refusal(lambda: spread(spread(problem, 2), 2)),
     }
 
 
 def solved(devices, checkpoint=None):
     """Adam, because its programs compile fastest; every solver sees the same numbers."""
-    problem = spread_original(STREAM, P, devices) if devices else original(STREAM, P)
+    problem = spread_original(STREAM, P, devices=devices) if devices else original(STREAM, P)
     found = solve(problem, solver="adam", stop="none", limits=Limits(passes=4), checkpoint=checkpoint)
     measurement = loadstone.measure(problem, found.memory)
     return {"loss": found.loss.tolist(), "violations": measurement.violations, "margin": measurement.margin}
@@ -135,7 +135,7 @@ def solved(devices, checkpoint=None):
 
 def one_of_two(coordinator, process, checkpoint=None):
     join(coordinator, 2, int(process))
-    (loss, recall), _ = measured(spread_original(STREAM, P, 4, ring=True), start())
+    (loss, recall), _ = measured(spread_original(STREAM, P, devices=4, ring=True), start())
     found = {"devices": len(jax.devices()), "here": jax.local_device_count()}
     found["agreed"] = agreed(10 + jax.process_index())
     found |= {"loss": float(loss), "violations": int((~recall.stored).sum())}

@@ -105,4 +105,4 @@ def test_a_problem_needs_so_many_bytes_and_not_one_fewer(make, needed):
 def test_outputs_are_stored_if_the_budget_allows_it():
     stored = 4 * 27 * (22 + 9)
     for budget, held in ((stored, "stored in float32"), (stored - 1, "regenerated")):
-        assert decoupled(STREAM, 9, Budget(budget)).description == f"decoupled, outputs {held}"
+        assert decoupled(STREAM, 9, budget=Budget(budget)).description == f"decoupled, outputs {held}"

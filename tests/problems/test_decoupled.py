@@ -19,7 +19,7 @@ def recall_of(problem, scale=1.0):
 
 @pytest.mark.parametrize("law", ["gaussian", "sphere", "rademacher"])
 def test_stored_and_regenerated_agree_to_rounding(law):
-    stream = Stream(8, 12, law)
+    stream = Stream(8, 12, law=law)
     stored, regenerated = (decoupled(stream, 45, hold=hold) for hold in ("stored", "regenerated"))
     assert isinstance(stored, Stored) and isinstance(regenerated, Regenerated)
     for a, b in zip(recall_of(stored), recall_of(regenerated)):
@@ -110,12 +110,18 @@ def test_the_budget_decides_and_the_description_says_so():
     stream, p = Stream(0, 10), 50
     stored_bytes = 4 * p * p * 10
     roomy, tight = Budget(4 * stored_bytes), Budget(stored_bytes)
-    assert decoupled(stream, p, roomy).description == "decoupled, outputs stored in float32"
-    assert decoupled(stream, p, tight).description == "decoupled, outputs regenerated"
+    assert decoupled(stream, p, budget=roomy).description == "decoupled, outputs stored in float32"
+    assert decoupled(stream, p, budget=tight).description == "decoupled, outputs regenerated"
 
 
-@pytest.mark.parametrize("make", [lambda b: decoupled(Stream(0, 10), 50, b), lambda b: original(Stream(0, 10), 50, b),
-                                  lambda b: decoupled(Stream(0, 10), 50, b, hold="stored")])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda b: decoupled(Stream(0, 10), 50, budget=b),
+        lambda b: original(Stream(0, 10), 50, budget=b),
+        lambda b: decoupled(Stream(0, 10), 50, budget=b, hold="stored"),
+    ],
+)
 def test_a_budget_too_small_for_anything(make):
     with pytest.raises(ValueError, match="budget is 1000 bytes, but .* needs .*: raise the budget"):
         make(Budget(1000))

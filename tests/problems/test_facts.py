@@ -44,7 +44,7 @@ def test_bad_arrays_get_one_sentence(arguments, sentence):
 def test_good_arrays_are_taken_as_they_are(n, m, d, seed):
     random = np.random.default_rng(seed)
     inputs, outputs, targets = random.standard_normal((n, d)), random.standard_normal((m, d)), random.integers(0, m, n)
-    problem = facts(inputs, outputs, targets)
+    problem = facts(inputs, outputs, targets=targets)
     np.testing.assert_array_equal(problem.inputs, inputs.astype(np.float32))
     np.testing.assert_array_equal(problem.target_outputs, outputs.astype(np.float32)[targets])
 
@@ -78,7 +78,7 @@ def test_numbers_that_change_later_do_not_change_the_problem():
     inputs = room[start : start + 4 * 6 * 5].view(np.float32).reshape(6, 5)
     inputs[:] = np.random.default_rng(0).standard_normal((6, 5))
     before, targets = inputs.copy(), np.arange(6)
-    problem = facts(inputs, before + 1, targets)
+    problem = facts(inputs, before + 1, targets=targets)
     inputs[:], targets[:] = 9, 0
     np.testing.assert_array_equal(problem.inputs, before)
     np.testing.assert_array_equal(problem.targets, np.arange(6))

@@ -30,7 +30,9 @@ PROBLEMS = {
     "regenerated": lambda: decoupled(STREAM, 17, hold="regenerated"),
     "padded": lambda: padded(original(STREAM, 23), 17),
     "padded, stored": lambda: padded(decoupled(STREAM, 23, hold="stored"), 17),
-    "facts with shares": lambda: facts(STREAM.inputs(17), STREAM.outputs(5), np.arange(17) % 5, np.arange(17) + 1.0),
+    "facts with shares": lambda: facts(
+        STREAM.inputs(17), STREAM.outputs(5), targets=np.arange(17) % 5, shares=np.arange(17) + 1.0
+    ),
     "padded with shares": lambda: padded(original(STREAM, 23).weighted(np.arange(23) + 1.0), 17),
 }
 
@@ -79,7 +81,7 @@ def by_differences(function, start, step=1e-5):
 def test_gradients_of_a_full_memory_against_differences_in_float64(name, fused, monkeypatch):
     if not fused:
         monkeypatch.setattr(shared_cpu, "available", lambda: False)
-    problem, memory = PROBLEMS[name](), initial_memory(6, 1.0, 1)
+    problem, memory = PROBLEMS[name](), initial_memory(6, 1.0, seed=1)
     (loss, recall), gradient = jax.value_and_grad(partial(mean_loss, problem), has_aux=True)(memory)
     exact = lambda w: loss_in_float64(problem, lambda e: e @ w.T)  # noqa: E731
     weights = np.asarray(memory.weights, np.float64)
@@ -91,7 +93,7 @@ def test_gradients_of_a_full_memory_against_differences_in_float64(name, fused, 
 
 @pytest.mark.parametrize("name", ["original", "stored", "padded", "facts with shares"])
 def test_gradients_of_factors_against_differences_in_float64(name):
-    problem, memory = PROBLEMS[name](), initial_memory(6, 0.5, 1)
+    problem, memory = PROBLEMS[name](), initial_memory(6, 0.5, seed=1)
     gradient = jax.grad(lambda memory: mean_loss(problem, memory)[0])(memory)
     left, right = (np.asarray(part, np.float64) for part in (memory.left, memory.right))
     of_left = by_differences(lambda q: loss_in_float64(problem, lambda e: e @ right @ q.T), left)
@@ -102,7 +104,7 @@ def test_gradients_of_factors_against_differences_in_float64(name):
 
 def test_any_pytree_with_queries_trains_and_its_mask_stays():
     problem, memory = original(Stream(1, 6), 12), two_layers()
-    solution = solve(problem, memory, "adam:0.05", "exact")
+    solution = solve(problem, memory, solver="adam:0.05", stop="exact")
     assert solution.status == "stored" and measure(problem, solution.memory).violations == 0
     assert (solution.memory.mask == memory.mask).all() and solution.memory.mask.dtype == bool
     assert not np.allclose(solution.memory.first, memory.first)
@@ -134,14 +136,14 @@ def test_times_is_differentiated_in_its_own_precision(precision):
 
 
 def test_the_recall_is_for_counting_and_has_no_derivative():
-    problem, memory = original(STREAM, 17), initial_memory(6, 1.0, 1)
+    problem, memory = original(STREAM, 17), initial_memory(6, 1.0, seed=1)
     of_margins = jax.grad(lambda memory: mean_loss(problem, memory)[1].margin.sum())(memory)
     assert not np.asarray(of_margins.weights).any()
 
 
 def test_shares_are_told_apart_from_counts():
     inputs, outputs = np.eye(3), np.eye(3)
-    problem = facts(inputs, outputs, [0, 1, 2], [1.0, 2.0, 5.0])
+    problem = facts(inputs, outputs, targets=[0, 1, 2], shares=[1.0, 2.0, 5.0])
     memory = Full(jnp.asarray([[1.0, 0, 0], [0, 1, 0], [0, 2, 1]]))  # the second input recalls the third output
     found = measure(problem, memory)
     assert found.accuracy == pytest.approx(2 / 3) and found.weighted_accuracy == pytest.approx(6 / 8)

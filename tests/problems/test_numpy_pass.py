@@ -20,7 +20,7 @@ def drawn(n, m, shares=False):
     random = np.random.default_rng(n)
     targets = random.integers(0, m, n)
     weights = random.uniform(0.1, 2, n) if shares else None
-    return facts(random.standard_normal((n, D)), random.standard_normal((m, D)), targets, weights)
+    return facts(random.standard_normal((n, D)), random.standard_normal((m, D)), targets=targets, shares=weights)
 
 
 @pytest.mark.parametrize("n, m, shares", [(50, 9, False), (9, 50, False), (40, 40, True), (1, 2, False)])
@@ -62,7 +62,7 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
 
 def test_a_margin_that_rounding_may_have_made_is_not_clear():
     inputs, outputs = np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [1.0 - 2e-7, 1.0]])
-    problem = facts(inputs, outputs, [0])
+    problem = facts(inputs, outputs, targets=[0])
     for kind, clear in (("float32", False), ("float64", True)):
         seen = NumpyPass(problem, np.dtype(kind)).at(np.eye(2, dtype=kind))
         assert bool(seen.stored[0]) and bool(seen.stored_beyond_rounding[0]) is clear
@@ -73,7 +73,7 @@ def test_a_margin_that_rounding_may_have_made_is_not_clear():
 ])  # fmt: skip
 def test_blocks_have_131072_scores_and_128_rows_at_least(n, m, blocks):
     """So many scores stay in a cache, and products of fewer rows are slow."""
-    problem = facts(np.ones((n, 1)), np.ones((m, 1)), np.zeros(n, int))
+    problem = facts(np.ones((n, 1)), np.ones((m, 1)), targets=np.zeros(n, int))
     found = NumpyPass(problem, np.dtype(np.float32)).blocks
     assert len(found) == blocks and [row for part in found for row in range(n)[part]] == [*range(n)]
     sizes = [part.stop - part.start for part in found]

@@ -52,7 +52,7 @@ def test_a_pass_is_the_same_and_padding_is_neutral(form):
     [("original", 1.0), pytest.param("original", 0.5, marks=pytest.mark.soak), ("stored", 1.0), ("regenerated", 0.5)],
 )
 def test_training_and_measurements_are_the_same(form, kappa):
-    plain, filled, memory = make(form), make(form, rows=ROWS), initial_memory(D, kappa, 1)
+    plain, filled, memory = make(form), make(form, rows=ROWS), initial_memory(D, kappa, seed=1)
     one, other = solve(plain, memory, **SHORT), solve(filled, memory, **SHORT)
     np.testing.assert_allclose(one.loss, other.loss, rtol=1e-5)
     np.testing.assert_allclose(one.accuracy, other.accuracy, atol=1e-6)
@@ -66,7 +66,7 @@ def test_training_and_measurements_are_the_same(form, kappa):
 def test_scores_of_different_sizes_come_from_one_program():
     before = _block._cache_size()
     for p, most in ((30, 20 * ROWS), (18, 20 * ROWS), (12, 20 * ROWS)):
-        counts = scores(make("original", p=p, rows=ROWS), initial_memory(D, 1.0, 1), most).counts
+        counts = scores(make("original", p=p, rows=ROWS), initial_memory(D, 1.0, seed=1), most=most).counts
         assert counts.sum() == min(p, 20) * (p - 1)
     assert _block._cache_size() == before + 1
 
@@ -74,7 +74,7 @@ def test_scores_of_different_sizes_come_from_one_program():
 @pytest.mark.parametrize("form", ["original", "stored"])
 def test_problems_of_different_sizes_train_as_one_batch(form):
     sizes = ((1, 30), (2, 40), (3, 48))
-    memories = [initial_memory(D, 1.0, seed) for seed, _ in sizes]
+    memories = [initial_memory(D, 1.0, seed=seed) for seed, _ in sizes]
     together = solve_batch([make(form, seed, p, ROWS) for seed, p in sizes], memories, **SHORT)
     for (seed, p), memory, solution in zip(sizes, memories, together):
         alone = solve(make(form, seed, p), memory, **SHORT)
@@ -112,25 +112,25 @@ def test_padding_is_no_rival_in_a_proof(form, tmp_path):
     assert verdict.verdict == "storable"
     for name in ("inputs", "outputs", "targets"):
         assert np.array_equal(getattr(filled.arrays(), name), getattr(plain.arrays(), name))
-    write_proof(tmp_path / "proof.npz", filled.arrays(), verdict)
+    write_proof(tmp_path / "proof.npz", filled.arrays(), verdict=verdict)
     assert check_proof(tmp_path / "proof.npz", plain.arrays()).valid
 
 
 @pytest.mark.parametrize("form", ["original", "stored", "regenerated"])
 def test_padding_has_no_score(form):
-    memory = initial_memory(D, 1.0, 1)
-    plain, filled = single_scores(make(form), memory, 7), single_scores(make(form, rows=ROWS), memory, 7)
+    memory = initial_memory(D, 1.0, seed=1)
+    plain, filled = single_scores(make(form), memory, row=7), single_scores(make(form, rows=ROWS), memory, row=7)
     assert filled.others.shape == (P - 1,) and np.isfinite(filled.others).all()
     np.testing.assert_allclose(filled.others, plain.others, rtol=1e-5, atol=1e-6)
     assert filled.target == pytest.approx(plain.target, rel=1e-5)
     with pytest.raises(ValueError, match=f"row is {P}, but must be a whole number of at least 0 and at most {P - 1}"):
-        single_scores(make(form, rows=ROWS), memory, P)
+        single_scores(make(form, rows=ROWS), memory, row=P)
     everything = make(form, rows=ROWS).scores(jnp.ones((1, D)), jnp.asarray([0]))
     assert (np.asarray(everything)[0, P:] == -np.inf).all()
 
 
 def test_only_problems_that_pair_inputs_with_outputs_are_filled_up():
-    other = facts(np.eye(4), np.eye(4), [1, 0, 3, 2])
+    other = facts(np.eye(4), np.eye(4), targets=[1, 0, 3, 2])
     with pytest.raises(ValueError, match="problem is 'one with other targets', but must be"):
         padded(other, 3)
 

@@ -55,7 +55,7 @@ PROBLEMS = {
     "facts": lambda: facts(
         np.random.default_rng(1).standard_normal((17, 6)),
         np.random.default_rng(2).standard_normal((5, 6)),
-        np.arange(17) % 5,
+        targets=np.arange(17) % 5,
         block=3,
     ),
 }
@@ -99,7 +99,7 @@ def test_pass_in_float64_is_exact_to_float64(name):
 def test_any_shape_and_block_size_in_xla(n, m, d, block, seed):
     random = np.random.default_rng(seed)
     inputs, outputs = random.standard_normal((n, d)), random.standard_normal((m, d))
-    problem = facts(inputs, outputs, random.integers(0, m, n), block=block)
+    problem = facts(inputs, outputs, targets=random.integers(0, m, n), block=block)
     queries = random_queries(n, d, 1.0, seed)
     recall = shared_recall(queries, SharedOutputs(problem.outputs, problem.targets, block), "float32")
     for ours, exact in zip(recall, dense(queries, all_outputs(problem), problem.targets)):
@@ -139,7 +139,7 @@ def test_gradient_of_the_loss_against_finite_differences():
 
 def test_ties_count_as_violations(way):
     outputs = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    problem = facts(np.eye(2), outputs, [0, 2])
+    problem = facts(np.eye(2), outputs, targets=[0, 2])
     recall = problem.recall(jnp.eye(2))
     assert recall.stored.tolist() == [False, True]
     assert recall.margin.tolist() == [0.0, 1.0]
@@ -225,7 +225,7 @@ def test_a_perfect_memory_has_no_slope_in_any_precision(precision):
     outputs = random_queries(2, 6, 1.0)
     problem = facts(np.eye(2, 6), np.asarray(outputs))
     weights = jnp.asarray(200 * (outputs.T @ np.eye(2, 6)) @ np.diag([1, 1, 0, 0, 0, 0]), jnp.float32)
-    loss = lambda memory: mean_loss(problem, memory, precision)  # noqa: E731
+    loss = lambda memory: mean_loss(problem, memory, precision=precision)  # noqa: E731
     (_, recall), gradient = jax.value_and_grad(loss, has_aux=True)(Full(weights))
     assert recall.stored.all() and np.abs(gradient.weights).max() < 1e-7
 

@@ -115,7 +115,9 @@ def test_squares_that_underflow_do_not_let_both_proofs_pass(tmp_path, below, abo
     arrays = one_dimension(below, above)
     witness, lambdas = np.array([[-1.0]]), np.array([[0.0, 1.0]])
     margin, _ = least_margin(arrays, witness)
-    write_proof(tmp_path / "yes.npz", arrays, Verdict(Outcome.STORABLE, 0, 0, 0, 0.0, witness=witness, margin=margin))
+    write_proof(
+        tmp_path / "yes.npz", arrays, verdict=Verdict(Outcome.STORABLE, 0, 0, 0, 0.0, witness=witness, margin=margin)
+    )
     verdict = Verdict(Outcome.NOT_STORABLE, 0, 0, 0, 0.0, certificate=lambdas, bound=1e-100)
-    write_proof(tmp_path / "no.npz", arrays, verdict)
+    write_proof(tmp_path / "no.npz", arrays, verdict=verdict)
     assert check_proof(tmp_path / "yes.npz").valid and not check_proof(tmp_path / "no.npz").valid

@@ -33,7 +33,7 @@ def proofs(tmp_path_factory):
         found = decide(arrays)
         assert found.verdict == name
         made[name] = folder / f"{name}.npz"
-        write_proof(made[name], arrays, found, {"seed": 0})
+        write_proof(made[name], arrays, verdict=found, about={"seed": 0})
     return made
 
 
@@ -87,7 +87,7 @@ def test_the_checker_says_what_is_proved_and_what_is_left_open(proofs):
 
 def test_an_exact_tie_leaves_nothing_open(tmp_path):
     arrays = Arrays(np.eye(2), np.ones((2, 2)), np.arange(2))
-    write_proof(tmp_path / "tie.npz", arrays, decide(arrays))
+    write_proof(tmp_path / "tie.npz", arrays, verdict=decide(arrays))
     found = check_proof(tmp_path / "tie.npz")
     assert found.valid and found.bound == found.share == 0
     assert found.reason == "A rival ties with its target under every W."
@@ -97,7 +97,7 @@ def test_no_bound_that_a_float_can_hold(tmp_path):
     """The share is proved all the same."""
     outputs = np.array([[1.0], [2.0], [3.0]]) * 1e300
     arrays = Arrays(np.array([[1e300]]), outputs, np.array([1]))
-    write_proof(tmp_path / "huge.npz", arrays, decide(arrays))
+    write_proof(tmp_path / "huge.npz", arrays, verdict=decide(arrays))
     found = check_proof(tmp_path / "huge.npz")
     assert (
         found.valid and found.bound == np.inf and "at unit norm" not in found.reason and "not excluded" in found.reason
@@ -109,7 +109,9 @@ def test_a_witness_within_what_certificates_leave_open_does_not_count(tmp_path):
     witness = np.array([[5e-15, -1.0], [-5e-15, 1.0]])
     margin = least_margin(arrays, witness).margin
     assert margin > 0
-    write_proof(tmp_path / "small.npz", arrays, Verdict(Outcome.STORABLE, 0, 0, 0, 0.0, witness=witness, margin=margin))
+    write_proof(
+        tmp_path / "small.npz", arrays, verdict=Verdict(Outcome.STORABLE, 0, 0, 0, 0.0, witness=witness, margin=margin)
+    )
     found = check_proof(tmp_path / "small.npz")
     assert not found.valid and re.search("only 5e-15 of the largest .* does not count", found.reason), found.reason
 
@@ -247,8 +249,8 @@ def test_a_problem_is_not_taken_for_its_exact_numbers(tmp_path):
     problem = facts([[1.0], [-1.0]], [[1e-60], [-1e-60]])
     found = decide(problem)
     with pytest.raises(ValueError, match="arrays is 'Facts', but must be Arrays"):
-        write_proof(tmp_path / "proof.npz", problem, found)
-    write_proof(tmp_path / "proof.npz", problem.arrays(), found)
+        write_proof(tmp_path / "proof.npz", problem, verdict=found)
+    write_proof(tmp_path / "proof.npz", problem.arrays(), verdict=found)
     with pytest.raises(ValueError, match="instance is 'Facts', but must be Arrays"):
         check_proof(tmp_path / "proof.npz", problem)
     assert check_proof(tmp_path / "proof.npz", problem.arrays()).valid
@@ -263,7 +265,7 @@ def test_scaling_a_witness_or_multipliers_changes_nothing(proofs, tmp_path):
 def test_an_undecided_verdict_cannot_be_written(tmp_path):
     arrays = Instance(Stream(0, 20), 88).arrays()
     with pytest.raises(ValueError, match="verdict is 'undecided', but must be storable or not storable"):
-        write_proof(tmp_path / "none.npz", arrays, decide(arrays, ProofLimits(steps=1)))
+        write_proof(tmp_path / "none.npz", arrays, verdict=decide(arrays, ProofLimits(steps=1)))
     assert not list(tmp_path.iterdir())
 
 

@@ -23,12 +23,12 @@ STORABLE, NOT_STORABLE = 4, 17
 def proofs(tmp_path_factory):
     folder, made = tmp_path_factory.mktemp("proofs"), {}
     for name in FAMILIES:
-        family = Given(BASIS) if name == "given" else subspace_of(name, D, 0)
+        family = Given(BASIS) if name == "given" else subspace_of(name, D, seed=0)
         for p in (2 if name in ("diagonal", "circulant") else STORABLE, NOT_STORABLE):
             arrays = Instance(Stream(0, D), p).arrays()
             verdict = decide(arrays, family=family)
             path = folder / f"{name.replace(':', '-')}-{p}.npz"
-            write_proof(path, arrays, verdict)
+            write_proof(path, arrays, verdict=verdict)
             made[name, verdict.verdict] = path
             assert check_proof(path).reason == in_words(verdict)
     return made
@@ -114,7 +114,7 @@ def test_what_does_not_go_with_the_family_is_refused(changes, reason, proofs, tm
 
 def test_a_full_proof_has_kept_its_format(tmp_path):
     arrays = Instance(Stream(0, D), 4).arrays()
-    write_proof(tmp_path / "proof.npz", arrays, decide(arrays))
+    write_proof(tmp_path / "proof.npz", arrays, verdict=decide(arrays))
     with np.load(tmp_path / "proof.npz") as file:
         assert file["version"] == 1 and not {"family", "mask", "basis"} & set(file.files)
     assert check_proof(tmp_path / "proof.npz").family == "full"

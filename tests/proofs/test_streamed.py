@@ -57,7 +57,7 @@ def test_a_margin_within_the_rounding_of_float32_is_proved_in_float64(witness):
     outputs, query = np.asarray(small().outputs), witness @ np.asarray(small().inputs)[0]
     twin, place = outputs[0].copy(), int(np.argmax(np.abs(query)))
     twin[place] = np.nextafter(twin[place], np.float32(-np.inf if query[place] > 0 else np.inf))
-    problem = facts(small().inputs, np.vstack([outputs, twin]), np.arange(13))
+    problem = facts(small().inputs, np.vstack([outputs, twin]), targets=np.arange(13))
     found, true = streamed_bound(problem, witness, block=5), min(exact_margins(problem, witness))
     assert found.in_float64 == 1 and found.unproved == 0
     assert 0 < found.bound <= true < 1e-6 * np.linalg.norm(query)

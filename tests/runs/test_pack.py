@@ -453,9 +453,7 @@ def test_a_packed_store_reads_only_what_it_is_asked_for(tmp_path):
     content[-3] ^= 1
     sums = {name_of(number): hashlib.sha256(to_bytes(record(number))).hexdigest() for number in range(2)}
     manifest = json.dumps({"format": 2, "number": 2, "records": sums})
-    path = forged(
-        tmp_path / "a.zip", [(name_of(0), to_bytes(record(0))), (name_of(1), bytes(content))], manifest
-    )
+    path = forged(tmp_path / "a.zip", [(name_of(0), to_bytes(record(0))), (name_of(1), bytes(content))], manifest)
     with PackedStore([path]) as packed:
         assert packed.get(key(0)) == record(0)
         with pytest.raises(ValueError, match="a.zip cannot be unpacked: .*does not match its SHA-256 sum") as refused:

@@ -60,12 +60,12 @@ def test_a_diverged_run_is_kept_as_diverged():
 
 def test_an_exact_capacity_is_a_record_too():
     (record,) = perform([Spec("decoupled", 6, 12, 3, solver="capacity")])
-    found = instance_capacity("decoupled", Stream(3, 6), 12)
+    found = instance_capacity("decoupled", Stream(3, 6), around=12)
     assert record.result["status"] == "proved" and record.result["p_c"] == found.p_c
     assert [tuple(one) for one in record.result["verdicts"]] == list(found.verdicts)
     # The memory that proves it is measured, though not kept.
     assert len(record.result["singular_values"]) == 6 and record.result["singular_values"][0] == 2
-    own = targets_by_length(Instance(Stream(3, 6), found.p_c, "decoupled").arrays(), found.witness)
+    own = targets_by_length(Instance(Stream(3, 6), found.p_c, kind="decoupled").arrays(), found.witness)
     assert record.result["own_target"] == {"mean": own.mean(), "deviation": own.std()}
     assert from_bytes(to_bytes(record)) == record
 

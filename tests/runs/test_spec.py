@@ -37,9 +37,7 @@ def test_how_outputs_are_held_matters_to_the_decoupled_problem_only():
 
 
 def test_numbers_of_numpy_are_numbers():
-    same = Spec(
-        "original", np.int64(20), np.int32(85), np.uint8(3), np.float64(1), parameters={"steps": np.int64(512)}
-    )
+    same = Spec("original", np.int64(20), np.int32(85), np.uint8(3), np.float64(1), parameters={"steps": np.int64(512)})
     assert same == SPEC and same.key == SPEC.key
 
 

@@ -184,8 +184,10 @@ def test_every_field_has_its_least_and_its_greatest_value():
         edges(lambda value, name=name: check_parts({name: value}, {}, {}), *ends, 1)
     for name, ends in MEMORY.items():
         for kind in ("typical", "centre", "largest margin"):
+
             def check(value, name=name, kind=kind):
                 check_parts(size, {"memories": {kind: {name: value if name == "margin" else [value]}}}, {})
+
             edges(check, *ends, 1e-5)  # fmt: skip
     edges(lambda value: check_parts(size, {"memories": {"typical": {"bits": [value]}}}, {}), 1, 2**63, 1)
     edges(lambda value: check_parts({}, {}, {"seconds": value}), 0, NO_END, 1e-5)

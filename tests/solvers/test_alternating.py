@@ -26,7 +26,7 @@ def above():
 
 @cache
 def start():
-    return initial_memory(8, 3 / 8, 0)
+    return initial_memory(8, 3 / 8, seed=0)
 
 
 def plain_loss(left, right):
@@ -40,14 +40,16 @@ def test_the_first_turn_solves_the_convex_problem_of_the_left_factor():
     """Against SciPy's BFGS on plain formulas; the right factor has not moved."""
     right = np.asarray(start().right, float)
     # With so small a tolerance the turn of the left factor is not over in 60 passes.
-    turn = solve(above(), start(), Alternating(turn=10**6, tolerance=1e-12), limits=Limits(60), precision="float64")
+    turn = solve(
+        above(), start(), solver=Alternating(turn=10**6, tolerance=1e-12), limits=Limits(60), precision="float64"
+    )
     best = minimize(lambda left: plain_loss(left.reshape(8, 3), right), np.zeros(24), method="BFGS").fun
     np.testing.assert_array_equal(np.asarray(turn.memory.right), right)
     assert plain_loss(np.asarray(turn.memory.left), right) == pytest.approx(best, rel=1e-6)
 
 
 def test_it_never_ends_with_a_higher_loss_than_it_began_with():
-    found = solve(above(), start(), Alternating(turn=5), limits=Limits(120), precision="float64")
+    found = solve(above(), start(), solver=Alternating(turn=5), limits=Limits(120), precision="float64")
     # A line search may try a point that is worse, but each turn begins with the best point of the last.
     best = np.minimum.accumulate(found.loss)
     assert np.all(np.diff(best[::20]) < 0) and found.loss[-1] < 1.05 * best[-1]
@@ -59,9 +61,9 @@ def test_it_never_ends_with_a_higher_loss_than_it_began_with():
 
 def test_from_a_memory_that_stores_everything_it_stays_there():
     problem = original(Stream(0, 8), 12)
-    found = solve(problem, initial_memory(8, 0.5, 0), "alternating")
+    found = solve(problem, initial_memory(8, 0.5, seed=0), solver="alternating")
     assert found.status == Status.STORED and measure(problem, found.memory).violations == 0
-    again = solve(problem, found.memory, "alternating")
+    again = solve(problem, found.memory, solver="alternating")
     assert again.status == Status.STORED and again.passes == 1
 
 
@@ -69,7 +71,7 @@ def test_at_a_minimum_of_both_factors_nothing_is_left_to_gain():
     """By convexity each factor is at its own minimum there."""
     joint = solve(above(), start(), precision="float64")
     assert joint.status == Status.MINIMUM
-    after = solve(above(), joint.memory, Alternating(tolerance=3e-5), precision="float64", limits=Limits(100))
+    after = solve(above(), joint.memory, solver=Alternating(tolerance=3e-5), precision="float64", limits=Limits(100))
     assert after.status == Status.MINIMUM and after.passes == 2  # the pass that sees it, and the one that says so
     assert after.loss[0] == after.loss[1] == joint.loss[-1]
     np.testing.assert_array_equal(np.asarray(after.memory.left), joint.memory.left)
@@ -83,13 +85,13 @@ def test_skewed_facts_are_searched_in_better_coordinates(monkeypatch):
         return search_there(search, *given)
 
     monkeypatch.setattr(alternating, "search_whitened", spied)
-    solve(above(), start(), "alternating", limits=Limits(1))
+    solve(above(), start(), solver="alternating", limits=Limits(1))
     assert seen == [[above()]]
 
 
 def test_only_two_factors_can_take_turns():
     with pytest.raises(ValueError, match="memory is 'Full', but must be LowRank, whose two factors take turns"):
-        solve(above(), initial_memory(8), "alternating")
+        solve(above(), initial_memory(8), solver="alternating")
 
 
 @pytest.mark.parametrize("bad", [{"turn": 0}, {"pairs": 0}, {"tolerance": -1.0}, {"whiten": 1}])

@@ -123,8 +123,8 @@ OTHER = {
     "its problem is original, outputs shared .*, not original": lambda file: solve(
         original(Stream(1, 6), 40), solver="lbfgs:20,1e-30", stop="none", checkpoint=file
     ),
-    "its start is Full .*, not Full": lambda file: search(file, memory=loadstone.initial_memory(6, 1.0, 1)),
-    "its start is Full .*, not LowRank": lambda file: search(file, memory=loadstone.initial_memory(6, 0.5, 0)),
+    "its start is Full .*, not Full": lambda file: search(file, memory=loadstone.initial_memory(6, 1.0, seed=1)),
+    "its start is Full .*, not LowRank": lambda file: search(file, memory=loadstone.initial_memory(6, 0.5, seed=0)),
 }
 
 

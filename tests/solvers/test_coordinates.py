@@ -64,7 +64,7 @@ def test_every_kind_of_embedding_is_served(name):
 
 def test_coordinates_are_white_and_lead_back():
     inputs, outputs = HARD_TO_TRAIN["very anisotropic"]
-    start = initial_memory(D, 1.0, 0)
+    start = initial_memory(D, 1.0, seed=0)
     better = whiten(facts(inputs, outputs), start)
     for vectors in (better.problem.arrays().inputs, better.problem.arrays().outputs):
         np.testing.assert_allclose(vectors.T @ vectors / P, np.eye(D), atol=1e-6)
@@ -93,14 +93,14 @@ def test_the_loss_is_that_of_the_raw_facts_unless_lengths_differ_much():
 
 def test_low_rank_memories_keep_their_rank():
     inputs, outputs = (part[:30] for part in HARD_TO_TRAIN["very anisotropic"])
-    solution = solve(facts(inputs, outputs), initial_memory(D, 0.5, 0))
+    solution = solve(facts(inputs, outputs), initial_memory(D, 0.5, seed=0))
     assert solution.status == Status.STORED and solution.memory.left.shape == (D, 10)
     assert stored_in_float64(solution.memory.left @ solution.memory.right.T, inputs, outputs) == 30
 
 
 def test_isotropic_streams_and_foreign_memories_keep_their_coordinates():
     stream = original(Stream(0, 8), 12)
-    start = initial_memory(8, 1.0, 0)
+    start = initial_memory(8, 1.0, seed=0)
     same = whiten(stream, start)
     assert same.problem is stream and same.start is start and same.unwhiten(start) is start
 
@@ -168,18 +168,18 @@ def test_a_memory_of_float64_numbers_keeps_them(tmp_path):
     """Saved, loaded, asked: margins of 1e-9 of the scores would be lost in float32."""
     inputs, outputs = rotated(gaussian(0), np.logspace(0, -5, D), 2), rotated(gaussian(1), np.logspace(0, -5, D), 3)
     memory = solve(facts(inputs, outputs)).memory
-    assert (np.asarray(recall_index(memory, inputs, outputs)) == np.arange(P)).all()
+    assert (np.asarray(recall_index(memory, inputs, outputs=outputs)) == np.arange(P)).all()
     save_memory(tmp_path / "memory.safetensors", memory)
     loaded = load_memory(tmp_path / "memory.safetensors")
     np.testing.assert_array_equal(loaded.weights, memory.weights)
-    assert (np.asarray(recall_index(loaded, inputs, outputs)) == np.arange(P)).all()
+    assert (np.asarray(recall_index(loaded, inputs, outputs=outputs)) == np.arange(P)).all()
     rounded = type(memory)(np.asarray(memory.weights, np.float32))
     assert measure(facts(inputs, outputs), loaded).violations == 0 < measure(facts(inputs, outputs), rounded).violations
 
 
 def test_padded_facts_are_whitened_as_they_are_alone():
     """Streams of one law and several sizes share one program; the coordinates are those of the true facts."""
-    stream = Stream(0, 10, "power law:2")
+    stream = Stream(0, 10, law="power law:2")
     alone, together = original(stream, 25), padded(original(stream, 32), 25)
     memory = initial_memory(10)
     first, second = whiten(alone, memory), whiten(together, memory)

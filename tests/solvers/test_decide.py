@@ -30,7 +30,7 @@ def always_lbfgs(monkeypatch):
 #: Streams of d = 16 below and above their capacity.
 @pytest.mark.parametrize("kind, p", [("original", 50), ("original", 62), ("decoupled", 40), ("decoupled", 62)])
 def test_the_verdict_is_that_of_newton_alone_and_its_proof_is_accepted(kind, p, tmp_path, monkeypatch):
-    arrays = Instance(Stream(3, 16), p, kind).arrays()
+    arrays = Instance(Stream(3, 16), p, kind=kind).arrays()
     alone = decide(arrays)
     assert alone.passes == 0 and alone.cg_products > 0
     assert alone.verdict in repr(alone) and "\n" not in repr(alone)  # for people: no arrays
@@ -41,7 +41,7 @@ def test_the_verdict_is_that_of_newton_alone_and_its_proof_is_accepted(kind, p, 
     assert found.verdict == alone.verdict != "undecided" and found.passes > 0
     # L-BFGS has done the search: what is left for Newton's method is at most a certificate.
     assert found.newton_steps <= 1
-    write_proof(tmp_path / "proof.npz", arrays, found)
+    write_proof(tmp_path / "proof.npz", arrays, verdict=found)
     assert check_proof(tmp_path / "proof.npz").verdict == found.verdict
 
 
@@ -86,7 +86,7 @@ def test_memory_is_checked_before(monkeypatch):
 @pytest.mark.parametrize("problem, p", [("original", 50), ("decoupled", 40)], ids=["plain", "compiled"])
 def test_memory_is_checked_before_the_first_search_too(problem, p, monkeypatch, always_lbfgs):
     """It is enough, or it is not, by a byte."""
-    arrays = Instance(Stream(3, 16), p, problem).arrays()
+    arrays = Instance(Stream(3, 16), p, kind=problem).arrays()
     needed = LBFGS().most_bytes(arrays.inputs.size + arrays.outputs.size, 16, problem == "decoupled")
     monkeypatch.setattr(deciding, "Budget", lambda: Budget(needed - 1))
     verdict = decide(arrays)
@@ -153,7 +153,7 @@ def test_bad_seconds(bad):
 
 def test_separate_outputs_are_a_problem():
     """The pass over given arrays of a decoupled instance against plain formulas, and its way back to the arrays."""
-    arrays = Instance(Stream(2, 6), 9, "decoupled").arrays()
+    arrays = Instance(Stream(2, 6), 9, kind="decoupled").arrays()
     problem = separate(arrays)
     weights = np.random.default_rng(0).standard_normal((6, 6)).astype(np.float32)
     scores = np.einsum("nmi,ij,nj->nm", arrays.outputs, weights, arrays.inputs)

@@ -24,9 +24,8 @@ from loadstone.theory.load import nearest_associations
 PAPER = Paper()
 
 
-def solve(problem, memory=None, solver=PAPER, *arguments, **options):
-    return solve_with(problem, memory, solver, *arguments, **options)
-
+def solve(problem, memory=None, *, solver=PAPER, **options):
+    return solve_with(problem, memory, solver=solver, **options)
 
 
 def numpy_rate(step, protocol):
@@ -70,7 +69,7 @@ def tiny():
 
 def test_full_memory_against_numpy_adam():
     problem, inputs, outputs = tiny()
-    memory, protocol = initial_memory(6, 1.0, 2), Paper(steps=40, warmup=7)
+    memory, protocol = initial_memory(6, 1.0, seed=2), Paper(steps=40, warmup=7)
 
     def gradient_of(parameters):
         loss, error = loss_and_error(parameters[0], inputs, outputs)
@@ -85,7 +84,7 @@ def test_full_memory_against_numpy_adam():
 
 def test_factored_memory_against_numpy_adam():
     problem, inputs, outputs = tiny()
-    memory, protocol = initial_memory(6, 0.5, 2), Paper(steps=40, warmup=0)
+    memory, protocol = initial_memory(6, 0.5, seed=2), Paper(steps=40, warmup=0)
     assert isinstance(memory, LowRank) and memory.left.shape == (6, 3)
 
     def gradient_of(parameters):
@@ -109,8 +108,8 @@ def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
     """d = 50, five seeds (one where it takes longest): everything stored at load 0.5, less than 0.9 at load 1.1."""
     p = nearest_associations(load, 50)
     problems = [make(Stream(seed, 50), p) for seed in range(seeds)]
-    memories = [initial_memory(50, 1.0, seed) for seed in range(seeds)]
-    solutions = solve_batch(problems, memories, PAPER)
+    memories = [initial_memory(50, 1.0, seed=seed) for seed in range(seeds)]
+    solutions = solve_batch(problems, memories, solver=PAPER)
     accuracies = [measure(problem, solution.memory).accuracy for problem, solution in zip(problems, solutions)]
     if all_stored:
         assert accuracies == [1.0] * seeds
@@ -123,7 +122,7 @@ def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
 def test_half_rank_trains():
     p = nearest_associations(0.4, 50)
     problem = original(Stream(0, 50), p)
-    solution = solve(problem, initial_memory(50, 0.5, 0))
+    solution = solve(problem, initial_memory(50, 0.5, seed=0))
     assert solution.memory.rank == 25
     assert np.linalg.matrix_rank(np.asarray(solution.memory.matrix(), np.float64), tol=1e-5) == 25
     assert measure(problem, solution.memory).accuracy == 1.0
@@ -131,8 +130,8 @@ def test_half_rank_trains():
 
 def test_a_batch_trains_as_its_members_do_alone():
     problems = [original(Stream(seed, 20), 60) for seed in range(3)]
-    memories = [initial_memory(20, 1.0, seed) for seed in range(3)]
-    together = solve_batch(problems, memories, PAPER)
+    memories = [initial_memory(20, 1.0, seed=seed) for seed in range(3)]
+    together = solve_batch(problems, memories, solver=PAPER)
     for problem, memory, solution in zip(problems, memories, together):
         alone = solve(problem, memory)
         assert (alone.steps, alone.status) == (solution.steps, solution.status)
@@ -141,7 +140,7 @@ def test_a_batch_trains_as_its_members_do_alone():
 
 
 def test_stop_rules():
-    problem, memory = original(Stream(1, 30), 110), initial_memory(30, 1.0, 1)
+    problem, memory = original(Stream(1, 30), 110), initial_memory(30, 1.0, seed=1)
     solutions = {stop: solve(problem, memory, stop=stop) for stop in ("paper", "exact", "none")}
     assert solutions["none"].steps == 512 and solutions["none"].status == Status.SCHEDULE_ENDED
     exact = solutions["exact"]
@@ -155,7 +154,7 @@ def test_stop_rules():
 
 def test_paper_stops_before_exact_when_one_in_a_thousand_is_missing():
     p = 1500
-    problem, memory = original(Stream(0, 150), p), initial_memory(150, 1.0, 0)
+    problem, memory = original(Stream(0, 150), p), initial_memory(150, 1.0, seed=0)
     paper, exact = (solve(problem, memory, stop=stop) for stop in ("paper", "exact"))
     assert paper.steps <= exact.steps
     assert measure(problem, paper.memory).violations <= p // 1000
@@ -164,7 +163,7 @@ def test_paper_stops_before_exact_when_one_in_a_thousand_is_missing():
 
 def test_a_run_that_meets_infinities_is_diverged_and_nothing_else():
     problem = original(Stream(0, 10), 20)
-    solution = solve(problem, initial_memory(10, 1.0, 0), Paper(1e38, steps=20, warmup=0), "none")
+    solution = solve(problem, initial_memory(10, 1.0, seed=0), Paper(1e38, steps=20, warmup=0), "none")
     assert solution.status == Status.DIVERGED
     assert 0 < solution.steps < 20
     assert len(solution.loss) == solution.steps + 1 and not np.isfinite(solution.loss[-1])
@@ -174,7 +173,7 @@ def test_a_run_that_meets_infinities_is_diverged_and_nothing_else():
 def test_a_diverged_member_does_not_stop_its_batch():
     problem = original(Stream(0, 10), 15)
     broken = Full(jnp.full((10, 10), jnp.nan))
-    first, second = solve_batch([problem, problem], [broken, initial_memory(10, 1.0, 0)], PAPER)
+    first, second = solve_batch([problem, problem], [broken, initial_memory(10, 1.0, seed=0)], solver=PAPER)
     assert (first.status, first.steps) == (Status.DIVERGED, 0)
     assert second.status == Status.STOPPED
 
@@ -182,7 +181,7 @@ def test_a_diverged_member_does_not_stop_its_batch():
 def test_progress_is_heard(monkeypatch):
     monkeypatch.setattr(loop, "_SHORTEST", 0)
     heard = []
-    solve(original(Stream(0, 10), 60), initial_memory(10, 1.0, 0), Paper(steps=64), "none",
+    solve(original(Stream(0, 10), 60), initial_memory(10, 1.0, seed=0), Paper(steps=64), "none",
           progress=lambda step, words: heard.append((step, words)))  # fmt: skip
     assert [step for step, _ in heard] == sorted(step for step, _ in heard)
     assert heard[-1][0] == 65 and len(heard) > 4
@@ -193,7 +192,7 @@ def test_progress_is_heard(monkeypatch):
 def test_training_in_lower_precision_is_measured_in_float32(precision):
     p = nearest_associations(0.5, 40)
     problem = original(Stream(0, 40), p)
-    solution = solve(problem, initial_memory(40, 1.0, 0), precision=precision)
+    solution = solve(problem, initial_memory(40, 1.0, seed=0), precision=precision)
     measurement = measure(problem, solution.memory)
     assert solution.memory.weights.dtype == jnp.float32
     scores = np.asarray(problem.inputs) @ np.asarray(solution.memory.weights).T @ np.asarray(problem.outputs).T
@@ -201,7 +200,7 @@ def test_training_in_lower_precision_is_measured_in_float32(precision):
 
 
 def test_the_whole_loop_is_one_program():
-    problem, memory = original(Stream(0, 7), 11), initial_memory(7, 1.0, 0)
+    problem, memory = original(Stream(0, 7), 11), initial_memory(7, 1.0, seed=0)
     before = advance_one._cache_size()
     solve(problem, memory, Paper(steps=33), "none")
     solve(original(Stream(1, 7), 11), memory, Paper(steps=33), "none")
@@ -223,7 +222,7 @@ def test_bad_words(words):
 
 
 def test_initial_scales():
-    full, factored = initial_memory(60, 1.0, 3), initial_memory(60, 0.25, 3)
+    full, factored = initial_memory(60, 1.0, seed=3), initial_memory(60, 0.25, seed=3)
     assert factored.left.shape == factored.right.shape == (60, 15)
     for entries in (full.weights, factored.left, factored.right):
         scaled = np.asarray(entries, np.float64) * 60
@@ -235,13 +234,13 @@ def test_initial_scales():
 @pytest.mark.parametrize("kappa", [0, 1.1, float("nan")])
 def test_bad_rank_fraction(kappa):
     with pytest.raises(ValueError, match=r"kappa is .* in \(0, 1\]"):
-        initial_memory(10, kappa, 0)
+        initial_memory(10, kappa, seed=0)
 
 
 def test_facts_of_a_user_train():
     random = np.random.default_rng(0)
-    problem = facts(random.standard_normal((20, 12)), random.standard_normal((8, 12)), np.arange(20) % 8)
-    solution = solve(problem, initial_memory(12, 1.0, 0), stop="exact")
+    problem = facts(random.standard_normal((20, 12)), random.standard_normal((8, 12)), targets=np.arange(20) % 8)
+    solution = solve(problem, initial_memory(12, 1.0, seed=0), stop="exact")
     assert solution.status == Status.STORED and measure(problem, solution.memory).violations == 0
     assert jax.numpy.isfinite(solution.memory.weights).all()
 
@@ -249,10 +248,8 @@ def test_facts_of_a_user_train():
 @pytest.mark.parametrize("load", [0.6, 1.2])
 def test_float16_changes_no_verdict_but_those_within_its_rounding(load):
     p = nearest_associations(load, 40)
-    problem, start = original(Stream(2, 40), p), initial_memory(40, 1.0, 2)
-    single, half = (
-        solve(problem, start, stop="none", precision=name).memory for name in ("float32", "float16")
-    )
+    problem, start = original(Stream(2, 40), p), initial_memory(40, 1.0, seed=2)
+    single, half = (solve(problem, start, stop="none", precision=name).memory for name in ("float32", "float16"))
     queries = single.queries(problem.inputs)
     exact_pass, rounded_pass = (problem.recall(queries, name) for name in ("float32", "float16"))
     # Each factor is off by at most 2^-11 of itself, so a score by 2^-10 of the sum of its terms' sizes, to first order.

@@ -26,7 +26,7 @@ def at(weights, exact):
 
 @pytest.fixture(params=["original", "decoupled"])
 def exact(request):
-    return ExactPass(Instance(Stream(0, 5), 30, request.param).arrays())
+    return ExactPass(Instance(Stream(0, 5), 30, kind=request.param).arrays())
 
 
 def test_gradient_and_product_against_finite_differences(exact):
@@ -55,7 +55,7 @@ def test_an_accelerator_solves_the_same_system(kind, d, p):
     """The code that an accelerator runs, on this machine."""
     random = np.random.default_rng(3)
     weights, target = random.standard_normal((2, d, d))
-    arrays = Instance(Stream(2, d), p, kind).arrays()
+    arrays = Instance(Stream(2, d), p, kind=kind).arrays()
     _, _, here = at(weights, ExactPass(arrays))
     with jax.enable_x64(True):
         there = Hessian(jnp.asarray(here.inputs), jnp.asarray(here.covariances), jnp)

@@ -78,7 +78,7 @@ def test_float64_passes_are_those_of_plain_formulas(kind):
 
 def test_it_stores_up_to_the_proved_capacity():
     """And no further; the paper's protocol gives up before."""
-    found = loadstone.instance_capacity("original", Stream(0, 20), 85)
+    found = loadstone.instance_capacity("original", Stream(0, 20), around=85)
     last, beyond = (original(Stream(0, 20), found.p_c + more) for more in (0, 1))
     solution = solve(last)
     assert solution.status == Status.STORED and measure(last, solution.memory).violations == 0
@@ -89,7 +89,7 @@ def test_it_stores_up_to_the_proved_capacity():
 @pytest.mark.parametrize("kappa", [0.25, 0.5])
 def test_factors_of_low_rank(kappa):
     problem = original(Stream(0, 24), {0.25: 50, 0.5: 85}[kappa])
-    solution = solve(problem, initial_memory(24, kappa, 0))
+    solution = solve(problem, initial_memory(24, kappa, seed=0))
     assert solution.status == Status.STORED and measure(problem, solution.memory).violations == 0
     assert np.linalg.matrix_rank(np.asarray(solution.memory.matrix())) == round(kappa * 24)
 
@@ -146,8 +146,8 @@ def test_an_end_in_few_digits_is_confirmed_in_float32(first, monkeypatch):
 def test_a_search_may_end_by_a_bound_on_margins(family):
     """Above capacity, long before the minimum. The gradient gives the bound, and no W of another search beats it."""
     problem, margin = original(Stream(0, 12), 60), 0.05
-    start = initial_memory(12, 1.0, 0, family)
-    found = solve(problem, start, LBFGS(margin=margin))
+    start = initial_memory(12, 1.0, seed=0, family=family)
+    found = solve(problem, start, solver=LBFGS(margin=margin))
     to_the_end = solve(problem, start)
     assert found.status == to_the_end.status == Status.MINIMUM and found.passes < 0.7 * to_the_end.passes
     weights = np.asarray(found.memory.matrix(), np.float64)
@@ -172,18 +172,20 @@ def test_no_bound_on_margins_ends_a_search_that_stores_everything():
 def test_shares_count_in_the_bound_on_margins():
     """Facts without a share are as if they were not there."""
     few, more = original(Stream(0, 12), 60), original(Stream(0, 12), 70)
-    ignored = facts(more.inputs, few.outputs, np.r_[:60, np.zeros(10, int)], np.r_[np.ones(60), np.zeros(10)])
+    ignored = facts(
+        more.inputs, few.outputs, targets=np.r_[:60, np.zeros(10, int)], shares=np.r_[np.ones(60), np.zeros(10)]
+    )
     plain = facts(few.inputs, few.outputs)
     solver = LBFGS(margin=0.05, whiten=False)
-    one, other = (solve(problem, initial_memory(12), solver, limits=Limits(400)) for problem in (plain, ignored))
+    one, other = (solve(problem, initial_memory(12), solver=solver, limits=Limits(400)) for problem in (plain, ignored))
     assert one.passes == other.passes and one.status == other.status == Status.MINIMUM
 
 
 def test_with_two_factors_a_search_may_end_where_small_changes_gain_little():
     """The gradient says how much small changes of the factors can gain, and no small change gains more."""
     problem, margin = original(Stream(0, 12), 60), 0.1
-    start = initial_memory(12, 0.5, 0)
-    found, to_the_end = solve(problem, start, LBFGS(margin=margin)), solve(problem, start)
+    start = initial_memory(12, 0.5, seed=0)
+    found, to_the_end = solve(problem, start, solver=LBFGS(margin=margin)), solve(problem, start)
     assert found.status == Status.MINIMUM and found.passes < 0.5 * to_the_end.passes
     left, right = (np.asarray(part, np.float64) for part in (found.memory.left, found.memory.right))
     inputs, outputs = (np.asarray(part, np.float64) for part in (problem.inputs, problem.outputs))
@@ -212,7 +214,7 @@ def test_with_two_factors_a_search_may_end_where_small_changes_gain_little():
 
 def test_other_memories_have_no_bound_on_margins():
     with pytest.raises(ValueError, match="margin is 'given', but must be left out for TwoLayers"):
-        solve(original(Stream(0, 12), 30), initial_memory(12, 1.0, 0, "gelu:3"), LBFGS(margin=0.01))
+        solve(original(Stream(0, 12), 30), initial_memory(12, 1.0, seed=0, family="gelu:3"), solver=LBFGS(margin=0.01))
 
 
 PROGRAM_OF = loop.program_of
@@ -220,9 +222,9 @@ PROGRAM_OF = loop.program_of
 
 def test_a_batch_equals_its_members():
     problems = [original(Stream(seed, 12), 30) for seed in range(3)]
-    together = solve_batch(problems, [initial_memory(12, 1.0, seed) for seed in range(3)])
+    together = solve_batch(problems, [initial_memory(12, 1.0, seed=seed) for seed in range(3)])
     for seed, problem in enumerate(problems):
-        alone = solve(problem, initial_memory(12, 1.0, seed))
+        alone = solve(problem, initial_memory(12, 1.0, seed=seed))
         assert (alone.status, alone.passes) == (together[seed].status, together[seed].passes)
         np.testing.assert_allclose(alone.loss, together[seed].loss, rtol=2e-4)
 
@@ -232,15 +234,22 @@ def test_a_batch_whose_members_need_different_digits():
     random, solver = np.random.default_rng(0), LBFGS(tolerance=1e-9)
     outputs = random.standard_normal((40, 8))
     outputs[0] *= 5  # one output beats all others, and all inputs lie on one side: easy to store
-    easy = facts(np.abs(random.standard_normal((40, 8))), outputs, np.zeros(40, int))
+    easy = facts(np.abs(random.standard_normal((40, 8))), outputs, targets=np.zeros(40, int))
     hard = facts(random.standard_normal((40, 8)), random.standard_normal((40, 8)))
-    found = solve_batch([easy, hard], [None, None], solver)
+    found = solve_batch([easy, hard], [None, None], solver=solver)
     assert [one.status for one in found] == [Status.STORED, Status.MINIMUM]
     assert solve(hard, solver=solver).status == Status.MINIMUM
 
 
-BAD = [{"pairs": 0}, {"pairs": 1.5}, {"tolerance": 0}, {"tolerance": float("nan")}, {"whiten": "no"}, {"margin": -1e-3},
-       {"margin": float("nan")}]
+BAD = [
+    {"pairs": 0},
+    {"pairs": 1.5},
+    {"tolerance": 0},
+    {"tolerance": float("nan")},
+    {"whiten": "no"},
+    {"margin": -1e-3},
+    {"margin": float("nan")},
+]
 
 
 @pytest.mark.parametrize("bad", BAD)

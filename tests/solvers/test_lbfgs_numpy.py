@@ -25,7 +25,9 @@ ZERO = Full(jnp.zeros((D, D)))
 def drawn(n, m=None, shares=None, seed=0):
     random = np.random.default_rng(seed)
     m = m or n
-    return facts(random.standard_normal((n, D)), random.standard_normal((m, D)), np.arange(n) % m, shares)
+    return facts(
+        random.standard_normal((n, D)), random.standard_normal((m, D)), targets=np.arange(n) % m, shares=shares
+    )
 
 
 @pytest.fixture
@@ -96,15 +98,15 @@ def test_each_end_is_reached(compiled):
     nothing = solve(facts(np.ones((2, 3)), np.ones((2, 3))), Full(jnp.zeros((3, 3))))
     assert nothing.status == Status.MINIMUM and nothing.passes == 1
     huge = Full(jnp.full((D, D), 1e38))
-    assert solve(many, huge, LBFGS(whiten=False)).status == Status.DIVERGED
+    assert solve(many, huge, solver=LBFGS(whiten=False)).status == Status.DIVERGED
 
 
 def test_where_float32_has_too_few_digits_the_search_goes_on_in_float64():
     """A minimum that is asked for beyond the digits of float32: there it cannot be seen."""
     problem, precise = drawn(60), LBFGS(tolerance=1e-12)
-    single = solve(problem, ZERO, precise, "none", Limits(3000), "float32")
+    single = solve(problem, ZERO, solver=precise, stop="none", limits=Limits(3000), precision="float32")
     assert single.status == Status.OUT_OF_DIGITS and single.memory.weights.dtype == np.float64  # mapped back in float64
-    both = solve(problem, ZERO, precise, "none", Limits(3000))
+    both = solve(problem, ZERO, solver=precise, stop="none", limits=Limits(3000))
     assert both.status == Status.MINIMUM and both.passes > single.passes
     assert both.loss[-1] <= single.loss[-1] * (1 + 1e-6)
 

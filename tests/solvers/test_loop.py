@@ -101,7 +101,7 @@ def test_passes_in_float16_read_outputs_that_are_rounded_once(monkeypatch):
     monkeypatch.setattr(loop, "advance_one", listen)
     solver, problem = Paper(steps=1, warmup=0), decoupled(Stream(1, 12), 16)
     for precision in ("float16", "float32"):
-        found = solve(problem, initial_memory(12), solver, "none", precision=precision)
+        found = solve(problem, initial_memory(12), solver=solver, stop="none", precision=precision)
         assert set(read) == {jnp.dtype(precision)} and found.problem == "decoupled, outputs stored in float32"
         read.clear()
     assert problem.parts[0].dtype == jnp.float32

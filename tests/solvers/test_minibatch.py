@@ -91,7 +91,7 @@ def test_progress_counts_the_passes_in_blocks_too():
 
 def test_a_batch_of_problems_of_several_sizes():
     others = [padded(original(Stream(seed, 12), ROWS), p) for seed, p in ((0, 23), (1, 20))]
-    together = solve_batch(others, [None, None], Minibatch(4, 0.1), "exact", Limits(passes=300))
+    together = solve_batch(others, [None, None], solver=Minibatch(4, 0.1), stop="exact", limits=Limits(passes=300))
     assert {one.status for one in together} == {"stored"} and together[0].passes != together[1].passes
     assert all(measure(one, found.memory).violations == 0 for one, found in zip(others, together))
 

@@ -34,7 +34,7 @@ def proved(arrays, tmp_path, **arguments):
     """The verdict, after its proof has passed the checker."""
     verdict = decide(arrays, **arguments)
     assert verdict.verdict != "undecided", verdict.reason
-    write_proof(tmp_path / "proof.npz", arrays, verdict)
+    write_proof(tmp_path / "proof.npz", arrays, verdict=verdict)
     checked = check_proof(tmp_path / "proof.npz", arrays)
     assert checked.valid and checked.verdict == verdict.verdict, checked.reason
     return verdict
@@ -44,7 +44,7 @@ def proved(arrays, tmp_path, **arguments):
 def test_agrees_with_a_linear_program_across_the_threshold(kind, tmp_path):
     seen = set()
     for seed in range(24):
-        arrays = Instance(Stream(seed, 6), 12 + seed % 8, kind).arrays()
+        arrays = Instance(Stream(seed, 6), 12 + seed % 8, kind=kind).arrays()
         verdict = proved(arrays, tmp_path)
         margin = largest_margin(arrays)
         assert abs(margin) > 1e-6 or margin < 1e-9, "too close for the linear program to say"
@@ -153,7 +153,10 @@ def test_a_contradiction_among_a_few_of_many(tmp_path):
 
 @pytest.mark.parametrize("d, n", [(1, 2), (10, 2), (20, 5)])
 def test_fewer_associations_than_dimensions(d, n, tmp_path):
-    assert proved(Instance(Stream(3, d), n, "decoupled").arrays(), tmp_path).verdict in ("storable", "not storable")
+    assert proved(Instance(Stream(3, d), n, kind="decoupled").arrays(), tmp_path).verdict in (
+        "storable",
+        "not storable",
+    )
 
 
 @pytest.mark.parametrize("make", [
@@ -179,7 +182,7 @@ def test_witness_is_recalled_by_the_ordinary_pass():
 def test_training_never_stores_what_is_proved_unstorable():
     problem = loadstone.original(Stream(5, 12), 60)
     assert decide(problem).verdict == "not storable"
-    solution = loadstone.train(problem, loadstone.initial_memory(12, 1.0, 5), stop="exact")
+    solution = loadstone.train(problem, loadstone.initial_memory(12, 1.0, seed=5), stop="exact")
     assert loadstone.measure(problem, solution.memory).violations > 0
 
 
@@ -208,7 +211,7 @@ def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_thresho
 def test_arrays_on_an_accelerator_take_the_same_way(monkeypatch):
     """The code that an accelerator runs, on this machine: jax.numpy in the place of NumPy."""
     for p in (10, 24):
-        arrays = Instance(Stream(7, 6), p, "decoupled" if p == 10 else "original").arrays()
+        arrays = Instance(Stream(7, 6), p, kind="decoupled" if p == 10 else "original").arrays()
         with jax.enable_x64(True):
             found = newton.NewtonSearch(Conditioned(arrays), jnp, np.zeros((6, 6))).run()
         assert found.outcome == decide(arrays).verdict

@@ -36,7 +36,7 @@ def test_no_gradient_is_no_step():
 
 
 def test_it_stores_factors_too_and_refuses_what_makes_no_sense():
-    assert solve(PROBLEM, initial_memory(12, 0.5), "normalised", limits=Limits(passes=1000)).status == "stored"
+    assert solve(PROBLEM, initial_memory(12, 0.5), solver="normalised", limits=Limits(passes=1000)).status == "stored"
     for momentum in (1, -0.1, "much", True, float("nan")):
         with pytest.raises(ValueError, match="momentum is"):
             Normalised(momentum=momentum)

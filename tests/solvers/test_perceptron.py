@@ -67,7 +67,7 @@ def witness():
 
 def test_what_is_stored_stays_as_it_is(witness):
     stored = Full(witness.astype(np.float32))
-    again = solve(alone(), stored, "perceptron", "none", Limits(passes=12))
+    again = solve(alone(), stored, solver="perceptron", stop="none", limits=Limits(passes=12))
     np.testing.assert_array_equal(again.memory.weights, stored.weights)
     assert (again.loss == 0).all() and again.accuracy[-1] == 1
 
@@ -79,7 +79,9 @@ def test_novikoffs_bound(witness):
     scores = inputs @ (witness / np.linalg.norm(witness)).T @ outputs.T
     margin = (np.diag(scores)[:, None] - scores + np.where(np.eye(P), np.inf, 0)).min()
     longest = np.max(np.linalg.norm(outputs[:, None] - outputs[None], axis=2) * np.linalg.norm(inputs, axis=1)[:, None])
-    found = solve(alone(), Full(np.zeros((12, 12), np.float32)), Perceptron(1), "exact", Limits(passes=2000))
+    found = solve(
+        alone(), Full(np.zeros((12, 12), np.float32)), solver=Perceptron(1), stop="exact", limits=Limits(passes=2000)
+    )
     assert found.status == "stored" and margin > 0 and 1 < found.steps <= (longest / margin) ** 2
     assert measure(alone(), found.memory).violations == 0
 
@@ -105,7 +107,7 @@ class Squared:
 def test_memories_that_it_is_not_for():
     for memory, name in ((initial_memory(12, 0.5), "LowRank"), (Squared(initial_memory(12).weights), "Squared")):
         with pytest.raises(ValueError, match=f"memory is 'a {name}', but must be one whose queries are proportional"):
-            solve(alone(), memory, "perceptron")
+            solve(alone(), memory, solver="perceptron")
 
 
 def test_it_has_no_learning_rate():

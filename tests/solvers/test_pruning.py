@@ -47,7 +47,7 @@ def searches(monkeypatch):
 
 
 def test_each_round_keeps_the_largest_entries_and_trains_them_on(searches):
-    found = solve_batch(problems(), first_memories(), Pruning(0.3, 3))
+    found = solve_batch(problems(), first_memories(), solver=Pruning(0.3, 3))
     counts = [round(100 * 0.3 ** (number / 3)) for number in range(4)]
     assert len(searches) == 4 and counts[-1] == 30
     for index, solution in enumerate(found):
@@ -71,7 +71,7 @@ def test_each_round_keeps_the_largest_entries_and_trains_them_on(searches):
 
 def test_a_chosen_support_stores_what_a_random_one_cannot():
     """By proof: no memory on the random mask of the same size stores these facts."""
-    solution = solve(problems()[0], first_memories()[0], "pruning:0.3,3")
+    solution = solve(problems()[0], first_memories()[0], solver="pruning:0.3,3")
     assert solution.status == "stored" and measure(problems()[0], solution.memory).violations == 0
     assert isinstance(solution.memory, Projected) and np.count_nonzero(solution.memory.matrix()) == 30
     random = initial_memory(D, seed=0, family="masked:0.3")
@@ -81,8 +81,8 @@ def test_a_chosen_support_stores_what_a_random_one_cannot():
 
 def test_a_pruned_memory_keeps_its_support(searches):
     """As when a search for more facts begins with what has stored fewer."""
-    once = solve(problems()[0], first_memories()[0], Pruning(0.3, 3)).memory
-    again = solve(problems()[0], once, Pruning(0.3, 3))
+    once = solve(problems()[0], first_memories()[0], solver=Pruning(0.3, 3)).memory
+    again = solve(problems()[0], once, solver=Pruning(0.3, 3))
     np.testing.assert_array_equal(again.memory.subspace.mask, once.subspace.mask)
     assert again.status == "stored" and again.passes == 4  # one for each search, which sees that all is stored
 
@@ -98,12 +98,12 @@ def test_the_largest_of_each_row_and_column_comes_first():
 
 def test_limits_and_progress_are_those_of_all_rounds_together(searches, monkeypatch):
     heard = []
-    solve(problems()[0], first_memories()[0], Pruning(0.3, 3), progress=lambda passes, *_: heard.append(passes))
+    solve(problems()[0], first_memories()[0], solver=Pruning(0.3, 3), progress=lambda passes, *_: heard.append(passes))
     assert heard == sorted(heard) and heard[-1] == sum(ends[0].passes for _, ends, _ in searches)
     clock = iter(range(100))
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
     searches.clear()
-    solve(problems()[0], first_memories()[0], Pruning(0.3, 1), limits=Limits(7, 1e3))
+    solve(problems()[0], first_memories()[0], solver=Pruning(0.3, 1), limits=Limits(7, 1e3))
     left = [options.limits for _, _, options in searches]
     assert [one.passes for one in left] == [7, 7] and 1e3 > left[0].seconds > left[1].seconds > 900
 
@@ -131,8 +131,8 @@ def test_bad_parameters(bad, sentence):
 
 def test_bad_memories_and_sizes():
     with pytest.raises(ValueError, match="memory is 'LowRank', but must be Full, or masked"):
-        solve(problems()[0], initial_memory(D, 0.5), Pruning(0.5, 2))
+        solve(problems()[0], initial_memory(D, 0.5), solver=Pruning(0.5, 2))
     with pytest.raises(ValueError, match="density is 0.1, but must be at least 0.19 at d = 10"):
-        solve(problems()[0], first_memories()[0], Pruning(0.1, 2))
+        solve(problems()[0], first_memories()[0], solver=Pruning(0.1, 2))
     with pytest.raises(ValueError, match="kappa is 0.5 .* must be 1 and full for pruning"):
         Spec("original", D, 16, 0, 0.5, solver="pruning", parameters={"density": 0.3, "rounds": 3})

@@ -33,7 +33,7 @@ SIZES = {
 
 
 def subspace(name, d=D, seed=0):
-    return Given(BASIS) if name == "given" else subspace_of(name, d, seed)
+    return Given(BASIS) if name == "given" else subspace_of(name, d, seed=seed)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -43,15 +43,17 @@ def test_verdicts_are_those_of_linear_programs_and_their_proofs_are_accepted(nam
         for seed in range(2):
             family = subspace(name, seed=seed)
             for p in SIZES[name]:
-                arrays = Instance(Stream(seed, D), p, kind).arrays()
+                arrays = Instance(Stream(seed, D), p, kind=kind).arrays()
                 verdict = decide(arrays, family=family)
                 expected = "storable" if largest_margin(arrays, family.axes(D)) > 1e-7 else "not storable"
                 assert verdict.verdict == expected, (kind, seed, p, verdict.reason)
                 seen.add(expected)
-                write_proof(tmp_path / "proof.npz", arrays, verdict)
+                write_proof(tmp_path / "proof.npz", arrays, verdict=verdict)
                 found = check_proof(tmp_path / "proof.npz", arrays)
-                assert found.valid and found.verdict == expected and found.family == (
-                    name if name == "blocks:2" else name.partition(":")[0]
+                assert (
+                    found.valid
+                    and found.verdict == expected
+                    and found.family == (name if name == "blocks:2" else name.partition(":")[0])
                 )
     assert seen == {"storable", "not storable"}
 
@@ -99,9 +101,9 @@ def test_dense_solves_are_used_where_conjugate_gradients_stall(monkeypatch):
 
 
 def test_the_capacity_of_a_stream_in_a_family():
-    found = instance_capacity("decoupled", Stream(3, 10), 14, family="masked:0.5")
-    family = subspace_of("masked:0.5", 10, 3)
-    fits = Instance(Stream(3, 10), found.p_c, "decoupled")
+    found = instance_capacity("decoupled", Stream(3, 10), around=14, family="masked:0.5")
+    family = subspace_of("masked:0.5", 10, seed=3)
+    fits = Instance(Stream(3, 10), found.p_c, kind="decoupled")
     assert largest_margin(fits.arrays(), family.axes(10)) > 1e-7
     assert largest_margin(fits.first(found.p_c + 1).arrays(), family.axes(10)) < 1e-7
     assert (found.witness[~family.mask] == 0).all()
@@ -109,7 +111,7 @@ def test_the_capacity_of_a_stream_in_a_family():
 
 def test_a_capacity_in_a_family_is_a_spec():
     (record,) = perform([Spec("decoupled", 6, 9, seed=2, solver="capacity", family="blocks:2")])
-    found = instance_capacity("decoupled", Stream(2, 6), 9, family="blocks:2")
+    found = instance_capacity("decoupled", Stream(2, 6), around=9, family="blocks:2")
     assert record.result["p_c"] == found.p_c and record.result["status"] == "proved"
     assert record.spec["family"] == "blocks:count=2" and Spec.from_identity(record.spec).key == record.key
 

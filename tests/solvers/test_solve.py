@@ -32,7 +32,7 @@ def test_a_problem_is_all_that_is_needed():
     assert solution.status == Status.STORED and measure(EASY, solution.memory).violations == 0
     assert "stored" in repr(solution) and "\n" not in repr(solution)  # for people: no arrays
     assert solution.problem == "original, outputs shared"
-    same = solve(EASY, initial_memory(12, 1.0, 0), LBFGS(), "exact")
+    same = solve(EASY, initial_memory(12, 1.0, seed=0), solver=LBFGS(), stop="exact")
     np.testing.assert_array_equal(solution.memory.weights, same.memory.weights)
 
 
@@ -51,8 +51,8 @@ def test_a_transformation_of_optax_is_a_solver():
 
 def test_sgd_against_numpy():
     """Five steps of plain gradient descent in float64."""
-    memory = initial_memory(12, 1.0, 0)
-    solution = solve(EASY, memory, "sgd:0.3", "none", Limits(passes=6))
+    memory = initial_memory(12, 1.0, seed=0)
+    solution = solve(EASY, memory, solver="sgd:0.3", stop="none", limits=Limits(passes=6))
     inputs, outputs = (np.asarray(part, np.float64) for part in (EASY.inputs, EASY.outputs))
     weights, losses = np.asarray(memory.weights, np.float64), []
     for _ in range(6):
@@ -98,16 +98,16 @@ def test_a_solver_may_say_that_nothing_more_can_be_gained():
     solution = solve(HARD, solver=Resting())
     assert solution.status == Status.MINIMUM and solution.passes == 3
     # If everything is stored at a minimum, the status is that of the stop rule.
-    stored = solve(EASY, solve(EASY, stop="exact").memory, Resting(), "exact")
+    stored = solve(EASY, solve(EASY, stop="exact").memory, solver=Resting(), stop="exact")
     assert stored.status == Status.STORED and stored.passes == 1
 
 
 def test_closed_forms_take_no_pass():
-    found = solve_batch([EASY, EASY], [None, None], "hebbian")
+    found = solve_batch([EASY, EASY], [None, None], solver="hebbian")
     np.testing.assert_array_equal(found[1].memory.weights, hebbian(EASY).weights)
     assert [one.status for one in found] == [Status.CLOSED_FORM] * 2 and found[0].passes == found[0].steps == 0
-    memory = initial_memory(12, 0.5, 3)
-    assert solve(EASY, memory, "initial").memory is memory
+    memory = initial_memory(12, 0.5, seed=3)
+    assert solve(EASY, memory, solver="initial").memory is memory
 
 
 def test_hebbian_terms_are_weighed_by_their_shares():
@@ -156,15 +156,17 @@ def test_stored_is_never_a_matter_of_rounding():
     first = random.standard_normal(6)
     outputs = np.stack([first, first * (1 + 1e-7 * random.standard_normal(6))]).astype("f")
     memory = Full(jnp.asarray(matrix))
-    recall = loadstone.facts(inputs, outputs, np.zeros(2000, int)).recall(memory.queries(jnp.asarray(inputs)))
+    recall = loadstone.facts(inputs, outputs, targets=np.zeros(2000, int)).recall(memory.queries(jnp.asarray(inputs)))
     margins = inputs.astype(float) @ matrix.T.astype(float) @ (outputs[0].astype(float) - outputs[1])
     mistaken = np.flatnonzero(np.asarray(recall.stored) & (margins <= 0))
     assert len(mistaken) > 5
     clear = np.asarray(recall.stored_beyond_rounding)
     assert not clear[mistaken].any()
     for mu in mistaken[:3]:
-        problem = loadstone.facts(inputs[[mu]], outputs, [0])
-        found = solve(problem, memory, LBFGS(whiten=False), "exact", Limits(passes=1), precision="float32")
+        problem = loadstone.facts(inputs[[mu]], outputs, targets=[0])
+        found = solve(
+            problem, memory, solver=LBFGS(whiten=False), stop="exact", limits=Limits(passes=1), precision="float32"
+        )
         assert found.status == Status.OUT_OF_PASSES
 
 
@@ -172,10 +174,10 @@ def test_seconds_are_those_that_it_took():
     few = loadstone.facts(EASY.inputs, EASY.outputs)
     start = loadstone.initial_memory(12)
     for run in (
-        lambda: solve(EASY, start, "sgd", limits=Limits(3)),
+        lambda: solve(EASY, start, solver="sgd", limits=Limits(3)),
         lambda: solve(few, start),
-        lambda: solve(EASY, start, "hebbian"),
-        lambda: solve(EASY, start, "initial"),
+        lambda: solve(EASY, start, solver="hebbian"),
+        lambda: solve(EASY, start, solver="initial"),
         lambda: loadstone.decide(few),
         lambda: maximum_margin(few),
     ):

@@ -21,7 +21,7 @@ from loadstone.solvers.weighted import seconds_a_pass, store_most
 def drawn(n, d, m=None, seed=0):
     random = np.random.default_rng(seed)
     inputs, outputs = (random.standard_normal((k, d)).astype("f") for k in (n, m or n))
-    return facts(inputs, outputs, np.arange(n) % (m or n))
+    return facts(inputs, outputs, targets=np.arange(n) % (m or n))
 
 
 def stored(problem, memory):

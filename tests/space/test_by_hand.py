@@ -84,7 +84,7 @@ class Shares:
 
 
 def counted(monkeypatch, shares, outputs=5, n=2, **named):
-    made = facts(np.ones((n, 3)), np.arange(3 * outputs).reshape(outputs, 3), [0] * n)
+    made = facts(np.ones((n, 3)), np.arange(3 * outputs).reshape(outputs, 3), targets=[0] * n)
     given = Shares(monkeypatch, shares)
     return given, volume.volume(made, begun(jnp.asarray(TWO)), 0, **named)
 
@@ -161,7 +161,7 @@ def test_what_is_not_decided_is_said_to_be_undecided(monkeypatch):
 
 
 def test_starts_that_rounding_would_put_outside_are_held_in_float64():
-    problem = facts(np.eye(2), np.eye(2), [0, 1])
+    problem = facts(np.eye(2), np.eye(2), targets=[0, 1])
     inside, outside = np.eye(2), np.array([[1.0, 1 - 1e-12], [1 - 1e-12, 1.0]])
     found, doubled = sample._inside(problem, np.stack([inside, outside]), None)
     assert doubled and found.dtype == np.float64
@@ -174,7 +174,7 @@ def test_starts_that_rounding_would_put_outside_are_held_in_float64():
 
 def test_an_instance_needs_rivals_and_not_too_many_pairs():
     def of_size(n, m):
-        return sample._problem(facts(np.ones((n, 1)), np.ones((m, 1)), np.zeros(n, int)))
+        return sample._problem(facts(np.ones((n, 1)), np.ones((m, 1)), targets=np.zeros(n, int)))
 
     two = of_size(4, 2)
     with pytest.raises(ValueError, match="outputs is '1 of them', but must be at least two, since one has no rival"):

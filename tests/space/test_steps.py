@@ -17,9 +17,9 @@ from loadstone.streams.stream import Stream
 CHAINS = 20_000
 #: One input, and four outputs in a plane: the query of the input lies in a wedge between three walls.
 WEDGE = facts(
-    np.array([[0.6, -1.1]]), np.array([[1.0, 0.3], [-0.8, 0.9], [-0.2, -1.0], [0.1, -0.7]]), np.array([0])
+    np.array([[0.6, -1.1]]), np.array([[1.0, 0.3], [-0.8, 0.9], [-0.2, -1.0], [0.1, -0.7]]), targets=np.array([0])
 )  # fmt: skip
-HALF = facts(np.array([[2.0, 0.5]]), np.array([[1.0, -0.4], [-0.3, 0.2]]), np.array([1]))
+HALF = facts(np.array([[2.0, 0.5]]), np.array([[1.0, -0.4], [-0.3, 0.2]]), targets=np.array([1]))
 
 
 def step_of(method):

@@ -109,8 +109,8 @@ def test_a_power_law_is_a_map_of_the_gaussian_stream():
     """Inputs and both kinds of outputs, component by component; the squared length stays d."""
     variance = np.arange(1, 13.0) ** -1.5
     scale = np.sqrt(12 * variance / variance.sum())
-    skewed, white = Stream(3, 12, "power law:1.5"), Stream(3, 12)
-    assert not skewed.isotropic and skewed == Stream(3, 12, "power law:exponent=1.5")
+    skewed, white = Stream(3, 12, law="power law:1.5"), Stream(3, 12)
+    assert not skewed.isotropic and skewed == Stream(3, 12, law="power law:exponent=1.5")
     for name, axis in (("inputs", 1), ("outputs", 1), ("decoupled_targets", 1)):
         expected = np.asarray(getattr(white, name)(50)) * np.expand_dims(scale, 1 - axis)
         np.testing.assert_allclose(getattr(skewed, name)(50), expected, rtol=1e-6)
@@ -118,4 +118,4 @@ def test_a_power_law_is_a_map_of_the_gaussian_stream():
     np.testing.assert_allclose(next(blocks), next(blocks) * scale[None, :, None], rtol=1e-6)
     for bad in (-1.0, 0, "steep"):
         with pytest.raises(ValueError, match="exponent is"):
-            Stream(3, 12, f"power law:{bad}")
+            Stream(3, 12, law=f"power law:{bad}")

@@ -28,7 +28,7 @@ def same_bits(a, b):
 @settings(max_examples=2)
 @given(d=st.integers(1, 12), p=st.integers(2, 20), more=st.integers(1, 20), seed=st.integers(0, 2**64 - 1))
 def test_an_instance_is_the_prefix_of_every_larger_one(law, d, p, more, seed):
-    stream = Stream(seed, d, law)
+    stream = Stream(seed, d, law=law)
     assert same_bits(stream.inputs(p), stream.inputs(p + more)[:p])
     assert same_bits(stream.outputs(p), stream.outputs(p + more)[:p])
     assert same_bits(stream.decoupled_targets(p), stream.decoupled_targets(p + more)[:p])
@@ -44,12 +44,12 @@ def test_vectors_do_not_depend_on_which_rows_are_made_with_them(law):
     for rows in ([0], [999], [5, 4, 3], list(range(17)), list(range(500, 731))):
         few = jax.jit(lambda r: vectors(key, r, d, law))(jnp.asarray(rows, jnp.uint32))
         assert same_bits(few, many[:, rows])
-    assert same_bits(Stream(6, 11, law).inputs(1000)[:300], Stream(6, 11, law).inputs(300))
+    assert same_bits(Stream(6, 11, law=law).inputs(1000)[:300], Stream(6, 11, law=law).inputs(300))
 
 
 @pytest.mark.parametrize("law", LAWS)
 def test_block_sizes_do_not_matter(law):
-    stream, p = Stream(4, 7, law), 23
+    stream, p = Stream(4, 7, law=law), 23
     whole = np.asarray(stream.decoupled_outputs(0, p, p))
     for rows in (1, 2, 5, 23):
         blocks = [stream.decoupled_outputs(first, min(rows, p - first), p) for first in range(0, p, rows)]
@@ -66,7 +66,7 @@ def test_problems_hold_the_vectors_of_the_stream():
 
 def test_known_numbers():
     """These values may never change: records and proofs name instances by their seed."""
-    inputs, own = Stream(0, 3).inputs(2), Stream(7, 3, "sphere").decoupled_outputs(1, 1, 2)
+    inputs, own = Stream(0, 3).inputs(2), Stream(7, 3, law="sphere").decoupled_outputs(1, 1, 2)
     assert np.asarray(inputs).tobytes().hex() == "58c2a2be84f5343f27ad25bf20d0573f6aaada3f2f6297bf"
     assert np.asarray(own).tobytes().hex() == "bbdf043e5c3b7abe5124aebfc9daa83f7d33883f68388c3f"
 
@@ -84,7 +84,7 @@ HASHES = {
 def test_streams_of_every_law_are_the_same_for_good(law):
     found = hashlib.sha256()
     for seed in (2**64 - 1, 5 * 2**32 + 3):
-        stream = Stream(seed, 7, law)
+        stream = Stream(seed, 7, law=law)
         for part in (stream.inputs(128), stream.outputs(9), stream.decoupled_outputs(3, 10, 5)):
             found.update(np.ascontiguousarray(part).tobytes())
     assert found.hexdigest()[:16] == HASHES[law]
@@ -94,8 +94,8 @@ def test_streams_of_every_law_are_the_same_for_good(law):
 @pytest.mark.parametrize("kind, shape", [("original", (8, 5)), ("decoupled", (8, 8, 5))])
 def test_instance_files_hold_the_stream_and_are_equal_bytes(tmp_path, kind, shape):
     stream = Stream(3, 5)
-    write_instance(tmp_path / "a.npz", kind, stream, 8)
-    write_instance(tmp_path / "b.npz", kind, stream, 8)
+    write_instance(tmp_path / "a.npz", kind, stream=stream, p=8)
+    write_instance(tmp_path / "b.npz", kind, stream=stream, p=8)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     with np.load(tmp_path / "a.npz") as file:
         assert file["outputs"].shape == shape
@@ -137,4 +137,4 @@ def test_fewer_than_two_associations_are_refused(p):
 @pytest.mark.parametrize("law", [7, None, "", "gauss", "sphere:3", "gaussian:mean=1"])
 def test_laws_that_are_not_there_get_one_sentence(law):
     with pytest.raises(ValueError, match="(law|law parameter) is .*, but must be "):
-        Stream(0, 5, law)
+        Stream(0, 5, law=law)

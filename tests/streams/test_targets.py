@@ -110,7 +110,7 @@ def test_without_answers_it_is_the_problem_of_before():
 @pytest.mark.parametrize("kind", ["original", "decoupled"])
 def test_an_instance_is_written_with_its_targets(kind, tmp_path):
     stream, file = Stream(5, 6), tmp_path / "facts.npz"
-    write_instance(file, kind, stream, 9, 4, "balanced")
+    write_instance(file, kind, stream=stream, p=9, answers=4, frequencies="balanced")
     found = read_instance(file)
     problem = (original if kind == "original" else decoupled)(stream, 9, answers=4, frequencies="balanced").arrays()
     for name in ("inputs", "outputs", "targets"):

@@ -1,6 +1,6 @@
 """The runs of every sweep, as a number and a digest of their keys: records of other runs would be of no use to it.
 
-    python -m tests.studies.sweep_keys      # after a deliberate change of a sweep: rewrite sweep_keys.json
+python -m tests.studies.sweep_keys      # after a deliberate change of a sweep: rewrite sweep_keys.json
 """
 
 import hashlib

@@ -40,9 +40,7 @@ def test_where_all_answers_are_changed_no_fact_was_to_stay():
 
 @pytest.fixture(scope="module")
 def shipped():
-    return {
-        (one["action"], one["d"], one["p"], one["method"]): one for one in points(shipped_rows("edits", "edits"))
-    }
+    return {(one["action"], one["d"], one["p"], one["method"]): one for one in points(shipped_rows("edits", "edits"))}
 
 
 def test_shipped_refits_lose_no_old_fact_and_reach_the_capacity(shipped):

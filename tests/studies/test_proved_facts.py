@@ -23,7 +23,7 @@ def test_the_mean_capacity_is_the_sum_of_its_tail():
 
 
 def test_where_no_probability_is_known_the_capacity_itself_is_compared():
-    assert expected_capacity("rank:3", 12, None, True) == facts_capacity("rank:3", 12, None, True)
+    assert expected_capacity("rank:3", 12, None, True) == facts_capacity("rank:3", 12, answers=None, decoupled=True)
 
 
 def test_streams_of_one_kind_are_averaged():

@@ -36,8 +36,8 @@ def test_predictions_are_for_the_targets_as_drawn(monkeypatch):
         cached.cache_clear()
     by_kind = {point["frequencies"]: point for point in points([row(12, kind) for kind in KINDS])}
     shares = [6 / 11, 3 / 11, 2 / 11]
-    given, drawn = skewed_capacity(6, shares, 200), random_target_capacity(6, shares, 2, 100)
-    even = random_target_capacity(6, [1, 1, 1], 2, 100)
+    given, drawn = skewed_capacity(6, shares, samples=200), random_target_capacity(6, shares, draws=2, samples=100)
+    even = random_target_capacity(6, [1, 1, 1], draws=2, samples=100)
     zipf, uniform = by_kind["zipf:1"], by_kind["uniform"]
     assert (zipf["given"], zipf["given, error"]) == pytest.approx(given)
     assert (zipf["predicted"], zipf["predicted, error"]) == pytest.approx(drawn)

@@ -22,7 +22,7 @@ def test_means_and_predictions(monkeypatch):
     given = rows("original", [(0.1, -8.0), (0.2, -9.0), (0.3, -10.0)])
     (point,) = points(given)
     # Five outputs show 4 of 8 directions of a query: 32 of 64 dimensions of W.
-    assert memories_seen("full", 8, 5).delta == 32 and (point["streams"], point["without"]) == (3, 0)
+    assert memories_seen("full", 8, answers=5).delta == 32 and (point["streams"], point["without"]) == (3, 0)
     assert point["overlap"] == pytest.approx(0.2) and point["overlap_error"] == pytest.approx(0.1 / np.sqrt(3))
     assert point["free_entropy"] == pytest.approx(-9 / 32)
     batches = [facts_free_entropy(5, 5, 32, 30, seed) for seed in range(5)]

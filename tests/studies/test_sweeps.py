@@ -94,7 +94,7 @@ def test_ranks_start_from_the_prediction_for_the_rank_that_the_memory_has():
     assert {round(10 * spec.kappa) for spec in specs if spec.d == 100} == set(range(1, 11))
     for spec in specs:
         assert spec.p == round(predicted(spec.d, rank_of(spec.kappa, spec.d)))
-        assert isinstance(initial_memory(spec.d, spec.kappa, 0, spec.family), LowRank)  # at full rank too
+        assert isinstance(initial_memory(spec.d, spec.kappa, seed=0, family=spec.family), LowRank)  # at full rank too
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -173,9 +173,7 @@ def test_degrees_of_freedom_are_those_of_a_part_estimated_error():
     assert one.freedom == pytest.approx(2 * total.mean() ** 2 / total.var(), rel=5 * (5 / draws) ** 0.5)
 
 
-def reached(
-    stored, not_stored, problem="original", d=12, kappa=1.0, rank=12, solver="reach", status="minimum reached"
-):
+def reached(stored, not_stored, problem="original", d=12, kappa=1.0, rank=12, solver="reach", status="minimum reached"):
     row = {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "solver": solver}
     attempts = [[stored, True, "stored", 9], [not_stored, False, status, 99], [200, False, "out of passes", 99]]
     return row | {"stored": stored, "not_stored": not_stored, "attempts": attempts}

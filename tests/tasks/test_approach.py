@@ -22,7 +22,7 @@ AROUND = Instance(STREAM, 16)
 
 @pytest.fixture(scope="module")
 def p_c():
-    return instance_capacity("original", STREAM, 16).p_c
+    return instance_capacity("original", STREAM, around=16).p_c
 
 
 @pytest.mark.parametrize("optimiser", ["lbfgs", "newton"])

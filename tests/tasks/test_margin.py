@@ -23,15 +23,15 @@ def test_a_largest_margin_is_a_record(record):
     assert (row["solver"], row["status"], row["noises"]) == ("margin", "proved", list(NOISES))
     assert 0 < row["margin"] <= row["upper_bound"] and row["gap"] <= 1e-6
     # Coordinates in [-1, 1] hold the ball of unit norm and lie in one of norm d: bounds from both sides.
-    bound = largest_margin(Instance(Stream(1, 6), 5, "decoupled").arrays())
+    bound = largest_margin(Instance(Stream(1, 6), 5, kind="decoupled").arrays())
     assert bound / 6 <= row["upper_bound"] and row["margin"] <= bound
 
 
 def test_the_same_instance_gives_the_same_numbers(record):
-    again = robustness(Instance(Stream(1, 6), 5, "decoupled").arrays(), seed=1)
+    again = robustness(Instance(Stream(1, 6), 5, kind="decoupled").arrays(), seed=1)
     assert [one.recalled for one in again.recalls] == record.result["recalled"]
     assert again.found.margin == record.result["margin"]
-    other = robustness(Instance(Stream(1, 6), 5, "decoupled").arrays(), seed=2)
+    other = robustness(Instance(Stream(1, 6), 5, kind="decoupled").arrays(), seed=2)
     assert [one.recalled for one in other.recalls] != record.result["recalled"]
 
 

@@ -36,7 +36,7 @@ def found():
         (m, searches): largest_stored(Instance(stream, 13), m / 6, family="low rank", searches=searches)
         for m, searches in ((2, ONE), (2, MOST), (6, GROWN))
     }
-    return stored, instance_capacity("original", stream, 13).p_c
+    return stored, instance_capacity("original", stream, around=13).p_c
 
 
 def test_no_rank_stores_more_than_is_proved_and_full_rank_stores_just_that(found):
@@ -59,8 +59,8 @@ def test_the_last_attempt_has_tried_everything(found):
 
 
 def test_the_order_of_the_starts_and_their_memories():
-    problem, best = original(Stream(0, 6), 10), initial_memory(6, 0.5, 99)
-    initial = lambda number: initial_memory(6, 0.5, number)  # noqa: E731
+    problem, best = original(Stream(0, 6), 10), initial_memory(6, 0.5, seed=99)
+    initial = lambda number: initial_memory(6, 0.5, seed=number)  # noqa: E731
     found = list(ALL.all_starts(problem, initial, NO_LIMITS, best))
     names = ["start 1", "grown", "start 2", "start 3", "truncated", "alternating, grown", "alternating"]
     assert [one.name for one in found] == names and len(names) + 1 == ALL.searches  # and the full rank of 'truncated'
@@ -143,10 +143,10 @@ def test_a_hopeless_search_is_given_up_and_nothing_else_changes(kappa, around):
 def test_which_searches_are_given_up(searches, kappa, margin):
     """Only where margins say that not everything can be stored: not where fewer facts are enough, or where a target
     need not beat every rival. Of two factors, those with ten columns, unless something else is tried as well."""
-    assert searches.solver_from(initial_memory(20, kappa, 0)) == LBFGS(margin=margin)
+    assert searches.solver_from(initial_memory(20, kappa, seed=0)) == LBFGS(margin=margin)
 
 
 @pytest.mark.parametrize("answers, lost", [(None, 6e-4), (2, 1.2e-3), (3, 1.2e-3), (100, 8e-4)])
 def test_what_is_lost_by_giving_up_is_far_less_than_the_usual_width(answers, lost):
-    without, with_margin = (margin_capacity(400.0, answers, margin) for margin in (0.0, 0.001))
+    without, with_margin = (margin_capacity(400.0, answers, margin=margin) for margin in (0.0, 0.001))
     assert 0 < 1 - with_margin / without < lost < MultiStart().width / 4

@@ -18,8 +18,8 @@ from tests.measurements.stand_ins import Associations, searched
 def test_it_is_the_proved_capacity(kind, seed):
     """L-BFGS gets to the capacity itself at this size; it cannot get beyond, or the proof would be wrong."""
     stream = Stream(seed, 6)
-    proved = instance_capacity(kind, stream, 13)
-    found = largest_stored(Instance(stream, 13, kind))
+    proved = instance_capacity(kind, stream, around=13)
+    found = largest_stored(Instance(stream, 13, kind=kind))
     assert found.not_stored == found.stored + 1 and proved.p_c - 1 <= found.stored <= proved.p_c
     assert [one.stored for one in found.attempts] == [one.p <= found.stored for one in found.attempts]
     assert all((one.status == "stored") == one.stored and one.passes >= 1 for one in found.attempts)
@@ -27,15 +27,15 @@ def test_it_is_the_proved_capacity(kind, seed):
 
 def test_it_is_the_proved_capacity_with_given_answers_too():
     stream, asked = Stream(0, 5), {"answers": 4, "frequencies": "balanced"}
-    proved = instance_capacity("decoupled", stream, 20, **asked)
-    found = largest_stored(Instance(stream, proved.p_c, "decoupled", **asked))
+    proved = instance_capacity("decoupled", stream, around=20, **asked)
+    found = largest_stored(Instance(stream, proved.p_c, kind="decoupled", **asked))
     assert proved.p_c - 1 <= found.stored <= proved.p_c
 
 
 @pytest.mark.parametrize("kind", ["original", "decoupled", "groups:3"])
 def test_facts_beyond_the_first_p_repeat_them(kind):
     stream = Stream(0, 5)
-    problems = reach.SameShape(Instance(stream, 20, kind, 4, "zipf:1"), None)
+    problems = reach.SameShape(Instance(stream, 20, kind=kind, answers=4, frequencies="zipf:1"), None)
     for p in (18, 23, 30):
         arrays = problems.first(p).arrays()
         np.testing.assert_array_equal(arrays.targets[:p], stream.targets(p, 4, "zipf:1"))
@@ -65,8 +65,8 @@ def test_a_stream_that_cannot_even_hold_two(monkeypatch):
 
 
 def test_99_percent_of_fewer_than_100_are_all():
-    stream, rates = Stream(0, 8, "sphere"), {"optimiser": "adam:125", "passes": 2000}
-    proved = instance_capacity("original", stream, 22).p_c
+    stream, rates = Stream(0, 8, law="sphere"), {"optimiser": "adam:125", "passes": 2000}
+    proved = instance_capacity("original", stream, around=22).p_c
     few = largest_stored(Instance(stream, 22), searches=MultiStart(enough="99%", digits="float32", **rates))
     assert proved - 1 <= few.stored <= proved
     assert {one.status for one in few.attempts if one.stored} == {"stop rule met"}
@@ -107,7 +107,7 @@ def test_any_solver_can_search():
     """A memory of all entries is the full one, so with density 1 pruning stores what is proved; with fewer it stores
     less."""
     stream = Stream(0, 6)
-    proved = instance_capacity("original", stream, 13).p_c
+    proved = instance_capacity("original", stream, around=13).p_c
     searches = [MultiStart(optimiser=f"pruning:{density},1") for density in (1.0, 0.5)]
     whole, half = (largest_stored(Instance(stream, 13), searches=one) for one in searches)
     assert proved - 1 <= whole.stored <= proved and half.stored < whole.stored
@@ -122,4 +122,4 @@ def test_any_solver_can_search():
 ])  # fmt: skip
 def test_on_a_gpu_arrays_have_whole_lines_unless_facts_would_be_repeated(kind, answers, platform, rows, monkeypatch):
     monkeypatch.setattr(reach.jax, "default_backend", lambda: platform)
-    assert reach.SameShape(Instance(Stream(0, 6), 20, kind, answers), None).longer.inputs.shape[0] == rows
+    assert reach.SameShape(Instance(Stream(0, 6), 20, kind=kind, answers=answers), None).longer.inputs.shape[0] == rows

@@ -62,8 +62,8 @@ def test_many_facts_are_storable_as_often_as_a_linear_program_says(d, facts, ans
         outputs = random.standard_normal((facts, answers, d))
         arrays = Arrays(random.standard_normal((facts, d)), outputs, np.zeros(facts, np.int32))
         stored += largest_margin(arrays) > 1e-9
-    room = memories_seen("full", d, answers, decoupled=True)
-    expected = probability_facts_storable(facts, answers, room)
+    room = memories_seen("full", d, answers=answers, decoupled=True)
+    expected = probability_facts_storable(facts, answers, memories=room)
     if facts <= d:
         assert expected == pytest.approx(share_alone(answers, d) ** facts, abs=1e-12)
     error = math.sqrt(expected * (1 - expected) / draws)
@@ -83,18 +83,24 @@ def test_sections_have_half_of_their_mass_on_either_parity():
 
 def test_the_capacity_is_where_half_are_storable_and_the_law_where_no_fact_is_impossible():
     for answers, d in ((300, 12), (1000, 12), (50, 8), (1000, 20)):
-        facts, room = facts_capacity("full", d, answers), memories_seen("full", d, answers)
+        facts, room = facts_capacity("full", d, answers=answers), memories_seen("full", d, answers=answers)
         assert facts == half_storable(answers, room) < room.delta / merge_law(answers).mean
-        assert probability_facts_storable(max(1, int(facts)), answers, room) > 0.47
-        assert probability_facts_storable(int(facts) + 1, answers, room) < 0.53
+        assert probability_facts_storable(max(1, int(facts)), answers, memories=room) > 0.47
+        assert probability_facts_storable(int(facts) + 1, answers, memories=room) < 0.53
     for answers, d in ((20, 40), (1000, 100)):
-        assert facts_capacity("full", d, answers) == memories_seen("full", d, answers).delta / merge_law(answers).mean
+        assert (
+            facts_capacity("full", d, answers=answers)
+            == memories_seen("full", d, answers=answers).delta / merge_law(answers).mean
+        )
 
 
 def test_skew_memories_give_queries_of_one_dimension_less():
     random = np.random.default_rng(0).standard_normal((4, 4))
     assert (random - random.T)[0, 0] == 0  # the query of the first axis has no first component
-    assert query_dimension(statistical_dimension("skew", 4)) == 3 and query_dimension(memories_seen("full", 4, 3)) == 2
+    assert (
+        query_dimension(statistical_dimension("skew", 4)) == 3
+        and query_dimension(memories_seen("full", 4, answers=3)) == 2
+    )
 
 
 def test_the_prediction_says_when_it_matters():
@@ -107,7 +113,7 @@ def test_the_prediction_says_when_it_matters():
     assert not any("far off" in sentence for sentence in wide.caveats)
     # The least d holds so many facts, and one less does not.
     least = predict(facts=20, answers=10**5)
-    assert least.facts_c >= 20 > facts_capacity("full", least.d - 1, 10**5) and least.impossible > WORTH_SAYING
+    assert least.facts_c >= 20 > facts_capacity("full", least.d - 1, answers=10**5) and least.impossible > WORTH_SAYING
 
 
 #: Mean proved capacity of 40 or 60 decoupled streams, and its standard error (docs/theory/one_law.md).
@@ -116,7 +122,7 @@ MEASURED = {(6, 100): (2.8, 0.3), (8, 50): (13.5, 0.7), (10, 100): (18.3, 0.9), 
 
 @pytest.mark.parametrize("d, answers", MEASURED)
 def test_where_the_law_is_far_off_the_prediction_says_so_with_what_streams_hold(d, answers):
-    room = memories_seen("full", d, answers, decoupled=True)
+    room = memories_seen("full", d, answers=answers, decoupled=True)
     mean, law = mean_facts(answers, room), room.delta / merge_law(answers).mean
     measured, error = MEASURED[d, answers]
     assert abs(mean - measured) < 2.5 * error < law - measured
@@ -128,7 +134,7 @@ def test_where_the_law_is_far_off_the_prediction_says_so_with_what_streams_hold(
 @pytest.mark.parametrize("d, answers", [(12, 13), (12, 30), (12, 80), (30, 1000), (3, 4), (100, 10**6)])
 def test_elsewhere_nothing_is_far_off(d, answers):
     """Also where few facts fit, and the mean of whole numbers lies below the law by one half."""
-    room = memories_seen("full", d, answers)
+    room = memories_seen("full", d, answers=answers)
     assert mean_facts(answers, room) == pytest.approx(room.delta / merge_law(answers).mean - 0.5, rel=0.02, abs=0.4)
     assert not any("far off" in sentence for sentence in predict(d, answers=answers).caveats)
 
@@ -136,5 +142,5 @@ def test_elsewhere_nothing_is_far_off(d, answers):
 def test_the_mean_of_streams_is_that_of_their_tail():
     """With two answers a fact, Cover: half of all streams hold 2 d, which is also the mean but for one half."""
     for d in (5, 20):
-        assert mean_facts(2, memories_seen("full", d, 2)) == pytest.approx(2 * d, abs=1e-6)
+        assert mean_facts(2, memories_seen("full", d, answers=2)) == pytest.approx(2 * d, abs=1e-6)
     assert mean_facts(30, statistical_dimension("pruned:0.5", 20)) is None

@@ -29,7 +29,7 @@ def test_as_many_answers_as_facts_is_the_law_of_d_and_p():
         assert facts_capacity("full", d) == capacity_associations(d)
         full = statistical_dimension("full", d)
         for p in {2, 3, 40, 85, round(capacity_associations(d)) + 1}:
-            assert probability_facts_storable(p, p, full) == probability_storable(p, d)
+            assert probability_facts_storable(p, p, memories=full) == probability_storable(p, d)
     # 2 alpha_c d^2 is multiplied out in another order.
     assert facts_capacity("rank:25", 100) == pytest.approx(capacity_associations(100, 0.25), rel=1e-12)
     # Written down before there were answers and families.
@@ -40,11 +40,15 @@ def test_as_many_answers_as_facts_is_the_law_of_d_and_p():
 @pytest.mark.parametrize("facts, d", [(10, 4), (30, 15), (31, 15), (40, 15), (5, 5), (3, 7), (200, 90)])
 def test_two_answers_are_cover_s_theorem(facts, d):
     exact = 2.0 ** (1 - facts) * sum(comb(facts - 1, k) for k in range(d))
-    assert probability_facts_storable(facts, 2, memories_seen("full", d, 2)) == pytest.approx(exact, abs=1e-12)
+    assert probability_facts_storable(facts, 2, memories=memories_seen("full", d, answers=2)) == pytest.approx(
+        exact, abs=1e-12
+    )
     # Decoupled, an input has two outputs of its own: a perceptron with d^2 weights.
     exact = 2.0 ** (1 - facts) * sum(comb(facts - 1, k) for k in range(d * d))
-    assert probability_facts_storable(facts, 2, memories_seen("full", d, 2, True)) == pytest.approx(exact, abs=1e-12)
-    assert facts_capacity("full", d, 2) == pytest.approx(2 * d) and codimension(2) == pytest.approx(0.5)
+    assert probability_facts_storable(
+        facts, 2, memories=memories_seen("full", d, answers=2, decoupled=True)
+    ) == pytest.approx(exact, abs=1e-12)
+    assert facts_capacity("full", d, answers=2) == pytest.approx(2 * d) and codimension(2) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("facts, d", [(4, 2), (3, 3), (12, 4)])
@@ -53,7 +57,7 @@ def test_two_answers_and_non_negative_weights_by_counting_cells(facts, d):
     orthants and by the 2^N sets of signs."""
     n = d * d
     exact = 2.0 ** (1 - facts - n) * sum(comb(facts + n - 1, k) for k in range(n))
-    found = probability_facts_storable(facts, 2, statistical_dimension("nonnegative", d))
+    found = probability_facts_storable(facts, 2, memories=statistical_dimension("nonnegative", d))
     assert found == pytest.approx(exact, abs=1e-12)
 
 
@@ -70,7 +74,7 @@ def test_against_repeated_convolution(family):
     weight = np.outer(binom.pmf(np.arange(coins + 1), coins, 0.5), law).ravel()
     expected = 2 * weight[(excess > 0) & (excess % 2 == 1)].sum()
     assert 0.1 < expected < 0.99
-    assert probability_facts_storable(facts, answers, room) == pytest.approx(expected, abs=1e-12)
+    assert probability_facts_storable(facts, answers, memories=room) == pytest.approx(expected, abs=1e-12)
 
 
 def test_random_cones_meet_as_often_as_predicted():
@@ -83,7 +87,7 @@ def test_random_cones_meet_as_often_as_predicted():
         rows = np.hstack([-margins, np.ones((len(margins), 1))])
         best = linprog([0] * weights + [-1], rows, np.zeros(len(rows)), bounds=[(0, 1)] * weights + [(None, 1)])
         met += best.x[-1] > 1e-9
-    expected = probability_facts_storable(facts, answers, room)
+    expected = probability_facts_storable(facts, answers, memories=room)
     assert 0.2 < expected < 0.8
     assert abs(met / draws - expected) < 4 * np.sqrt(expected * (1 - expected) / draws)
 
@@ -92,11 +96,11 @@ def test_capacity_is_where_the_law_says_and_storing_is_as_likely_as_not():
     cases = [("full", 200, False), ("full", 5, False), ("symmetric", 50, True), ("masked:0.3", 41, False)]
     for family, answers, decoupled in [*cases, ("nonnegative", 60, True), ("psd", 70, False)]:
         d = 30
-        room = memories_seen(family, d, answers, decoupled)
-        facts = facts_capacity(family, d, answers, decoupled)
+        room = memories_seen(family, d, answers=answers, decoupled=decoupled)
+        facts = facts_capacity(family, d, answers=answers, decoupled=decoupled)
         assert facts * codimension(answers) == pytest.approx(room.delta)
-        assert probability_facts_storable(int(facts), answers, room) > 0.47
-        assert probability_facts_storable(int(facts) + 1, answers, room) < 0.53
+        assert probability_facts_storable(int(facts), answers, memories=room) > 0.47
+        assert probability_facts_storable(int(facts) + 1, answers, memories=room) < 0.53
 
 
 def test_so_few_facts_that_their_outputs_hide_directions():
@@ -104,7 +108,7 @@ def test_so_few_facts_that_their_outputs_hide_directions():
     facts = facts_capacity("rank:1", 100)
     assert facts < 100
     low, high = int(facts), int(facts) + 1
-    room = lambda n: memories_seen("rank:1", 100, n).delta  # noqa: E731
+    room = lambda n: memories_seen("rank:1", 100, answers=n).delta  # noqa: E731
     assert low * codimension(low) <= room(low) and high * codimension(high) > room(high)
     assert facts < facts_capacity("rank:1", 100, decoupled=True)
 
@@ -113,17 +117,17 @@ def test_the_gaussian_form_where_only_the_variance_is_known():
     coins = statistical_dimension("nonnegative", 60)
     alike = StatisticalDimension("nonnegative", 60, 60, coins.delta, variance=coins.variance)
     for facts in (780, 800, 820):
-        exact = probability_facts_storable(facts, 20, coins)
-        assert probability_facts_storable(facts, 20, alike) == pytest.approx(exact, abs=0.01)
-    unknown = memories_seen("nonnegative", 60, 30)
-    assert probability_facts_storable(100, 30, unknown) is None
-    assert probability_facts_storable(100, 100, statistical_dimension("rank:3", 20)) is None
+        exact = probability_facts_storable(facts, 20, memories=coins)
+        assert probability_facts_storable(facts, 20, memories=alike) == pytest.approx(exact, abs=0.01)
+    unknown = memories_seen("nonnegative", 60, answers=30)
+    assert probability_facts_storable(100, 30, memories=unknown) is None
+    assert probability_facts_storable(100, 100, memories=statistical_dimension("rank:3", 20)) is None
 
 
 def test_beyond_the_longest_transform_the_gaussian_form_takes_over():
     p = 10**10
     d = round(np.sqrt(p * codimension(p)))
-    found = probability_facts_storable(p, p, statistical_dimension("full", d))
+    found = probability_facts_storable(p, p, memories=statistical_dimension("full", d))
     law = merge_law(p)
     assert found == pytest.approx(norm.cdf((d * d - p * law.mean) / np.sqrt(p * law.variance)), rel=1e-12)
     assert 0.1 < found < 0.9
@@ -131,12 +135,20 @@ def test_beyond_the_longest_transform_the_gaussian_form_takes_over():
 
 def test_the_interval_of_a_stream_s_capacity():
     # A single fact with 40 answers is storable in 5 dimensions with probability 0.79 only.
-    assert facts_interval(40, statistical_dimension("full", 5), 0.9)[0] == 0
+    assert facts_interval(40, statistical_dimension("full", 5), share=0.9)[0] == 0
     for d in (12, 20):
         full = statistical_dimension("full", d)
-        low, high = facts_interval(40, full, 0.9)
-        assert probability_facts_storable(low, 40, full) > 0.95 >= probability_facts_storable(low + 1, 40, full)
-        assert probability_facts_storable(high, 40, full) > 0.05 >= probability_facts_storable(high + 1, 40, full)
+        low, high = facts_interval(40, full, share=0.9)
+        assert (
+            probability_facts_storable(low, 40, memories=full)
+            > 0.95
+            >= probability_facts_storable(low + 1, 40, memories=full)
+        )
+        assert (
+            probability_facts_storable(high, 40, memories=full)
+            > 0.05
+            >= probability_facts_storable(high + 1, 40, memories=full)
+        )
     with pytest.raises(ValueError, match="family is 'psd', but must be one whose law of J is known for 40 answers"):
         facts_interval(40, statistical_dimension("psd", 5))
 
@@ -178,10 +190,10 @@ def test_two_answers_above_capacity_are_logistic_regression_with_random_labels()
 
 def test_the_minimiser_of_a_subspace_starts_at_its_capacity():
     d, answers = 20, 30
-    delta = memories_seen("symmetric", d, answers).delta
-    facts = facts_capacity("symmetric", d, answers)
+    delta = memories_seen("symmetric", d, answers=answers).delta
+    facts = facts_capacity("symmetric", d, answers=answers)
     assert minimiser(int(facts), d, answers=answers, delta=delta).status == STORABLE
-    above = minimiser(int(1.5 * facts), d, 1024, answers=answers, delta=delta)
+    above = minimiser(int(1.5 * facts), d, samples=1024, answers=answers, delta=delta)
     assert above.status == ABOVE and 0 < above.accuracy < 1
     assert above.load == pytest.approx(int(1.5 * facts) * np.log(answers) / d**2)
     for name, value in (("answers", 1), ("delta", 0.0)):
@@ -210,10 +222,10 @@ def test_free_entropy_of_as_many_answers_as_facts():
 
 
 @pytest.mark.parametrize("call, sentence", [
-    (lambda: facts_capacity("full", 5, 1), "answers is 1, but must be a whole number of at least 2"),
+    (lambda: facts_capacity("full", 5, answers=1), "answers is 1, but must be a whole number of at least 2"),
     (lambda: facts_capacity("full", 0), "d is 0, but must be"),
-    (lambda: facts_capacity("full", 5, 9, margin=-0.1), "margin is -0.1, but must be"),
-    (lambda: probability_facts_storable(0, 5, statistical_dimension("full", 4)), "facts is 0"),
+    (lambda: facts_capacity("full", 5, answers=9, margin=-0.1), "margin is -0.1, but must be"),
+    (lambda: probability_facts_storable(0, 5, memories=statistical_dimension("full", 4)), "facts is 0"),
 ])  # fmt: skip
 def test_bad_input_gets_one_sentence(call, sentence):
     with pytest.raises(ValueError) as refusal:

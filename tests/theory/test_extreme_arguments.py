@@ -1,6 +1,6 @@
 """Whatever number, word or list a formula is given: a result without NaN, or one sentence that names the argument.
 
-    python -m tests.theory.test_extreme_arguments      # after a deliberate change: rewrite which of them are taken
+python -m tests.theory.test_extreme_arguments      # after a deliberate change: rewrite which of them are taken
 """
 
 import json

@@ -47,7 +47,7 @@ LINEAR = ["full", "symmetric", "traceless", "skew", "circulant", "diagonal", "bl
 @pytest.mark.parametrize("family", LINEAR)
 def test_a_linear_family_has_the_dimension_of_its_image(family):
     for r in range(1, D + 1):
-        found = statistical_dimension(family, D, r)
+        found = statistical_dimension(family, D, directions=r)
         assert found.delta == seen(basis(family), r)
         assert found.faces == FaceLaw(found.delta) and found.variance == 0 and not found.bound
 
@@ -56,23 +56,23 @@ def test_a_mask_has_as_many_dimensions_as_entries_and_shows_on_average_what_is_p
     assert statistical_dimension("masked:0.4", D).delta == round(0.4 * D * D) == seen(basis("masked:0.4"), D)
     for r in (2, 3, 4):
         ranks = np.array([seen(basis("masked:0.4", seed=seed), r, seed) for seed in range(150)])
-        found = statistical_dimension("masked:0.4", D, r)
+        found = statistical_dimension("masked:0.4", D, directions=r)
         assert abs(ranks.mean() - found.delta) < 4 * ranks.std() / np.sqrt(len(ranks))
         # Var of a variance: about sqrt(2/150) of it. The columns are many enough for the formula at this d.
         assert found.variance == pytest.approx(ranks.var(), rel=0.5)
 
 
 def test_a_mask_whose_columns_are_all_shorter_or_longer_than_the_directions_is_a_plain_subspace():
-    assert statistical_dimension("masked:0.5", 400, 399).faces == FaceLaw(80_000)
-    assert statistical_dimension("masked:0.5", 400, 3).faces == FaceLaw(1200)
-    assert statistical_dimension("masked:0.5", 400, 200).faces is None
-    assert statistical_dimension("masked:1", 10, 4).delta == 40
-    assert statistical_dimension("masked:1", 10, 4).faces == FaceLaw(40)  # one mask is as good as any other
+    assert statistical_dimension("masked:0.5", 400, directions=399).faces == FaceLaw(80_000)
+    assert statistical_dimension("masked:0.5", 400, directions=3).faces == FaceLaw(1200)
+    assert statistical_dimension("masked:0.5", 400, directions=200).faces is None
+    assert statistical_dimension("masked:1", 10, directions=4).delta == 40
+    assert statistical_dimension("masked:1", 10, directions=4).faces == FaceLaw(40)  # one mask is as good as any other
 
 
 def test_the_law_of_columns_of_a_large_mask_is_as_good_as_exact():
     # From d = 10^4 on binomial: its neighbour below has the hypergeometric law.
-    exact, large = (statistical_dimension("masked:0.01", d, 100) for d in (10_000, 10_001))
+    exact, large = (statistical_dimension("masked:0.01", d, directions=100) for d in (10_000, 10_001))
     assert large.delta / 10_001 == pytest.approx(exact.delta / 10_000, rel=2e-4)
 
 
@@ -80,7 +80,7 @@ def test_the_law_of_columns_of_a_large_mask_is_as_good_as_exact():
 def test_low_rank_is_bounded_by_the_largest_singular_values(d, m, r):
     values = np.linalg.svd(np.random.default_rng(0).standard_normal((40, r, d)), compute_uv=False)
     squares = (values[:, :m] ** 2).sum(axis=1)
-    found = statistical_dimension(f"rank:{m}", d, r)
+    found = statistical_dimension(f"rank:{m}", d, directions=r)
     assert found.bound and found.faces is None and found.variance is None
     # The limit is off by about one dimension of the d r at this size; the samples by their own error.
     assert abs(squares.mean() - found.delta) < 4 * squares.std() / np.sqrt(40) + 0.004 * d * r
@@ -89,9 +89,9 @@ def test_low_rank_is_bounded_by_the_largest_singular_values(d, m, r):
 def test_low_rank_is_the_paper_s_capacity_and_enough_rank_is_full():
     assert statistical_dimension("rank:25", 100).delta == pytest.approx(2 * capacity(0.25) * 1e4, rel=1e-14)
     # Continuous where the outputs begin to hide directions.
-    below, above = (statistical_dimension("rank:25", 100, r).delta / r for r in (99, 100))
+    below, above = (statistical_dimension("rank:25", 100, directions=r).delta / r for r in (99, 100))
     assert below == pytest.approx(above, rel=0.01)
-    for enough in (statistical_dimension("rank:8", 10, 8), statistical_dimension("rank:10", 10)):
+    for enough in (statistical_dimension("rank:8", 10, directions=8), statistical_dimension("rank:10", 10)):
         assert not enough.bound and enough.faces == FaceLaw(10 * enough.directions)
 
 
@@ -104,7 +104,7 @@ def test_non_negative_memories_seen_through_few_directions():
         for _ in range(400):
             weights, distance = nnls(random.standard_normal((r, d)), random.standard_normal(r))
             faces.append(r if distance < 1e-9 else (weights > 0).sum())
-        found = statistical_dimension("nonnegative", d, r)
+        found = statistical_dimension("nonnegative", d, directions=r)
         assert abs(np.mean(faces) - found.delta / d) < 4 * np.std(faces) / np.sqrt(400) + 1e-12
         k = np.arange(d + 1)
         assert found.delta / d == pytest.approx(binom.pmf(k, d, 0.5) @ np.minimum(k, r), rel=1e-12)
@@ -148,7 +148,9 @@ def test_pruned_memories_keep_the_largest_entries(share):
 
 def test_more_directions_show_more_and_never_more_than_there_is():
     for family in [*LINEAR, "rank:3", "nonnegative", "masked:0.3"]:
-        room = [statistical_dimension(family, 12 if family != "blocks:7" else 14, r).delta for r in range(1, 13)]
+        room = [
+            statistical_dimension(family, 12 if family != "blocks:7" else 14, directions=r).delta for r in range(1, 13)
+        ]
         assert np.all(np.diff(room) >= -1e-9) and room[0] <= 14
 
 
@@ -176,9 +178,9 @@ def test_families_that_do_not_exist(family, sentence):
 @pytest.mark.parametrize("family", ["psd", "pruned:0.5"])
 def test_what_is_not_known_is_said(family):
     with pytest.raises(ValueError, match="not known for 5 answers at d = 10: give more than d answers"):
-        statistical_dimension(family, 10, 4)
+        statistical_dimension(family, 10, directions=4)
     with pytest.raises(ValueError, match="directions is 11, but must be a whole number"):
-        statistical_dimension(family, 10, 11)
+        statistical_dimension(family, 10, directions=11)
 
 
 def test_the_smallest_dimension_of_a_family():
@@ -193,5 +195,5 @@ def test_every_family_at_the_largest_dimension():
         text = name if parameter is None else name + {"number": ":8", "share": ":0.5"}[parameter[1]]
         found = statistical_dimension(text, 10**8)
         assert 0 < found.delta <= 1e16
-    assert statistical_dimension("nonnegative", 10**8, 5 * 10**7).delta == pytest.approx(5e15, rel=1e-3)
-    assert statistical_dimension("masked:0.5", 10**8, 5 * 10**7).delta == pytest.approx(5e15, rel=1e-3)
+    assert statistical_dimension("nonnegative", 10**8, directions=5 * 10**7).delta == pytest.approx(5e15, rel=1e-3)
+    assert statistical_dimension("masked:0.5", 10**8, directions=5 * 10**7).delta == pytest.approx(5e15, rel=1e-3)

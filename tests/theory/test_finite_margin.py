@@ -59,8 +59,8 @@ def test_lengths_make_the_margin_smaller():
 
 
 def test_few_answers_and_refusals():
-    found = finite_largest_margin(20, 100, 4, samples=40)
-    assert 0 < found.value < largest_margin(400, 100, 4)
+    found = finite_largest_margin(20, 100, answers=4, samples=40)
+    assert 0 < found.value < largest_margin(400, 100, answers=4)
     with pytest.raises(ValueError, match="facts is 60, but must be at most"):
         finite_largest_margin(12, 60)
     with pytest.raises(ValueError, match="inputs is 'round', but must be one of gaussian, sphere"):

@@ -33,15 +33,15 @@ def test_projections_against_all_half_spaces(k):
 def test_known_means():
     for m in (5, 60):
         assert listwise._codimension(m, 1, 2).value == pytest.approx(codimension(m), rel=1e-9)
-    half_space = list_codimension(7, 6, 24)
+    half_space = list_codimension(7, 6, batches=24)
     assert abs(half_space.value - 0.5) < 4 * half_space.error < 0.05
 
 
 def test_a_longer_list_holds_more_and_a_share_of_all_outputs_leads_to_the_limit():
-    values = [list_codimension(40, k, 2).value for k in (1, 2, 4, 8)]
+    values = [list_codimension(40, k, batches=2).value for k in (1, 2, 4, 8)]
     assert values == sorted(values, reverse=True)
     # What is left of the rivals' own movement falls as 1/k.
-    assert list_codimension(400, 80, 2).value == pytest.approx(limit_codimension(0.2), rel=0.05)
+    assert list_codimension(400, 80, batches=2).value == pytest.approx(limit_codimension(0.2), rel=0.05)
 
 
 @pytest.mark.parametrize("share", [1e-6, 0.01, 0.3, 1.0])
@@ -55,9 +55,9 @@ def test_the_limit_is_the_mean_square_of_what_the_target_lacks(share):
 
 
 def test_capacity_with_one_rival_is_that_of_the_largest_score():
-    found = list_capacity(20, 1, 2)
+    found = list_capacity(20, 1, batches=2)
     assert found.value == pytest.approx(float(capacity_associations(20)), rel=2e-3)
-    assert limit_capacity(20, 16) < list_capacity(20, 16, 2).value < 1.2 * limit_capacity(20, 16)
+    assert limit_capacity(20, 16) < list_capacity(20, 16, batches=2).value < 1.2 * limit_capacity(20, 16)
 
 
 def test_what_makes_no_sense_is_refused():

@@ -83,19 +83,19 @@ def test_codimension_grows_with_margin_and_answers():
 
 
 def test_capacity_without_margin_is_that_of_the_law():
-    assert margin_capacity(20**2, None, 0) == pytest.approx(capacity_associations(20), rel=1e-10)
-    assert margin_capacity(400, 7, 0) == pytest.approx(400 / codimension(7), rel=1e-10)
+    assert margin_capacity(20**2, None, margin=0) == pytest.approx(capacity_associations(20), rel=1e-10)
+    assert margin_capacity(400, 7, margin=0) == pytest.approx(400 / codimension(7), rel=1e-10)
 
 
 @pytest.mark.parametrize("delta, facts, answers", [(144, 18, None), (576, 80, None), (144, 25.5, 6), (900, 9, 10**5)])
 def test_margin_and_capacity_are_inverse(delta, facts, answers):
-    gamma = largest_margin(delta, facts, answers)
+    gamma = largest_margin(delta, facts, answers=answers)
     assert gamma > 0
-    assert margin_capacity(delta, answers, gamma) == pytest.approx(facts, rel=1e-9)
+    assert margin_capacity(delta, answers, margin=gamma) == pytest.approx(facts, rel=1e-9)
 
 
 def test_two_facts_just_fit_into_one_dimension():
-    assert margin_capacity(1, None, 0) == pytest.approx(2, rel=1e-12) and largest_margin(1, 2) == 0
+    assert margin_capacity(1, None, margin=0) == pytest.approx(2, rel=1e-12) and largest_margin(1, 2) == 0
 
 
 def test_values_of_the_first_look():
@@ -120,7 +120,7 @@ def test_logarithms_of_functions_that_overflow():
         assert slope == pytest.approx(float(numeric), rel=1e-9)
     assert module._slope(np.array([-40.0])) == -80
     for t in (1 + 2j, 0.3 - 1j, -2 - 0.5j, 3 + 0j):
-        exact = mpmath.log(mpmath.exp(-mpmath.mpc(t) ** 2) * mpmath.erfc(-1j * mpmath.mpc(t)))
+        exact = mpmath.log(mpmath.exp(-(mpmath.mpc(t) ** 2)) * mpmath.erfc(-1j * mpmath.mpc(t)))
         np.testing.assert_allclose(np.exp(module._log_faddeeva(np.array([t]))), complex(mpmath.exp(exact)), rtol=1e-10)
 
 
@@ -128,18 +128,18 @@ def test_refusals():
     with pytest.raises(ValueError, match="margin is -1.0, but must be at least 0"):
         codimension(5, -1.0)
     with pytest.raises(ValueError, match=r"margin is 20.0, but must be at most 13.2288, the largest that a single"):
-        margin_capacity(144, 5, 20)
+        margin_capacity(144, 5, margin=20)
     with pytest.raises(ValueError, match=r"margin is 20.0, but must be at most 11.9164, the largest that two facts"):
-        margin_capacity(144, None, 20)
+        margin_capacity(144, None, margin=20)
     with pytest.raises(ValueError, match="margin is 0.4, but must be at most 0, the largest that two facts can have"):
-        margin_capacity(1, None, 0.4)
+        margin_capacity(1, None, margin=0.4)
     with pytest.raises(ValueError, match=r"facts is 50, but must be at most 39.\d+, because more cannot be stored"):
         largest_margin(144, 50)
     with pytest.raises(ValueError, match=r"facts is 150.0, but must be at most 111.*, because more cannot be stored"):
-        largest_margin(144, 150, 5)
+        largest_margin(144, 150, answers=5)
     with pytest.raises(ValueError, match="delta is 0.3, but must be at least 1.*, because less does not hold a single"):
-        margin_capacity(0.3, 5, 0)
+        margin_capacity(0.3, 5, margin=0)
     with pytest.raises(ValueError, match="delta is 0.3, but must be at least 1, because less does not hold two facts"):
-        margin_capacity(0.3, None, 0)
+        margin_capacity(0.3, None, margin=0)
     with pytest.raises(ValueError, match="delta / facts is .* so that the margin is at most 1000"):
         largest_margin(1e9, 2)

@@ -27,7 +27,7 @@ def test_facts_are_set_to_the_capacity_and_the_dimension_to_the_least(family, an
     back = predict(facts=found.facts, answers=answers, family=family)
     assert back.filled_in == "d" and back.d <= 40 and back.facts_c >= found.facts * (1 - 1e-9)
     if back.d > 5:
-        assert facts_capacity(family, back.d - 1, answers) < found.facts
+        assert facts_capacity(family, back.d - 1, answers=answers) < found.facts
     given = predict(40, 77, answers=answers, family=family)
     assert given.filled_in is None and given.facts == 77
     probability = given.probability_storable
@@ -51,7 +51,9 @@ def test_the_names_of_the_paper_and_the_old_names():
     assert (found.p, found.p_c) == (found.facts, found.facts_c) == (85, capacity_associations(20))
     with pytest.warns(DeprecationWarning, match="say predict.facts="):
         assert predict(20, p=85) == found
-    assert predict_facts(20, 85, 30, "skew", True) == predict(20, 85, answers=30, family="skew", decoupled=True)
+    assert predict_facts(20, 85, answers=30, family="skew", decoupled=True) == predict(
+        20, 85, answers=30, family="skew", decoupled=True
+    )
 
 
 def test_a_rank_fraction_with_answers_is_a_family():
@@ -99,7 +101,7 @@ def test_a_margin_makes_every_fact_dearer():
     plain, wide = (predict(d=20, answers=30, margin=margin) for margin in (0.0, 0.5))
     assert wide.D == pytest.approx(codimension(30, 0.5)) and wide.D > plain.D
     assert wide.facts_c == pytest.approx(400 / wide.D) and wide.probability_storable is None
-    assert predict(d=20, margin=0.5).facts_c == pytest.approx(float(margin_capacity(400.0, None, 0.5)))
+    assert predict(d=20, margin=0.5).facts_c == pytest.approx(float(margin_capacity(400.0, None, margin=0.5)))
     assert any("margin" in sentence for sentence in wide.caveats)
 
 

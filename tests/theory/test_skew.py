@@ -72,20 +72,20 @@ def test_the_saddle_is_one():
 def test_frequent_and_rare_answers():
     """pi_y ~ 1/y at d = 16: exact verdicts of 8 streams gave 36.6(16) and 58.6(22) facts for M = 3 and 9."""
     for answers, seen, error in ((3, 36.6, 1.6), (9, 58.6, 2.2)):
-        found = skewed_capacity(16, 1 / np.arange(1, answers + 1), 2000)
+        found = skewed_capacity(16, 1 / np.arange(1, answers + 1), samples=2000)
         assert abs(found.value - seen) < 3 * np.hypot(error, found.error)
         assert found.value < 16 * (answers - 1) / codimension(answers)
 
 
 def test_order_and_scale_of_the_frequencies_do_not_matter():
-    one = skewed_capacity(8, [5, 1, 2], 2000, seed=1)
-    other = skewed_capacity(8, [0.2, 0.1, 0.5], 2000, seed=2)
+    one = skewed_capacity(8, [5, 1, 2], samples=2000, seed=1)
+    other = skewed_capacity(8, [0.2, 0.1, 0.5], samples=2000, seed=2)
     assert abs(one.value - other.value) < 4 * np.hypot(one.error, other.error) < 3
 
 
 def test_an_answer_that_nobody_asks_for_is_only_a_rival():
     """It makes storing harder than without it, but not as much as one that is asked for."""
-    two, three = skewed_capacity(16, [1, 1], 100), skewed_capacity(16, [1, 1, 0], 3000)
+    two, three = skewed_capacity(16, [1, 1], samples=100), skewed_capacity(16, [1, 1, 0], samples=3000)
     assert 0.8 * two.value < three.value < two.value + 4 * three.error
 
 

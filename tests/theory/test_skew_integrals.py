@@ -65,7 +65,7 @@ def test_two_answers_are_covers_theorem_however_unequal(frequencies):
 def test_the_saddle_is_that_of_the_samples():
     """The value that samples give at their own saddle, which errs on either side by their scatter."""
     for shares, samples in ((SHARES, 20_000), (1 / np.arange(1, 8) / (1 / np.arange(1, 8)).sum(), 8000)):
-        sampled = skewed_capacity(16, shares, samples)
+        sampled = skewed_capacity(16, shares, samples=samples)
         assert abs(skewed_capacity(16, shares).value - sampled.value) < 4 * sampled.error < 0.1 * sampled.value
 
 

@@ -59,7 +59,7 @@ ITERATED = {"free_entropy_curve", "finite_free_entropy", "facts_free_entropy", "
 #: Families of memories: subspaces, cones, and those that are not convex.
 FAMILIES = ("full", "symmetric", "skew", "diagonal", "blocks:2", "masked:0.5", "rank:3", "psd", "nonnegative")
 FULL = families.statistical_dimension("full", 12)
-SKEW = families.statistical_dimension("skew", 7, 5)
+SKEW = families.statistical_dimension("skew", 7, directions=5)
 OF_FOUR = [families.statistical_dimension(name, 4) for name in ("full", "psd", "rank:2", "symmetric")]
 SPECTRA = {f"{law.__name__}({kappa})": law(kappa) for law in (spectra.at_capacity, spectra.initial_factored)
            for kappa in (0.0005, 0.3, 1.0)}  # fmt: skip

@@ -109,7 +109,7 @@ class _Sequence:
 
     def conflict(self, fitting: Fitting, seconds: float, family: str) -> tuple[tuple[int, ...], bool]:
         """The facts that leave no room for the first that does not fit, and whether each of them is needed."""
-        conflict = conflict_in(self.first(fitting.fits + 1), None, seconds, family)
+        conflict = conflict_in(self.first(fitting.fits + 1), None, seconds=seconds, family=family)
         return (conflict.facts, conflict.minimal) if conflict else ((), False)
 
     def is_proved(self, weights: Float64[np.ndarray, "d d"], family: str) -> bool:

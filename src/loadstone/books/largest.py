@@ -79,7 +79,7 @@ def largest_fitting(
     k: int | None = int(np.clip(guess, 1, most)) if most else None
     factor = _FACTOR
     while k is not None and (left := deadline.left) > 0:
-        verdict = decide(instance(k), limits, start, seconds=_SHARE * left, family=family)
+        verdict = decide(instance(k), limits, start=start, seconds=_SHARE * left, family=family)
         verdicts += 1
         if verdict.verdict != Outcome.UNDECIDED:  # a search that went astray is no place to begin with
             start = verdict.last

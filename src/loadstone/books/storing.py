@@ -98,6 +98,7 @@ def store(gathered: Gathered, seconds: float = 60.0, family: str = "full", progr
 def remember(
     pairs: Any,
     vectors: Source,
+    *,
     columns: Columns = COLUMNS,
     phrases: str = "mean",
     seconds: float = 60.0,
@@ -286,7 +287,7 @@ class _Storing:
                 what = f"looking for the facts that leave no room for {self.gathered.name(row)}"
                 self.progress(len(self.kept), what)
                 left = max(1e-3, min(self.deadline.left, _FOR_CONFLICT * self.deadline.seconds))
-                part = conflict_in(self.gathered.arrays(rows), None, left, self.family)
+                part = conflict_in(self.gathered.arrays(rows), None, seconds=left, family=self.family)
                 return part and Conflict(tuple(rows[fact] for fact in part.facts), part.proof, part.minimal)
         return None
 

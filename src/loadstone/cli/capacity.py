@@ -84,7 +84,7 @@ def capacity(
     from loadstone.tasks.capacity import exact_capacity
 
     answers, drawn = check_answers(answers, read_frequencies(frequencies))
-    subspace, family = subspace_of(family, d, seed), written_family(family)
+    subspace, family = subspace_of(family, d, seed=seed), written_family(family)
     dimensions = d * d if subspace is None else subspace.dimension(d)
     # Sets of outputs that differ show different directions.
     sets = sets_of_outputs(problem, d * d)
@@ -97,7 +97,13 @@ def capacity(
     with progress_of(f"{problem}, d = {d}", seeds) as advance:
         for index in range(seeds):
             tell = lambda p, verdict: advance(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
-            first = Instance(Stream(seed + index, d, law), max(2, round(around)), problem, answers, drawn)
+            first = Instance(
+                Stream(seed + index, d, law=law),
+                max(2, round(around)),
+                kind=problem,
+                answers=answers,
+                frequencies=drawn,
+            )
             found.append(exact_capacity(first, limits, tell, family))
         advance(seeds, "")
     decided = [one.p_c for one in found if one.p_c is not None]
@@ -130,7 +136,7 @@ def capacity(
 def _memories(family: str, d: int, directions: int, dimensions: int) -> StatisticalDimension | None:
     """What theory knows of a linear family: by its name, or, of one that a file gives, by its dimension alone."""
     if not family.endswith(".npy"):
-        return statistical_dimension(family, d, directions)
+        return statistical_dimension(family, d, directions=directions)
     if directions < d:
         return None
     return StatisticalDimension(family, d, d, dimensions, faces=FaceLaw(dimensions), variance=0.0)

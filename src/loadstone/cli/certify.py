@@ -97,7 +97,9 @@ def certify(
     about: dict[str, object]
     if instance is None:
         assert d is not None and p is not None
-        drawn = Instance(Stream(seed, d, law), p, problem, answers, read_frequencies(frequencies))
+        drawn = Instance(
+            Stream(seed, d, law=law), p, kind=problem, answers=answers, frequencies=read_frequencies(frequencies)
+        )
         arrays, about = drawn.arrays(), drawn.about()
     elif vectors is not None:
         found, about = own_facts(instance, vectors, words, columns, phrases)
@@ -108,13 +110,13 @@ def certify(
         about |= {"d": arrays.inputs.shape[1], "p": len(arrays.targets)}
     if problem not in ("original", about["problem"]):
         raise refuse("problem", problem, f"left out, because the facts in {instance} have one set of outputs")
-    subspace = subspace_of(family, arrays.inputs.shape[1], seed)
+    subspace = subspace_of(family, arrays.inputs.shape[1], seed=seed)
     about["family"] = "full" if subspace is None else name_of(subspace)
     with progress_of(f"{about['problem']}, d = {about['d']}, p = {about['p']}", steps) as advance:
         verdict = decide(arrays, limits, progress=advance, family=subspace or "full")
     if out is not None and verdict.verdict != Outcome.UNDECIDED:
         with ends_like_an_interrupt():
-            write_proof(out, arrays, verdict, about)
+            write_proof(out, arrays, verdict=verdict, about=about)
         say(f"{out}: proof, to be checked with loadstone check {out}.")
     record = about | {
         "verdict": verdict.verdict,

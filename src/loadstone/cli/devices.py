@@ -24,9 +24,7 @@ def missing_platform() -> str | None:
     return None
 
 
-def devices_of(
-    devices: int | None, coordinator: str | None, processes: int | None, process: int | None
-) -> int | None:
+def devices_of(devices: int | None, coordinator: str | None, processes: int | None, process: int | None) -> int | None:
     """How many devices to use; None: the one that JAX takes by itself. Joins other processes if there are any."""
     if coordinator is None:
         for name, value in (("processes", processes), ("process", process)):

@@ -31,6 +31,8 @@ def instance(
     from loadstone.streams.stream import Stream
 
     with ends_like_an_interrupt():
-        Instance(Stream(seed, d, law), p, problem, answers, read_frequencies(frequencies)).write(out)
+        Instance(
+            Stream(seed, d, law=law), p, kind=problem, answers=answers, frequencies=read_frequencies(frequencies)
+        ).write(out)
     outputs = "" if answers is None else f", {answers} answers"
     say(f"{out}: {problem} problem, p = {p}{outputs}, d = {d}, seed {seed}, {law}.")

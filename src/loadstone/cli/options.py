@@ -19,9 +19,7 @@ Dimension = Annotated[int, typer.Option("--d", help="Dimension of the embeddings
 DimensionOrFile = Annotated[
     Optional[int], typer.Option("--d", help="Dimension of the embeddings.", rich_help_panel=WHAT)
 ]
-Size = Annotated[
-    Optional[int], typer.Option("--p", "--facts", help="Number of associations.", rich_help_panel=WHAT)
-]
+Size = Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.", rich_help_panel=WHAT)]
 Load = Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --p.", rich_help_panel=WHAT)]
 Kind = Annotated[str, typer.Option(help="original, decoupled or groups:8.", rich_help_panel=WHAT)]
 Law = Annotated[str, typer.Option(help="gaussian, sphere, rademacher, power law:1.", rich_help_panel=WHAT)]
@@ -52,9 +50,7 @@ NewtonSteps = Annotated[int, typer.Option(help="Most Newton steps for a verdict.
 HessianBudget = Annotated[
     Optional[str], typer.Option(help="Memory for the Hessian, such as 8GiB.", rich_help_panel=LIMITS)
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="One JSON object on standard output.", rich_help_panel=OUTPUT)
-]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.", rich_help_panel=OUTPUT)]
 Settings = Annotated[
     Optional[list[str]],
     typer.Option(

@@ -157,7 +157,7 @@ def _trained(prediction: Prediction) -> Minimiser:
         if x.kappa != 1:
             raise refuse("kappa", x.kappa, "1 with --curves: the minimiser is known at full rank only")
         return minimiser(x.facts, x.d)
-    faces = memories_seen(x.family, x.d, x.answers, x.decoupled).faces
+    faces = memories_seen(x.family, x.d, answers=x.answers, decoupled=x.decoupled).faces
     if faces is None or faces.coins:
         raise refuse("memory", x.family, "a linear family, such as full or symmetric, with --curves")
     return minimiser(x.facts, x.d, answers=x.answers, delta=x.delta)

@@ -68,21 +68,27 @@ def sample(
 
     if instance is None:
         assert d is not None and p is not None
-        arrays = Instance(Stream(seed, d, law), p, problem, answers, read_frequencies(frequencies)).arrays()
+        arrays = Instance(
+            Stream(seed, d, law=law), p, kind=problem, answers=answers, frequencies=read_frequencies(frequencies)
+        ).arrays()
     else:
         arrays = read_instance(instance)
         problem = "decoupled" if arrays.decoupled else "original"
     p, d = arrays.inputs.shape
-    subspace = subspace_of(family, d, seed)
+    subspace = subspace_of(family, d, seed=seed)
     name = "full" if subspace is None else name_of(subspace)
     with progress_of(f"{problem}, d = {d}, p = {p}", 100) as advance:
         found = sampled(
-            arrays, chains, steps, seed, subspace or "full", method, volume,
+            arrays, chains, steps=steps, seed=seed, family=subspace or "full", method=method, with_volume=volume,
             progress=lambda done, words: advance(done, ""),
         )  # fmt: skip
     m = arrays.outputs.shape[-2]
     # Only where the outputs show all or d (M - 1) directions of a family by its name is its dimension known.
-    room = float(memories_seen(name, d, m, arrays.decoupled).delta) if name == "full" else float(found.dimension)
+    room = (
+        float(memories_seen(name, d, answers=m, decoupled=arrays.decoupled).delta)
+        if name == "full"
+        else float(found.dimension)
+    )
     expected = facts_free_entropy(p, m, room)
     record: dict[str, object] = {
         "problem": problem, "d": d, "p": p, "seed": seed, "answers": m, "family": name, "dimension": found.dimension,

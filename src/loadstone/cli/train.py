@@ -150,7 +150,7 @@ def train(
     if not is_first():  # of several processes one speaks for all
         return
     for file, run in zip(files, runs):
-        save_memory(file, run.solution.memory, about(run.asked))
+        save_memory(file, run.solution.memory, about=about(run.asked))
     if json:
         print_json(summary(runs))
     else:

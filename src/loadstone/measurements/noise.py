@@ -36,7 +36,7 @@ class NoisyAccuracy:
     at_most: float
 
 
-def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, noise: float) -> NoisyAccuracy:
+def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, *, noise: float) -> NoisyAccuracy:
     """The accuracy of recall from e + noise xi, xi ~ N(0, I_d), predicted from the margins and the memory's matrix."""
     arrays, noise = arrays_of(instance), positive("noise", noise)
     planes, margins = _planes(arrays, _matrix(arrays, memory), noise)
@@ -48,7 +48,7 @@ def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, noise: float) 
 
 
 def measured_noisy_accuracy(
-    instance: HasArrays, memory: Memory, noise: float, draws: int = 100, seed: int = 0
+    instance: HasArrays, memory: Memory, *, noise: float, draws: int = 100, seed: int = 0
 ) -> tuple[float, float]:
     """The accuracy of recall from e + noise xi over this many draws of the noise for each input, and its error."""
     noise, draws = positive("noise", noise), whole("draws", draws, 2)

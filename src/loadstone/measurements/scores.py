@@ -86,7 +86,7 @@ class SingleScores:
         return float(self.others.max())
 
 
-def scores(problem: Problem, memory: Any, most: int | None = None) -> Scores:
+def scores(problem: Problem, memory: Any, *, most: int | None = None) -> Scores:
     """Scores divided by the deviation (about their mean) of the non-target scores; memory O(n d + block m).
 
     With `most`, unit and histogram come from only about this many non-target scores, those of evenly spaced
@@ -132,7 +132,7 @@ def targets_by_length(arrays: Arrays, weights: Float[np.ndarray | Array, "d d"])
     return np.einsum("nd,nd->n", queries, arrays.target_outputs) / np.linalg.norm(queries, axis=1)
 
 
-def single_scores(problem: Problem, memory: Any, row: int, unit: float | None = None) -> SingleScores:
+def single_scores(problem: Problem, memory: Any, *, row: int, unit: float | None = None) -> SingleScores:
     """The scores of association `row`, divided by `unit` (default: the deviation over all associations)."""
     problem = problem.in_float32()
     row = whole("row", row, 0, int(problem.associations) - 1)

@@ -91,7 +91,7 @@ class Linear(Family):
         return self.matrices
 
 
-def initial_memory(d: int, kappa: float = 1.0, seed: int = 0, family: str | Subspace = "full") -> Memory:
+def initial_memory(d: int, kappa: float = 1.0, *, seed: int = 0, family: str | Subspace = "full") -> Memory:
     """A memory before training: every entry of W, or of its factors, drawn from N(0, 1/d^2).
 
     kappa = 1 gives a full W; kappa < 1 the factors of rank m = round(kappa d), at least 1, as 'rank:m' does. In a
@@ -123,7 +123,7 @@ def family_in_records(text: str) -> str:
     return family_text(text, _parameters).in_records()
 
 
-def subspace_of(family: str | Subspace | Memory, d: int, seed: int | None = None) -> Subspace | None:
+def subspace_of(family: str | Subspace | Memory, d: int, *, seed: int | None = None) -> Subspace | None:
     """The subspace of a linear family, None for 'full'. Others are refused: there is no exact verdict about them."""
     if isinstance(family, Projected):
         family = family.subspace

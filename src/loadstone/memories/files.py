@@ -19,7 +19,7 @@ from loadstone.memories.memory import Memory, check_square
 _FORMAT = "loadstone memory 1"
 
 
-def save_memory(path: str | Path, memory: Memory, about: dict[str, object] | None = None) -> None:
+def save_memory(path: str | Path, memory: Memory, *, about: dict[str, object] | None = None) -> None:
     """Write a memory of a known family, with `about` (where it comes from) as metadata."""
     family, arrays = in_file(memory)
     try:

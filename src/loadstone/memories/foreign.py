@@ -97,7 +97,7 @@ class Foreign(Memory):
         return found if callable(found) else None
 
 
-def memory(pytree: Any, queries: Queries | None = None, fixed: Any = ()) -> Foreign:
+def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> Foreign:
     """A pytree as a memory, to be trained and measured like any other; `value` is the pytree again.
 
     pytree: a NamedTuple, a dict, an equinox module, anything that JAX knows as a pytree. Its arrays of real numbers are

@@ -17,7 +17,7 @@ from loadstone.problems.loss import queries_of
 
 
 def recall_index(
-    memory: Any, inputs: Float[np.ndarray | Array, "n d"], outputs: Float[np.ndarray | Array, "m d"]
+    memory: Any, inputs: Float[np.ndarray | Array, "n d"], *, outputs: Float[np.ndarray | Array, "m d"]
 ) -> Int[Array, "n"]:
     """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e."""
     with in_digits_of(memory):

@@ -208,6 +208,7 @@ def rounding_programs(problem: Problem) -> Iterator[Call]:
 def decoupled(
     stream: Stream,
     p: int,
+    *,
     budget: Budget | None = None,
     hold: str = "auto",
     dtype: str = "float32",

@@ -130,6 +130,7 @@ class Facts(Problem):
 def facts(
     inputs: ArrayLike,
     outputs: ArrayLike,
+    *,
     targets: ArrayLike | None = None,
     shares: ArrayLike | None = None,
     block: int | None = None,
@@ -161,7 +162,7 @@ def facts(
 
 def facts_of(arrays: Arrays) -> Facts:
     """The problem of an instance with shared outputs."""
-    return facts(arrays.inputs, arrays.outputs, arrays.targets)
+    return facts(arrays.inputs, arrays.outputs, targets=arrays.targets)
 
 
 def _double(array: Array | np.ndarray) -> Float[Array, "..."]:

@@ -14,6 +14,7 @@ from loadstone.streams.stream import Stream
 def grouped(
     stream: Stream,
     p: int,
+    *,
     groups: int,
     budget: Budget | None = None,
     answers: int | None = None,

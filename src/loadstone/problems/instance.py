@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
@@ -50,6 +51,7 @@ class Instance:
 
     stream: Stream
     p: int
+    _: KW_ONLY
     kind: str = ORIGINAL
     answers: int | None = None
     frequencies: Frequencies = "uniform"
@@ -122,20 +124,20 @@ class Instance:
         rows: how many rows its arrays have, so that problems of several sizes share one program; default: p.
         devices: over how many devices it is spread; default: it is on one.
         """
-        asked = self.answers, self.frequencies
+        asked: dict[str, Any] = {"budget": budget, "answers": self.answers, "frequencies": self.frequencies}
         if devices is not None:
             if is_grouped(self.kind):
                 raise refuse("devices", devices, f"left out for {self.kind}: only original and decoupled are spread")
             if self.kind == ORIGINAL:
-                return spread_original(self.stream, self.p, devices, budget, *asked)
-            return spread_decoupled(self.stream, self.p, devices, budget, hold, stored_dtype, *asked)
+                return spread_original(self.stream, self.p, devices=devices, **asked)
+            return spread_decoupled(self.stream, self.p, devices=devices, hold=hold, dtype=stored_dtype, **asked)
         if rows is not None:
             return self.in_shape_of(self.first(rows).problem(hold=hold, stored_dtype=stored_dtype, budget=budget))
         if is_grouped(self.kind):
-            return grouped(self.stream, self.p, sets_of_outputs(self.kind, self.p), budget, *asked)
+            return grouped(self.stream, self.p, groups=sets_of_outputs(self.kind, self.p), **asked)
         if self.kind == ORIGINAL:
-            return original(self.stream, self.p, budget, None, *asked)
-        return decoupled(self.stream, self.p, budget, hold, stored_dtype, *asked)
+            return original(self.stream, self.p, **asked)
+        return decoupled(self.stream, self.p, hold=hold, dtype=stored_dtype, **asked)
 
     def programs(self, problem: Problem) -> Iterator[Call]:
         """The compiled functions that make a problem of this instance, given its shapes, from the stream."""
@@ -207,6 +209,7 @@ class Instance:
 def write_instance(
     path: str | Path,
     kind: str,
+    *,
     stream: Stream,
     p: int,
     answers: int | None = None,
@@ -218,4 +221,4 @@ def write_instance(
     rho of association mu; the target of association mu is output mu. `about` holds the rest as JSON. With a number of
     answers there are so many outputs instead of p, and targets (p), drawn with `frequencies`.
     """
-    Instance(stream, p, kind, answers, frequencies).write(path)
+    Instance(stream, p, kind=kind, answers=answers, frequencies=frequencies).write(path)

@@ -21,7 +21,7 @@ from loadstone.kernels.recall import Recall
 from loadstone.problems.problem import Problem
 
 
-def mean_loss(problem: Problem, memory: Any, precision: str = "float32") -> tuple[Float[Array, ""], Recall]:
+def mean_loss(problem: Problem, memory: Any, *, precision: str = "float32") -> tuple[Float[Array, ""], Recall]:
     """Mean cross-entropy of the associations, weighted by their shares, and the recall that it comes from.
 
     The loss is differentiable with respect to the memory. The recall is for counting: its derivatives are zero.

@@ -15,6 +15,7 @@ from loadstone.streams.stream import Stream
 def original(
     stream: Stream,
     p: int,
+    *,
     budget: Budget | None = None,
     block: int | None = None,
     answers: int | None = None,

@@ -148,7 +148,7 @@ class Spread(Wrapper):
         assert isinstance(self.pieces, Facts)
         arrays = self.arrays()
         shares = None if self.shares is None else np.asarray(self.shares)[: self.count]
-        made = facts(arrays.inputs, arrays.outputs, arrays.targets, shares)
+        made = facts(arrays.inputs, arrays.outputs, targets=arrays.targets, shares=shares)
         return replace(made, description=self.pieces.description, isotropic=self.pieces.isotropic)
 
     def _everywhere(self, here: Callable, of_arguments: tuple, of_results: Any) -> Callable:
@@ -191,7 +191,7 @@ def _scores_everywhere(recall: Recall) -> Recall:
     return Recall(target, rival, logsumexp, recall.pull)
 
 
-def spread(problem: Problem, devices: int, ring: bool = False) -> Spread:
+def spread(problem: Problem, devices: int, *, ring: bool = False) -> Spread:
     """A problem over several devices. Any memory and any solver can store it as before.
 
     devices: how many.

@@ -26,6 +26,7 @@ from loadstone.streams.stream import Stream
 def spread_original(
     stream: Stream,
     p: int,
+    *,
     devices: int,
     budget: Budget | None = None,
     answers: int | None = None,
@@ -63,6 +64,7 @@ def spread_original(
 def spread_decoupled(
     stream: Stream,
     p: int,
+    *,
     devices: int,
     budget: Budget | None = None,
     hold: str = "auto",

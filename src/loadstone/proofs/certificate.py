@@ -70,7 +70,7 @@ class _RefusedError(Exception):
     """The proof does not hold; the message says why."""
 
 
-def write_proof(path: str | Path, arrays: Arrays, verdict: Verdict, about: dict[str, object] | None = None) -> None:
+def write_proof(path: str | Path, arrays: Arrays, *, verdict: Verdict, about: dict[str, object] | None = None) -> None:
     """Write a decided verdict with its instance. `about` is for people; the checker ignores it."""
     if verdict.verdict not in _PROVED:
         raise refuse("verdict", str(verdict.verdict), f"{' or '.join(_PROVED)}: there is nothing to prove otherwise")
@@ -153,9 +153,7 @@ def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray], subspace
         raise _RefusedError(f"the bound is too weak: {bound.share:.3g} of the largest margins is more than rounding")
     family = "" if subspace is None else name_of(subspace)
     reason = what_a_certificate_proves(*bound, family)
-    return Check(
-        True, Outcome.NOT_STORABLE, reason, bound=bound.margin, share=bound.share, family=family or "full"
-    )
+    return Check(True, Outcome.NOT_STORABLE, reason, bound=bound.margin, share=bound.share, family=family or "full")
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:

@@ -97,9 +97,7 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: 
     return Bound(float(np.nextafter(min(least, np.finfo(float).max), 0)), share)
 
 
-def margin_bound(
-    arrays: Arrays, multipliers: Float64[np.ndarray, "n m"], subspace: Subspace | None = None
-) -> Bound:
+def margin_bound(arrays: Arrays, multipliers: Float64[np.ndarray, "n m"], subspace: Subspace | None = None) -> Bound:
     """What these non-negative multipliers prove about every W of unit norm; NOTHING_EXCLUDED if they prove nothing.
 
     With R = sum over mu and rivals rho of lambda_{mu rho} (u_rho - u_target) e_mu^T, the margins of W satisfy

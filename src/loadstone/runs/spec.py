@@ -104,7 +104,13 @@ class Spec:
     @property
     def instance(self) -> Instance:
         """What is to be stored. Each has arrays of its own, which live as long as it does."""
-        return Instance(Stream(self.seed, self.d, self.law), self.p, self.problem, self.answers, self.frequencies)
+        return Instance(
+            Stream(self.seed, self.d, law=self.law),
+            self.p,
+            kind=self.problem,
+            answers=self.answers,
+            frequencies=self.frequencies,
+        )
 
     @property
     def task(self) -> Task:

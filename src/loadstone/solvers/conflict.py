@@ -39,6 +39,7 @@ class Conflict:
 def conflict_in(
     instance: HasArrays,
     verdict: Verdict | None = None,
+    *,
     seconds: float | None = None,
     family: str = "full",
 ) -> Conflict | None:

@@ -127,7 +127,7 @@ def search_whitened(
 
 
 def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d"]) -> Facts:
-    made = facts(inputs, outputs, np.asarray(problem.targets), problem.shares, problem.block)
+    made = facts(inputs, outputs, targets=np.asarray(problem.targets), shares=problem.shares, block=problem.block)
     return replace(made, description=problem.description)
 
 
@@ -137,7 +137,7 @@ def _padded_to(rows: int, problem: Problem) -> Padded:
     arrays, more = problem.arrays(), rows - problem.inputs.shape[0]
     inputs, outputs = (np.pad(part, ((0, more), (0, 0))) for part in (arrays.inputs, arrays.outputs))
     shares = None if problem.shares is None else np.pad(np.asarray(problem.shares), (0, more))
-    longer = facts(inputs, outputs, np.arange(rows), shares, problem.block)
+    longer = facts(inputs, outputs, targets=np.arange(rows), shares=shares, block=problem.block)
     return padded(replace(longer, description=problem.description), len(arrays.targets))
 
 

@@ -84,6 +84,7 @@ DEFAULT_LIMITS = ProofLimits()
 def decide(
     instance: HasArrays,
     limits: ProofLimits = DEFAULT_LIMITS,
+    *,
     start: Float64[np.ndarray, "d d"] | None = None,
     progress: Progress | None = None,
     seconds: float | None = None,

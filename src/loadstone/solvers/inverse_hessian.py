@@ -47,9 +47,7 @@ def no_pairs(count: int, point: Float[Array, "size"]) -> Pairs:
     return Pairs(none, none, small, small, jnp.zeros((), point.dtype), jnp.int32(0))
 
 
-def with_pair(
-    pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "size"], known: Bool[Array, ""]
-) -> Pairs:
+def with_pair(pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "size"], known: Bool[Array, ""]) -> Pairs:
     """The pairs with one more, if it says that the loss curves upwards, as it does everywhere but for rounding."""
     product, square = move @ change, change @ change
     curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square) * jnp.sqrt(move @ move))

@@ -122,9 +122,7 @@ class LBFGS(Iterative):
         fresh = self.start(parameters)
         return fresh._replace(pairs=state.pairs)
 
-    def move(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State
-    ) -> tuple[PyTree, State]:
+    def move(self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State) -> tuple[PyTree, State]:
         point, unravel = ravel_pytree(parameters)
         slopes, _ = ravel_pytree(gradient)
         slope = slopes @ state.direction

@@ -271,7 +271,7 @@ def _pass(problem: Problem, program: Program, state: Search) -> Search:
 
 def _measured(problem: Problem, rebuilt: Any, precision: str, parameters: list[Array]) -> tuple[Any, list[Array]]:
     """The mean loss with the recall that it comes from, and the gradient."""
-    loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), precision)  # noqa: E731
+    loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), precision=precision)  # noqa: E731
     return jax.value_and_grad(loss_of, has_aux=True)(parameters)
 
 

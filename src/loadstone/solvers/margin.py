@@ -72,7 +72,7 @@ class MaximumMargin:
     seconds: float
 
 
-def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, passes: int = 1000) -> MaximumMargin:
+def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, *, passes: int = 1000) -> MaximumMargin:
     """The W of unit norm whose smallest margin is largest, to a relative gap of `tolerance` or until `passes` are done.
 
     An instance that is not storable, or that cannot be decided, is refused.

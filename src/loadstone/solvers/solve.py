@@ -37,6 +37,7 @@ _log = logging.getLogger("loadstone")
 def solve(
     problem: Problem,
     memory: Any = None,
+    *,
     solver: Solver | str | optax.GradientTransformation = DEFAULT_SOLVER,
     stop: str | None = None,
     limits: Limits = NO_LIMITS,
@@ -66,7 +67,16 @@ def solve(
     """
     if devices is not None:
         problem = spread(check_problem(problem), devices)
-    return solve_batch([problem], [memory], solver, stop, limits, precision, progress, checkpoint)[0]
+    return solve_batch(
+        [problem],
+        [memory],
+        solver=solver,
+        stop=stop,
+        limits=limits,
+        precision=precision,
+        progress=progress,
+        checkpoint=checkpoint,
+    )[0]
 
 
 #: The short name.
@@ -76,6 +86,7 @@ train = solve
 def solve_batch(
     problems: Sequence[Problem],
     memories: Sequence[Any],
+    *,
     solver: Solver | str | optax.GradientTransformation = DEFAULT_SOLVER,
     stop: str | None = None,
     limits: Limits = NO_LIMITS,

@@ -15,9 +15,7 @@ STOP_RULES = ("paper", "99%", "exact", "none")
 ONE_IN = {"paper": 1000, "99%": 100}
 
 
-def met(
-    rule: str, violations: Int[Array, ""] | int, associations: Int[Array, ""] | int
-) -> Bool[Array, ""] | bool:
+def met(rule: str, violations: Int[Array, ""] | int, associations: Int[Array, ""] | int) -> Bool[Array, ""] | bool:
     """Whether a memory with so many violations meets a stop rule. Accuracies are counted in whole associations."""
     if choice("stop", rule, STOP_RULES) == "none":
         return False

@@ -114,7 +114,5 @@ def _normals(
     return normals / jnp.sqrt(_along(normals, normals))
 
 
-def _along(
-    one: Float[Array, "chains d d"], other: Float[Array, "chains d d"]
-) -> Float[Array, "chains 1 1"]:
+def _along(one: Float[Array, "chains d d"], other: Float[Array, "chains d d"]) -> Float[Array, "chains 1 1"]:
     return (one * other).sum(axis=(1, 2), keepdims=True)

@@ -72,9 +72,7 @@ def ratios(
 
 def arc(walls: Ratios) -> Arc:
     """The arc that all associations allow; without any, the whole circle."""
-    return Arc(
-        jnp.arctan(walls.largest.max(axis=1)) - jnp.pi / 2, jnp.arctan(walls.smallest.min(axis=1)) + jnp.pi / 2
-    )
+    return Arc(jnp.arctan(walls.largest.max(axis=1)) - jnp.pi / 2, jnp.arctan(walls.smallest.min(axis=1)) + jnp.pi / 2)
 
 
 def ratio_of(there: Float[Array, "*k"], here: Float[Array, "*k"]) -> Float[Array, "*k"]:

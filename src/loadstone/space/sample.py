@@ -66,6 +66,7 @@ class Sampled:
 def sample(
     instance: HasArrays,
     chains: int = 4,
+    *,
     steps: int | None = None,
     seed: int = 0,
     family: str | Subspace | Memory = "full",
@@ -90,7 +91,7 @@ def sample(
     steps = STEPS[method] if steps is None else whole("steps", steps, 2, 10**9)
     problem = _problem(instance)
     d = problem.inputs.shape[1]
-    subspace = subspace_of(family, d, seed)
+    subspace = subspace_of(family, d, seed=seed)
     memories = starting_points(problem, chains, seed, subspace)
     starts, doubled = _inside(problem, memories, subspace)
     with jax.enable_x64(True) if doubled else nullcontext():

@@ -45,7 +45,7 @@ def starting_points(
 def _trained(problem: Problem, seed: int, subspace: Subspace | None) -> Float64[np.ndarray, "d d"] | None:
     d = problem.inputs.shape[1]
     memory = initial_memory(d, seed=seed, family="full" if subspace is None else subspace)
-    solution = solve(problem, memory, "lbfgs", "exact")
+    solution = solve(problem, memory, solver="lbfgs", stop="exact")
     return _scaled(solution.memory, d) if solution.status == Status.STORED else None
 
 
@@ -74,5 +74,3 @@ def in_digits(
     if subspace is None:
         return held
     return jnp.asarray(jax.vmap(lambda one: Projected.made(one, subspace).matrix())(held))
-
-

@@ -109,9 +109,7 @@ def halvings(m: int) -> list[tuple[int, int]]:
     return list(zip(sizes[1:], sizes))
 
 
-def summed(
-    shares: Float[np.ndarray, "stages chains"], rows: Int[np.ndarray, "stages"], n: int
-) -> Volume | None:
+def summed(shares: Float[np.ndarray, "stages chains"], rows: Int[np.ndarray, "stages"], n: int) -> Volume | None:
     """The logarithms of mean shares, summed for each of n associations and over all; None if no path saw one of them.
 
     Errors are from the scatter between chains. The logarithm of a mean with an error is too small by half its relative

@@ -32,8 +32,6 @@ def decoupled_vectors(
     return jax.vmap(lambda mu: vectors(fold(key, mu, 0), rows, d, law))(associations)
 
 
-def decoupled_targets(
-    key: Key, associations: UInt32[Array, "b"], d: int, law: str
-) -> Float32[Array, "b d"]:
+def decoupled_targets(key: Key, associations: UInt32[Array, "b"], d: int, law: str) -> Float32[Array, "b d"]:
     """For each association mu, vector mu of its stream of outputs."""
     return jax.vmap(lambda mu: vectors(fold(key, mu, 0), mu[None], d, law)[:, 0])(associations)

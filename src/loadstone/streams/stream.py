@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 import jax
@@ -34,6 +34,7 @@ class Stream:
 
     seed: int
     d: int
+    _: KW_ONLY
     law: str = "gaussian"
 
     def __post_init__(self) -> None:

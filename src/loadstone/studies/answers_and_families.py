@@ -98,7 +98,7 @@ def _draw_law(panel: Axes, d: int, most: int, tint: str) -> None:
     """The law for both problems, Cover's theorem (M = 2) and the paper (M = N)."""
     answers = np.unique(np.geomspace(2, most, 60).round().astype(int))
     for decoupled, style in ((False, "-"), (True, "--")):
-        facts = [facts_capacity("full", d, int(m), decoupled) for m in answers]
+        facts = [facts_capacity("full", d, answers=int(m), decoupled=decoupled) for m in answers]
         panel.plot(answers, facts, style, color=tint, lw=1.2, zorder=1)
     panel.plot(2, 2 * d, "*", color=tint, ms=11, mec="k", mew=0.6, zorder=3)
     own = facts_capacity("full", d)

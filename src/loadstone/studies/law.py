@@ -98,9 +98,7 @@ def _curve(panel: Axes, points: list[dict], colour: str) -> None:
     panel.plot(d, load(np.asarray(capacity_associations(d, kappa)), d), color=colour, lw=1.3, zorder=1)
 
 
-def _points(
-    panel: Axes, points: list[dict], colour: str, height: Callable[[dict], float], aside: float = 1.0
-) -> None:
+def _points(panel: Axes, points: list[dict], colour: str, height: Callable[[dict], float], aside: float = 1.0) -> None:
     for point in points:
         mark, face = MARKS[point["problem"]]
         y = height(point)

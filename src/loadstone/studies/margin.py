@@ -135,8 +135,14 @@ def _compare_margins(points: list[dict]) -> list[Comparison]:
         error, what = math.hypot(point["error"], point["predicted_error"]), "mean of the largest margin"
         comparisons.append(
             Comparison(
-                f"{what}, {_words(point)}", point["predicted"], point["margin"], error, point["streams"] - 1,
-                "; ".join(notes), _family(what, point), f"d = {point['d']}",
+                f"{what}, {_words(point)}",
+                point["predicted"],
+                point["margin"],
+                error,
+                point["streams"] - 1,
+                "; ".join(notes),
+                _family(what, point),
+                f"d = {point['d']}",
             )  # fmt: skip
         )
     return comparisons
@@ -151,8 +157,13 @@ def _compare_recalls(points: list[dict]) -> list[Comparison]:
         comparisons.append(
             Comparison(
                 f"share recalled from inputs with noise {point['noises'][place]:g}, {_words(point)}",
-                point["predicted"][place], point["recalled"][place], point["difference_error"][place],
-                point["streams"] - 1, note, _family("share recalled from noisy inputs", point), f"d = {point['d']}",
+                point["predicted"][place],
+                point["recalled"][place],
+                point["difference_error"][place],
+                point["streams"] - 1,
+                note,
+                _family("share recalled from noisy inputs", point),
+                f"d = {point['d']}",
             )  # fmt: skip
         )
     return comparisons

@@ -93,8 +93,15 @@ def compare(points: list[dict]) -> list[Comparison]:
             what = f"{family}, d = {point['d']}, load {point['load']:.2f}"
             comparisons.append(
                 Comparison(
-                    what, 0.0, point[f"{name}_difference"], point[f"{name}_error"], point["seeds"] - 1, "", family,
-                    f"d = {point['d']}", point[name],
+                    what,
+                    0.0,
+                    point[f"{name}_difference"],
+                    point[f"{name}_error"],
+                    point["seeds"] - 1,
+                    "",
+                    family,
+                    f"d = {point['d']}",
+                    point[name],
                 )  # fmt: skip
             )
     return comparisons

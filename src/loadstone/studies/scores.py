@@ -60,9 +60,7 @@ def runs(scale: str) -> list[Spec]:
         spec(problem, d, associations(alpha, d), seed)
         for problem in problems for alpha in _STOPPED for seed in seeds
     ]  # fmt: skip
-    return stopped + [
-        spec(problem, d, p, seed, stop="none") for problem in problems for p in sizes for seed in seeds
-    ]
+    return stopped + [spec(problem, d, p, seed, stop="none") for problem in problems for p in sizes for seed in seeds]
 
 
 def as_in_the_paper(rows: list[Row]) -> list[Row]:
@@ -204,8 +202,14 @@ def _compare_targets(points: list[dict]) -> list[Comparison]:
         streams = f"d = {point['d']}"
         comparisons.append(
             Comparison(
-                f"{family}, {streams}", point["predicted"], point["measured"], point["error"], math.inf,
-                TRAINING_STOPS_SHORT, family, streams,
+                f"{family}, {streams}",
+                point["predicted"],
+                point["measured"],
+                point["error"],
+                math.inf,
+                TRAINING_STOPS_SHORT,
+                family,
+                streams,
             )  # fmt: skip
         )
     return comparisons
@@ -237,8 +241,15 @@ def _compare_gaps(points: list[dict]) -> list[Comparison]:
         family = f"gap between the target and its best rival, {point['problem']}"
         comparisons.append(
             BoundComparison(
-                f"{family}, {_where(point)}", 1.0, point["gap"], point["error"], point["streams"] - 1, "", family,
-                f"d = {point['d']}", side=BELOW,
+                f"{family}, {_where(point)}",
+                1.0,
+                point["gap"],
+                point["error"],
+                point["streams"] - 1,
+                "",
+                family,
+                f"d = {point['d']}",
+                side=BELOW,
             )  # fmt: skip
         )
     return comparisons

@@ -62,7 +62,7 @@ def points(rows: list[Row]) -> list[dict]:
 
 def _point(problem: str, d: int, k: int, rows: list[Row]) -> dict:
     thresholds, resolution = reached_sizes(rows)
-    (stored, spread), law = mean_of(thresholds), list_capacity(d, k, _BATCHES)
+    (stored, spread), law = mean_of(thresholds), list_capacity(d, k, batches=_BATCHES)
     known = {name: [row[name] for row in rows if name in row] for name in _PLACES}
     return {
         "problem": problem, "d": d, "rivals": k, "streams": len(rows), "stored": stored, "spread": spread,

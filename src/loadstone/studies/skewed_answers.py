@@ -70,7 +70,7 @@ def points(rows: list[Row]) -> list[dict]:
             {"d": d, "answers": answers, "frequencies": drawn}
             | {"streams": len(brackets), "undecided": sum(row["p_c"] is None for row in group)}
             | {"facts": facts, "error": error}
-            | {"equal": facts_capacity("full", d, answers, False)}
+            | {"equal": facts_capacity("full", d, answers=answers, decoupled=False)}
             | {"given": given.value, "given, error": given.error}
             | {"predicted": predicted.value, "predicted, error": predicted.error}
         )
@@ -80,7 +80,7 @@ def points(rows: list[Row]) -> list[dict]:
 @cache
 def given_frequencies(d: int, answers: int, drawn: str) -> Estimate:
     """The formula if the counts of the facts have just these frequencies; exact where all are equal."""
-    return skewed_capacity(d, _shares(answers, drawn), _SAMPLES)
+    return skewed_capacity(d, _shares(answers, drawn), samples=_SAMPLES)
 
 
 @cache
@@ -88,7 +88,7 @@ def as_drawn(d: int, answers: int, drawn: str) -> Estimate:
     """The formula for the targets as they are drawn: balanced ones have equal counts, all others random ones."""
     if drawn == "balanced":
         return given_frequencies(d, answers, drawn)
-    return random_target_capacity(d, _shares(answers, drawn), _DRAWS, _SAMPLES_OF_A_DRAW)
+    return random_target_capacity(d, _shares(answers, drawn), draws=_DRAWS, samples=_SAMPLES_OF_A_DRAW)
 
 
 def _shares(answers: int, drawn: str) -> np.ndarray:

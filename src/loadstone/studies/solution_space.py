@@ -79,7 +79,7 @@ def predicted(p: int, room: float) -> Predicted:
 
 def room_of(problem: str, d: int, p: int) -> float:
     """How many dimensions of W the outputs show."""
-    return float(memories_seen("full", d, p, problem == "decoupled").delta)
+    return float(memories_seen("full", d, answers=p, decoupled=problem == "decoupled").delta)
 
 
 def notes_on(problem: str, note: str = NOTE) -> str:

@@ -93,8 +93,8 @@ def proved_capacity(instance: Instance) -> InstanceCapacity:
 
 
 def _search(problem: Problem, instance: Instance, tried: PassesNearCapacity) -> Attempt:
-    memory, solver = initial_memory(instance.d, 1.0, instance.stream.seed), solver_of(tried.optimiser)
-    solution = solve(problem, memory, solver, "exact", Limits(tried.passes))
+    memory, solver = initial_memory(instance.d, 1.0, seed=instance.stream.seed), solver_of(tried.optimiser)
+    solution = solve(problem, memory, solver=solver, stop="exact", limits=Limits(tried.passes))
     return Attempt(instance.p, solution.status == Status.STORED, solution.status, max(1, solution.passes))
 
 

@@ -53,6 +53,7 @@ class InstanceCapacity:
 def instance_capacity(
     kind: str,
     stream: Stream,
+    *,
     around: int | None = None,
     limits: ProofLimits = DEFAULT_LIMITS,
     progress: Callable[[int, Verdict], None] | None = None,
@@ -66,7 +67,9 @@ def instance_capacity(
     family: only matrices of a linear family may store; a random mask is drawn from the seed of the stream.
     """
     around = stream.d if around is None else whole("around", around, 1)
-    return exact_capacity(Instance(stream, max(2, around), kind, answers, frequencies), limits, progress, family)
+    return exact_capacity(
+        Instance(stream, max(2, around), kind=kind, answers=answers, frequencies=frequencies), limits, progress, family
+    )
 
 
 def exact_capacity(
@@ -81,14 +84,14 @@ def exact_capacity(
     progress: called with each p and its verdict.
     family: only matrices of a linear family may store; a random mask is drawn from the seed of the stream.
     """
-    subspace = subspace_of(family, instance.d, instance.stream.seed)
+    subspace = subspace_of(family, instance.d, seed=instance.stream.seed)
     # One association alone is storable; the first question is p = 2.
     low, high, p = 1, None, instance.p
     stride = max(1, p // 16)
     asked: list[tuple[int, Outcome]] = []
     start, witness, seconds = None, None, 0.0
     while high is None or high - low > 1:
-        verdict = decide(instance.first(p), limits, start, family=subspace or "full")
+        verdict = decide(instance.first(p), limits, start=start, family=subspace or "full")
         asked.append((p, verdict.verdict))
         seconds += verdict.seconds
         if progress:

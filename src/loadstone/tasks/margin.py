@@ -59,8 +59,8 @@ def robustness(instance: HasArrays, seed: int = 0) -> Robustness:
         return Robustness(error.outcome.value, None, ())
     recalls = []
     for noise in NOISES:
-        recalled, error_of_draws = measured_noisy_accuracy(instance, found.memory, noise, DRAWS, seed)
-        predicted = predicted_noisy_accuracy(instance, found.memory, noise).predicted
+        recalled, error_of_draws = measured_noisy_accuracy(instance, found.memory, noise=noise, draws=DRAWS, seed=seed)
+        predicted = predicted_noisy_accuracy(instance, found.memory, noise=noise).predicted
         recalls.append(NoisyRecall(noise, recalled, error_of_draws, predicted))
     return Robustness("proved" if found.gap <= PROVED else "not proved", found, tuple(recalls))
 

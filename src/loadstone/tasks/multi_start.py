@@ -151,7 +151,9 @@ class MultiStart:
 def truncated(problem: Problem, rank: int, limits: Limits) -> LowRank:
     """The best approximation of this rank to a full-rank memory that L-BFGS finds for the problem, in two factors of
     equal size."""
-    full = solve(problem, initial_memory(problem.inputs.shape[1]), _LBFGS, "exact", limits).memory.weights
+    full = solve(
+        problem, initial_memory(problem.inputs.shape[1]), solver=_LBFGS, stop="exact", limits=limits
+    ).memory.weights
     left, sizes, right = np.linalg.svd(np.asarray(full, np.float64))
     roots = np.sqrt(sizes[:rank])
     return _in_float32(LowRank(left[:, :rank] * roots, right[:rank].T * roots))

@@ -113,7 +113,7 @@ def largest_stored(
     rivals, rule, precision, stored_by = searches.rivals, searches.enough, searches.digits, dict[int, Any]()
 
     def initial(number: int) -> Any:
-        return initial_memory(stream.d, kappa, (stream.seed + number * _NEXT_START) % 2**64, family)
+        return initial_memory(stream.d, kappa, seed=(stream.seed + number * _NEXT_START) % 2**64, family=family)
 
     def attempt(p: int, searches: MultiStart = first) -> bool:
         nonlocal best
@@ -121,7 +121,7 @@ def largest_stored(
         if rivals > 1:
             problem = listwise(problem, min(rivals, p - 2))
         for start in searches.all_starts(problem, initial, limits, best):
-            found = solve(problem, start.memory, start.solver, rule, limits, precision)
+            found = solve(problem, start.memory, solver=start.solver, stop=rule, limits=limits, precision=precision)
             taken += found.passes
             # Not of p: where padding repeats facts, the rule counts them as often as the search did.
             good = found.status in _ENDED and bool(met(rule, found.measured.violations, problem.associations))
@@ -203,7 +203,7 @@ class Reached(OneAtATime):
         searches: MultiStart = asked.settings
         if is_grouped(asked.problem) or searches.rivals > 1 or not isinstance(searches.solver, Iterative):
             return
-        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, asked.seed, asked.family))
+        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, seed=asked.seed, family=asked.family))
         problem = jax.eval_shape(lambda: SameShape(asked.instance, budget).first(asked.p))
         yield from normal.programs(asked.d, memory.rank)
         yield from asked.instance.programs(problem)

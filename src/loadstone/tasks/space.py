@@ -64,7 +64,7 @@ class Space:
 def space_of(arrays: Arrays, how: Space, seed: int, family: str = "full") -> dict[str, object]:
     """What a record holds. If chains have not mixed it says so, and holds no average."""
     try:
-        found = sample(arrays, how.chains, how.steps, seed, family, with_volume=how.volume)
+        found = sample(arrays, how.chains, steps=how.steps, seed=seed, family=family, with_volume=how.volume)
     except NotStorableError as error:
         return {"status": error.outcome.value}
     mixing = found.mixing
@@ -132,7 +132,7 @@ def _three(arrays: Arrays, found: Sampled) -> dict[str, Full]:
 def _seen(arrays: Arrays, memory: Full, seed: int) -> dict[str, object]:
     weights = np.asarray(memory.weights) / np.linalg.norm(memory.weights)
     rounded = [(_margins(arrays, rounded_to_bits(weights, bits)) > 0).mean() for bits in BITS]
-    noisy = [measured_noisy_accuracy(arrays, memory, noise, DRAWS, seed)[0] for noise in NOISES]
+    noisy = [measured_noisy_accuracy(arrays, memory, noise=noise, draws=DRAWS, seed=seed)[0] for noise in NOISES]
     return {
         "singular_values": [float(value) for value in matrix_singular_values(weights, len(weights))],
         "margin": float(_margins(arrays, weights).min()),

@@ -86,7 +86,7 @@ class Train(Task):
         if not (isinstance(solver, Iterative) or solver.closed_form):
             return
         problem = jax.eval_shape(lambda: problem_of(asked, budget))
-        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, asked.seed, asked.family))
+        memory = jax.eval_shape(lambda: initial_memory(asked.d, asked.kappa, seed=asked.seed, family=asked.family))
         yield from normal.programs(asked.d, memory.rank)
         yield from asked.instance.programs(problem)
         if isinstance(solver, Iterative):
@@ -173,13 +173,13 @@ def run_batch(
     """
     began = time.perf_counter()
     problems = [problem_of(spec, budget, devices) for spec in specs]
-    memories = [initial_memory(spec.d, spec.kappa, spec.seed, spec.family) for spec in specs]
+    memories = [initial_memory(spec.d, spec.kappa, seed=spec.seed, family=spec.family) for spec in specs]
     filled = [*range(len(specs)), *[len(specs) - 1] * (together - len(specs))]
     solutions = solve_batch(
         [problems[index] for index in filled], [memories[index] for index in filled],
-        specs[0].settings, specs[0].stop, limits, specs[0].precision,
-        progress,
-        checkpoint,
+        solver=specs[0].settings, stop=specs[0].stop, limits=limits, precision=specs[0].precision,
+        progress=progress,
+        checkpoint=checkpoint,
     )[: len(specs)]  # fmt: skip
     seconds = (time.perf_counter() - began) / len(specs)
     return [

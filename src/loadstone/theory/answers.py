@@ -15,14 +15,14 @@ from loadstone.theory.families import StatisticalDimension, directions_shown, st
 from loadstone.theory.margin import margin_capacity
 
 
-def memories_seen(family: str, d: int, answers: int, decoupled: bool = False) -> StatisticalDimension:
+def memories_seen(family: str, d: int, *, answers: int, decoupled: bool = False) -> StatisticalDimension:
     """The statistical dimension of a family of d x d memories, seen through M outputs."""
     answers = whole("answers", answers, 2, MOST)
-    return statistical_dimension(family, d, directions_shown(d, answers, decoupled))
+    return statistical_dimension(family, d, directions=directions_shown(d, answers, decoupled))
 
 
 def facts_capacity(
-    family: str, d: int, answers: int | None = None, decoupled: bool = False, margin: float = 0.0
+    family: str, d: int, *, answers: int | None = None, decoupled: bool = False, margin: float = 0.0
 ) -> float:
     """How many facts fit: delta / D(M) with M answers; the N with N D(N) = delta if every fact brings its own answer.
 
@@ -30,14 +30,14 @@ def facts_capacity(
     An upper bound if the family is not convex (`StatisticalDimension.bound`).
     """
     if answers is not None:
-        room = memories_seen(family, d, answers, decoupled)
+        room = memories_seen(family, d, answers=answers, decoupled=decoupled)
         fitting = half_storable(answers, room)
         return min(fitting, room.delta / codimension(answers, margin)) if margin else fitting
     everything = statistical_dimension(family, d)
     if margin:
-        return float(margin_capacity(everything.delta, None, margin))
+        return float(margin_capacity(everything.delta, None, margin=margin))
     found = facts_that_fit(lambda facts: everything.delta)
     if decoupled or found > d + 1:
         return found
     # So few facts that their outputs do not show all directions of a query.
-    return facts_that_fit(lambda facts: memories_seen(family, d, facts).delta)
+    return facts_that_fit(lambda facts: memories_seen(family, d, answers=facts).delta)

@@ -31,4 +31,4 @@ def rounded_facts(d: int, bits: int) -> float:
     """How many facts the memory of largest margin still stores when it is rounded, by the noise that this is."""
     d = whole("d", d, 2, 10**6)
     needed = math.sqrt(2 * change_of(bits)) * float(ndtri(1 - math.log(2) / d**2))
-    return float(margin_capacity(d * d, None, needed))
+    return float(margin_capacity(d * d, None, margin=needed))

@@ -73,7 +73,7 @@ def parameters(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
 
 
 def bits_per_parameter(
-    p: ArrayLike, d: ArrayLike, kappa: ArrayLike = 1.0, content: str = "pairing"
+    p: ArrayLike, d: ArrayLike, *, kappa: ArrayLike = 1.0, content: str = "pairing"
 ) -> np.ndarray | float:
     """Bits of information in p stored associations, per free parameter (d^2 or 2 d m - m^2 of them).
 

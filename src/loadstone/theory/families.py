@@ -59,7 +59,7 @@ class StatisticalDimension:
     variance: float | None = None
 
 
-def statistical_dimension(family: str, d: int, directions: int | None = None) -> StatisticalDimension:
+def statistical_dimension(family: str, d: int, *, directions: int | None = None) -> StatisticalDimension:
     """The statistical dimension of a family such as 'full', 'rank:25' or 'masked:0.5', see `FAMILIES`.
 
     Of a family that has no formula here the memories are asked: a subspace knows its dimension, and others may say

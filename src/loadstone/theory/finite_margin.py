@@ -30,6 +30,7 @@ LENGTHS = ("gaussian", "sphere")
 def finite_largest_margin(
     d: int,
     facts: float,
+    *,
     answers: int | None = None,
     inputs: str = "gaussian",
     outputs: str = "gaussian",
@@ -41,7 +42,7 @@ def finite_largest_margin(
     inputs, outputs: 'gaussian', or 'sphere' for vectors of length sqrt(d). For d of about 10 to 100.
     """
     d = whole_number("d", d, 2, 1000)
-    limit = largest_margin(d * d, facts, answers)  # refuses what cannot be stored
+    limit = largest_margin(d * d, facts, answers=answers)  # refuses what cannot be stored
     answers = int(facts if answers is None else answers)
     sampled = FiniteCodimension(d, answers, inputs, outputs, samples, seed)
     room = d * d / float(facts)

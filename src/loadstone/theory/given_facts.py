@@ -96,7 +96,7 @@ def given_facts_law(
         delta=room.delta,
         cost=codimension(m),
         load=n / capacity,
-        probability=probability_facts_storable(n, m, room) if is_equal and n else None,
+        probability=probability_facts_storable(n, m, memories=room) if is_equal and n else None,
         with_new_answers=_with_new_answers(room_for, n, m) if is_equal and n else None,
         caveats=tuple(caveats),
     )
@@ -109,7 +109,7 @@ def _room(family: str, d: int, rows: int, columns: int, answers: int) -> Callabl
         return lambda m: rectangular(rows if deficient else min(d, m - 1), columns)
     if columns < d or rows < min(d, answers - 1):
         raise ValueError("the vectors do not span all dimensions, and the family is not 'full'")
-    return lambda m: memories_seen(family, d, m)
+    return lambda m: memories_seen(family, d, answers=m)
 
 
 def _unequal(counts: Int[np.ndarray, "m"], columns: int) -> tuple[float, float]:

@@ -31,7 +31,7 @@ _SEED = 20260506
 _BATCH = 500
 
 
-def list_codimension(answers: int, k: int, batches: int = 8) -> Estimate:
+def list_codimension(answers: int, k: int, *, batches: int = 8) -> Estimate:
     """What one association costs if its target must be among the first k of M: D_k(M), sampled, exact for k = 1.
 
     By Monte Carlo with fixed random numbers, in batches of 500 samples.
@@ -49,7 +49,7 @@ def limit_codimension(share: float) -> float:
     return float((1 + c * c) * ndtr(c) + c * np.exp(-c * c / 2) / np.sqrt(2 * np.pi))
 
 
-def list_capacity(d: int, k: int, batches: int = 8) -> Estimate:
+def list_capacity(d: int, k: int, *, batches: int = 8) -> Estimate:
     """How many associations fit with their targets among the first k: p D_k(p) = d^2, its error from that of D_k.
 
     D_k changes by less than the noise of its samples from one p to the next, so it is interpolated between a few p
@@ -58,7 +58,7 @@ def list_capacity(d: int, k: int, batches: int = 8) -> Estimate:
     d, k = _checked(d, k)
     guess = limit_capacity(d, k)
     grid = np.unique(np.maximum(np.round(guess * np.array([0.7, 1.0, 1.4, 2.0])), k + 1)).astype(int)
-    found = [list_codimension(int(p), k, batches) for p in grid]
+    found = [list_codimension(int(p), k, batches=batches) for p in grid]
     logs, values = np.log(grid), np.array([one.value for one in found])
     fitted = np.polynomial.Polynomial.fit(logs, values, min(2, len(grid) - 1))
     root = brentq(lambda log: np.exp(log) * fitted(log) - d * d, np.log(grid[0]) - 1, np.log(grid[-1]) + 1)

@@ -22,7 +22,7 @@ from loadstone.theory.cone import MOST
 _ROUNDING = 1e-12
 
 
-def margin_capacity(delta: ArrayLike, answers: ArrayLike | None, margin: ArrayLike) -> np.ndarray | float:
+def margin_capacity(delta: ArrayLike, answers: ArrayLike | None, *, margin: ArrayLike) -> np.ndarray | float:
     """How many facts fit with this margin: N with N D_gamma(M) = delta, for M answers or (None) one answer a fact.
 
     delta: statistical dimension of the memories, d^2 for all of them. With one answer a fact (M = N, as in the paper) N
@@ -35,7 +35,7 @@ def margin_capacity(delta: ArrayLike, answers: ArrayLike | None, margin: ArrayLi
     return each(lambda room, m, margin: _capacity(float(room), int(m), float(margin)), delta, answers, margin)
 
 
-def largest_margin(delta: float, facts: float, answers: int | None = None) -> float:
+def largest_margin(delta: float, facts: float, *, answers: int | None = None) -> float:
     """The largest margin with which N = `facts` fit, for |W|_F = 1: the gamma with N D_gamma(M) = delta.
 
     With `answers` None each fact has an answer of its own, and `facts` is whole. More facts than can be stored at all
@@ -66,7 +66,7 @@ def _capacity(delta: float, answers: int, margin: float) -> float:
         return facts
     if delta < (least := codimension(answers, 0.0)):
         raise refuse("delta", delta, f"at least {least:.6g}, because less does not hold a single fact")
-    most = largest_margin(delta, 1, answers)
+    most = largest_margin(delta, 1, answers=answers)
     raise refuse("margin", margin, f"at most {most:.6g}, the largest that a single fact can have")
 
 

@@ -86,7 +86,7 @@ class Minimiser:
 
 
 def minimiser(
-    p: int, d: int, samples: int = 4096, seed: int = 0, answers: int | None = None, delta: float | None = None
+    p: int, d: int, *, samples: int = 4096, seed: int = 0, answers: int | None = None, delta: float | None = None
 ) -> Minimiser:
     """Loss and accuracy of the memory that minimises the cross-entropy of p associations in d dimensions.
 

@@ -182,7 +182,9 @@ def predict(
         facts_c=fitting,
         facts_c_error=error,
         # The kinematic formula is about cones, and about facts that all cost the same.
-        probability_storable=probability_facts_storable(facts, answers, room) if margin == 0 and equal else None,
+        probability_storable=probability_facts_storable(facts, answers, memories=room)
+        if margin == 0 and equal
+        else None,
         share_alone=one.alone,
         impossible=impossible,
         caveats=tuple(words),
@@ -197,6 +199,7 @@ FactsPrediction = Prediction
 def predict_facts(
     d: int | None = None,
     facts: int | None = None,
+    *,
     answers: int | None = None,
     family: str = "full",
     decoupled: bool = False,
@@ -219,8 +222,8 @@ def _of_the_paper(d: int, p: int, p_c: float, kappa: float) -> dict[str, Any]:
         "p_c_asymptotic": float(asymptotic_capacity_associations(d, kappa)),
         "p_hebbian": float(hebbian_associations(d)),
         "d_c": least_dimension(p, kappa),
-        "bits_per_parameter": float(bits_per_parameter(p, d, kappa)),
-        "bits_per_parameter_at_capacity": float(bits_per_parameter(p_c, d, kappa)),
+        "bits_per_parameter": float(bits_per_parameter(p, d, kappa=kappa)),
+        "bits_per_parameter_at_capacity": float(bits_per_parameter(p_c, d, kappa=kappa)),
         "hebbian_accuracy": finite_accuracy(p, d),
         "hebbian_probability_all_stored": finite_probability_all_stored(p, d),
     }

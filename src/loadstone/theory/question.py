@@ -51,7 +51,7 @@ class Question:
     def room(self, d: int, answers: int) -> StatisticalDimension:
         """The memories, as far as this many answers show them."""
         if not self.is_paper_setting:
-            return memories_seen(self.family, d, answers, self.decoupled)
+            return memories_seen(self.family, d, answers=answers, decoupled=self.decoupled)
         if self.kappa == 1:
             # So few facts that their outputs hide a direction are storable anyway.
             return statistical_dimension("full", d)
@@ -65,7 +65,11 @@ class Question:
             return float(capacity_associations(d, self.kappa)), 0.0
         if self.answers is not None and not self.equal and self.is_known(d):
             return skewed_capacity(d, shares_of(self.answers, self.frequencies))
-        return facts_capacity(self.family, d, self.answers, self.decoupled, self.margin), 0.0
+        return self._fit(d), 0.0
+
+    def _fit(self, d: int) -> float:
+        """How many facts fit if all answers are equally frequent."""
+        return facts_capacity(self.family, d, answers=self.answers, decoupled=self.decoupled, margin=self.margin)
 
     def size(self, d: int | None, facts: int | None, load: float | None) -> tuple[int, int, str | None]:
         """d, the number of facts, and which of them was not given but set to the capacity."""
@@ -108,8 +112,7 @@ class Question:
             d = largest(too_small, edge) + 1
         else:
             d = largest(too_small, low, edge) + 1
-        fit = lambda d: facts_capacity(self.family, d, self.answers, self.decoupled, self.margin)  # noqa: E731
-        while self.answers is not None and fit(d) < facts * (1 - _ROUNDING):
+        while self.answers is not None and self._fit(d) < facts * (1 - _ROUNDING):
             d += 1  # a few more, because single facts are impossible
         return d
 

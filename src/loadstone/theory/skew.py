@@ -36,7 +36,7 @@ _LEVELS, _FEWER_LEVELS = 12, 8
 _BOUND = 5.0
 
 
-def skewed_capacity(d: int, frequencies: ArrayLike, samples: int | None = None, seed: int = 0) -> Estimate:
+def skewed_capacity(d: int, frequencies: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Estimate:
     """How many facts fit if answers have these frequencies, for at most d + 1 answers.
 
     frequencies: of any positive scale; zero for an answer that is only a rival.
@@ -72,7 +72,7 @@ def _integrated(d: int, shares: np.ndarray) -> Estimate:
 
 
 def random_target_capacity(
-    d: int, frequencies: ArrayLike, draws: int = 20, samples: int = 4000, seed: int = 0
+    d: int, frequencies: ArrayLike, *, draws: int = 20, samples: int = 4000, seed: int = 0
 ) -> Estimate:
     """Mean capacity if every fact draws its answer with these probabilities, so that counts scatter about them.
 
@@ -80,10 +80,12 @@ def random_target_capacity(
     """
     draws, seed = whole_number("draws", draws, 2, 10**6), whole_number("seed", seed, 0, 2**31)
     random = np.random.default_rng(seed)
-    facts, shares = skewed_capacity(d, frequencies, samples, seed).value, _shares(frequencies)
+    facts, shares = skewed_capacity(d, frequencies, samples=samples, seed=seed).value, _shares(frequencies)
     for _ in range(2):
         counts = random.multinomial(max(1, round(facts)), shares, size=draws)
-        found = [skewed_capacity(d, each, samples, seed + 1 + index).value for index, each in enumerate(counts)]
+        found = [
+            skewed_capacity(d, each, samples=samples, seed=seed + 1 + index).value for index, each in enumerate(counts)
+        ]
         facts = float(np.mean(found))
     return mean_of(found)
 

@@ -125,7 +125,7 @@ class _Rivals:
         self.step, end = grid.tau_step * self.sigma.min(), grid.tau_end * self.sigma.max()
         self.tau = np.arange(-end, end, self.step)
         self.t = self.tau / self.sigma[:, None]
-        self.below, self.density = ndtr(self.t)[:, :, None], np.exp(-self.t[:, :, None] ** 2 / 2)
+        self.below, self.density = ndtr(self.t)[:, :, None], np.exp(-(self.t[:, :, None] ** 2) / 2)
 
     def of(self, level: int, counts: Numbers) -> tuple[float, Numbers, Numbers]:
         """For a target of this level with so many rivals of each: E dist_B^2, and of each rival E r^2 and E r x."""

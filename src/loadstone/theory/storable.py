@@ -73,7 +73,7 @@ def capacity_moments(d: int) -> tuple[float, float]:
     return float(mean), float(np.sqrt(square - mean**2))
 
 
-def probability_facts_storable(facts: int, answers: int, memories: StatisticalDimension) -> float | None:
+def probability_facts_storable(facts: int, answers: int, *, memories: StatisticalDimension) -> float | None:
     """The probability that random facts are storable with M answers each in a family, 2 P(J - N in {1, 3, 5, ...}).
 
     J is the dimension of the face of the family that a projection lands on (families.py), N the sum of `facts` numbers
@@ -89,7 +89,7 @@ def probability_facts_storable(facts: int, answers: int, memories: StatisticalDi
     return _normal(facts, one, memories.delta, memories.variance)
 
 
-def facts_interval(answers: int, memories: StatisticalDimension, share: float = 0.95) -> tuple[int, int]:
+def facts_interval(answers: int, memories: StatisticalDimension, *, share: float = 0.95) -> tuple[int, int]:
     """Least and largest number of facts of an interval that holds a stream's exact capacity with this probability."""
     answers = whole_number("answers", answers, 2, MOST)
     if memories.faces is None:
@@ -103,7 +103,7 @@ def facts_interval(answers: int, memories: StatisticalDimension, share: float = 
 def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:
     """Mean number of facts that a stream holds: the sum over N of P(storable); None where it is not known."""
     total, facts = 0.0, 1
-    while (probability := probability_facts_storable(facts, answers, memories)) is not None:
+    while (probability := probability_facts_storable(facts, answers, memories=memories)) is not None:
         total, facts = total + probability, facts + 1
         if probability < _NEGLIGIBLE:
             return total

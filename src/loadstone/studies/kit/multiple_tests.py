@@ -106,10 +106,16 @@ def together(comparisons: list[Comparison]) -> list[Together]:
         above, below = int((shifts > 0).sum()), int((shifts < 0).sum())  # no difference at all is on neither side
         found.append(
             Together(
-                name, len(chosen), sum(bool(one.difference > 0) for one in chosen),
-                sum(bool(one.difference < 0) for one in chosen), len(sets), above,
-                float(shifts.mean()), float(shifts.std(ddof=1) / math.sqrt(len(sets))),
-                _sign_chance(above, above + below), float(2 * ndtr(-abs(pooled))),
+                name,
+                len(chosen),
+                sum(bool(one.difference > 0) for one in chosen),
+                sum(bool(one.difference < 0) for one in chosen),
+                len(sets),
+                above,
+                float(shifts.mean()),
+                float(shifts.std(ddof=1) / math.sqrt(len(sets))),
+                _sign_chance(above, above + below),
+                float(2 * ndtr(-abs(pooled))),
             )  # fmt: skip
         )
     return found

@@ -43,7 +43,7 @@ def proved_facts(rows: list[Row]) -> list[dict]:
             | {"streams": len(brackets), "undecided": sum(row["p_c"] is None for row in group)}
             | {"facts": facts, "error": error}
             | {"predicted": expected_capacity(family, d, answers, decoupled)}
-            | {"delta": memories_seen(family, d, answers or 10**9, decoupled).delta}
+            | {"delta": memories_seen(family, d, answers=answers or 10**9, decoupled=decoupled).delta}
         )
     return points
 
@@ -64,9 +64,11 @@ def expected_capacity(family: str, d: int, answers: int | None, decoupled: bool)
         competitors = n if answers is None else answers
         if competitors < 2:
             return 1.0
-        return probability_facts_storable(n, competitors, memories_seen(family, d, competitors, decoupled))
+        return probability_facts_storable(
+            n, competitors, memories=memories_seen(family, d, answers=competitors, decoupled=decoupled)
+        )
 
-    capacity = facts_capacity(family, d, answers, decoupled)
+    capacity = facts_capacity(family, d, answers=answers, decoupled=decoupled)
     if storable(max(2, round(capacity))) is None:
         return capacity
     first = max(1, round(capacity))

@@ -56,8 +56,15 @@ def compare_proved_scores(points: list[dict]) -> list[Comparison]:
         family = f"scatter of the target's score over that of the others at the proved capacity, {problem}"
         comparisons.append(
             BoundComparison(
-                f"{family}, {streams}", _FAR_SMALLER, point["scatter"], point["scatter_error"], freedom, "", family,
-                streams, side=BELOW,
+                f"{family}, {streams}",
+                _FAR_SMALLER,
+                point["scatter"],
+                point["scatter_error"],
+                freedom,
+                "",
+                family,
+                streams,
+                side=BELOW,
             )  # fmt: skip
         )
     return comparisons

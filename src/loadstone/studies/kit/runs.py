@@ -60,7 +60,7 @@ def share_of_capacity(share: float, d: int, kappa: float = 1.0) -> int:
 @cache
 def facts_by_the_law(family: str, d: int, answers: int | None, problem: str) -> int:
     """How many facts fit in a family of memories by the law N D(M) = delta; None: each fact has its own answer."""
-    return max(2, round(facts_capacity(family, d, answers, problem == "decoupled")))
+    return max(2, round(facts_capacity(family, d, answers=answers, decoupled=problem == "decoupled")))
 
 
 def spec(problem: str, d: int, p: int, seed: int = 0, kappa: float = 1.0, **settings: Any) -> Spec:

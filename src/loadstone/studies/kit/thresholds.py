@@ -207,8 +207,15 @@ def compare_with_limit(trained: list[dict]) -> list[Comparison]:
         freedom = freedom_of(decoupled["seeds"] + original["seeds"] - 1, error, spread)
         comparisons.append(
             Comparison(
-                f"{family}, d = {d}", 0.0, decoupled["alpha"] - original["alpha"], error, freedom, "", family,
-                f"d = {d}", original["alpha"],
+                f"{family}, d = {d}",
+                0.0,
+                decoupled["alpha"] - original["alpha"],
+                error,
+                freedom,
+                "",
+                family,
+                f"d = {d}",
+                original["alpha"],
             )  # fmt: skip
         )
     return comparisons
