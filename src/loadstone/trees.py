@@ -10,6 +10,7 @@ from weakref import WeakSet
 from jax.tree_util import GetAttrKey, default_registry, register_pytree_with_keys
 
 from loadstone.arguments import refuse
+from loadstone.readable import readable
 
 Node = TypeVar("Node", bound=type)
 
@@ -45,6 +46,7 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
             return array_values(value), constant_values(value)
 
         register_pytree_with_keys(node, flatten_with_keys, unflatten, flatten)
+        node.__repr__ = readable  # the one of dataclasses prints every number
         return told_apart(node)
 
     return register

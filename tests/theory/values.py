@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,7 @@ def values(chosen: str) -> list:
 
 def _result(formula: Callable, given: tuple) -> object:
     try:
-        return _plain(formula(*given))
+        return _plain(formula(*given[:2], **dict(zip(list(signature(formula).parameters)[2:], given[2:]))))
     except ValueError as error:
         return str(error)
 

@@ -17,6 +17,7 @@ from loadstone.memories.foreign import as_memory
 from loadstone.memories.memory import in_digits_of
 from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
+from loadstone.readable import readable
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Measurement:
     margin: float
     weighted_accuracy: float
     problem: str
+
+    __repr__ = readable
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from loadstone.memories.foreign import as_memory
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.loss import queries_of
 from loadstone.problems.problem import Problem
+from loadstone.readable import readable
 
 #: Edges of the histogram of non-target scores; scores beyond them fall into the outermost bins.
 EDGES = np.linspace(-8, 8, 321)
@@ -46,6 +47,8 @@ class Scores:
     edges: Float[np.ndarray, "edges"]
     first: "SingleScores"
     by_length: Float[np.ndarray, "n"]
+
+    __repr__ = readable
 
     def histograms(self) -> dict[str, object]:
         """Counts of scores on one set of bins, as records keep them."""
@@ -80,6 +83,8 @@ class SingleScores:
 
     target: float
     others: Float[np.ndarray, "rivals"]
+
+    __repr__ = readable
 
     @property
     def rival(self) -> float:

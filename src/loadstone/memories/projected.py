@@ -17,6 +17,7 @@ from loadstone.memories.memory import Memory, check_dimension, kept
 from loadstone.memories.normal import normal_matrix
 from loadstone.memories.subspaces.registry import arrays_of, name_of, subspace_from
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.readable import readable
 from loadstone.trees import told_apart
 
 
@@ -35,6 +36,8 @@ class Projected(Memory):
 
     #: The arrays of a subspace are not trained, even if they are real numbers.
     fixed: ClassVar[tuple[str, ...]] = ("subspace",)
+
+    __repr__ = readable
 
     @classmethod
     def made(cls, weights: Float[Array | np.ndarray, "d d"], subspace: Subspace) -> Projected:

@@ -11,6 +11,7 @@ from jaxtyping import Float32, Float64, Int64
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import refuse, set_as
+from loadstone.readable import readable
 
 
 class HasArrays(Protocol):
@@ -31,6 +32,8 @@ class Arrays:
     inputs: Float32[np.ndarray, "n d"] | Float64[np.ndarray, "n d"]
     outputs: Float32[np.ndarray, "*n m d"] | Float64[np.ndarray, "*n m d"]
     targets: Int64[np.ndarray, "n"]
+
+    __repr__ = readable
 
     def __post_init__(self) -> None:
         inputs, outputs = exact_floats("inputs", self.inputs), exact_floats("outputs", self.outputs)

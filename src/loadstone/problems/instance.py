@@ -25,6 +25,7 @@ from loadstone.problems.padded import padded
 from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.spread_streams import spread_decoupled, spread_original
+from loadstone.readable import readable
 from loadstone.streams.stream import Stream
 
 #: Bytes of separate outputs that are made at a time while they are written.
@@ -56,6 +57,8 @@ class Instance:
     answers: int | None = None
     frequencies: Frequencies = "uniform"
     _longest: _Longest = field(default_factory=_Longest, init=False, repr=False, compare=False)
+
+    __repr__ = readable
 
     def __post_init__(self) -> None:
         set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))

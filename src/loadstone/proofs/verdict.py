@@ -13,6 +13,7 @@ from jaxtyping import Float64
 
 from loadstone.memories.subspaces.registry import name_of
 from loadstone.memories.subspaces.subspace import Subspace
+from loadstone.readable import readable
 
 
 class Outcome(StrEnum):
@@ -59,6 +60,8 @@ class Verdict:
     passes: int = 0
     memory: Any = field(default=None, repr=False)
     family: Subspace | None = None
+
+    __repr__ = readable
 
 
 def in_words(verdict: Verdict) -> str:

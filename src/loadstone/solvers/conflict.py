@@ -16,6 +16,7 @@ from loadstone.arguments import refuse
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 
 #: Multipliers below this share of the largest are rounding; whether a conflict does without them is proved anyway.
@@ -34,6 +35,8 @@ class Conflict:
     facts: tuple[int, ...]
     proof: Verdict
     minimal: bool
+
+    __repr__ = readable
 
 
 def conflict_in(

@@ -30,6 +30,7 @@ from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.rounding import least_margin, margin_bound, scaled
 from loadstone.proofs.verdict import Outcome, in_words
+from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
 
@@ -70,6 +71,8 @@ class MaximumMargin:
     multipliers: Float64[np.ndarray, "n m"]
     passes: int
     seconds: float
+
+    __repr__ = readable
 
 
 def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, *, passes: int = 1000) -> MaximumMargin:

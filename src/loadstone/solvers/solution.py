@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from loadstone.measurements.accuracy import Measurement, TopScores
+from loadstone.readable import readable
 
 
 class Status(StrEnum):
@@ -64,6 +65,8 @@ class Solution:
     seconds: float
     problem: str = ""
     top_scores: TopScores | None = field(default=None, repr=False)
+
+    __repr__ = readable
 
     @cached_property
     def measured(self) -> Measurement:

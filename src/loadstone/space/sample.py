@@ -24,6 +24,7 @@ from loadstone.problems.padded import Padded
 from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.separate import separate
 from loadstone.progress import Progress, silent
+from loadstone.readable import readable
 from loadstone.space.chains import METHODS, Chains, run_chains, unit
 from loadstone.space.diagnostics import Mixing
 from loadstone.space.overlap import overlap
@@ -61,6 +62,8 @@ class Sampled:
     steps: int
     passes: int
     seconds: float
+
+    __repr__ = readable
 
 
 def sample(

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float32, Int32, UInt32
 from loadstone.arguments import set_as, whole
 from loadstone.compiling import Call
 from loadstone.frequencies import Frequencies, check_answers
+from loadstone.readable import readable
 from loadstone.streams.counters import KEY_SHAPE, Key, stream_key
 from loadstone.streams.embeddings import decoupled_targets, decoupled_vectors, vectors
 from loadstone.streams.laws.registry import check_law, law_of
@@ -36,6 +37,8 @@ class Stream:
     d: int
     _: KW_ONLY
     law: str = "gaussian"
+
+    __repr__ = readable
 
     def __post_init__(self) -> None:
         whole("seed", self.seed, 0, 2**64 - 1)

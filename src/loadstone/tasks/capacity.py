@@ -21,6 +21,7 @@ from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.readable import readable
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
 from loadstone.streams.stream import Stream
 from loadstone.tasks.fields import FIELDS
@@ -48,6 +49,8 @@ class InstanceCapacity:
     verdicts: tuple[tuple[int, Outcome], ...]
     seconds: float
     witness: Float64[np.ndarray, "d d"] | None = None
+
+    __repr__ = readable
 
 
 def instance_capacity(

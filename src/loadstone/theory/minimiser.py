@@ -26,6 +26,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtri, wrightomega
 
+from loadstone.readable import readable
 from loadstone.theory import hebbian
 from loadstone.theory.checks import positives, single, whole_number
 from loadstone.theory.codimension import codimension
@@ -83,6 +84,8 @@ class Minimiser:
     answers: int
     #: Dimension of the space of memories; d^2 if none was given.
     delta: float
+
+    __repr__ = readable
 
 
 def minimiser(

@@ -13,6 +13,7 @@ from typing import Any
 
 from loadstone.arguments import rank_fraction
 from loadstone.frequencies import Frequencies
+from loadstone.readable import readable
 from loadstone.theory import caveats
 from loadstone.theory.alone import query_dimension, winning_queries
 from loadstone.theory.capacity import (
@@ -100,6 +101,8 @@ class Prediction:
     hebbian_accuracy: float | None = None
     #: Probability that the Hebbian rule recalls all of them.
     hebbian_probability_all_stored: float | None = None
+
+    __repr__ = readable
 
     @property
     def p(self) -> int:
