@@ -59,6 +59,8 @@ class TopScores:
     shares: Float32[np.ndarray, "n"] | None = None
     problem: str = ""
 
+    __repr__ = readable
+
     def measurement(self) -> Measurement:
         stored = self.target > self.rival
         violations = int(np.sum(~stored))
@@ -71,7 +73,13 @@ class TopScores:
 
 
 def measure(problem: Problem, memory: Any) -> Measurement:
-    """How much of a problem a memory stores."""
+    """How much of a problem a memory stores.
+
+    Example:
+        >>> problem = loadstone.original(loadstone.Stream(0, 4), 4)
+        >>> loadstone.measure(problem, loadstone.initial_memory(4)).violations
+        4
+    """
     check_memory(check_problem(problem), memory := as_memory(memory))
     return top_scores(problem, memory).measurement()
 

@@ -20,6 +20,7 @@ from loadstone.measurements.spectrum import memory_matrix
 from loadstone.memories.memory import Memory
 from loadstone.problems.arrays import Arrays, HasArrays, arrays_of
 from loadstone.problems.numpy_pass import ExactPass
+from loadstone.readable import readable
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,19 @@ class NoisyAccuracy:
     at_least: float
     at_most: float
 
+    __repr__ = readable
+
 
 def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, *, noise: float) -> NoisyAccuracy:
-    """The accuracy of recall from e + noise xi, xi ~ N(0, I_d), predicted from the margins and the memory's matrix."""
+    """The accuracy of recall from e + noise xi, xi ~ N(0, I_d), predicted from the margins and the memory's matrix.
+
+    Example:
+        >>> from loadstone.measurements.noise import predicted_noisy_accuracy
+        >>> instance = loadstone.Instance(loadstone.Stream(0, 4), 4)
+        >>> found = predicted_noisy_accuracy(instance, loadstone.maximum_margin(instance).memory, noise=0.1)
+        >>> 0.9 < found.predicted < 1
+        True
+    """
     arrays, noise = arrays_of(instance), positive("noise", noise)
     planes, margins = _planes(arrays, _matrix(arrays, memory), noise)
     safety = margins / np.maximum(np.linalg.norm(planes, axis=2), 1e-150)
@@ -50,7 +61,15 @@ def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, *, noise: floa
 def measured_noisy_accuracy(
     instance: HasArrays, memory: Memory, *, noise: float, draws: int = 100, seed: int = 0
 ) -> tuple[float, float]:
-    """The accuracy of recall from e + noise xi over this many draws of the noise for each input, and its error."""
+    """The accuracy of recall from e + noise xi over this many draws of the noise for each input, and its error.
+
+    Example:
+        >>> from loadstone.measurements.noise import measured_noisy_accuracy
+        >>> instance = loadstone.Instance(loadstone.Stream(0, 4), 4)
+        >>> accuracy, error = measured_noisy_accuracy(instance, loadstone.maximum_margin(instance).memory, noise=0.1)
+        >>> 0.9 < accuracy <= 1
+        True
+    """
     noise, draws = positive("noise", noise), whole("draws", draws, 2)
     arrays = arrays_of(instance)
     weights = _matrix(arrays, memory)

@@ -96,6 +96,12 @@ def scores(problem: Problem, memory: Any, *, most: int | None = None) -> Scores:
 
     With `most`, unit and histogram come from only about this many non-target scores, those of evenly spaced
     associations; targets and rivals are complete in any case.
+
+    Example:
+        >>> from loadstone.measurements.scores import scores
+        >>> problem = loadstone.original(loadstone.Stream(0, 4), 4)
+        >>> scores(problem, loadstone.initial_memory(4)).target.shape
+        (4,)
     """
     return raw_scores(problem, memory, top_scores(problem, memory), most).scores()
 
@@ -138,7 +144,14 @@ def targets_by_length(arrays: Arrays, weights: Float[np.ndarray | Array, "d d"])
 
 
 def single_scores(problem: Problem, memory: Any, *, row: int, unit: float | None = None) -> SingleScores:
-    """The scores of association `row`, divided by `unit` (default: the deviation over all associations)."""
+    """The scores of association `row`, divided by `unit` (default: the deviation over all associations).
+
+    Example:
+        >>> from loadstone.measurements.scores import single_scores
+        >>> problem = loadstone.original(loadstone.Stream(0, 4), 4)
+        >>> single_scores(problem, loadstone.initial_memory(4), row=2).others.shape
+        (3,)
+    """
     problem = problem.in_float32()
     row = whole("row", row, 0, int(problem.associations) - 1)
     queries = _queries(as_memory(memory), problem.inputs)

@@ -18,6 +18,11 @@ def singular_values(memory: Memory) -> Float[np.ndarray, "m"]:
     """The m largest singular values of W (m its rank), in falling order, scaled so that the largest is 2.
 
     Recall does not depend on the scale of W; the law of the paper ends at 2.
+
+    Example:
+        >>> from loadstone.measurements.spectrum import singular_values
+        >>> len(singular_values(loadstone.initial_memory(8, 0.5)))
+        4
     """
     memory = as_memory(memory)
     return matrix_singular_values(memory_matrix(memory), memory.rank)

@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtri
 
+from loadstone.readable import readable
+
 #: Chains have mixed if no R-hat is larger.
 MIXED = 1.05
 
@@ -28,6 +30,8 @@ class Mixing:
     r_hat: float
     effective_samples: float
     autocorrelation_time: float
+
+    __repr__ = readable
 
     @property
     def mixed(self) -> bool:

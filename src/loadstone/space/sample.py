@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -57,7 +57,7 @@ class Sampled:
     overlap: Estimate | None
     volume: Volume | None
     centre: Memory | None
-    typical: tuple[Memory, ...] | None
+    typical: tuple[Memory, ...] | None = field(repr=False)
     dimension: int
     steps: int
     passes: int
@@ -87,6 +87,12 @@ def sample(
     progress: called with how much is done, in per cent, of the chains and then of the volume.
 
     An instance that is not storable is refused with its proof.
+
+    Example:
+        >>> problem = loadstone.original(loadstone.Stream(0, 4), 3)
+        >>> found = loadstone.sample(problem, steps=50, with_volume=False)
+        >>> found.dimension, found.mixing.effective_samples > 10
+        (16, True)
     """
     clock, progress = Deadline(), progress or silent
     chains, seed = whole("chains", chains, 2, _MOST_CHAINS), whole("seed", seed, 0, 2**31 - 1)

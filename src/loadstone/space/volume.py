@@ -24,6 +24,7 @@ from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.problem import Problem
 from loadstone.progress import Progress, silent
+from loadstone.readable import readable
 from loadstone.space.chains import family_of
 from loadstone.space.steps import Walk, reflection_step
 
@@ -47,6 +48,8 @@ class Volume:
     log: Estimate
     log_shares: Float[np.ndarray, "n"]
     errors: Float[np.ndarray, "n"]
+
+    __repr__ = readable
 
 
 def volume(

@@ -16,7 +16,13 @@ from loadstone.theory.margin import margin_capacity
 
 
 def memories_seen(family: str, d: int, *, answers: int, decoupled: bool = False) -> StatisticalDimension:
-    """The statistical dimension of a family of d x d memories, seen through M outputs."""
+    """The statistical dimension of a family of d x d memories, seen through M outputs.
+
+    Example:
+        >>> from loadstone.theory.answers import memories_seen
+        >>> memories_seen("full", 20, answers=8).delta
+        140
+    """
     answers = whole("answers", answers, 2, MOST)
     return statistical_dimension(family, d, directions=directions_shown(d, answers, decoupled))
 
@@ -28,6 +34,11 @@ def facts_capacity(
 
     With so many answers that single facts become impossible (alone.py) it is the smaller N of which half are storable.
     An upper bound if the family is not convex (`StatisticalDimension.bound`).
+
+    Example:
+        >>> from loadstone.theory.answers import facts_capacity
+        >>> round(facts_capacity("symmetric", 20, answers=8), 2)
+        67.64
     """
     if answers is not None:
         room = memories_seen(family, d, answers=answers, decoupled=decoupled)

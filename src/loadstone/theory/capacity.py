@@ -29,6 +29,11 @@ def capacity(kappa: ArrayLike = 1.0) -> np.ndarray | float:
     alpha_c(kappa) = (1/2) int_{X(1-kappa)}^{2} rho(s) s^2 ds, with rho(s) = sqrt(4 - s^2) / pi on [0, 2], and X the
     quantile function of that quarter-circle law. With s = 2 cos(x/2) both integrals are elementary.
     Limit p, d -> infinity, replica-symmetric for kappa < 1 (paper, claim 2).
+
+    Example:
+        >>> from loadstone.theory.capacity import capacity
+        >>> capacity(), round(capacity(0.25), 4)
+        (0.5, 0.3115)
     """
     return each(_capacity, fractions("kappa", kappa))
 
@@ -38,6 +43,11 @@ def finite_capacity(p: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
 
     For kappa = 1 this is p D(p) = d^2, sharp up to a width of order sqrt(p). For whole p >= 2 and d large enough for a
     threshold to be visible (d = 12 is); replica-symmetric for kappa < 1.
+
+    Example:
+        >>> from loadstone.theory.capacity import finite_capacity
+        >>> round(finite_capacity(1000), 4)
+        0.8507
     """
     p = whole_numbers("p", p, 2, MOST)
     return scalar(2 * np.asarray(capacity(kappa)) * np.log(p) / codimension(p))
@@ -48,6 +58,11 @@ def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | 
 
     Its integer part is the largest p that is more likely storable than not. It is at least 1, because a single
     association has no rival.
+
+    Example:
+        >>> from loadstone.theory.capacity import capacity_associations
+        >>> round(capacity_associations(20), 2)
+        86.87
     """
     d, kappa = at_least("d", d, 1), fractions("kappa", kappa)
     if np.any(d > MOST_DIMENSION):
@@ -56,12 +71,24 @@ def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | 
 
 
 def asymptotic_capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
-    """How many associations fit by the limit alone, p log p = alpha_c(kappa) d^2; finite sizes hold more."""
+    """How many associations fit by the limit alone, p log p = alpha_c(kappa) d^2; finite sizes hold more.
+
+    Example:
+        >>> from loadstone.theory.capacity import asymptotic_capacity_associations
+        >>> round(asymptotic_capacity_associations(100), 1)
+        754.6
+    """
     return associations(capacity(kappa), d)
 
 
 def hebbian_associations(d: ArrayLike) -> np.ndarray | float:
-    """How many associations the Hebbian rule stores in the limit: the real p with p log p = d^2 / 8."""
+    """How many associations the Hebbian rule stores in the limit: the real p with p log p = d^2 / 8.
+
+    Example:
+        >>> from loadstone.theory.capacity import hebbian_associations
+        >>> round(hebbian_associations(100), 1)
+        229.9
+    """
     return associations(HEBBIAN_CAPACITY, d)
 
 
@@ -80,6 +107,11 @@ def bits_per_parameter(
     'pairing' counts log2(p!) bits: which output belongs to which input, every output once. 'choice' counts p log2 p
     bits: every input could have any of the p outputs. Both tend to alpha / (log 2 (2 kappa - kappa^2)), which is
     0.72 bits at capacity for kappa = 1.
+
+    Example:
+        >>> from loadstone.theory.capacity import bits_per_parameter
+        >>> round(bits_per_parameter(85, 20), 4)
+        1.0668
     """
     p = at_least("p", p, 1)
     choice("content", content, ("pairing", "choice"))

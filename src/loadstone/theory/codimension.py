@@ -47,6 +47,11 @@ def codimension(answers: ArrayLike, margin: ArrayLike = 0.0) -> np.ndarray | flo
     """What one fact costs, D_gamma(M), to about 10 digits.
 
     answers: M, whole, in 2..10^15. margin: gamma, in units of |W|, in 0..1000.
+
+    Example:
+        >>> from loadstone.theory.codimension import codimension
+        >>> round(codimension(100), 4), round(codimension(100, margin=0.5), 4)
+        (4.7933, 6.7276)
     """
     answers, margin = whole_numbers("answers", answers, 2, MOST), checked_margins(margin)
     return each(lambda m, gamma: _of_one(int(m), float(gamma)), answers, margin)

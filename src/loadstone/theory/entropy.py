@@ -22,6 +22,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, logsumexp, ndtri
 
 from loadstone.estimate import Estimate
+from loadstone.readable import readable
 from loadstone.theory.checks import in_half_open, positives, scalar, single, whole_number, whole_numbers
 from loadstone.theory.codimension import codimension
 
@@ -39,6 +40,8 @@ class FreeEntropy:
     q: np.ndarray | float
     #: Standard error of phi, from the sampled energetic term.
     error: np.ndarray | float
+
+    __repr__ = readable
 
 
 def energetic_lower_bound(q: ArrayLike) -> np.ndarray | float:
@@ -134,6 +137,8 @@ class EntropyCurve:
     energetic: np.ndarray
     #: Its standard errors.
     error: np.ndarray
+
+    __repr__ = readable
 
 
 def free_entropy_curve(load: ArrayLike, p: int, samples: int = 400, seed: int = 0) -> EntropyCurve:

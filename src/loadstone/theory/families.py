@@ -26,6 +26,7 @@ from scipy.special import bdtr, ndtri
 
 from loadstone.arguments import refuse, whole
 from loadstone.families_text import FamilyText, family_name, family_text, told_dimension
+from loadstone.readable import readable
 from loadstone.theory.capacity import MOST_DIMENSION, capacity
 
 
@@ -58,6 +59,8 @@ class StatisticalDimension:
     #: Var J, where it is known.
     variance: float | None = None
 
+    __repr__ = readable
+
 
 def statistical_dimension(family: str, d: int, *, directions: int | None = None) -> StatisticalDimension:
     """The statistical dimension of a family such as 'full', 'rank:25' or 'masked:0.5', see `FAMILIES`.
@@ -66,6 +69,11 @@ def statistical_dimension(family: str, d: int, *, directions: int | None = None)
     theirs (docs/extending.md).
 
     `directions`: how many directions of a query the outputs show, 1..d (default: all).
+
+    Example:
+        >>> from loadstone.theory.families import statistical_dimension
+        >>> statistical_dimension("symmetric", 10).delta
+        55
     """
     d = whole("d", d, 1, MOST_DIMENSION)
     r = d if directions is None else whole("directions", directions, 1, d)

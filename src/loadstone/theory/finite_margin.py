@@ -40,6 +40,11 @@ def finite_largest_margin(
     """The largest margin of N facts with M answers each (None: M = N) in a full memory of d x d, decoupled.
 
     inputs, outputs: 'gaussian', or 'sphere' for vectors of length sqrt(d). For d of about 10 to 100.
+
+    Example:
+        >>> from loadstone.theory.finite_margin import finite_largest_margin
+        >>> round(finite_largest_margin(8, 10, answers=2, samples=16).value, 1)
+        2.9
     """
     d = whole_number("d", d, 2, 1000)
     limit = largest_margin(d * d, facts, answers=answers)  # refuses what cannot be stored

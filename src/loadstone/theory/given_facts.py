@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from loadstone.bisect import largest
+from loadstone.readable import readable
 from loadstone.theory.alone import half_storable, query_dimension, winning_queries
 from loadstone.theory.answers import memories_seen
 from loadstone.theory.caveats import words_of_impossible_facts
@@ -58,6 +59,8 @@ class Law:
     probability: float | None
     with_new_answers: int | None
     caveats: tuple[str, ...]
+
+    __repr__ = readable
 
 
 def given_facts_law(

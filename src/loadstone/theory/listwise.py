@@ -35,6 +35,11 @@ def list_codimension(answers: int, k: int, *, batches: int = 8) -> Estimate:
     """What one association costs if its target must be among the first k of M: D_k(M), sampled, exact for k = 1.
 
     By Monte Carlo with fixed random numbers, in batches of 500 samples.
+
+    Example:
+        >>> from loadstone.theory.listwise import list_codimension
+        >>> round(list_codimension(20, 3, batches=2).value, 2)
+        2.45
     """
     m, batches = whole("answers", answers, 2, 10**6), whole("batches", batches, 2, 10**5)
     k = whole("k", k, 1, m - 1)
@@ -54,6 +59,11 @@ def list_capacity(d: int, k: int, *, batches: int = 8) -> Estimate:
 
     D_k changes by less than the noise of its samples from one p to the next, so it is interpolated between a few p
     around the value of the limit.
+
+    Example:
+        >>> from loadstone.theory.listwise import list_capacity
+        >>> round(list_capacity(10, 3, batches=2).value)
+        32
     """
     d, k = _checked(d, k)
     guess = limit_capacity(d, k)

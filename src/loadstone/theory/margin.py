@@ -27,6 +27,11 @@ def margin_capacity(delta: ArrayLike, answers: ArrayLike | None, *, margin: Arra
 
     delta: statistical dimension of the memories, d^2 for all of them. With one answer a fact (M = N, as in the paper) N
     is linear between whole numbers. A margin that not even one fact (with M = N: two) could have is refused.
+
+    Example:
+        >>> from loadstone.theory.margin import margin_capacity
+        >>> round(margin_capacity(20**2, None, margin=0.5), 2)
+        66.26
     """
     delta, margin = positives("delta", delta), checked_margins(margin)
     if answers is None:
@@ -40,6 +45,11 @@ def largest_margin(delta: float, facts: float, *, answers: int | None = None) ->
 
     With `answers` None each fact has an answer of its own, and `facts` is whole. More facts than can be stored at all
     are refused.
+
+    Example:
+        >>> from loadstone.theory.margin import largest_margin
+        >>> round(largest_margin(20**2, 50), 4)
+        1.074
     """
     delta = float(positives("delta", single("delta", delta)))
     paired = answers is None

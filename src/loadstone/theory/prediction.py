@@ -13,7 +13,6 @@ from typing import Any
 
 from loadstone.arguments import rank_fraction
 from loadstone.frequencies import Frequencies
-from loadstone.readable import readable
 from loadstone.theory import caveats
 from loadstone.theory.alone import query_dimension, winning_queries
 from loadstone.theory.capacity import (
@@ -102,7 +101,12 @@ class Prediction:
     #: Probability that the Hebbian rule recalls all of them.
     hebbian_probability_all_stored: float | None = None
 
-    __repr__ = readable
+    def __repr__(self) -> str:
+        chance = "unknown" if self.probability_storable is None else f"{self.probability_storable:.3g}"
+        return (
+            f"Prediction(d={self.d}, facts={self.facts}, answers={self.answers}, family={self.family!r}, "
+            f"capacity={self.facts_c:.4g}, probability_storable={chance})"
+        )
 
     @property
     def p(self) -> int:
@@ -145,6 +149,11 @@ def predict(
     answers: how many compete for each fact; if left out, as many as there are facts.
     family: of memories, such as 'symmetric' or 'rank:25' (families.py). kappa: instead, their rank over d.
     p: an old name of facts.
+
+    Example:
+        >>> prediction = loadstone.predict(20, 85)
+        >>> round(prediction.facts_c, 2), round(prediction.probability_storable, 2)
+        (86.87, 0.71)
     """
     if p is not None:
         warnings.warn("predict(p=...) is an old name: say predict(facts=...).", DeprecationWarning, stacklevel=2)
@@ -209,7 +218,13 @@ def predict_facts(
     margin: float = 0.0,
     frequencies: Frequencies = "uniform",
 ) -> Prediction:
-    """What `predict` says, under the name that it had for facts with answers."""
+    """What `predict` says, under the name that it had for facts with answers.
+
+    Example:
+        >>> from loadstone.theory.prediction import predict_facts
+        >>> predict_facts(12, answers=8).facts
+        47
+    """
     return predict(
         d, facts, answers=answers, family=family, decoupled=decoupled, margin=margin, frequencies=frequencies
     )

@@ -44,6 +44,11 @@ def skewed_capacity(d: int, frequencies: ArrayLike, *, samples: int | None = Non
     are taken together, and the error says how much fewer of them would change. With a number of samples the distances
     are sampled instead, and the error is that of sampling. The formula is for many facts an answer, and for frequencies
     that are those of the facts themselves: for random targets see `random_target_capacity`.
+
+    Example:
+        >>> from loadstone.theory.skew import skewed_capacity
+        >>> round(skewed_capacity(16, [3, 2, 1]).value, 1)
+        37.2
     """
     d, shares = whole_number("d", d, 1, 10**6), _shares(frequencies)
     if len(shares) - 1 > d:
@@ -77,6 +82,11 @@ def random_target_capacity(
     """Mean capacity if every fact draws its answer with these probabilities, so that counts scatter about them.
 
     Each draw has the counts of N_c facts and the capacity for them; N_c is then set to the mean, and all is done again.
+
+    Example:
+        >>> from loadstone.theory.skew import random_target_capacity
+        >>> round(random_target_capacity(8, [1, 1, 1], draws=2, samples=200).value)
+        19
     """
     draws, seed = whole_number("draws", draws, 2, 10**6), whole_number("seed", seed, 0, 2**31)
     random = np.random.default_rng(seed)

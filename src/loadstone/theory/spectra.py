@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from loadstone.arguments import rank_fraction, refuse, whole
+from loadstone.readable import readable
 from loadstone.theory.checks import at_least, numbers, plain, scalar
 
 #: NumPy turns an array without axes into a number as soon as it computes with it.
@@ -119,6 +120,8 @@ class Spectrum:
     #: The parent's mass in [lower, 2].
     kept: float = 1.0
 
+    __repr__ = readable
+
     upper: ClassVar[float] = 2.0
 
     @property
@@ -168,7 +171,13 @@ class Spectrum:
 
 
 def quarter_circle() -> Spectrum:
-    """The quarter-circle law, rho(s) = sqrt(4 - s^2) / pi on [0, 2]."""
+    """The quarter-circle law, rho(s) = sqrt(4 - s^2) / pi on [0, 2].
+
+    Example:
+        >>> from loadstone.theory.spectra import quarter_circle
+        >>> round(quarter_circle().quantile(0.5), 4)
+        0.8079
+    """
     return Spectrum(1.0, 0.0, QuarterCircle())
 
 
@@ -178,6 +187,12 @@ def at_capacity(kappa: float = 1.0) -> Spectrum:
     (1-kappa) delta_0 + rho(s) 1[X(1-kappa) <= s <= 2], X the quantile function of rho. Paper, claim 2, without the
     factor kappa before rho, which is a misprint: the mass must be 1. Replica-symmetric for kappa < 1. Ten digits for
     kappa above 1e-6.
+
+    Example:
+        >>> from loadstone.theory.spectra import at_capacity
+        >>> law = at_capacity(0.5)
+        >>> round(law.atom, 4), round(law.lower, 4)
+        (0.5, 0.8079)
     """
     kappa = rank_fraction("kappa", kappa)
     lower = float(QuarterCircle().quantile(np.asarray(1 - kappa)))
@@ -185,7 +200,13 @@ def at_capacity(kappa: float = 1.0) -> Spectrum:
 
 
 def initial_full() -> Spectrum:
-    """The law of a W with i.i.d. Gaussian entries: the quarter circle."""
+    """The law of a W with i.i.d. Gaussian entries: the quarter circle.
+
+    Example:
+        >>> from loadstone.theory.spectra import initial_full
+        >>> round(initial_full().cdf(1), 4)
+        0.609
+    """
     return quarter_circle()
 
 
@@ -195,6 +216,11 @@ def initial_factored(kappa: float = 1.0) -> Spectrum:
     It is not the quarter circle, even for kappa = 1.
 
     The paper's cubic is the law of the non-zero values alone; here a share 1 - kappa at zero is added.
+
+    Example:
+        >>> from loadstone.theory.spectra import initial_factored
+        >>> round(initial_factored(0.5).quantile(0.9), 4)
+        1.2741
     """
     law = GaussianProduct(rank_fraction("kappa", kappa))
     lower = float(law.value(np.asarray(0.0))) if law.kappa < 1 else 0.0

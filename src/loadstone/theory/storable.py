@@ -44,6 +44,11 @@ def probability_storable(p: ArrayLike, d: ArrayLike) -> np.ndarray | float:
     """The probability that p random associations are storable in d dimensions, each with its own answer.
 
     For whole p in 2..10^15 and whole d >= 1; exact up to about p = 10^8, then Gaussian.
+
+    Example:
+        >>> from loadstone.theory.storable import probability_storable
+        >>> round(probability_storable(85, 20), 3)
+        0.711
     """
     p, d = whole_numbers("p", p, 2, MOST), whole_numbers("d", d, 1, 10**9)
     return each(lambda p, d: _probability(int(p), int(d)), p, d)
@@ -54,6 +59,11 @@ def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
 
     A stream's capacity is at least p exactly when its first p associations are storable, so its law has the tail
     probability_storable(p, d).
+
+    Example:
+        >>> from loadstone.theory.storable import storable_interval
+        >>> storable_interval(20)
+        (80, 93)
     """
     d = whole_number("d", d, 1, 10**6)
     rest = (1 - _share(share)) / 2
@@ -79,6 +89,12 @@ def probability_facts_storable(facts: int, answers: int, *, memories: Statistica
     J is the dimension of the face of the family that a projection lands on (families.py), N the sum of `facts` numbers
     k of the law of one fact; all this times the probability that each fact can be stored alone (alone.py). Exact for a
     uniformly random position; Gaussian where only the variance of J is known, and None where not even that is.
+
+    Example:
+        >>> from loadstone.theory.answers import memories_seen
+        >>> from loadstone.theory.storable import probability_facts_storable
+        >>> round(probability_facts_storable(80, 8, memories=memories_seen("full", 20, answers=8)), 3)
+        0.474
     """
     facts, answers = whole_number("facts", facts, 1, MOST), whole_number("answers", answers, 2, MOST)
     one = winning_queries(answers, query_dimension(memories))
@@ -90,7 +106,14 @@ def probability_facts_storable(facts: int, answers: int, *, memories: Statistica
 
 
 def facts_interval(answers: int, memories: StatisticalDimension, *, share: float = 0.95) -> tuple[int, int]:
-    """Least and largest number of facts of an interval that holds a stream's exact capacity with this probability."""
+    """Least and largest number of facts of an interval that holds a stream's exact capacity with this probability.
+
+    Example:
+        >>> from loadstone.theory.answers import memories_seen
+        >>> from loadstone.theory.storable import facts_interval
+        >>> facts_interval(8, memories_seen("full", 20, answers=8))
+        (69, 91)
+    """
     answers = whole_number("answers", answers, 2, MOST)
     if memories.faces is None:
         raise refuse("family", memories.family, f"one whose law of J is known for {answers} answers")

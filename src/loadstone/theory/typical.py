@@ -30,6 +30,7 @@ from jaxtyping import Float, Inexact
 from scipy.interpolate import CubicSpline
 
 from loadstone.arguments import rank_fraction, refuse
+from loadstone.readable import readable
 from loadstone.theory.capacity import capacity
 from loadstone.theory.checks import in_half_open, positives, single, whole_number
 from loadstone.theory.codimension import codimension
@@ -62,6 +63,8 @@ class Typical:
     cosine: float
     theta: float
     singular_values: Float[np.ndarray, "sweeps m"]
+
+    __repr__ = readable
 
     @property
     def overlap(self) -> float:
