@@ -122,19 +122,19 @@ def test_many_sizes_share_one_program():
     assert made.inputs(129).shape == (129, 3)
 
 
-@pytest.mark.parametrize("fields", [(-1, 3, "gaussian"), (0, 0, "gaussian"), (0, 3, "cauchy"), (0, 2.5, "sphere")])
-def test_bad_streams_are_refused(fields):
-    with pytest.raises(ValueError, match="(seed|d|law) is .* but must be"):
-        Stream(*fields)
+@pytest.mark.parametrize("seed, d", [(-1, 3), (2**64, 3), (0, 0), (0, 2.5)])
+def test_bad_streams_are_refused(seed, d):
+    with pytest.raises(ValueError, match="(seed|d) is .* but must be"):
+        Stream(seed, d)
 
 
-@pytest.mark.parametrize("p", [1, 0, -3, 2.0])
+@pytest.mark.parametrize("p", [1, 2.0])
 def test_fewer_than_two_associations_are_refused(p):
     with pytest.raises(ValueError, match="p is .* at least 2"):
         Stream(0, 3).inputs(p)
 
 
-@pytest.mark.parametrize("law", [7, None, "", "gauss", "sphere:3", "gaussian:mean=1"])
+@pytest.mark.parametrize("law", [7, None, "", "cauchy", "sphere:3", "gaussian:mean=1"])
 def test_laws_that_are_not_there_get_one_sentence(law):
     with pytest.raises(ValueError, match="(law|law parameter) is .*, but must be "):
         Stream(0, 5, law=law)

@@ -63,13 +63,13 @@ def test_a_rank_fraction_with_answers_is_a_family():
 
 
 def test_caveats_say_what_matters():
-    text = lambda *asked: " ".join(predict_facts(*asked).caveats)  # noqa: E731
-    assert "half of all instances" in text(20) and "upper bound" not in text(20)
-    assert "upper bound" in text(20, None, None, "rank:5") and "not known" in text(20, None, None, "rank:5")
-    assert "10 answers show only 9 of the 20 directions" in text(20, None, 10) and "balanced" in text(20, None, 10)
-    assert "show only" not in text(20, None, 10, "full", True) and "Decoupled" in text(20, None, 10, "full", True)
-    assert "less sharp" in text(20, None, 30, "nonnegative") and "less sharp" not in text(20, None, 300, "nonnegative")
-    assert "hold more" in text(20, None, 30, "psd") and "hold more" not in text(20, None, 300, "psd")
+    text = lambda answers=None, **asked: " ".join(predict(20, answers=answers, **asked).caveats)  # noqa: E731
+    assert "half of all instances" in text() and "upper bound" not in text()
+    assert "upper bound" in text(family="rank:5") and "not known" in text(family="rank:5")
+    assert "10 answers show only 9 of the 20 directions" in text(10) and "balanced" in text(10)
+    assert "show only" not in text(10, decoupled=True) and "Decoupled" in text(10, decoupled=True)
+    assert "less sharp" in text(30, family="nonnegative") and "less sharp" not in text(300, family="nonnegative")
+    assert "hold more" in text(30, family="psd") and "hold more" not in text(300, family="psd")
 
 
 def test_it_is_quick_for_the_largest_sizes():
