@@ -202,7 +202,7 @@ FORMULAS: dict[Callable, list[tuple]] = {
         (50, 20, 1024, 0), (12, 3, 1024, 1), (20, 6, 1025, 0), (900, 20, 1024, 2), (40, 5, 1024, 0, 6, 18.0),
     ],
     output_lengths.length_shift: [(0.4, 8, 36.0, 6, 20, 0)],
-    output_lengths.log_share: [(LONG - 1, LONG), (1 - LONG, LONG)],
+    entropy.log_share: [(LONG - 1, LONG), (1 - LONG, LONG)],
     prediction.predict: [(20, 85), (20,), (None, 50), (1,)],
     question.least_dimension: [(2,), (10,), (10, 0.5)],
     question.whole_part: [(1.0,), (2 - 1e-10,), (2.5,), (1e14 + 0.9,)],

@@ -67,7 +67,7 @@ def capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | 
     d, kappa = at_least("d", d, 1), fractions("kappa", kappa)
     if np.any(d > MOST_DIMENSION):
         raise refuse("d", plain(d), f"at most {MOST_DIMENSION:g}")
-    return each(_capacity_associations, 2 * np.asarray(capacity(kappa)) * d**2)
+    return each(lambda room: facts_that_fit(lambda p: room), 2 * np.asarray(capacity(kappa)) * d**2)
 
 
 def asymptotic_capacity_associations(d: ArrayLike, kappa: ArrayLike = 1.0) -> np.ndarray | float:
@@ -142,16 +142,17 @@ def _less_sine(x: float) -> float:
     return x * square / 6 * rest
 
 
-def _capacity_associations(room: float) -> float:
-    return facts_that_fit(lambda p: room)
-
-
-def facts_that_fit(room: Callable[[int], float]) -> float:
+def facts_that_fit(room: Callable[[int], float], margin: float = 0.0) -> float:
     """How many facts fit if each has its own answer: the p >= 1 with p D(p) = room(p), linear between whole numbers.
 
     room: dimensions of the memories, as far as so many answers show them. D(1) = 0.
     """
-    needed = lambda p: p * codimension(p) if p > 1 else 0.0  # noqa: E731
+
+    def needed(p: int) -> float:
+        if p > MOST:
+            raise refuse("delta", room(p), f"smaller: more than {MOST:g} facts would fit")
+        return p * codimension(p, margin) if p > 1 else 0.0
+
     low = largest(lambda p: needed(p) <= room(p), 1)
     here, there = room(max(2, low)), room(low + 1)
     return low + (here - needed(low)) / (needed(low + 1) - needed(low) - (there - here))

@@ -16,26 +16,24 @@ SMALLEST, LARGEST = 1e-100, 1e100
 
 def at_least(name: str, value: ArrayLike, least: float) -> np.ndarray:
     """`value` as an array of numbers in [least, 1e100], or a refusal."""
-    return _within(name, value, least, LARGEST)
+    allowed = f"at least {least:g} and at most {LARGEST:g}"
+    return checked(name, value, allowed, lambda array: (array >= least) & (array <= LARGEST))
 
 
 def finite(name: str, value: ArrayLike) -> np.ndarray:
     """`value` as an array of numbers in [-1e100, 1e100], or a refusal."""
-    return _within(name, value, -LARGEST, LARGEST)
+    return at_least(name, value, -LARGEST)
 
 
 def positives(name: str, value: ArrayLike) -> np.ndarray:
     """`value` as an array of numbers in [1e-100, 1e100], or a refusal."""
-    return _within(name, value, SMALLEST, LARGEST)
+    return at_least(name, value, SMALLEST)
 
 
 def whole_numbers(name: str, value: ArrayLike, least: int, most: int) -> np.ndarray:
     """`value` as an array of whole numbers in [least, most], or a refusal."""
     allowed = f"whole, at least {least} and at most {most:g}"
-    array = numbers(name, value, allowed)
-    if not np.all((array >= least) & (array <= most) & (array == np.floor(array))):
-        raise refuse(name, plain(array), allowed)
-    return array
+    return checked(name, value, allowed, lambda array: (array >= least) & (array <= most) & (array == np.floor(array)))
 
 
 def whole_number(name: str, value: Any, least: int, most: int) -> int:
@@ -45,17 +43,19 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
 
 def in_half_open(name: str, value: ArrayLike, low: float, high: float) -> np.ndarray:
     """`value` as an array of numbers in [low, high), or a refusal."""
-    array = numbers(name, value, f"in [{low}, {high})")
-    if not np.all((array >= low) & (array < high)):
-        raise refuse(name, plain(array), f"in [{low}, {high})")
-    return array
+    return checked(name, value, f"in [{low}, {high})", lambda array: (array >= low) & (array < high))
 
 
 def fractions(name: str, value: ArrayLike) -> np.ndarray:
     """`value` as an array of numbers in (0, 1], or a refusal."""
-    array = numbers(name, value, "a number in (0, 1]")
-    if not np.all((array > 0) & (array <= 1)):
-        raise refuse(name, plain(array), "a number in (0, 1]")
+    return checked(name, value, "a number in (0, 1]", lambda array: (array > 0) & (array <= 1))
+
+
+def checked(name: str, value: ArrayLike, allowed: str, good: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """`value` as an array of floats that are all good, or a refusal."""
+    array = numbers(name, value, allowed)
+    if not np.all(good(array)):
+        raise refuse(name, plain(array), allowed)
     return array
 
 
@@ -81,14 +81,6 @@ def scalar(array: np.ndarray | float) -> np.ndarray | float:
 def plain(array: np.ndarray) -> object:
     """The contents of an array as Python numbers and lists, to be shown in a message."""
     return array.item() if array.ndim == 0 else array.tolist()
-
-
-def _within(name: str, value: ArrayLike, least: float, most: float) -> np.ndarray:
-    allowed = f"at least {least:g} and at most {most:g}"
-    array = numbers(name, value, allowed)
-    if not np.all((array >= least) & (array <= most)):
-        raise refuse(name, plain(array), allowed)
-    return array
 
 
 def numbers(name: str, value: ArrayLike, allowed: str) -> np.ndarray:

@@ -14,13 +14,13 @@ geometry.
 
 from __future__ import annotations
 
+import math
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import erfcx, log_ndtr, logsumexp, wofz
+from scipy.special import erfcx, log_ndtr, wofz
 
 from loadstone.arguments import refuse
 from loadstone.theory.checks import finite, plain, whole_number
@@ -30,6 +30,8 @@ MOST = 10**15
 #: Grid of tau. On it the trapezium rule converges exponentially: f is analytic in a strip of half-width pi / (2 tau).
 STEP = 0.02
 GRID = np.arange(-12.0, 12.0 + STEP / 2, STEP)
+#: Points of the integral over t, in units of the width of the integrand, which is analytic, too.
+_LINE = np.arange(-12.0, 12.0 + 0.025, 0.05)
 
 
 class MergeLaw(NamedTuple):
@@ -83,18 +85,16 @@ def project(eta: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([tau, np.minimum(eta[..., 1:], tau)], axis=-1), merged
 
 
-def joint_log_density(p: int, tau: np.ndarray) -> np.ndarray:
-    """The joint law of merged rivals and score, log f(k, tau), for k = 0, 1, ..., up to where it vanishes.
+def joint_log_density(p: int, tau: np.ndarray, gamma: float = 0.0, k: np.ndarray | None = None) -> np.ndarray:
+    """The joint law of merged rivals and score, log f(k, tau), of shape (ks,) + tau.shape.
 
-    Of shape (ks,) + tau.shape.
+    gamma: a margin, see codimension.py. k: consecutive numbers (default: 0, 1, ..., up to where the law vanishes).
     """
-    count = min(p, _enough(p))
-    k = np.arange(count)
-    log_choose = np.concatenate([[0.0], np.cumsum(np.log((p - k[1:]) / k[1:]))])
-    of_k = log_choose + _log_solid_angles(_enough(MOST))[:count] + 0.5 * np.log((k + 1) / (2 * np.pi))
-    half_square, log_phi = tau**2 / 2, log_ndtr(tau)
-    of_both = np.multiply.outer(k, half_square + log_phi)
-    return of_k.reshape(-1, *[1] * tau.ndim) + ((p - 1) * log_phi - half_square) - of_both
+    k = np.arange(min(p, _enough(p))) if k is None else k
+    weights = _log_weight(k, gamma) if gamma else _log_solid_angles(_enough(MOST))[k]
+    of_k = _log_choose(p - 1, k) + weights + 0.5 * np.log((k + 1) / (2 * np.pi))
+    of_both = np.multiply.outer(p - 1 - k, log_ndtr(tau)) - np.multiply.outer(k + 1, tau**2 / 2)
+    return of_k.reshape(-1, *[1] * tau.ndim) + of_both - gamma * tau
 
 
 @lru_cache(maxsize=4096)
@@ -113,16 +113,43 @@ def _enough(p: int) -> int:
 
 @cache
 def _log_solid_angles(most: int) -> np.ndarray:
-    x = np.arange(-9.0, 9.001, 0.05)
-    logs = np.zeros(most + 1)
-    for k in range(1, most + 1):
-        s = _saddle(k)
-        # On t = x + i s: exp(-t^2) w(t)^k, whose imaginary part is odd in x.
-        exponent = -((x + 1j * s) ** 2) + k * np.log(wofz(x + 1j * s))
-        logs[k] = logsumexp(exponent).real + np.log(0.05 / np.sqrt(np.pi)) + 0.5 * np.log(k + 1) - k * np.log(2)
-    return logs
+    return _log_weight(np.arange(most + 1), 0.0)
 
 
-def _saddle(k: int) -> float:
-    """The s > 0 where s^2 + k log w(i s) is smallest, w(i s) = erfcx(s): (k+1) s = k / (sqrt(pi) erfcx(s))."""
-    return brentq(lambda s: (k + 1) * s - k / (np.sqrt(np.pi) * erfcx(s)), 0.0, np.sqrt(k) + 1.0)
+def _log_choose(n: int, k: np.ndarray) -> np.ndarray:
+    """log C(n, k) for consecutive k, as a sum of logs: differences of log-gamma would lose digits for large n."""
+    steps = np.arange(1, k[-1] + 1)
+    return np.concatenate([[0.0], np.cumsum(np.log((n + 1 - steps) / steps))])[k[0] :]
+
+
+def _log_weight(k: np.ndarray, gamma: float) -> np.ndarray:
+    """log J_k(gamma) of codimension.py, of which b_k is J_k(0).
+
+    On a line t = x + i s through the saddle point of exp(-t^2 - i sqrt(2) gamma t) w(t)^k.
+    """
+    root = math.sqrt(2) * gamma
+    low, high = np.full(len(k), -root / 2), np.sqrt(k) + 1.0
+    for _ in range(60):
+        s = (low + high) / 2
+        rising = 2 * s + root + k * _slope(s) > 0
+        low, high = np.where(rising, low, s), np.where(rising, s, high)
+    curvature = 2 + k * (2 + (2 * s - _slope(s)) * _slope(s))
+    unit = np.sqrt(2 / curvature)[:, None]
+    t = unit * _LINE + 1j * s[:, None]
+    exponent = -(t**2) - 1j * root * t + k[:, None] * _log_faddeeva(t)
+    top = exponent.real.max(axis=1, keepdims=True)
+    total = (np.exp(exponent - top).real * unit).sum(axis=1) * (0.05 / math.sqrt(math.pi))
+    return 0.5 * np.log(k + 1) - k * math.log(2) + top[:, 0] + np.log(total)
+
+
+def _slope(s: np.ndarray) -> np.ndarray:
+    """The derivative of log w(i s) = log erfcx(s); below -26 erfcx overflows, and the slope is 2 s."""
+    return 2 * s - np.where(s > -26, 2 / (math.sqrt(math.pi) * erfcx(np.maximum(s, -26))), 0)
+
+
+def _log_faddeeva(t: np.ndarray) -> np.ndarray:
+    """log w(t). In the lower half-plane w(t) = 2 exp(-t^2) - w(-t), whose first term may overflow."""
+    lower = t.imag < 0
+    upper = wofz(np.where(lower, -t, t))
+    square = np.where(lower, t**2, 0)
+    return np.where(lower, np.log(2 - np.exp(square) * upper) - square, np.log(upper))

@@ -192,22 +192,26 @@ def _log_f(q: float, p: int, samples: int, seed: int) -> np.ndarray:
     logs = np.empty(samples)
     for index in range(samples):
         target = ndtri((index + random.random()) / samples)
-        rivals = beta * random.standard_normal(p - 1)
-        logs[index] = _log_mean_product(beta * target, rivals)
+        logs[index] = log_share(beta * np.append(target, random.standard_normal(p - 1)))
     return logs
 
 
-def _log_mean_product(shift: float, rivals: np.ndarray) -> float:
-    """log E over x ~ N(0, 1) of the product of Phi(x + shift - rival): an integrand with one peak, at some x > 0."""
+def log_share(shift: np.ndarray, lengths: np.ndarray | None = None) -> float:
+    """log of the probability over x ~ N(0, I) that lengths (x + shift) is largest in its first component.
+
+    It is the mean over x_1 of a product of Phi's: an integrand with one peak, at some x_1 > 0.
+    """
+    rivals = shift[1:]
+    ratios = np.ones(len(rivals)) if lengths is None else lengths[0] / lengths[1:]
 
     def slope(x: float) -> float:
-        z = x + shift - rivals
-        return np.exp(-(z**2) / 2 - log_ndtr(z)).sum() / np.sqrt(2 * np.pi) - x
+        z = ratios * (x + shift[0]) - rivals
+        return (ratios * np.exp(-(z**2) / 2 - log_ndtr(z))).sum() / np.sqrt(2 * np.pi) - x
 
-    top = max(0.0, rivals.max() - shift) + np.sqrt(2 * np.log(len(rivals) + 1)) + 2
+    top = max(0.0, (rivals / ratios).max() - shift[0]) + (np.sqrt(2 * np.log(len(shift))) + 2) / min(1, ratios.min())
     peak = brentq(slope, 0.0, top, xtol=0.05)
     # The logarithm curves at least as much as -x^2/2, so 7 to either side hold all but 1e-11 of the integral.
     x = peak + np.linspace(-7, 7, 71)
-    close = rivals[rivals > x[0] + shift - 9]  # Phi is 1 for the others
-    exponent = -(x**2) / 2 + log_ndtr(x[:, None] + shift - close).sum(axis=1)
+    close = rivals > ratios * (x[0] + shift[0]) - 9  # Phi is 1 for the others
+    exponent = -(x**2) / 2 + log_ndtr(ratios[close] * (x[:, None] + shift[0]) - rivals[close]).sum(axis=1)
     return float(logsumexp(exponent) + np.log((x[1] - x[0]) / np.sqrt(2 * np.pi)))

@@ -183,11 +183,7 @@ def _nonnegative(d: int, r: int, _: float) -> StatisticalDimension:
 
 def _psd(d: int, r: int, _: float) -> StatisticalDimension:
     """Half of the symmetric matrices. Var J tends to (4/pi^2 - 1/4) d^2; the term in d makes it exact at d = 1."""
-    if r < d:
-        raise ValueError(
-            f"The statistical dimension of positive semidefinite memories is not known for {r + 1} answers at d = {d}: "
-            "give more than d answers, or take decoupled outputs."
-        )
+    _needs_all("positive semidefinite", d, r)
     variance = (4 / math.pi**2 - 1 / 4) * d * d + (1 / 2 - 4 / math.pi**2) * d
     return StatisticalDimension("", d, r, d * (d + 1) / 4, variance=variance)
 
@@ -207,17 +203,21 @@ def _rank(d: int, r: int, m: float) -> StatisticalDimension:
 
 def _pruned(d: int, r: int, density: float) -> StatisticalDimension:
     """The n largest of d^2 squared normal numbers: d^2 E[g^2; |g| > t] with P(|g| > t) = density."""
-    if r < d:
-        raise ValueError(
-            f"The statistical dimension of pruned memories is not known for {r + 1} answers at d = {d}: "
-            "give more than d answers, or take decoupled outputs."
-        )
+    _needs_all("pruned", d, r)
     n = _entries(density, d)
     if n == d * d:
         return _full(d, r, 0)
     t = -float(ndtri(n / (2 * d * d)))
     mean = n / (d * d) + 2 * t * math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
     return _bound(d, r, d * d * mean)
+
+
+def _needs_all(which: str, d: int, r: int) -> None:
+    if r < d:
+        raise ValueError(
+            f"The statistical dimension of {which} memories is not known for {r + 1} answers at d = {d}: "
+            "give more than d answers, or take decoupled outputs."
+        )
 
 
 def _entries(density: float, d: int) -> int:

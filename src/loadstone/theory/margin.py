@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from loadstone.arguments import refuse
-from loadstone.bisect import largest
+from loadstone.theory.capacity import facts_that_fit
 from loadstone.theory.checks import each, positives, single, whole_number, whole_numbers
 from loadstone.theory.codimension import MOST_MARGIN, checked_margins, codimension
 from loadstone.theory.cone import MOST
@@ -84,14 +84,7 @@ def _paired_capacity(delta: float, margin: float) -> float:
     """The N with N D_gamma(N) = delta, linear between whole numbers."""
     if delta < 1:
         raise refuse("delta", delta, "at least 1, because less does not hold two facts")
-
-    def needed(facts: int) -> float:
-        if facts > MOST:
-            raise refuse("delta", delta, f"smaller: more than {MOST:g} facts would fit")
-        return facts * codimension(facts, margin)
-
-    if needed(2) > delta * (1 + _ROUNDING):
+    if 2 * codimension(2, margin) > delta * (1 + _ROUNDING):
         most = largest_margin(delta, 2)
         raise refuse("margin", margin, f"at most {most:.6g}, the largest that two facts can have")
-    low = largest(lambda facts: needed(facts) <= delta, 2)
-    return low + (delta - needed(low)) / (needed(low + 1) - needed(low))
+    return facts_that_fit(lambda facts: delta, margin)

@@ -14,17 +14,14 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float64
-from scipy.special import gammaincinv, log_ndtr, logsumexp, ndtri
+from scipy.special import gammaincinv, ndtri
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import in_half_open, positives, single, whole_number
-from loadstone.theory.entropy import MOST_SAMPLED
+from loadstone.theory.entropy import MOST_SAMPLED, log_share
 
 #: The error is from the scatter of so many batches of samples.
 _BATCHES = 5
-#: The integrand is log-concave and no wider than a normal density. Its peak is looked for in coarse steps; then it is
-#: taken on so many points within this distance of it.
-_REACH, _POINTS, _COARSE = 8.0, 81, 0.5
 
 
 def length_shift(overlap: float, p: int, delta: float, d: int, samples: int = 1000, seed: int = 0) -> Estimate:
@@ -47,22 +44,7 @@ def _mean_change(q: float, p: int, d: int, samples: int, random: np.random.Gener
     shift[:, 0] = ndtri(_strata(samples, random))
     lengths[:, 0] = np.sqrt(2 * gammaincinv(d / 2, _strata(samples, random)) / d)
     shift *= np.sqrt(q / (1 - q))
-    return float(np.mean([log_share(one, own) - log_share(one, np.ones(p)) for one, own in zip(shift, lengths)]))
-
-
-def log_share(shift: Float64[np.ndarray, "p"], lengths: Float64[np.ndarray, "p"]) -> float:
-    """log of the probability over x ~ N(0, I) that lengths (x + shift) is largest in its first coordinate."""
-    ratios = lengths[0] / lengths[1:]
-
-    def log_density(x: np.ndarray) -> np.ndarray:
-        return -(x**2) / 2 + log_ndtr(ratios * (x[:, None] + shift[0]) - shift[1:]).sum(axis=1)
-
-    top = max(0.0, float((shift[1:] / ratios).max() - shift[0])) + (np.sqrt(2 * np.log(len(shift))) + _REACH) / min(
-        1.0, float(ratios.min())
-    )
-    coarse = np.arange(-_REACH, top, _COARSE)
-    x = coarse[log_density(coarse).argmax()] + np.linspace(-_REACH, _REACH, _POINTS)
-    return float(logsumexp(log_density(x)) + np.log((x[1] - x[0]) / np.sqrt(2 * np.pi)))
+    return float(np.mean([log_share(one, own) - log_share(one) for one, own in zip(shift, lengths)]))
 
 
 def _strata(samples: int, random: np.random.Generator) -> Float64[np.ndarray, "samples"]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from loadstone.arguments import rank_fraction, refuse, whole
 from loadstone.readable import readable
-from loadstone.theory.checks import at_least, numbers, plain, scalar
+from loadstone.theory.checks import at_least, checked, scalar
 
 #: NumPy turns an array without axes into a number as soon as it computes with it.
 Numbers = np.ndarray | float
@@ -143,9 +143,7 @@ class Spectrum:
 
     def quantile(self, u: ArrayLike) -> np.ndarray | float:
         """The least s with cdf(s) >= u, for u in [0, 1]; at u = 0 the least singular value. Accurate to 1e-10."""
-        levels = numbers("u", u, "in [0, 1]")
-        if not np.all((levels >= 0) & (levels <= 1)):
-            raise refuse("u", plain(levels), "in [0, 1]")
+        levels = checked("u", u, "in [0, 1]", lambda array: (array >= 0) & (array <= 1))
         inner = np.clip(1 - self.kept + np.maximum(0, levels - self.atom) / self._weight, None, 1)
         bottom = 0.0 if self.atom > 0 else self.lower
         conditions = [levels == 1, levels <= self.atom]

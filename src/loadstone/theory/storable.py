@@ -66,9 +66,7 @@ def storable_interval(d: int, share: float = 0.95) -> tuple[int, int]:
         (80, 93)
     """
     d = whole_number("d", d, 1, 10**6)
-    rest = (1 - _share(share)) / 2
-    probability = lambda p: _probability(p, d)  # noqa: E731
-    return _last(probability, 1 - rest, 1), _last(probability, rest, 1)
+    return _interval(lambda p: _probability(p, d), share, 1)
 
 
 def capacity_moments(d: int) -> tuple[float, float]:
@@ -117,10 +115,8 @@ def facts_interval(answers: int, memories: StatisticalDimension, *, share: float
     answers = whole_number("answers", answers, 2, MOST)
     if memories.faces is None:
         raise refuse("family", memories.family, f"one whose law of J is known for {answers} answers")
-    room, rest = memories.faces, (1 - _share(share)) / 2
-    one = winning_queries(answers, query_dimension(memories))
-    probability = lambda facts: _met(facts, one, room.fixed, room.coins)  # noqa: E731
-    return _last(probability, 1 - rest, 0), _last(probability, rest, 0)
+    room, one = memories.faces, winning_queries(answers, query_dimension(memories))
+    return _interval(lambda facts: _met(facts, one, room.fixed, room.coins), share, 0)
 
 
 def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:
@@ -133,15 +129,13 @@ def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:
     return None
 
 
-def _share(share: float) -> float:
+def _interval(probability: Callable[[int], float], share: float, certain: int) -> tuple[int, int]:
+    """The largest numbers of facts that are storable with more than the probabilities (1 +- share) / 2; so many as
+    `certain` always are."""
     if not isinstance(share, float) or not 0 < share < 1:
         raise refuse("share", share, "a number in (0, 1)")
-    return share
-
-
-def _last(probability: Callable[[int], float], least: float, certain: int) -> int:
-    """The largest number of facts that is storable with more than this probability; so many always are."""
-    return largest(lambda facts: probability(facts) > least, certain)
+    rest = (1 - share) / 2
+    return largest(lambda n: probability(n) > 1 - rest, certain), largest(lambda n: probability(n) > rest, certain)
 
 
 def _probability(p: int, d: int) -> float:
