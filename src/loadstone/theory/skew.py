@@ -21,19 +21,17 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from loadstone.arguments import refuse
 from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import numbers, plain, whole_number
 from loadstone.theory.codimension import codimension
 from loadstone.theory.skew_integrals import Levels
+from loadstone.theory.skew_saddle import Saddle
 from loadstone.threads import one_thread
 
 #: How many different frequencies are told apart, and how many to see what that changes.
 _LEVELS, _FEWER_LEVELS = 12, 8
-#: Logarithms of a stay within these bounds: rows that do not matter would run away.
-_BOUND = 5.0
 
 
 def skewed_capacity(d: int, frequencies: ArrayLike, *, samples: int | None = None, seed: int = 0) -> Estimate:
@@ -100,71 +98,38 @@ def random_target_capacity(
     return mean_of(found)
 
 
-class _Sampled:
-    """Samples of scores with their targets; answers of equal frequency share one a and one b."""
+class _Sampled(Saddle):
+    """Samples of scores with their targets; answers of equal frequency are one level."""
+
+    bound, slope_of_a, slope_of_b = 5.0, 1e-4, 1e-6
 
     def __init__(self, shares: np.ndarray, samples: int, random: np.random.Generator) -> None:
-        self.levels, self.group = np.unique(-shares, return_inverse=True)  # the most frequent first
+        _, self.level = np.unique(-shares, return_inverse=True)  # the most frequent first
+        self.counts, self.shares = np.bincount(self.level).astype(float), np.bincount(self.level, shares)
         # As many samples of each target as its share says, to within one.
         steps = (np.arange(samples) + random.random()) / samples
         self.targets = np.minimum(np.searchsorted(np.cumsum(shares), steps), len(shares) - 1)
         self.xi = random.standard_normal((samples, len(shares)))
-        self.rows = np.arange(samples)
-
-    def saddle(self) -> tuple[np.ndarray, np.ndarray]:
-        """a and b at the largest (over a) of the least (over b) ratio, one number for each group."""
-        self.b = np.ones(len(self.levels))
-        best = minimize(
-            self._least, np.zeros(len(self.levels)), jac=True, method="L-BFGS-B",
-            bounds=[(-_BOUND, _BOUND)] * len(self.levels), options={"gtol": 1e-4, "ftol": 1e-7, "maxiter": 60},
-        )  # fmt: skip
-        self._least(best.x)
-        return np.exp(best.x), self.b
 
     def ratio(self, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
         """The ratio relative to a = b = 1, and its error; at a stationary point errors of a and b hardly matter."""
         ones = np.ones_like(a)
-        square, plain_square = self._squares(a, b)[0], self._squares(ones, ones)[0]
-        value = self._numerator(a, b)[0] / square.mean() / (self._numerator(ones, ones)[0] / plain_square.mean())
-        scatter = square / square.mean() - plain_square / plain_square.mean()
+        square, of_ones = self._each(a, b)[0], self._each(ones, ones)[0]
+        value = self.numerator(a, b)[0] / square.mean() / (self.numerator(ones, ones)[0] / of_ones.mean())
+        scatter = square / square.mean() - of_ones / of_ones.mean()
         return float(value), float(value * scatter.std() / np.sqrt(len(scatter)))
 
-    def _least(self, log_a: np.ndarray) -> tuple[float, np.ndarray]:
-        """Minus the logarithm of the least ratio over b, and its derivative: that of the ratio at the best b."""
-        a = np.exp(log_a)
-        found = minimize(
-            lambda b: self._log_ratio(a, b)[::2], self.b, jac=True, method="L-BFGS-B",
-            bounds=[(1e-9, None)] * len(a), options={"gtol": 1e-6, "ftol": 1e-9, "maxiter": 200},
-        )  # fmt: skip
-        self.b = found.x / found.x.max()
-        value, slope, _ = self._log_ratio(a, self.b)
-        return -value, -slope * a
+    def squares(self, a: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        square, by_a, by_b = self._each(a, b)
+        return float(square.mean()), by_a, by_b
 
-    def _log_ratio(self, a: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """log of the ratio and its derivatives with respect to a and b."""
-        squares, by_a, by_b = self._squares(a, b)
-        numerator, top_by_a, top_by_b = self._numerator(a, b)
-        mean = squares.mean()
-        return float(np.log(numerator / mean)), top_by_a / numerator - by_a / mean, top_by_b / numerator - by_b / mean
-
-    def _numerator(self, a: np.ndarray, b: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        a, b = a[self.group], b[self.group]
-        total, squares = b.sum(), (a * b * b).sum()
-        by_b = a - 2 * a * b / total + squares / total**2
-        # Without a difference, which would vanish by rounding where one b is far larger than the others.
-        others = (1 - np.eye(len(b))) @ b
-        return float((a * b * others).sum() / total), self._grouped(b - b * b / total), self._grouped(by_b)
-
-    def _squares(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _each(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """dist_B^2 of each sample, and the derivatives of its mean. The nearest point moves only to second order."""
-        a, b = a[self.group], b[self.group]
+        a, b = a[self.level], b[self.level]
         x = self.xi * np.sqrt(a)
         moved = x - weighted_projection(x, b, self.targets)
-        by_a = (b * moved * x).mean(axis=0) / a
-        return (moved**2) @ b, self._grouped(by_a), self._grouped((moved**2).mean(axis=0))
-
-    def _grouped(self, values: np.ndarray) -> np.ndarray:
-        return np.bincount(self.group, values, len(self.levels))
+        slopes = (b * moved * x).mean(axis=0) / a, (moved**2).mean(axis=0)
+        return (moved**2) @ b, *(np.bincount(self.level, slope) for slope in slopes)
 
 
 def weighted_projection(x: np.ndarray, weights: np.ndarray, targets: np.ndarray) -> np.ndarray:

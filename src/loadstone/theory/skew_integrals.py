@@ -19,15 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
-from scipy.optimize import minimize
 from scipy.special import ndtr, wofz
 
-#: Logarithms of a stay within these bounds; at the saddle they lie between -0.4 and 0.6.
-_BOUND = 1.0
-#: A level with a smaller share of the largest b is no longer stretched in the search for the least.
-_SMALL_B = 1e-3
-
-Numbers = Float64[np.ndarray, "levels"]
+from loadstone.theory.skew_saddle import Numbers, Saddle
 
 
 class Grid(NamedTuple):
@@ -43,57 +37,25 @@ class Grid(NamedTuple):
 _COARSE, _FINE = Grid(0.5, 5.0, 0.5, 5.0), Grid(0.3, 7.0, 0.25, 7.0)
 
 
-class Levels:
+class Levels(Saddle):
     """Answers in levels of equal frequency, or of similar ones: each level has one a and one b."""
 
     def __init__(self, shares: Float64[np.ndarray, "m"], most: int) -> None:
-        found, level = np.unique(-shares, return_inverse=True)
+        frequencies, level = np.unique(-shares, return_inverse=True)
         #: Whether all answers of a level have the same frequency.
-        self.exact = len(found) <= most
+        self.exact = len(frequencies) <= most
         if not self.exact:
             # Equal steps of the cube root: the frequent answers, which matter most, stay apart.
             root = np.cbrt(shares / shares.max())
             steps = (1 - root) / (1 - root[shares > 0].min())
             level = np.where(shares > 0, np.minimum(most * steps, most - 1).astype(int), most)
             _, level = np.unique(level, return_inverse=True)
-        self.counts: Numbers = np.bincount(level).astype(float)
-        self.shares: Numbers = np.bincount(level, shares)
+        self.counts = np.bincount(level).astype(float)
+        self.shares = np.bincount(level, shares)
 
     def log_capacity(self) -> float:
         """log(N_c / d): the largest over a of the least over b of the logarithm of the ratio."""
-        each = self.shares / self.counts
-        self._b = np.maximum(_SMALL_B, each / each.max())
-        best = minimize(
-            self._least, np.zeros(len(each)), jac=True, method="L-BFGS-B", bounds=[(-_BOUND, _BOUND)] * len(each),
-            options={"gtol": 1e-3, "ftol": 1e-7, "maxiter": 60},
-        )  # fmt: skip
-        self._least(best.x)
-        return self.log_ratio(np.exp(best.x), self._b, _FINE)[0]
-
-    def _least(self, log_a: Numbers) -> tuple[float, Numbers]:
-        """Minus the least over b, and its derivative: that of the ratio at the best b."""
-        a, scale = np.exp(log_a), np.maximum(self._b, _SMALL_B)
-
-        def stretched(x: Numbers) -> tuple[float, Numbers]:
-            value, _, slope = self.log_ratio(a, scale * x)
-            return value, scale * slope
-
-        found = minimize(
-            stretched, self._b / scale, jac=True, method="L-BFGS-B", bounds=[(1e-9, None)] * len(a),
-            options={"gtol": 1e-4, "ftol": 1e-10, "maxiter": 200, "maxcor": 20},
-        )  # fmt: skip
-        self._b = scale * found.x / (scale * found.x).max()
-        value, slope, _ = self.log_ratio(a, self._b)
-        return -value, -slope * a
-
-    def log_ratio(self, a: Numbers, b: Numbers, grid: Grid = _COARSE) -> tuple[float, Numbers, Numbers]:
-        """log of Tr(B Q) over the mean distance, and its derivatives with respect to a and b."""
-        n, total = self.counts, float(self.counts @ b)
-        numerator = float((n * a * b) @ (total - b)) / total
-        top_by_a, top_by_b = n * (b - b * b / total), n * (a - 2 * a * b / total + n @ (a * b * b) / total**2)
-        square, by_a, by_b = self.squares(a, b, grid)
-        slopes = top_by_a / numerator - by_a / square, top_by_b / numerator - by_b / square
-        return float(np.log(numerator / square)), *slopes
+        return self.log_ratio(*self.saddle(), _FINE)[0]
 
     def squares(self, a: Numbers, b: Numbers, grid: Grid = _COARSE) -> tuple[float, Numbers, Numbers]:
         """E dist_B^2 over targets, and its derivatives with respect to a and b."""
