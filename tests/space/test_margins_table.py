@@ -1,4 +1,4 @@
-"""Carried margins against a pass for each reflection: the same paths, up to rounding."""
+"""Margins in a table against a pass for each reflection: the same paths, up to rounding."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ import pytest
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.solvers.decide import decide
-from loadstone.space.margins_table import carried_path, fits
+from loadstone.space.margins_table import fits, path_with_table
 from loadstone.space.paths import passing_path
 from loadstone.streams.stream import Stream
 
@@ -30,7 +30,7 @@ def test_paths_are_those_of_passes(name):
         drawn = jax.random.normal(jax.random.key(0), start.shape, start.dtype)
         given = start, drawn, count, following
         one = jax.jit(lambda at, along, *pairs: passing_path(problem, at, along, None, *pairs))(*given)
-        other = jax.jit(lambda *given: carried_path(problem, *given))(*given)
+        other = jax.jit(lambda *given: path_with_table(problem, *given))(*given)
         one, other = jax.tree.map(np.asarray, (one, other))
     assert one.passes.min() > 1 and one.passes.max() > 5  # reflections did occur
     for field, part in one._asdict().items():

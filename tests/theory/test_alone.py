@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from loadstone.problems.arrays import Arrays
-from loadstone.theory.alone import half_storable, query_dimension, share_alone, winning_queries
+from loadstone.theory.alone import half_storable, query_dimension, winning_queries
 from loadstone.theory.answers import facts_capacity, memories_seen
 from loadstone.theory.caveats import WORTH_SAYING
 from loadstone.theory.cone import merge_law
@@ -15,6 +15,10 @@ from loadstone.theory.families import statistical_dimension
 from loadstone.theory.prediction import predict
 from loadstone.theory.storable import _met, mean_facts, probability_facts_storable
 from tests.solvers.linear_program import largest_margin
+
+
+def share_alone(answers, d):
+    return winning_queries(answers, d).alone
 
 
 def test_on_a_line_the_largest_and_the_smallest_win():

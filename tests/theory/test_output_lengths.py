@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from loadstone.theory.output_lengths import length_shift, log_share
+from loadstone.theory.entropy import log_share
+from loadstone.theory.output_lengths import length_shift
 
 
 def test_a_share_against_samples():

@@ -42,9 +42,9 @@ def test_derivatives_of_the_ratio():
     shares = np.array([0.4, 0.3, 0.2, 0.1])
     sampled = _Sampled(shares, 500, np.random.default_rng(2))
     a, b = np.array([1.2, 0.7, 1.0, 0.4]), np.array([2.0, 1.0, 0.6, 0.1])
-    _, by_a, by_b = sampled._log_ratio(a, b)
+    _, by_a, by_b = sampled.log_ratio(a, b)
     for index, step in enumerate(1e-6 * np.eye(4)):
-        rise = lambda da, db: sampled._log_ratio(a + da, b + db)[0] - sampled._log_ratio(a - da, b - db)[0]  # noqa: E731
+        rise = lambda da, db: sampled.log_ratio(a + da, b + db)[0] - sampled.log_ratio(a - da, b - db)[0]  # noqa: E731
         assert rise(step, 0) / 2e-6 == pytest.approx(by_a[index], rel=1e-4, abs=1e-7)
         assert rise(0, step) / 2e-6 == pytest.approx(by_b[index], rel=1e-4, abs=1e-7)
 
@@ -55,16 +55,16 @@ def test_one_weight_far_above_the_others():
     a, b = [0.01, 59.0, 148.0], [4e12, 1e-9, 2e-9]
     exact, total = [(Fraction(x), Fraction(y)) for x, y in zip(a, b)], sum(map(Fraction, b))
     value = sum(x * y for x, y in exact) - sum(x * y * y for x, y in exact) / total
-    assert sampled._numerator(np.array(a), np.array(b))[0] == pytest.approx(float(value), rel=1e-12)
-    assert np.isfinite(sampled._log_ratio(np.array(a), np.array(b))[0])
+    assert sampled.numerator(np.array(a), np.array(b))[0] == pytest.approx(float(value), rel=1e-12)
+    assert np.isfinite(sampled.log_ratio(np.array(a), np.array(b))[0])
 
 
 def test_the_saddle_is_one():
     sampled = _Sampled(np.array([0.5, 0.3, 0.2]), 1000, np.random.default_rng(3))
     a, b = sampled.saddle()
-    best, random = sampled._log_ratio(a, b)[0], np.random.default_rng(4)
+    best, random = sampled.log_ratio(a, b)[0], np.random.default_rng(4)
     for _ in range(8):
-        assert sampled._log_ratio(a, b * np.exp(0.1 * random.standard_normal(3)))[0] > best - 1e-6
+        assert sampled.log_ratio(a, b * np.exp(0.1 * random.standard_normal(3)))[0] > best - 1e-6
         # A worse a: the least ratio over b is lower than at the saddle.
         assert -sampled._least(np.log(a) + 0.3 * random.standard_normal(3))[0] < best + 1e-6
 

@@ -25,7 +25,7 @@ def test_equal_answers_cost_what_the_cone_says(answers):
 @pytest.mark.parametrize("b", [B, np.array([1.0, 0.5, 0.3, 1e-9])], ids=["", "no b"])
 def test_distances_and_their_derivatives_against_samples(b):
     sampled, count = _Sampled(SHARES, 100_000, np.random.default_rng(0)), 100_000
-    squares, by_a, by_b = sampled._squares(A, b)
+    squares, by_a, by_b = sampled._each(A, b)
     found = Levels(SHARES, 12).squares(A, b, _FINE)
     # Between targets nothing is left to chance, so the scatter of all samples is an upper bound.
     assert abs(found[0] - squares.mean()) < 4 * squares.std() / np.sqrt(count)

@@ -73,8 +73,8 @@ def test_the_largest_margin_is_that_of_the_nearest_query():
     # The margin is 0.7 over the length of the input, which scatters by 1/4.
     assert 0.3 < margins.min() and 0.6 < margins.min(axis=1).mean() < 1.6
     rivals = np.array([[1.0, 0.0], [0.0, 1.0]])
-    np.testing.assert_allclose(nearest_query(rivals, np.array([-1.0, 3.0]), 0.5), [0.5, 3.0], atol=1e-12)
-    assert nearest_query(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2), 0.5) is None
+    np.testing.assert_allclose(nearest_query(rivals, np.array([-1.0, 3.0]), 0.5)[0], [0.5, 3.0], atol=1e-12)
+    assert nearest_query(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2), 0.5)[0] is None
 
 
 def test_noise_against_one_rival_in_closed_form():

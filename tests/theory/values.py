@@ -127,7 +127,6 @@ def differences(now: object, then: object, tolerance: float) -> Iterator[str]:
 
 FORMULAS: dict[Callable, list[tuple]] = {
     alone.winning_queries: [(5, 4), (30, 4), (200, 6), (4000, 3), (9, 8)],
-    alone.share_alone: [(40, 5)],
     alone.query_dimension: [(FULL,), (SKEW,)],
     alone.half_storable: [(60, families.statistical_dimension("full", 5)), (6, FULL), (40, SKEW), (900, FULL)],
     answers.facts_capacity: [

@@ -101,19 +101,19 @@ def _planes(
 def _all_right(planes: Float64[np.ndarray, "n r d"], margins: Float64[np.ndarray, "n r"]) -> Float64[np.ndarray, "n"]:
     """The probability that every margin stays positive, rival by rival."""
     n, rivals, d = planes.shape
-    mean, covariance, chance = np.zeros((n, d)), np.tile(np.eye(d), (n, 1, 1)), np.zeros(n)
+    mean, covariance, log_probability = np.zeros((n, d)), np.tile(np.eye(d), (n, 1, 1)), np.zeros(n)
     for rival in range(rivals):
         plane = planes[:, rival]
         along = (covariance @ plane[:, :, None])[:, :, 0]
         deviation = np.sqrt(np.maximum((plane * along).sum(axis=1), 1e-300))
         safety = (margins[:, rival] + (plane * mean).sum(axis=1)) / deviation
-        chance += log_ndtr(safety)
+        log_probability += log_ndtr(safety)
         # The mean of a normal number above -safety, and by how much its variance is below 1.
         shift = np.exp(-(safety**2) / 2 - log_ndtr(safety)) / np.sqrt(2 * np.pi)
         along /= deviation[:, None]
         mean += shift[:, None] * along
         covariance -= (shift * (safety + shift))[:, None, None] * along[:, :, None] * along[:, None, :]
-    return np.exp(chance)
+    return np.exp(log_probability)
 
 
 def _matrix(arrays: Arrays, memory: Memory) -> Float[np.ndarray, "d d"]:

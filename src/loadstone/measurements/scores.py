@@ -122,8 +122,8 @@ class RawScores:
     def scores(self) -> Scores:
         unit = _deviation(self.blocks)
         counts = np.zeros(len(EDGES) - 1, np.int64)
-        for others in self.blocks:
-            counts += np.histogram(np.clip(others / unit, EDGES[0], EDGES[-1]), EDGES)[0]
+        for non_targets in self.blocks:
+            counts += np.histogram(np.clip(non_targets / unit, EDGES[0], EDGES[-1]), EDGES)[0]
         target, rival = (np.asarray(score, np.float64) for score in (self.top.target, self.top.rival))
         first = SingleScores(float(target[0] / unit), next(iter(self.blocks))[: self.blocks.competitors - 1] / unit)
         return Scores(target / unit, rival / unit, counts, unit, EDGES, first, target / self.lengths)
@@ -163,10 +163,10 @@ def single_scores(problem: Problem, memory: Any, *, row: int, unit: float | None
 
 def _deviation(blocks: "_Blocks") -> float:
     count, total, squares = 0, 0.0, 0.0
-    for others in blocks:
-        count += others.size
-        total += others.sum()
-        squares += (others**2).sum()
+    for non_targets in blocks:
+        count += non_targets.size
+        total += non_targets.sum()
+        squares += (non_targets**2).sum()
     deviation = float(np.sqrt(max(0.0, squares / count - (total / count) ** 2)))
     if not np.isfinite(deviation) or deviation == 0:
         raise refuse("memory", f"with non-target scores of deviation {deviation}", "one whose scores vary")
@@ -196,13 +196,13 @@ class _Blocks:
             self._make = lambda rows: kept
 
     def __iter__(self) -> Iterator[Float[np.ndarray, "scores"]]:
-        return map(self._others, self.rows)
+        return map(self._non_targets, self.rows)
 
-    def _others(self, rows: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
+    def _non_targets(self, rows: Int[np.ndarray, "b"]) -> Float[np.ndarray, "scores"]:
         block = self._make(rows)[:, : self.competitors].astype(np.float64)
-        others = np.ones(block.shape, bool)
-        others[np.arange(len(rows)), self.targets[rows]] = False
-        return block[others]
+        non_targets = np.ones(block.shape, bool)
+        non_targets[np.arange(len(rows)), self.targets[rows]] = False
+        return block[non_targets]
 
 
 def programs(problem: Problem, memory: Any, most: int) -> Iterator[Call]:

@@ -104,8 +104,8 @@ def _block(
     subspace = None if family is None else family.subspace
     count = problem.inputs.shape[0] * problem.competitors
 
-    def step(index: Int[Array, ""], carried: tuple) -> tuple:
-        walk, total, passes, key = carried
+    def step(index: Int[Array, ""], state: tuple) -> tuple:
+        walk, total, passes, key = state
         own = jax.random.fold_in(key, index)
         if method == "slices":
             walk = slice_step(problem, walk, own, subspace, count)
@@ -115,8 +115,8 @@ def _block(
             passes = passes + path.passes
         return walk, total + unit(walk.before), passes, key
 
-    def look(carried: tuple, key: Key[Array, ""]) -> tuple[tuple, Float[Array, "chains numbers"]]:
-        walk, total, passes, _ = lax.fori_loop(0, stride, step, (*carried, key))
+    def look(state: tuple, key: Key[Array, ""]) -> tuple[tuple, Float[Array, "chains numbers"]]:
+        walk, total, passes, _ = lax.fori_loop(0, stride, step, (*state, key))
         cosines = jnp.einsum("cij,kij->ck", unit(walk.before), watched, precision=lax.Precision.HIGHEST)
         margin = walk.margin / jnp.sqrt((walk.before**2).sum(axis=(1, 2)))
         return (walk, total, passes), jnp.concatenate([cosines, margin[:, None]], axis=1)

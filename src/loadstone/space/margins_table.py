@@ -1,4 +1,4 @@
-"""Paths with reflections where all associations share their outputs: the margins are carried along.
+"""Paths with reflections where all associations share their outputs: the margins are state along.
 
 A reflection adds to V a multiple of the normal of a wall, (u_target - u_rival) e^T. This adds to the margins of V a
 multiple of the normal's own margins, which are products of two inputs and of two outputs. All these products are known
@@ -18,7 +18,7 @@ from loadstone.problems.problem import Problem
 from loadstone.space.paths import MOST_PASSES, SHORT, Path, turned
 from loadstone.space.ratios import among, kept_of_margins, ratio_of
 
-#: As many margins are carried along at most: 200 megabytes of them.
+#: As many margins are state along at most: 200 megabytes of them.
 _MARGINS = 50_000_000
 
 
@@ -27,7 +27,7 @@ def fits(problem: Problem, chains: int) -> bool:
     return 2 * chains * problem.inputs.shape[0] * problem.competitors <= _MARGINS
 
 
-class _Carried(NamedTuple):
+class _State(NamedTuple):
     """A path, and the margins of its W (here) and of its V (there)."""
 
     path: Path
@@ -35,7 +35,7 @@ class _Carried(NamedTuple):
     there: Float[Array, "chains n m"]
 
 
-def carried_path(
+def path_with_table(
     problem: Facts,
     weights: Float[Array, "chains d d"],
     directions: Float[Array, "chains d d"],
@@ -55,8 +55,8 @@ def carried_path(
         scores = _product("cni,mi->cnm", _product("nj,cij->cni", inputs, matrices), outputs)
         return jnp.take_along_axis(scores, targets[None, :, None], axis=2) - scores
 
-    def onward(carried: _Carried) -> _Carried:
-        path, here, there = carried
+    def step(state: _State) -> _State:
+        path, here, there = state
         in_rows = jnp.where(ignored[None], jnp.inf, ratio_of(there, here)).min(axis=2)
         row = in_rows.argmin(axis=1)
         rival = jnp.where(ignored[row], jnp.inf, ratio_of(there[chain, row], here[chain, row])).argmin(axis=1)
@@ -84,9 +84,7 @@ def carried_path(
             kept,
             path.passes + (path.left > 0),
         )
-        return _Carried(
-            moved, turned(here, there, angle), turned(there, -here, angle) - back[:, None, None] * of_normals
-        )
+        return _State(moved, turned(here, there, angle), turned(there, -here, angle) - back[:, None, None] * of_normals)
 
     here, there = margins(weights), margins(directions)
     margin = jnp.where(ignored[None], jnp.inf, here).min(axis=(1, 2))
@@ -94,9 +92,9 @@ def carried_path(
     left = jnp.where(margin > 0, jnp.pi / 2, none)
     start = Path(weights, directions, left, margin, none, jnp.zeros(none.shape, jnp.int32))
     return lax.while_loop(
-        lambda carried: (carried.path.left > 0).any() & (carried.path.passes.max() < MOST_PASSES),
-        onward,
-        _Carried(start, here, there),
+        lambda state: (state.path.left > 0).any() & (state.path.passes.max() < MOST_PASSES),
+        step,
+        _State(start, here, there),
     ).path
 
 

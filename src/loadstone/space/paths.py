@@ -60,7 +60,7 @@ def passing_path(
     """A path among the memories that store the first `count` pairs, with a pass for each reflection."""
     short = SHORT * jnp.finfo(weights.dtype).eps
 
-    def onward(path: Path) -> Path:
+    def step(path: Path) -> Path:
         walls = ratios(problem, path.weights, path.directions, count)
         margin = jnp.where(path.passes == 0, walls.margin.min(axis=1), path.margin)
         moving = (path.left > 0) & (margin > 0)
@@ -87,7 +87,7 @@ def passing_path(
 
     none = jnp.zeros(weights.shape[0], weights.dtype)
     start = Path(weights, directions, none + jnp.pi / 2, none, none, jnp.zeros(none.shape, jnp.int32))
-    return lax.while_loop(lambda path: (path.left > 0).any() & (path.passes.max() < MOST_PASSES), onward, start)
+    return lax.while_loop(lambda path: (path.left > 0).any() & (path.passes.max() < MOST_PASSES), step, start)
 
 
 def _normals(

@@ -79,8 +79,8 @@ def sample(
 ) -> Sampled:
     """Sample all W, or those of a linear family, that store an instance.
 
-    chains, steps: how many independent chains, each from a memory that was found from a random start, and how many
-        steps each takes; default: enough for a few hundred independent samples at moderate sizes.
+    chains, steps: how many independent chains, each from a random start, and how many steps each takes; default:
+        enough for a few hundred independent samples at moderate sizes.
     seed: of starts and chains; the same seed gives the same samples on the same machine.
     method: 'reflections' or 'slices' (space/steps.py).
     with_volume: whether to find how many there are, which takes several times as long.
@@ -118,13 +118,13 @@ def _answer(walked: Chains, counted: Volume | None, subspace: Subspace | None, s
     done = (dimension, walked.steps, walked.passes, seconds)
     if not walked.mixing.mixed:
         return Sampled(walked.mixing, None, None, None, None, *done)
-    made = (lambda one: Full(one)) if subspace is None else (lambda one: Projected.made(one, subspace))
+    member = (lambda one: Full(one)) if subspace is None else (lambda one: Projected.made(one, subspace))
     return Sampled(
         walked.mixing,
         overlap(walked.means.reshape(*walked.means.shape[:2], -1)),
         counted,
-        made(np.asarray(walked.means.mean(axis=(0, 1)))),
-        tuple(made(one) for one in np.asarray(unit(walked.walk.before))),
+        member(np.asarray(walked.means.mean(axis=(0, 1)))),
+        tuple(member(one) for one in np.asarray(unit(walked.walk.before))),
         *done,
     )
 

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, Key
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
-from loadstone.space.margins_table import carried_path, fits
+from loadstone.space.margins_table import fits, path_with_table
 from loadstone.space.paths import Path, passing_path, turned
 from loadstone.space.ratios import arc, ratios
 
@@ -74,7 +74,7 @@ def reflection_step(
     which the pairs after these, up to number `following`, are stored, too. They belong to one association."""
     directions = drawn(key, walk.weights, subspace)
     if isinstance(problem, Facts) and subspace is None and fits(problem, walk.weights.shape[0]):
-        path = carried_path(problem, walk.weights, directions, count, following)
+        path = path_with_table(problem, walk.weights, directions, count, following)
     else:
         path = passing_path(problem, walk.weights, directions, subspace, count, following)
     return _kept(walk, path.weights, path.margin), path

@@ -82,11 +82,11 @@ class Stream:
         if groups == 1:
             return jnp.broadcast_to(self.outputs(m).T, (p, self.d, m))
         # Group k has the outputs of association k in the decoupled problem.
-        made = self.decoupled_outputs(0, min(groups, p), m)
+        array = self.decoupled_outputs(0, min(groups, p), m)
         if groups >= p:
-            return made
+            return array
         chosen = np.arange(p) % groups
-        return jax.device_put(np.asarray(made)[chosen]) if _on_the_host(made) else made[chosen]
+        return jax.device_put(np.asarray(array)[chosen]) if _on_the_host(array) else array[chosen]
 
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): output mu of association mu."""
@@ -111,7 +111,7 @@ class Stream:
         return _first(_shared_rows(key, _rounded_up(_count(p), _COLUMNS), self.d, self.law), p)
 
 
-# Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be made: with the
+# Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be array: with the
 # number rounded up, many values of p share one program. An accelerator makes all rows at once.
 _ROWS, _COLUMNS = 8, 128
 
@@ -124,11 +124,11 @@ def _count(p: int) -> int:
     return whole("p", p, 2, 2**31 - 1)
 
 
-def _first(made: Float32[Array, "..."], rows: int, columns: int | None = None) -> Float32[Array, "..."]:
+def _first(array: Float32[Array, "..."], rows: int, columns: int | None = None) -> Float32[Array, "..."]:
     """The first rows, and of each the first entries along the last axis."""
-    if _on_the_host(made):
-        return jax.device_put(np.asarray(made)[:rows, ..., :columns])
-    return made[:rows, ..., :columns]
+    if _on_the_host(array):
+        return jax.device_put(np.asarray(array)[:rows, ..., :columns])
+    return array[:rows, ..., :columns]
 
 
 def _joined(pieces: list[Float32[Array, "..."]]) -> Float32[Array, "..."]:
@@ -141,9 +141,9 @@ def _joined(pieces: list[Float32[Array, "..."]]) -> Float32[Array, "..."]:
     return jax.device_put(joined)
 
 
-def _on_the_host(made: Array) -> bool:
+def _on_the_host(array: Array) -> bool:
     """Whether NumPy can cut and join this: JAX would compile a program for each shape."""
-    return jax.default_backend() == "cpu" and not isinstance(made, jax.core.Tracer)
+    return jax.default_backend() == "cpu" and not isinstance(array, jax.core.Tracer)
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))

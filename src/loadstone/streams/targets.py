@@ -24,11 +24,11 @@ def draw_targets(seed: int, d: int, n: int, answers: int, frequencies: Frequenci
         return np.argsort(words, axis=1, kind="stable").ravel()[:n].astype(np.int32)
     uniform = (_words(seed, d, n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     if frequencies == "uniform":
-        found = np.minimum(np.floor(uniform * answers), answers - 1)
+        targets = np.minimum(np.floor(uniform * answers), answers - 1)
     else:
         # The first answer whose cumulative share lies above the number: one with no share is never drawn.
-        found = np.searchsorted(_cumulative(frequencies, answers)[:-1], uniform, side="right")
-    return found.astype(np.int32)
+        targets = np.searchsorted(_cumulative(frequencies, answers)[:-1], uniform, side="right")
+    return targets.astype(np.int32)
 
 
 def _cumulative(frequencies: Frequencies, answers: int) -> Float64[np.ndarray, "m"]:

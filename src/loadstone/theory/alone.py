@@ -35,7 +35,7 @@ _NEGLIGIBLE = 1e-12
 class WinningQueries(NamedTuple):
     """The cone of queries for which one target beats its M - 1 rivals."""
 
-    #: Probability that there is one.
+    #: Probability that there is one: that the target is a corner of the hull of all outputs.
     alone: float
     #: Probability that there is none, to all digits even where it is tiny.
     impossible: float
@@ -50,11 +50,6 @@ class WinningQueries(NamedTuple):
 def winning_queries(answers: int, d: int) -> WinningQueries:
     """The cone of queries for which one of M = `answers` random outputs wins, queries having d dimensions."""
     return _winning(whole_number("answers", answers, 2, MOST), whole_number("d", d, 1, 10**9))
-
-
-def share_alone(answers: int, d: int) -> float:
-    """The share of facts that can be stored alone: corners of the hull of M Gaussian outputs in d dimensions."""
-    return winning_queries(answers, d).alone
 
 
 def query_dimension(memories: StatisticalDimension) -> int:
@@ -74,26 +69,21 @@ def half_storable(answers: int, memories: StatisticalDimension) -> float:
     Where they cannot, the N with P(alone)^N Phi((delta - N D) / deviation) = 1/2, D and deviation being those of the
     sections.
     """
-    one, delta = winning_queries(answers, query_dimension(memories)), memories.delta
+    queries, delta = winning_queries(answers, query_dimension(memories)), memories.delta
     by_law = delta / merge_law(answers).mean
-    if by_law * one.impossible < _NEGLIGIBLE:
+    if by_law * queries.impossible < _NEGLIGIBLE:
         return by_law
-    each_alone = _log_alone(one)
 
     def excess(facts: float) -> float:
-        deviation = math.sqrt(facts * one.variance + (memories.variance or 0.0))
-        return facts * each_alone + float(log_ndtr((delta - facts * one.mean) / deviation)) + math.log(2)
+        deviation = math.sqrt(facts * queries.variance + (memories.variance or 0.0))
+        return log_all_alone(facts, queries) + float(log_ndtr((delta - facts * queries.mean) / deviation)) + math.log(2)
 
-    return float(brentq(excess, 1e-9, delta / one.mean, xtol=1e-12, rtol=1e-12))
+    return float(brentq(excess, 1e-9, delta / queries.mean, xtol=1e-12, rtol=1e-12))
 
 
-def log_all_alone(facts: int, one: WinningQueries) -> float:
+def log_all_alone(facts: float, queries: WinningQueries) -> float:
     """The logarithm of the probability that each of N facts can be stored alone."""
-    return facts * _log_alone(one)
-
-
-def _log_alone(one: WinningQueries) -> float:
-    return math.log1p(-one.impossible) if one.impossible < 0.5 else math.log(one.alone)
+    return facts * (math.log1p(-queries.impossible) if queries.impossible < 0.5 else math.log(queries.alone))
 
 
 @lru_cache(maxsize=4096)

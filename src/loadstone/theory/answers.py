@@ -47,8 +47,8 @@ def facts_capacity(
     everything = statistical_dimension(family, d)
     if margin:
         return float(margin_capacity(everything.delta, None, margin=margin))
-    found = facts_that_fit(lambda facts: everything.delta)
-    if decoupled or found > d + 1:
-        return found
+    fitting = facts_that_fit(lambda facts: everything.delta)
+    if decoupled or fitting > d + 1:
+        return fitting
     # So few facts that their outputs do not show all directions of a query.
     return facts_that_fit(lambda facts: memories_seen(family, d, answers=facts).delta)

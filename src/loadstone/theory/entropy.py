@@ -109,8 +109,8 @@ def finite_free_entropy(load: ArrayLike, p: int, samples: int = 400, seed: int =
     """
     load, p = positives("load", load), whole_number("p", p, 2, MOST_SAMPLED)
     samples, seed = whole_number("samples", samples, 2, 10**7), whole_number("seed", seed, 0, 2**32 - 1)
-    found = np.array([_finite_free_entropy(float(one), p, samples, seed) for one in load.ravel()])
-    return FreeEntropy(*(scalar(part) for part in np.moveaxis(found.reshape(*load.shape, 3), -1, 0)))
+    minima = np.array([_finite_free_entropy(float(one), p, samples, seed) for one in load.ravel()])
+    return FreeEntropy(*(scalar(part) for part in np.moveaxis(minima.reshape(*load.shape, 3), -1, 0)))
 
 
 def facts_free_entropy(facts: int, answers: int, delta: float, samples: int = 400, seed: int = 0) -> FreeEntropy:
@@ -173,9 +173,9 @@ def _finite_free_entropy(load: float, p: int, samples: int, seed: int) -> tuple[
 
     # In y = -log(1-q) the minimum is as wide near q = 1 as elsewhere.
     within = {"bounds": (0, 12), "method": "bounded", "options": {"xatol": 1e-4}}
-    found = minimize_scalar(lambda y: functional(-np.expm1(-y)), **within)
-    q = float(-np.expm1(-found.x))
-    return float(found.fun), q, float(load * _energetic(q, p, samples, seed).error)
+    least = minimize_scalar(lambda y: functional(-np.expm1(-y)), **within)
+    q = float(-np.expm1(-least.x))
+    return float(least.fun), q, float(load * _energetic(q, p, samples, seed).error)
 
 
 def _of_two(q: float) -> float:

@@ -81,10 +81,10 @@ def statistical_dimension(family: str, d: int, *, directions: int | None = None)
         told = told_dimension(family, d, r)
         if told is None:
             raise refuse("family", family, f"one of {_SHOWN}")
-        found = _subspace(d, r, int(told.delta)) if told.is_linear else _bound(d, r, told.delta)
-        return replace(found, family=told.family)
+        room = _subspace(d, r, int(told.delta)) if told.is_linear else _bound(d, r, told.delta)
+        return replace(room, family=told.family)
     text = family_text(family, _parameter_names)
-    return replace(_found(text.name, d, r, _value(family, text, d)), family=str(text))
+    return replace(_by_formula(text.name, d, r, _value(family, text, d)), family=str(text))
 
 
 def smallest_dimension(family: str) -> int:
@@ -106,7 +106,7 @@ def rectangular(rows: int, columns: int) -> StatisticalDimension:
 
 
 @lru_cache(maxsize=4096)
-def _found(name: str, d: int, r: int, value: float) -> StatisticalDimension:
+def _by_formula(name: str, d: int, r: int, value: float) -> StatisticalDimension:
     return FAMILIES[name][0](d, r, value)
 
 
@@ -227,9 +227,9 @@ def _entries(density: float, d: int) -> int:
 #: Up to this d the entries of a masked column are counted by their exact law; beyond it binomial, the same to 1e-9.
 _MOST_COUNTED = 10**4
 
-Found = Callable[[int, int, float], StatisticalDimension]
+Formula = Callable[[int, int, float], StatisticalDimension]
 #: Each family, with the name of its parameter and what that is: a whole 'number' in 1..d, or a 'share' in (0, 1].
-FAMILIES: dict[str, tuple[Found, tuple[str, str] | None]] = {
+FAMILIES: dict[str, tuple[Formula, tuple[str, str] | None]] = {
     "full": (_full, None),
     "rank": (_rank, ("m", "number")),
     "symmetric": (_symmetric, None),

@@ -102,32 +102,27 @@ class FiniteCodimension:
         return Estimate(float(coefficients[0]), float(rest.std(ddof=terms.shape[1]) / np.sqrt(self.samples)))
 
     def _rivals(self, index: int, outputs: str) -> np.ndarray:
-        """(u_target - u_rho) / sqrt(d), one a row; made again each time, because all of them would fill the memory."""
-        made = self._generator(2 + index).standard_normal((self.answers, self.d))
+        """(u_target - u_rho) / sqrt(d), one a row; drawn again each time, because all would fill the memory."""
+        drawn = self._generator(2 + index).standard_normal((self.answers, self.d))
         if outputs == "sphere":
-            made *= np.sqrt(self.d) / np.linalg.norm(made, axis=1, keepdims=True)
-        return (made[0] - made[1:]) / np.sqrt(self.d)
+            drawn *= np.sqrt(self.d) / np.linalg.norm(drawn, axis=1, keepdims=True)
+        return (drawn[0] - drawn[1:]) / np.sqrt(self.d)
 
     def _generator(self, part: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox(key=[self.seed, part]))
 
 
-def nearest_query(rivals: np.ndarray, query: np.ndarray, margin: float) -> np.ndarray | None:
-    """The point of {v : rivals v >= margin} that is nearest to a query; None if there is no such v."""
-    move, _ = _move(rivals, query, margin)
-    return None if move is None else query + move
-
-
 def _nearest(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[float, int]:
     """Squared distance of a query from {v : rivals v >= margin}, and how many rivals hold the nearest point."""
-    move, held = _move(rivals, query, margin)
-    if move is None:
+    point, held = nearest_query(rivals, query, margin)
+    if point is None:
         raise refuse("d", len(query), "larger, because here an output may lie between others, where it never wins")
-    return float((move**2).sum()), held
+    return float(((point - query) ** 2).sum()), held
 
 
-def _move(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[np.ndarray | None, int]:
-    """From a query to the nearest point of {v : rivals v >= margin}, and how many rivals hold it there.
+def nearest_query(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[np.ndarray | None, int]:
+    """The point of {v : rivals v >= margin} that is nearest to a query (None if there is no such v), and how many
+    rivals hold it there.
 
     Lawson and Hanson: if r is what is left of (0, ..., 0, 1) after the best non-negative combination of the columns
     (rival, lack), the move to the nearest point is -r_i / r_last.
@@ -137,4 +132,4 @@ def _move(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[np.ndar
     aim[-1] = 1.0
     weights, _ = nnls(matrix, aim, maxiter=30 * matrix.shape[1])
     rest = aim - matrix @ weights
-    return (None if rest[-1] < 1e-12 else -rest[:-1] / rest[-1]), int((weights > 0).sum())
+    return (None if rest[-1] < 1e-12 else query - rest[:-1] / rest[-1]), int((weights > 0).sum())

@@ -119,16 +119,16 @@ def _unequal(counts: Int[np.ndarray, "m"], columns: int) -> tuple[float, float]:
     """The capacity for answers with these numbers of facts, and its error. It is proportional to the dimension of the
     inputs, and `skewed_capacity` asks for one that is not below that of the answers."""
     d = max(columns, len(counts) - 1)
-    found = skewed_capacity(d, _similar(counts), samples=int(np.clip(_SAMPLED // len(counts), 500, 8000)))
-    return found.value * columns / d, found.error * columns / d
+    fitting = skewed_capacity(d, _similar(counts), samples=int(np.clip(_SAMPLED // len(counts), 500, 8000)))
+    return fitting.value * columns / d, fitting.error * columns / d
 
 
 def _similar(counts: Int[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
     """Numbers of facts, those within a factor replaced by their mean."""
-    found, there = counts.astype(float), counts > 0
+    similar, there = counts.astype(float), counts > 0
     level = np.floor(np.log(counts[there] / counts[there].min()) / np.log(_SIMILAR) + 1e-9).astype(int)
-    found[there] = (np.bincount(level, counts[there]) / np.maximum(np.bincount(level), 1))[level]
-    return found
+    similar[there] = (np.bincount(level, counts[there]) / np.maximum(np.bincount(level), 1))[level]
+    return similar
 
 
 def _with_new_answers(room_for: Callable[[int], StatisticalDimension], n: int, m: int) -> int | None:
@@ -148,12 +148,12 @@ _FAMILY_WORDS = (
 
 
 def _dimension_words(d: int, columns: int, rows: int, answers: int) -> list[str]:
-    found = ["Random facts: which subject has which answer is drawn at random; at capacity half of all draws fit."]
+    words = ["Random facts: which subject has which answer is drawn at random; at capacity half of all draws fit."]
     if columns < d:
-        found.append(f"The subjects span only {columns} of {d} dimensions.")
+        words.append(f"The subjects span only {columns} of {d} dimensions.")
     if rows < min(d, answers - 1):
-        found.append(f"The answers span only {rows} of {min(d, answers - 1)} dimensions.")
-    return found
+        words.append(f"The answers span only {rows} of {min(d, answers - 1)} dimensions.")
+    return words
 
 
 def _frequency_words(equal: bool, known: bool) -> list[str]:

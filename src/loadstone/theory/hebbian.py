@@ -112,14 +112,14 @@ def finite_probability_all_stored(p: int, d: int) -> float:
         return float(np.exp(p * np.log1p(-finite_failure(p, d))))
 
 
-def chi_square_nodes(freedom: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+def chi_square_nodes(dof: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of Gauss quadrature for a mean over the chi-square law.
 
     By the eigenvalues of its Jacobi matrix (Golub and Welsch); without a degree of freedom the law is all at 0.
     """
-    if freedom == 0:
+    if dof == 0:
         return np.zeros(1), np.ones(1)
-    shape, k = freedom / 2 - 1, np.arange(1, count)
+    shape, k = dof / 2 - 1, np.arange(1, count)
     values, vectors = eigh_tridiagonal(2 * np.arange(count) + shape + 1, np.sqrt(k * (k + shape)))
     return 2 * values, vectors[0] ** 2
 

@@ -68,11 +68,11 @@ def list_capacity(d: int, k: int, *, batches: int = 8) -> Estimate:
     d, k = _checked(d, k)
     guess = limit_capacity(d, k)
     grid = np.unique(np.maximum(np.round(guess * np.array([0.7, 1.0, 1.4, 2.0])), k + 1)).astype(int)
-    found = [list_codimension(int(p), k, batches=batches) for p in grid]
-    logs, values = np.log(grid), np.array([one.value for one in found])
+    costs = [list_codimension(int(p), k, batches=batches) for p in grid]
+    logs, values = np.log(grid), np.array([cost.value for cost in costs])
     fitted = np.polynomial.Polynomial.fit(logs, values, min(2, len(grid) - 1))
     root = brentq(lambda log: np.exp(log) * fitted(log) - d * d, np.log(grid[0]) - 1, np.log(grid[-1]) + 1)
-    nearest = found[int(np.argmin(abs(logs - root)))]
+    nearest = costs[int(np.argmin(abs(logs - root)))]
     # d log p / d log D, at fixed d.
     slope = 1 / (1 + fitted.deriv()(root) / fitted(root))
     return Estimate(float(np.exp(root)), float(np.exp(root) * slope * nearest.error / nearest.value))
@@ -125,14 +125,14 @@ def _steps(
     while len(rows):
         held, wide = sums[rows, cut], moved - cut
         between = sums[rows, moved] - held
-        found = (held + (k - cut) * between / wide) / k - target[rows]
-        found /= 1 + cut / k**2 + (k - cut) ** 2 / (k**2 * wide)
-        step[rows], level[rows] = found, (between - found * (1 - cut / k)) / wide
+        own = (held + (k - cut) * between / wide) / k - target[rows]
+        own /= 1 + cut / k**2 + (k - cut) ** 2 / (k**2 * wide)
+        step[rows], level[rows] = own, (between - own * (1 - cut / k)) / wide
         next_moved = between - wide * falling[rows, np.minimum(moved, n - 1)]
         next_moved = np.where(moved < n, next_moved / (1 - cut / k), np.inf)
         next_cut = (falling[rows, np.maximum(cut, 1) - 1] * wide - between) * k / (moved - k)
         next_cut = np.where(cut > 0, next_cut, np.inf)
-        on = found > np.minimum(next_moved, next_cut)
+        on = own > np.minimum(next_moved, next_cut)
         grows = next_moved <= next_cut
         rows, cut, moved = rows[on], (cut - ~grows)[on], (moved + grows)[on]
     return step, level

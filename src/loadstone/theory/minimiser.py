@@ -160,13 +160,13 @@ class _Sample:
 
     def rows(self, point: Array, levels: Array | None = None) -> Array:
         """F1, F2, loss and logsumexp(s) of every sample at (log norm, log r). `levels`: logsumexp(s) nearby."""
-        norm, chi, made = np.exp(point[0]), np.exp(point.sum()), []
+        norm, chi, groups = np.exp(point[0]), np.exp(point.sum()), []
         for group in range(self.groups):
             level = None if levels is None else levels[group * _GROUP : (group + 1) * _GROUP]
             distance, by_derivatives, by_parts, loss, level = _observe(*self.draw(group), norm, chi, level)
             parts = np.stack([distance / norm**2, by_parts if self.by_parts else by_derivatives])
-            made.append([*(self.facts / self.delta * parts - 1), loss, level])
-        return np.concatenate(made, axis=1)
+            groups.append([*(self.facts / self.delta * parts - 1), loss, level])
+        return np.concatenate(groups, axis=1)
 
     def group_residuals(self, rows: Array) -> Array:
         """Means of each group, minus the overall mean and the part that the control variates explain."""

@@ -102,10 +102,10 @@ class Prediction:
     hebbian_probability_all_stored: float | None = None
 
     def __repr__(self) -> str:
-        chance = "unknown" if self.probability_storable is None else f"{self.probability_storable:.3g}"
+        probability = "unknown" if self.probability_storable is None else f"{self.probability_storable:.3g}"
         return (
             f"Prediction(d={self.d}, facts={self.facts}, answers={self.answers}, family={self.family!r}, "
-            f"capacity={self.facts_c:.4g}, probability_storable={chance})"
+            f"capacity={self.facts_c:.4g}, probability_storable={probability})"
         )
 
     @property

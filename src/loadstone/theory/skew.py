@@ -91,11 +91,11 @@ def random_target_capacity(
     facts, shares = skewed_capacity(d, frequencies, samples=samples, seed=seed).value, _shares(frequencies)
     for _ in range(2):
         counts = random.multinomial(max(1, round(facts)), shares, size=draws)
-        found = [
+        capacities = [
             skewed_capacity(d, each, samples=samples, seed=seed + 1 + index).value for index, each in enumerate(counts)
         ]
-        facts = float(np.mean(found))
-    return mean_of(found)
+        facts = float(np.mean(capacities))
+    return mean_of(capacities)
 
 
 class _Sampled(Saddle):

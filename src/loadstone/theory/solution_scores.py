@@ -58,7 +58,7 @@ def solution_queries(
     random = np.random.default_rng(whole_number("seed", seed, 0, 2**32 - 1))
     drawn = [_drawn(d, p, margin, random) for _ in range(samples)]
     outputs, eta, nearest = (np.array(part) for part in zip(*drawn))
-    x, mean = _kept(_planes(outputs), np.sqrt(q) * eta, np.sqrt(1 - q), nearest, steps, random)
+    x, mean = _kept(outputs[:, :1] - outputs[:, 1:], np.sqrt(q) * eta, np.sqrt(1 - q), nearest, steps, random)
     # At q = 0 the centre is a direction that no sample shows.
     centre = (np.sqrt(q) * eta + np.sqrt(1 - q) * mean) / np.sqrt(q) if q > 0 else np.full_like(eta, np.nan)
     return SolutionQueries(outputs, np.sqrt(q) * eta + np.sqrt(1 - q) * x, centre, nearest)
@@ -102,13 +102,9 @@ def _drawn(
     while True:
         outputs, eta = random.standard_normal((p, d)), random.standard_normal(d)
         length = np.sqrt(random.chisquare(d) / d)
-        nearest = nearest_query((outputs[0] - outputs[1:]) / np.sqrt(d), eta, margin / length)
+        nearest, _ = nearest_query((outputs[0] - outputs[1:]) / np.sqrt(d), eta, margin / length)
         if nearest is not None:
             return outputs, eta, nearest
-
-
-def _planes(outputs: Float64[np.ndarray, "samples p d"]) -> Float64[np.ndarray, "samples r d"]:
-    return outputs[:, :1] - outputs[:, 1:]
 
 
 def _times(rows: Float64[np.ndarray, "samples r d"], vectors: Float64[np.ndarray, "samples d"]) -> np.ndarray:

@@ -143,8 +143,8 @@ def _probability(p: int, d: int) -> float:
 
 
 def _normal(facts: int, one: WinningQueries, delta: float, variance: float) -> float:
-    together = ndtr((delta - facts * one.mean) / math.sqrt(facts * one.variance + variance))
-    return math.exp(log_all_alone(facts, one)) * float(together)
+    all_meet = ndtr((delta - facts * one.mean) / math.sqrt(facts * one.variance + variance))
+    return math.exp(log_all_alone(facts, one)) * float(all_meet)
 
 
 def _met(facts: int, one: WinningQueries, fixed: int, coins: int) -> float:

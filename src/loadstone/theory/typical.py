@@ -122,8 +122,8 @@ def at_cosine(
         chain.sweep()
         seen.append((chain.cosine, chain.field * chain.norm / d**2))
         values.append(chain.singular_values())
-    found, theta = np.mean(seen, axis=0)
-    return Typical(rank / d, float(found), float(theta), np.array(values))
+    mean_cosine, theta = np.mean(seen, axis=0)
+    return Typical(rank / d, float(mean_cosine), float(theta), np.array(values))
 
 
 class Chain:
