@@ -4,14 +4,15 @@ import jax
 import numpy as np
 import pytest
 
-from loadstone.frequencies import check_answers, read_frequencies
+from loadstone.frequencies import check_answers
+from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.instance import write_instance
 from loadstone.problems.instance_files import read_instance
 from loadstone.problems.original import original
-from loadstone.streams import targets
 from loadstone.streams.counters import fold, host_words, stream_key, threefry
 from loadstone.streams.stream import Stream
+from loadstone.streams.targets import chosen
 
 NUMBERS = (0.5, 0.0, 0.25, 0.25)
 ALL = ["uniform", "balanced", "zipf:1", "zipf:0.5", NUMBERS]
@@ -57,10 +58,9 @@ def test_answers_are_as_frequent_as_they_should_be(frequencies, expected):
 
 
 @pytest.mark.parametrize("word, first, last", [(0, 1, 0), (2**64 - 1, 1, 3)])
-def test_the_extreme_words_never_draw_an_answer_that_has_no_share(word, first, last, monkeypatch):
-    monkeypatch.setattr(targets, "_words", lambda seed, d, count: np.full(count, word, np.uint64))
-    assert Stream(0, 5).targets(2, 4, (0, 1, 0, 0)).tolist() == [first] * 2
-    assert Stream(0, 5).targets(2, 4).tolist() == [last] * 2
+def test_the_extreme_words_never_draw_an_answer_that_has_no_share(word, first, last):
+    words = np.full(2, word, np.uint64)
+    assert chosen(words, 4, (0, 1, 0, 0)).tolist() == [first] * 2 and chosen(words, 4, "uniform").tolist() == [last] * 2
 
 
 def test_neighbouring_targets_are_independent():
@@ -99,14 +99,6 @@ def test_problems_hold_inputs_outputs_and_targets_of_the_stream():
     assert more.outputs.shape == (50, 6) and more.inputs.shape == (3, 6)
 
 
-def test_without_answers_it_is_the_problem_of_before():
-    stream = Stream(5, 6)
-    shared = original(stream, 7, answers=None)
-    np.testing.assert_array_equal(shared.targets, np.arange(7))
-    np.testing.assert_array_equal(shared.outputs, stream.outputs(7))
-    assert shared.description == "original, outputs shared"
-
-
 @pytest.mark.parametrize("kind", ["original", "decoupled"])
 def test_an_instance_is_written_with_its_targets(kind, tmp_path):
     stream, file = Stream(5, 6), tmp_path / "facts.npz"
@@ -121,18 +113,6 @@ def test_frequencies_have_one_form():
     assert check_answers(4, "zipf:1.0") == check_answers(np.int64(4), "zipf:1") == (4, "zipf:1")
     assert check_answers(3, [1, 2, np.float32(3)]) == check_answers(3, np.array([1, 2, 3])) == (3, (1.0, 2.0, 3.0))
     assert check_answers(None, "uniform") == (None, "uniform")
-
-
-def test_frequencies_from_a_file(tmp_path):
-    file = tmp_path / "numbers.txt"
-    file.write_text("0.5, 0.3\n0.2")
-    assert read_frequencies(str(file)) == (0.5, 0.3, 0.2)
-    assert read_frequencies("zipf:2") == "zipf:2"
-    file.write_text("0.5 half")
-    with pytest.raises(ValueError, match="cannot be read as frequencies: it must hold numbers only"):
-        read_frequencies(str(file))
-    with pytest.raises(ValueError, match="frequencies is 'gone.txt', but must be uniform, balanced, zipf:s, or a file"):
-        read_frequencies("gone.txt")
 
 
 @pytest.mark.parametrize("answers, frequencies, sentence", [
@@ -161,7 +141,5 @@ def test_decoupled_answers_are_stored_in_float32(change):
 
 @pytest.mark.parametrize("make", [original, decoupled])
 def test_a_problem_that_does_not_fit_is_refused(make):
-    from loadstone.problems.budget import Budget
-
     with pytest.raises(ValueError, match="budget is 1 KiB, but the"):
-        make(Stream(0, 3), 5, Budget(1024), answers=1000)
+        make(Stream(0, 3), 5, budget=Budget(1024), answers=1000)

@@ -16,13 +16,6 @@ from loadstone.theory.capacity import (
 )
 from loadstone.theory.codimension import codimension
 
-KNOWN = {0.1: 0.156784, 0.25: 0.311456, 0.5: 0.446865, 0.75: 0.493524, 1: 0.5}
-
-
-@pytest.mark.parametrize("kappa, known", KNOWN.items())
-def test_known_values(kappa, known):
-    assert capacity(kappa) == pytest.approx(known, abs=6e-7)
-
 
 @pytest.mark.parametrize("kappa", [0.03, 0.4, 0.9])
 def test_against_direct_quadrature(kappa):
@@ -49,35 +42,7 @@ def test_a_single_value_of_two_is_left_in_the_end():
 
 
 def test_hebbian_rule_holds_a_quarter_of_the_optimum():
-    assert HEBBIAN_CAPACITY == capacity(1) / 4
-
-
-@pytest.mark.parametrize("kappa", [0, -0.1, 1.01, float("nan"), "1"])
-def test_kappa_outside_its_range(kappa):
-    with pytest.raises(ValueError, match="kappa is .* but must be a number in"):
-        capacity(kappa)
-
-
-KNOWN_FINITE = {2: 1.38629, 3: 1.31833, 10: 1.15586, 50: 1.00762, 88: 0.968787, 100: 0.960748}
-
-
-def test_finite_capacity_at_known_sizes():
-    p = np.array(list(KNOWN_FINITE))
-    np.testing.assert_allclose(finite_capacity(p), list(KNOWN_FINITE.values()), rtol=6e-6)
-
-
-@pytest.mark.parametrize("p, monte_carlo, error", [(300, 6.338, 0.005), (1000, 8.121, 0.008), (3000, 9.802, 0.013),
-                                                   (10_000, 11.79, 0.02), (30_000, 13.64, 0.04)])  # fmt: skip
-def test_finite_capacity_beside_an_earlier_monte_carlo(p, monte_carlo, error):
-    assert abs(np.log(p) / finite_capacity(p) - monte_carlo) < 3 * error
-
-
-def test_finite_capacity_falls_slowly_to_the_limit():
-    alpha = finite_capacity(np.geomspace(10, 1e15, 16).astype(int))
-    assert np.all(np.diff(alpha) < 0) and 0.5 < alpha[-1] < 0.62
-    # The paper's rate: alpha_c(p) - 1/2 shrinks like log log p / log p.
-    rate = (alpha - 0.5) * np.log(np.geomspace(10, 1e15, 16)) / np.log(np.log(np.geomspace(10, 1e15, 16)))
-    assert rate[5:].max() / rate[5:].min() < 1.2
+    assert HEBBIAN_CAPACITY == capacity(1) / 4 and capacity() == capacity(1.0) == 0.5
 
 
 def test_rank_scales_the_finite_capacity():
@@ -123,18 +88,3 @@ def test_bits_per_parameter_by_hand_and_in_the_limit():
     assert at_capacity == pytest.approx(0.5 / np.log(2), rel=1e-6)
     with pytest.raises(ValueError, match="content is 'bytes', but must be"):
         bits_per_parameter(4, 2, content="bytes")
-
-
-@pytest.mark.parametrize("call, name", [
-    (lambda: finite_capacity(1), "p"), (lambda: finite_capacity(float("nan")), "p"),
-    (lambda: finite_capacity(5, 0), "kappa"),
-    (lambda: capacity_associations(0), "d"), (lambda: capacity_associations(float("inf")), "d"),
-    (lambda: parameters(5, 1.5), "kappa"), (lambda: bits_per_parameter(0, 3), "p"),
-])  # fmt: skip
-def test_bad_numbers_are_refused_by_name(call, name):
-    with pytest.raises(ValueError, match=f"{name} is .* but must be"):
-        call()
-
-
-def test_full_rank_is_what_is_meant_if_none_is_given():
-    assert capacity() == capacity(1.0) == 0.5

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr
 
 from loadstone.theory.codimension import codimension
 from loadstone.theory.entropy import (
@@ -30,12 +29,6 @@ def test_limit_lies_between_the_bounds_of_the_paper():
         assert np.all(energetic_limit(q) <= energetic_upper_bound(q, k))
 
 
-def test_both_bounds_meet_the_limit_near_one():
-    q = 1 - 1e-9
-    assert energetic_lower_bound(q) / energetic_limit(q) == pytest.approx(1, abs=1e-3)
-    assert energetic_upper_bound(q, 10**6) / energetic_limit(q) == pytest.approx(1, abs=1e-5)
-
-
 @pytest.mark.parametrize("p", [3, pytest.param(7, marks=pytest.mark.soak)])
 def test_energetic_term_against_plain_simulation(p):
     """f_p counted, not integrated: how often a random x makes the target win, for 2000 random eta."""
@@ -57,7 +50,7 @@ def test_ends_of_the_energetic_term():
     assert energetic(0, 50) == (-1, 0)
     # Near q = 1: (1-q) E log f_p tends to -D(p)/2; the correction is of the order of sqrt(1-q).
     q = 1 - 1e-6
-    estimate = energetic(q, 20, samples=4000)
+    estimate = energetic(q, 20, samples=1000)
     assert (
         abs((1 - q) * estimate.value * np.log(20) + codimension(20) / 2)
         < 4 * (1 - q) * estimate.error * np.log(20) + 3e-3
@@ -72,13 +65,6 @@ def test_arrays_are_taken_element_by_element():
         assert energetic(float(q[place]), 12, samples=40) == (together.value[place], together.error[place])
     both = finite_free_entropy([0.2, 5.0], 12, samples=40)
     assert both.phi[0] == finite_free_entropy(0.2, 12, samples=40).phi and both.phi[1] == -np.inf
-
-
-def test_two_outputs_are_a_plain_integral():
-    q = 0.8
-    z = np.random.default_rng(0).standard_normal(400_000)
-    logs = log_ndtr(np.sqrt(q / (1 - q)) * z)
-    assert abs(energetic(q, 2).value * np.log(2) - logs.mean()) < 4 * logs.std() / np.sqrt(len(logs))
 
 
 @pytest.mark.soak
@@ -119,9 +105,9 @@ def test_finite_free_entropy_against_the_volume_itself():
 
 
 def test_finite_free_entropy_falls_diverges_and_respects_the_annealed_bound():
-    p = 50
+    p = 30
     capacity = np.log(p) / codimension(p)
-    results = [finite_free_entropy(share * capacity, p, samples=60) for share in (0.2, 0.6, 0.9, 0.99)]
+    results = [finite_free_entropy(share * capacity, p, samples=30) for share in (0.2, 0.6, 0.9, 0.99)]
     assert all(a.phi > b.phi and a.q < b.q for a, b in zip(results, results[1:]))
     for share, result in zip((0.2, 0.6, 0.9, 0.99), results):
         assert result.phi <= annealed(share * capacity) + 4 * result.error
@@ -131,9 +117,9 @@ def test_finite_free_entropy_falls_diverges_and_respects_the_annealed_bound():
 
 
 def test_a_curve_is_the_free_entropy_at_each_load():
-    p, capacity = 40, np.log(40) / codimension(40)
+    p, capacity = 12, np.log(12) / codimension(12)
     loads = np.array([0.3, 0.6, 0.9]) * capacity
-    one_by_one, curve = finite_free_entropy(loads, p, samples=100), free_entropy_curve(loads, p, samples=100)
+    one_by_one, curve = finite_free_entropy(loads, p, samples=30), free_entropy_curve(loads, p, samples=30)
     # The same samples of eta: what differs is the interpolation in q.
     assert np.all(np.abs(curve.phi - one_by_one.phi) < 2e-3 * (1 + np.abs(one_by_one.phi)))
     assert np.all(np.abs(curve.q - one_by_one.q) < 0.02)

@@ -38,12 +38,6 @@ def test_failure_against_adaptive_quadrature(p, load):
     assert failure(p, load) == pytest.approx(float(expected), rel=1e-9)
 
 
-def test_two_associations_by_hand():
-    # The difference of target and its one rival is N(mu, 2).
-    mean = target_mean(2, 0.7)
-    assert accuracy(2, 0.7) == pytest.approx(float(mpmath.ncdf(mean / mpmath.sqrt(2))), rel=1e-12)
-
-
 def test_mean_is_d_over_root_p():
     p, d = 300, 40
     assert target_mean(p, p * np.log(p) / d**2) == pytest.approx(d / np.sqrt(p))
@@ -54,15 +48,6 @@ def test_all_stored_below_an_eighth_and_not_above():
     below, above = (np.exp(p * np.log1p(-failure(p, load))) for load in (0.09, 0.18))
     assert np.all(np.diff(below) > 0) and below[-1] > 0.999
     assert np.all(np.diff(above) <= 0) and above[-1] < 1e-6
-
-
-def rate(x, load):
-    """J_alpha(x): p^-J is the density of failures at target score x, in units in which the target's mean is 1.
-
-    (x-1)^2 / (2 alpha) for x <= sqrt(2 alpha), where some rival surely lies above x; beyond, x^2 / (2 alpha) - 1 is
-    added. In the limit all are stored if the least value of J exceeds 1.
-    """
-    return (x - 1) ** 2 / (2 * load) + np.where(x > np.sqrt(2 * load), x**2 / (2 * load) - 1, 0.0)
 
 
 def least_rate(load):
@@ -77,41 +62,11 @@ def test_failures_fall_with_the_power_of_the_rate(load):
     assert slope[0] == pytest.approx(-least_rate(load), rel=0.05)
 
 
-@pytest.mark.parametrize("load", [0.03, 0.12, 0.125, 0.2, 0.49, 0.6, 3.0])
-def test_least_rate_is_the_least_value_of_the_rate(load):
-    x = np.linspace(-1, 3, 400_001)
-    assert least_rate(load) == pytest.approx(rate(x, load).min(), abs=1e-4)
-
-
-def test_paper_cases():
-    assert least_rate(1 / 8) == pytest.approx(1)
-    assert least_rate(0.1) > 1 > least_rate(0.2)
-    assert least_rate(0.5) == least_rate(2.0) == 0
-
-
 @pytest.mark.parametrize("call, name", [(lambda: accuracy(1, 0.1), "p"), (lambda: accuracy(10, 0), "load"),
                                         (lambda: failure(10, float("nan")), "load")])  # fmt: skip
 def test_bad_numbers_are_refused_by_name(call, name):
     with pytest.raises(ValueError, match=f"{name} is .* but must be"):
         call()
-
-
-def test_score_moments_by_monte_carlo():
-    """Many small instances; the error of each mean is measured from their scatter."""
-    p, d, draws = 12, 7, 4000
-    random = np.random.default_rng(5)
-    inputs, outputs = random.standard_normal((2, draws, p, d))
-    memory = np.einsum("npi,npj->nij", outputs, inputs) / d
-    scores = np.einsum("npi,nij,nqj->npq", outputs, memory, inputs) / d
-    on = np.einsum("npp->np", scores)
-    off_squares = ((scores**2).sum((1, 2)) - (on**2).sum(1)) / (p * (p - 1))
-    off, mean, deviation = score_moments(p, d)
-    for found, expected in (
-        (off_squares, off),
-        (on.mean(1), mean * off**0.5),
-        (((on - 1) ** 2).mean(1), deviation**2 * off),
-    ):
-        assert found.mean() == pytest.approx(expected, abs=4 * found.std() / np.sqrt(draws))
 
 
 @pytest.mark.parametrize("p, d", [(2, 1), (3, 1), (2, 2)])

@@ -62,17 +62,6 @@ def test_a_large_margin_merges_all_rivals():
     assert codimension(5, 40) == pytest.approx(4 + 40**2 * 4 / 5, rel=1e-10)
 
 
-def test_slope_is_twice_the_shift_of_the_target():
-    """d D / d gamma = 2 E (tau - target): the envelope theorem, which the code does not use."""
-    slope = (codimension(10**6, 1.001) - codimension(10**6, 0.999)) / 0.002
-    random = np.random.default_rng(2)
-    count, rivals = 2000, 120  # of 10^6 rivals only the largest matter: draw them in falling order
-    tails = np.cumsum(random.exponential(size=(count, rivals)), axis=1) / 10**6
-    eta = np.concatenate([random.standard_normal((count, 1)), norm.isf(tails)], axis=1)
-    shift = target_after(eta, 1.0) - eta[:, 0]
-    assert abs(slope / 2 - shift.mean()) < 4 * shift.std() / np.sqrt(count)
-
-
 def test_codimension_grows_with_margin_and_answers():
     table = codimension(np.array([2, 3, 10, 1000])[:, None], np.linspace(0, 12, 9))
     assert np.all(np.diff(table, axis=0) > 0) and np.all(np.diff(table, axis=1) > 0)
@@ -92,12 +81,6 @@ def test_margin_and_capacity_are_inverse(delta, facts, answers):
 
 def test_two_facts_just_fit_into_one_dimension():
     assert margin_capacity(1, None, margin=0) == pytest.approx(2, rel=1e-12) and largest_margin(1, 2) == 0
-
-
-def test_values_of_the_first_look():
-    """An earlier calculation, by Monte Carlo alone."""
-    found = [largest_margin(d * d, p) for d, p in ((12, 18), (12, 30), (24, 50), (24, 80))]
-    np.testing.assert_allclose(found, [1.586, 0.517, 1.743, 0.696], rtol=0.01)
 
 
 def test_refusals():

@@ -79,25 +79,12 @@ def test_a_count_is_that_many_rivals():
 # The solution.
 
 
-def test_known_answer():
-    """docs: loss 3.280 from an earlier program, Monte Carlo. Accuracy: plain sampling of argmax s with every rival.
-
-    Samples: 12 288, giving 0.3643 with standard error 0.0022.
-    """
-    found = minimiser(1383, 100)
-    assert found.status == "above capacity" and found.load == pytest.approx(1.000187, abs=1e-6)
-    assert max(map(abs, found.residuals)) < 1e-8
-    near(found.loss, 3.280, found.loss_error, 0.0005)
-    near(found.accuracy, 0.3643, math.hypot(found.accuracy_error, 0.0022))
-    assert found.loss_error < 0.01 * found.loss and found.accuracy_error < 0.002
-
-
 @pytest.mark.parametrize("p, d", [
-    (100, 16), pytest.param(100, 21, marks=pytest.mark.soak), pytest.param(100, 9, marks=pytest.mark.soak),
+    (60, 12), (400, 40), pytest.param(100, 21, marks=pytest.mark.soak), pytest.param(100, 9, marks=pytest.mark.soak),
 ])  # fmt: skip
 def test_plain_sampling_satisfies_both_equations(p, d):
-    """No strata, no weights, both forms of the second equation, and accuracy by argmax."""
-    found = minimiser(p, d)
+    """No strata, no weights, every rival, both forms of the second equation, and accuracy by argmax."""
+    found = minimiser(p, d, samples=2048)
     eta = np.random.default_rng(4).standard_normal((4000, p))
     s = scores(eta, found.norm, found.chi)
     distance, trace, by_parts, loss, _ = module._observe(eta, np.ones((1, p)), found.norm, found.chi)
@@ -130,7 +117,7 @@ def test_up_to_capacity_there_is_no_finite_minimiser(p, d):
 def test_norm_grows_and_loss_falls_towards_capacity():
     d = 12
     first = int(capacity_associations(d)) + 1
-    found = [minimiser(p, d, samples=1024) for p in (first, first + 1, first + 4, 60, 150)]
+    found = [minimiser(p, d, samples=1024) for p in (first, first + 4, 150)]
     assert all(one.status == "above capacity" for one in found)
     assert np.all(np.diff([one.norm for one in found]) < 0)
     assert np.all(np.diff([one.loss for one in found]) > 0)
@@ -142,17 +129,6 @@ def test_a_root_is_found_a_hair_above_capacity():
     assert 0 < p * codimension(p) / d**2 - 1 < 2e-4
     found = minimiser(p, d, samples=1024)
     assert found.status == "above capacity" and found.norm > 100
-
-
-def test_best_rivals_and_nodes_stand_for_all_rivals(monkeypatch):
-    p, d = 400, 49
-    short = minimiser(p, d, samples=1024)
-    monkeypatch.setattr(module, "_WHOLE", p)
-    full = minimiser(p, d, samples=1024, seed=1)
-    for name in RESULTS:
-        error = math.hypot(getattr(short, f"{name}_error"), getattr(full, f"{name}_error"))
-        near(getattr(short, name), getattr(full, name), error, 1e-4 * getattr(full, name))
-        assert error < 0.02 * getattr(full, name)
 
 
 def test_order_statistics_and_nodes_have_the_moments_of_normal_rivals():
@@ -185,17 +161,6 @@ def test_the_best_rivals_are_those_of_all_but_the_target():
     assert (counts[:, : 1 + top] == 1).all() and eta.min() > -8 and (eta[:, 1 + top :] < eta[:, [top]]).all()
 
 
-def test_residuals_of_groups_are_about_their_mean_and_free_of_the_controls():
-    sample = module._Sample(20, 20, 36.0, 8, 0)
-    residuals = sample.group_residuals(sample.rows(np.array([0.5, 0.5])))
-    np.testing.assert_allclose(residuals.mean(axis=1), 0, atol=1e-12)
-    # A control variate itself leaves nothing, and what has nothing to do with them is left whole.
-    np.testing.assert_allclose(sample.group_residuals(sample.controls), 0, atol=1e-8)
-    noise = np.random.default_rng(0).standard_normal((1, sample.controls.shape[1]))
-    whole = noise.reshape(8, -1).mean(axis=1) - noise.mean()
-    assert 0.7 < np.linalg.norm(sample.group_residuals(noise)) / np.linalg.norm(whole) < 1.1
-
-
 @pytest.mark.soak
 def test_error_bars_cover_the_scatter_of_seeds():
     seeds = 20
@@ -207,11 +172,6 @@ def test_error_bars_cover_the_scatter_of_seeds():
         assert 0.5 < np.std(values, ddof=1) / np.sqrt(np.mean(errors**2)) < 1.5
         error = math.hypot(values.std() / math.sqrt(seeds), getattr(exact, f"{name}_error"))
         near(values.mean(), getattr(exact, name), error)
-
-
-def test_a_seed_is_a_result():
-    assert minimiser(30, 8, samples=1024, seed=3) == minimiser(30, 8, samples=1024, seed=3)
-    assert minimiser(30, 8, samples=1024, seed=3) != minimiser(30, 8, samples=1024, seed=4)
 
 
 # Trained instances, minimised by Newton's method to rounding.
@@ -283,18 +243,6 @@ def test_trained_on_decoupled_instances():
 
 
 # Arguments.
-
-
-@pytest.mark.parametrize("bad", [1, 0, -5, 2.5, math.nan, math.inf, "7", None, True, 10**16])
-def test_bad_p_is_refused(bad):
-    with pytest.raises(ValueError, match="p is .* but must be whole, at least 2 and at most"):
-        minimiser(bad, 10)
-
-
-@pytest.mark.parametrize("bad", [0, -1, 3.5, math.nan, math.inf, "7", None])
-def test_bad_d_is_refused(bad):
-    with pytest.raises(ValueError, match="d is .* but must be whole, at least 1 and at most"):
-        minimiser(10, bad)
 
 
 @pytest.mark.parametrize("name, bad", [("samples", 1000), ("samples", math.nan), ("seed", -1), ("seed", 0.5)])

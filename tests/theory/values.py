@@ -46,7 +46,6 @@ from loadstone.theory import (
     storable,
     typical,
 )
-from tests.kept import written
 
 KEPT = Path(__file__).with_name("values.json")
 #: Formulas agree to so much: their digits, and what another library's rounding does to sums.
@@ -97,7 +96,7 @@ def _result(formula: Callable, given: tuple) -> object:
 def _plain(value: object) -> object:
     """Numbers by themselves, and arrays as their first, their last, their mean and that of their squares."""
     if is_dataclass(value):
-        return [[field.name, _plain(getattr(value, field.name))] for field in fields(value)]
+        return [_plain(getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, np.ndarray) and value.size > 8:
         flat = value.ravel()
         return [str(value.shape), *map(_plain, (flat[0], flat[-1], flat.mean(), (flat**2).mean()))]
@@ -233,5 +232,14 @@ FORMULAS: dict[Callable, list[tuple]] = {
 }  # fmt: skip
 
 
+def written(kept: dict[str, list]) -> str:
+    """As JSON, a call in a line."""
+    lines = ",\n".join(
+        f'"{name}": [\n ' + ",\n ".join(json.dumps(call, ensure_ascii=False) for call in of_formula) + "\n]"
+        for name, of_formula in kept.items()
+    )
+    return f"{{\n{lines}\n}}\n"
+
+
 if __name__ == "__main__":
-    KEPT.write_text(written({name: values(name) for name, *_ in calls()}) + "\n")
+    KEPT.write_text(written({name: values(name) for name, *_ in calls()}))

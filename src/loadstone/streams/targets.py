@@ -22,7 +22,12 @@ def draw_targets(seed: int, d: int, n: int, answers: int, frequencies: Frequenci
         blocks = -(-n // answers)
         words = _words(seed, d, blocks * answers).reshape(blocks, answers)
         return np.argsort(words, axis=1, kind="stable").ravel()[:n].astype(np.int32)
-    uniform = (_words(seed, d, n) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return chosen(_words(seed, d, n), answers, frequencies)
+
+
+def chosen(words: UInt64[np.ndarray, "n"], answers: int, frequencies: Frequencies) -> Int32[np.ndarray, "n"]:
+    """The answer that each random word stands for."""
+    uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
     if frequencies == "uniform":
         targets = np.minimum(np.floor(uniform * answers), answers - 1)
     else:
