@@ -1,4 +1,4 @@
-"""How chains and volumes are put together, with steps that are given by hand; and samples that were kept."""
+"""How chains and volumes are put together, with shares that are given by hand; and samples that were kept."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,19 +7,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import loadstone
+from loadstone.memories.full import Full
 from loadstone.memories.subspaces.symmetric import Symmetric
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
-from loadstone.proofs.verdict import Outcome
-from loadstone.solvers.solution import Status
-from loadstone.space import chains, margins_table, sample, starts, steps, volume
-from loadstone.space.chains import Seen, run_chains
+from loadstone.problems.original import original
+from loadstone.space import margins_table, sample, starts, steps
+from loadstone.space.chains import run_chains
+from loadstone.space.starts import starting_points
 from loadstone.space.steps import Walk, begun
-from loadstone.space.volume import PATHS
+from loadstone.space.volume import PATHS, stage_shares
 from loadstone.streams.stream import Stream
 from tests.space.conftest import PROBLEM
-
-TWO = np.stack([np.eye(3), 2 * np.diag([1.0, 1.0, -1.0])]).astype(np.float32)
 
 
 def test_a_seed_gives_the_samples_that_it_gave(sampled):
@@ -37,127 +37,81 @@ def test_a_seed_gives_the_samples_that_it_gave(sampled):
 
 
 @pytest.mark.parametrize("length, stride, blocks, forgotten", [
-    (2, 1, 3, 1), (24, 1, 3, 1), (25, 1, 4, 1), (320, 1, 40, 10), (1023, 1, 128, 32), (1024, 2, 64, 16),
-    (5000, 9, 70, 18),
+    (2, 1, 3, 1), (25, 1, 4, 1), (320, 1, 40, 10), (1024, 2, 64, 16),
 ])  # fmt: skip
-def test_steps_are_rounded_up_to_blocks_of_which_a_quarter_is_forgotten(length, stride, blocks, forgotten, monkeypatch):
-    strides, watched_by = [], []
-
-    def block(problem, walk, key, stride, watched, family, method):
-        strides.append(int(stride))
-        watched_by.append((watched, family, method))
-        number = float(len(strides))
-        looks = number + np.arange(8 * 2 * 7).reshape(8, 2, 7) / 1000
-        return walk, Seen(looks, np.full((2, 3, 3), number), np.array([1, 2]))
-
-    monkeypatch.setattr(chains, "_block", block)
-    told = []
-    found = run_chains(PROBLEM, jnp.asarray(TWO), length, 5, method="slices", progress=lambda *one: told.append(one))
-    assert strides == [stride] * blocks
-    assert told == [(100 * number // blocks, "chains") for number in range(1, blocks + 1)]
-    assert found.steps == 8 * stride * blocks and found.passes == 3 * blocks
-    assert found.means.shape == (2, blocks - forgotten, 3, 3) and found.means[0, 0, 0, 0] == forgotten + 1
-    assert found.traces.shape == (2, 8 * (blocks - forgotten), 7)
-    # One chain's numbers, look after look: two chains have seven numbers each.
-    np.testing.assert_allclose(found.traces[1, :2, 3] - forgotten - 1, [0.010, 0.024])
-    assert found.mixing.autocorrelation_time >= stride / 2
-    watched, family, method = watched_by[0]
-    assert (family, method) == (None, "slices") and watched.shape == (6, 3, 3)
-    np.testing.assert_allclose(watched[:2], TWO / np.linalg.norm(TWO, axis=(1, 2), keepdims=True), rtol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(watched, axis=(1, 2)), 1, rtol=1e-6)
+def test_steps_are_rounded_up_to_blocks_of_which_a_quarter_is_forgotten(length, stride, blocks, forgotten):
+    told, begin = [], jnp.asarray(starting_points(PROBLEM, 2, 7, None), jnp.float32)
+    found = run_chains(PROBLEM, begin, length, 5, method="slices", progress=lambda *one: told.append(one))
+    assert found.steps == found.passes / 2 == 8 * stride * blocks and told[-1] == (100, "chains")
+    assert found.means.shape == (2, blocks - forgotten, 3, 3) and len(told) == blocks
+    assert found.traces.shape == (2, 8 * (blocks - forgotten), 7) and found.mixing.autocorrelation_time >= stride / 2
+    # Cosines with both starts and four other directions, and the least margin.
+    cosines, margins = found.traces[..., :6], found.traces[..., 6]
+    assert abs(cosines).max() <= 1 + 1e-5 and margins.min() > 0
+    means = (
+        found.means.reshape(2, -1, 9).mean(axis=1)
+        @ (begin / jnp.linalg.norm(begin, axis=(1, 2), keepdims=True)).reshape(2, 9).T
+    )
+    np.testing.assert_allclose(means, cosines[..., :2].mean(axis=1), atol=1e-4 if stride == 1 else 0.2)
 
 
-class Shares:
-    """Rounds of which the shares are given by hand: of pairs (count, following)."""
+class Rounds:
+    """Shares that are given by hand, of pairs (fewer, more), instead of paths."""
 
-    def __init__(self, monkeypatch, shares):
-        self.asked, self.shares = [], shares
-        monkeypatch.setattr(volume, "_fewer", self)
+    def __init__(self, share):
+        self.share, self.asked = share, []
 
-    def __call__(self, problem, walk, key, count, following, family):
-        pair = int(count), int(following)
-        self.asked.append(pair)
-        return walk, np.full((PATHS, 2), self.shares(pair, self.asked.count(pair)))
+    def __call__(self, walk, fewer, more):
+        self.asked.append((fewer, more))
+        return walk, np.full((PATHS, 2), self.share((fewer, more), self.asked.count((fewer, more))))
 
-    def rounds(self):
+    def counts(self):
         return [(pair, self.asked.count(pair)) for pair in dict.fromkeys(self.asked)]
 
 
-def counted(monkeypatch, shares, outputs=5, n=2, **named):
-    made = facts(np.ones((n, 3)), np.arange(3 * outputs).reshape(outputs, 3), targets=[0] * n)
-    given = Shares(monkeypatch, shares)
-    return given, volume.volume(made, begun(jnp.asarray(TWO)), 0, **named)
-
-
-def test_rivals_are_taken_away_by_halves_from_the_last_association_on(monkeypatch):
-    told = []
-    given, found = counted(monkeypatch, lambda pair, time: 0.5, progress=lambda *parts: told.append(parts))
+def test_rivals_are_taken_away_by_halves_from_the_last_association_on():
+    told, given = [], Rounds(lambda pair, time: 0.5)
+    shares, rows = stage_shares(given, None, 2, 5, progress=lambda *parts: told.append(parts))
     # One round to forget, and one that counts.
-    assert given.rounds() == [((7, 10), 2), ((6, 7), 2), ((5, 6), 2), ((2, 5), 2), ((1, 2), 2), ((0, 1), 2)]
-    assert found.log == pytest.approx((6 * np.log(0.5), 0)) and told == [(50, "volume"), (100, "volume")]
-    np.testing.assert_allclose(found.log_shares, [3 * np.log(0.5)] * 2)
+    assert given.counts() == [((7, 10), 2), ((6, 7), 2), ((5, 6), 2), ((2, 5), 2), ((1, 2), 2), ((0, 1), 2)]
+    assert (shares == 0.5).all() and rows.tolist() == [1, 1, 1, 0, 0, 0] and told == [(50, "volume"), (100, "volume")]
 
 
-def test_where_a_share_is_small_fewer_rivals_are_taken_away(monkeypatch):
-    given, found = counted(monkeypatch, lambda pair, time: 0.049 if pair[1] - pair[0] > 1 else 0.3, outputs=9, n=1)
+def test_where_a_share_is_small_fewer_rivals_are_taken_away():
+    given = Rounds(lambda pair, time: 0.049 if pair[1] - pair[0] > 1 else 0.3)
+    shares, _ = stage_shares(given, None, 1, 9)
     # 4 of 9 are too few, and so are 4 of 6, 6 of 9, 2 of 4: each is halved.
-    assert [pair for pair, rounds in given.rounds() if rounds == 2] == [
-        (8, 9), (7, 8), (6, 7), (5, 6), (4, 5), (3, 4), (2, 3), (1, 2), (0, 1)
-    ]  # fmt: skip
-    assert found.log.value == pytest.approx(9 * np.log(0.3))
-    given, found = counted(monkeypatch, lambda pair, time: 0.05, n=1)
-    assert given.rounds() == [((2, 5), 2), ((1, 2), 2), ((0, 1), 2)] and found.log.value == pytest.approx(
-        3 * np.log(0.05)
-    )
+    assert [pair for pair, rounds in given.counts() if rounds == 2] == [(one, one + 1) for one in range(8, -1, -1)]
+    assert shares.shape == (9, 2) and np.allclose(shares, 0.3)
+    given = Rounds(lambda pair, time: 0.05)
+    stage_shares(given, None, 1, 5)
+    assert given.counts() == [((2, 5), 2), ((1, 2), 2), ((0, 1), 2)]
 
 
-def test_a_share_that_nobody_sees_ends_after_the_most_rounds(monkeypatch):
-    given, found = counted(monkeypatch, lambda pair, time: 0.0 if pair == (0, 1) else 0.5, outputs=2, n=1)
-    assert found is None and given.rounds() == [((1, 2), 2), ((0, 1), 257)]
-    # The first share that is seen is enough beyond the rounds that were planned.
-    given, found = counted(monkeypatch, lambda pair, time: float(time == 4) if pair == (0, 1) else 0.5, outputs=2, n=1)
-    assert given.rounds() == [((1, 2), 2), ((0, 1), 257)] and found is not None
+def test_a_share_that_nobody_sees_ends_after_the_most_rounds():
+    given = Rounds(lambda pair, time: 0.0 if pair == (0, 1) else 0.5)
+    shares, _ = stage_shares(given, None, 1, 2)
+    assert given.counts() == [((1, 2), 2), ((0, 1), 257)] and (shares[1] == 0).all()
+    given = Rounds(lambda pair, time: float(time == 4) if pair == (0, 1) else 0.5)
+    assert (stage_shares(given, None, 1, 2)[0] > 0).all()
 
 
-def test_the_first_round_is_not_counted(monkeypatch):
-    given, found = counted(monkeypatch, lambda pair, time: 0.9 if time == 1 else 0.25, outputs=2, n=1)
-    assert found.log.value == pytest.approx(2 * np.log(0.25))
+def test_the_first_round_is_not_counted():
+    shares, _ = stage_shares(Rounds(lambda pair, time: 0.9 if time == 1 else 0.25), None, 1, 2)
+    assert (shares == 0.25).all()
 
 
-def test_as_many_margins_are_carried_as_fit():
+def test_a_start_is_trained_or_there_is_none():
+    trained = starts._trained(PROBLEM, 7, None)
+    assert np.linalg.norm(trained) == pytest.approx(3.0)
+    assert loadstone.measure(PROBLEM, Full(jnp.asarray(trained, jnp.float32))).violations == 0
+    assert starts._trained(original(Stream(0, 3), 30), 7, None) is None
+    assert np.linalg.norm(starting_points(PROBLEM, 2, 7, None), axis=(1, 2)) == pytest.approx(3.0)
+
+
+def test_as_many_margins_are_held_as_fit():
     problem = SimpleNamespace(inputs=np.zeros((5000, 1)), competitors=1000)
     assert margins_table.fits(problem, 5) and not margins_table.fits(problem, 6)
-
-
-def test_starts_are_trained_where_that_pays_and_proved_elsewhere(monkeypatch):
-    asked = []
-
-    def trained(problem, memory, solver, stop):
-        asked.append((np.asarray(memory.matrix()), solver, stop))
-        return SimpleNamespace(memory=memory, status=status)
-
-    monkeypatch.setattr(starts, "solve", trained)
-    assert not starts.is_worth_compiling(4, 4, 3)  # so few are proved
-    found = starts.starting_points(PROBLEM, 2, 7, None)
-    assert not asked and np.linalg.norm(found, axis=(1, 2)) == pytest.approx(3.0)
-    monkeypatch.setattr(starts, "is_worth_compiling", lambda n, m, d: (n, m, d) == (4, 4, 3))
-    status = Status.STORED
-    found = starts.starting_points(PROBLEM, 2, 7, None)
-    assert [one[1:] for one in asked] == [("lbfgs", "exact")] * 2
-    np.testing.assert_allclose(found[1], asked[1][0] * 3 / np.linalg.norm(asked[1][0]), rtol=1e-6)
-    status = Status.OUT_OF_PASSES  # one that is not trained is proved, with all others
-    np.testing.assert_array_equal(
-        starts.starting_points(PROBLEM, 2, 7, None), [starts._proved(PROBLEM.arrays(), seed, None) for seed in (7, 8)]
-    )
-
-
-def test_what_is_not_decided_is_said_to_be_undecided(monkeypatch):
-    verdict = SimpleNamespace(witness=None, verdict=Outcome.UNDECIDED)
-    monkeypatch.setattr(starts, "decide", lambda arrays, start, family: verdict)
-    monkeypatch.setattr(starts, "in_words", lambda verdict: "why")
-    with pytest.raises(starts.NotStorableError, match="is undecided, so there is no memory to sample: why") as error:
-        starts._proved(PROBLEM.arrays(), 0, None)
-    assert error.value.outcome == Outcome.UNDECIDED
 
 
 def test_starts_that_rounding_would_put_outside_are_held_in_float64():

@@ -10,10 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.problems.decoupled import decoupled
 from loadstone.problems.instance import write_instance
-from loadstone.problems.original import original
-from loadstone.streams import stream as streams
 from loadstone.streams.counters import stream_key
 from loadstone.streams.embeddings import vectors
 from loadstone.streams.laws.registry import LAWS
@@ -57,20 +54,6 @@ def test_block_sizes_do_not_matter(law):
     assert same_bits(whole[np.arange(p), :, np.arange(p)], stream.decoupled_targets(p))
 
 
-def test_problems_hold_the_vectors_of_the_stream():
-    stream = Stream(11, 6)
-    shared, own = original(stream, 9), decoupled(stream, 9)
-    assert same_bits(shared.inputs, own.inputs) and same_bits(shared.outputs, stream.outputs(9))
-    assert not np.isclose(shared.target_outputs, own.target_outputs).any()
-
-
-def test_known_numbers():
-    """These values may never change: records and proofs name instances by their seed."""
-    inputs, own = Stream(0, 3).inputs(2), Stream(7, 3, law="sphere").decoupled_outputs(1, 1, 2)
-    assert np.asarray(inputs).tobytes().hex() == "58c2a2be84f5343f27ad25bf20d0573f6aaada3f2f6297bf"
-    assert np.asarray(own).tobytes().hex() == "bbdf043e5c3b7abe5124aebfc9daa83f7d33883f68388c3f"
-
-
 #: Of each law, the beginning of the hash of all that two streams give.
 HASHES = {
     "gaussian": "a1f0ad2028820802",
@@ -105,21 +88,6 @@ def test_instance_files_hold_the_stream_and_are_equal_bytes(tmp_path, kind, shap
             assert same_bits(file["outputs"], stream.outputs(8))
         else:
             assert same_bits(file["outputs"].transpose(0, 2, 1), stream.decoupled_outputs(0, 8, 8))
-
-
-def test_many_sizes_share_one_program():
-    """Each takes a second to compile: a few vectors more than needed are made."""
-    made = Stream(0, 3)
-    for make, program in (
-        (made.inputs, streams._shared_rows),
-        (lambda p: made.decoupled_outputs(0, 2, p), streams._decoupled_block),
-        (made.decoupled_targets, streams._decoupled_targets),
-    ):
-        make(2)
-        before = program._cache_size()
-        make(5), make(128)
-        assert program._cache_size() == before
-    assert made.inputs(129).shape == (129, 3)
 
 
 @pytest.mark.parametrize("seed, d", [(-1, 3), (2**64, 3), (0, 0), (0, 2.5)])

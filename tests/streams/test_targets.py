@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from loadstone.frequencies import check_answers
+from loadstone.frequencies import check_answers, read_frequencies
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.instance import write_instance
@@ -113,6 +113,15 @@ def test_frequencies_have_one_form():
     assert check_answers(4, "zipf:1.0") == check_answers(np.int64(4), "zipf:1") == (4, "zipf:1")
     assert check_answers(3, [1, 2, np.float32(3)]) == check_answers(3, np.array([1, 2, 3])) == (3, (1.0, 2.0, 3.0))
     assert check_answers(None, "uniform") == (None, "uniform")
+
+
+def test_frequencies_that_no_file_has_are_refused(tmp_path):
+    file = tmp_path / "numbers.txt"
+    file.write_text("0.5 half")
+    with pytest.raises(ValueError, match="cannot be read as frequencies: it must hold numbers only"):
+        read_frequencies(str(file))
+    with pytest.raises(ValueError, match="frequencies is 'gone.txt', but must be uniform, balanced, zipf:s, or a file"):
+        read_frequencies("gone.txt")
 
 
 @pytest.mark.parametrize("answers, frequencies, sentence", [

@@ -8,7 +8,7 @@ over their ends: of each path it is known exactly where the rivals that were tak
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
@@ -34,6 +34,10 @@ PATHS = 4
 TOLERANCE, _MOST_ROUNDS = 0.15, 256
 #: Where a share is smaller, fewer rivals are taken away at a time.
 _SMALL = 0.05
+
+#: From chains, paths among the memories that store so many pairs: where they end, and of each path the share that
+#: stores the pairs up to a second number, too.
+Follow = Callable[[Walk, int, int], tuple[Walk, Float[np.ndarray, "paths chains"]]]
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,26 @@ def volume(
     large shares.
     """
     n, m = problem.inputs.shape[0], problem.competitors
-    family, keys = family_of(walk.weights, subspace), _keys(seed)
+    family, key, numbers = family_of(walk.weights, subspace), jax.random.key(seed), count()
+
+    def follow(walk: Walk, fewer: int, more: int) -> tuple[Walk, Float[np.ndarray, "paths chains"]]:
+        own = jax.random.fold_in(key, next(numbers))
+        walk, kept = _fewer(problem, walk, own, jnp.int32(fewer), jnp.int32(more), family)
+        return walk, np.asarray(kept, np.float64)
+
+    return summed(*stage_shares(follow, walk, n, m, tolerance, progress), n)
+
+
+def stage_shares(
+    follow: Follow, walk: Walk, n: int, m: int, tolerance: float = TOLERANCE, progress: Progress = silent
+) -> tuple[Float[np.ndarray, "stages chains"], Int[np.ndarray, "stages"]]:
+    """The mean shares that are kept in each stage, and which association loses rivals in it."""
     rows, shares = [], []
     for row in reversed(range(n)):
         stages = halvings(m)[::-1]
         while stages:
             fewer, more = stages.pop()
-            counts = jnp.int32(row * m + fewer), jnp.int32(row * m + more)
-            moved, first = _fewer(problem, walk, next(keys), *counts, family)
-            pilot = np.asarray(first, np.float64)
+            moved, pilot = follow(walk, row * m + fewer, row * m + more)
             if pilot.mean() < _SMALL and more - fewer > 1:
                 middle = (fewer + more) // 2
                 stages += [(fewer, middle), (middle, more)]
@@ -83,17 +98,12 @@ def volume(
             kept_shares: list[np.ndarray] = []
             walk, needed = moved, rounds_needed(pilot, tolerance)
             while len(kept_shares) < needed or (len(kept_shares) < _MOST_ROUNDS and not np.any(kept_shares)):
-                walk, kept = _fewer(problem, walk, next(keys), *counts, family)
-                kept_shares.append(np.asarray(kept, np.float64).mean(axis=0))
+                walk, kept = follow(walk, row * m + fewer, row * m + more)
+                kept_shares.append(kept.mean(axis=0))
             rows.append(row)
             shares.append(np.mean(kept_shares, axis=0))
         progress(100 * (n - row) // n, "volume")
-    return summed(np.stack(shares), np.array(rows), n)
-
-
-def _keys(seed: int) -> Iterator[Key[Array, ""]]:
-    key = jax.random.key(seed)
-    return (jax.random.fold_in(key, index) for index in count())
+    return np.stack(shares), np.array(rows)
 
 
 def rounds_needed(pilot: Float[np.ndarray, "paths chains"], tolerance: float) -> int:
