@@ -281,7 +281,7 @@ def test_the_checker_needs_numpy_only():
             for name in names:
                 assert name.split(".")[0] not in ("jax", "scipy"), (module, name)
                 proofs = ("proofs.rounding", "proofs.verdict", "proofs.membership", "proofs.arithmetic")
-                beside = ("arguments", "families_text", "files", "parameters")
+                beside = ("arguments", "families_text", "files", "parameters", "readable")
                 allowed = (*beside, *proofs, "problems.arrays", "problems.archive")
                 ours = name.startswith("loadstone") and not name.startswith("loadstone.memories.subspaces.")
                 assert not ours or name.removeprefix("loadstone.") in allowed, (module, name)

@@ -34,6 +34,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.membership import is_member
 from loadstone.proofs.rounding import certifies, least_margin, margin_bound, scaled, stores, tolerance
 from loadstone.proofs.verdict import Outcome, Verdict, what_a_certificate_proves, what_a_witness_proves
+from loadstone.readable import readable
 
 #: Of proofs about all matrices, and of proofs about a family.
 VERSION, FAMILY_VERSION = 1, 2
@@ -65,13 +66,23 @@ class Check:
     share: float | None = None
     family: str = "full"
 
+    __repr__ = readable
+
 
 class _RefusedError(Exception):
     """The proof does not hold; the message says why."""
 
 
 def write_proof(path: str | Path, arrays: Arrays, *, verdict: Verdict, about: dict[str, object] | None = None) -> None:
-    """Write a decided verdict with its instance. `about` is for people; the checker ignores it."""
+    """Write a decided verdict with its instance. `about` is for people; the checker ignores it.
+
+    Example:
+        >>> from loadstone.proofs.certificate import write_proof
+        >>> arrays = loadstone.Instance(loadstone.Stream(0, 4), 14).arrays()
+        >>> write_proof("proof.npz", arrays, verdict=loadstone.decide(arrays))
+        >>> str(loadstone.check("proof.npz", arrays).verdict)
+        'not storable'
+    """
     if verdict.verdict not in _PROVED:
         raise refuse("verdict", str(verdict.verdict), f"{' or '.join(_PROVED)}: there is nothing to prove otherwise")
     _check_instance("arrays", arrays)
@@ -99,7 +110,15 @@ def _check_instance(name: str, value: object) -> None:
 
 
 def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
-    """Check a proof file; with `instance`, also that it is about that instance."""
+    """Check a proof file; with `instance`, also that it is about that instance.
+
+    Example:
+        >>> from loadstone.proofs.certificate import write_proof
+        >>> arrays = loadstone.Instance(loadstone.Stream(0, 4), 6).arrays()
+        >>> write_proof("proof.npz", arrays, verdict=loadstone.decide(arrays))
+        >>> print(loadstone.check("proof.npz").reason)
+        The witness stores every association: at unit norm each margin is above ...
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of a proof.")
     if instance is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -20,7 +21,14 @@ from loadstone.solvers.solver import Solver
 
 
 def hebbian(problem: Problem) -> Full:
-    """W = (1/d) sum_mu u_mu e_mu^T, u_mu being the target of input e_mu; shares, scaled to mean 1, weight the terms."""
+    """W = (1/d) sum_mu u_mu e_mu^T, u_mu being the target of input e_mu; shares, scaled to mean 1, weight the terms.
+
+    Example:
+        >>> from loadstone.solvers.hebbian import hebbian
+        >>> print(hebbian(loadstone.facts([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]])).weights)
+        [[0.  0.5]
+         [0.5 0. ]]
+    """
     return Full(_sum(problem))
 
 
@@ -37,27 +45,39 @@ def _sum(problem: Problem) -> Float[Array, "d d"]:
     return exact(targets.T, problem.inputs) / problem.inputs.shape[-1]
 
 
+class _Unsearched(Solver):
+    """A solver that makes each memory at once."""
+
+    closed_form = True
+    status: ClassVar[Status]
+
+    @abc.abstractmethod
+    def memory(self, problem: Problem, start: Any) -> Any:
+        """The memory, given that from which a search would start."""
+
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
+        solutions, nothing = [], np.empty(0)
+        for problem, start in zip(problems, memories):
+            clock, memory = Deadline(), self.memory(problem, start)
+            solutions.append(Solution(memory, self.status, 0, nothing, nothing, clock.taken, problem.description))
+        return solutions
+
+
 @dataclass(frozen=True)
-class Hebbian(Solver):
+class Hebbian(_Unsearched):
     """The rule as a solver: it returns a full W in closed form and ignores the memory that it is given."""
 
-    closed_form = True
+    status = Status.CLOSED_FORM
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
-        return [_unsearched(problem, hebbian, Status.CLOSED_FORM) for problem in problems]
+    def memory(self, problem: Problem, start: Any) -> Any:
+        return hebbian(problem)
 
 
 @dataclass(frozen=True)
-class Initial(Solver):
+class Initial(_Unsearched):
     """Does nothing: returns the memory from which a search would start."""
 
-    closed_form = True
+    status = Status.INITIAL
 
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
-        pairs = zip(problems, memories)
-        return [_unsearched(problem, lambda _, memory=memory: memory, Status.INITIAL) for problem, memory in pairs]
-
-
-def _unsearched(problem: Problem, make: Any, status: Status) -> Solution:
-    clock, memory = Deadline(), make(problem)
-    return Solution(memory, status, 0, np.empty(0), np.empty(0), clock.taken, problem.description)
+    def memory(self, problem: Problem, start: Any) -> Any:
+        return start

@@ -79,6 +79,11 @@ def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, *, passes: int 
     """The W of unit norm whose smallest margin is largest, to a relative gap of `tolerance` or until `passes` are done.
 
     An instance that is not storable, or that cannot be decided, is refused.
+
+    Example:
+        >>> fact = loadstone.facts([[3.0, 4.0]], [[1.0, 0.0], [1.0, 2.0]], targets=[0])
+        >>> round(loadstone.maximum_margin(fact).margin, 3)  # |u_target - u_rival| |e|
+        10.0
     """
     clock = Deadline()
     arrays = arrays_of(instance)
@@ -193,8 +198,8 @@ class _Search:
 
     def _directions(self, rows: Int[np.ndarray, "k"], columns: Int[np.ndarray, "k"]) -> Float64[np.ndarray, "k d"]:
         """(u_target - u_rho) / (|u_target - u_rho| |e|) of these pairs."""
-        arrays = self.arrays
-        rivals = arrays.outputs[rows, columns] if arrays.decoupled else arrays.outputs[columns]
+        outputs = self.arrays.outputs
+        rivals = outputs[rows, columns] if self.arrays.decoupled else outputs[columns]
         return (self.all_scores.target_outputs[rows] - rivals) / self.lengths[rows, columns][:, None]
 
     def _summed(
