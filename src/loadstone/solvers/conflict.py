@@ -1,4 +1,4 @@
-"""Which facts cannot stand together? A certificate names facts that no W stores; this finds few of them that suffice.
+"""Which facts cannot be stored together? A certificate names facts that no W stores; here are few that suffice.
 
 One fact after the other is left out. If the rest is still not storable, the fact was not needed, and neither is any
 other that the new certificate does without. What is left in the end is a conflict of which every member is needed:
@@ -69,7 +69,8 @@ def conflict_in(
     untried, minimal = set(rows.tolist()), True
     while untried:
         if deadline.is_over:
-            return Conflict(tuple(rows.tolist()), proof, False)
+            minimal = False
+            break
         # Those that weigh least in the certificate are the likeliest to be left out.
         weights = _weights(proof)
         row = min((index for index in range(len(rows)) if rows[index] in untried), key=lambda index: weights[index])

@@ -88,8 +88,8 @@ def search_whitened(
 
 
 def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d"]) -> Facts:
-    given = {"targets": np.asarray(problem.targets), "shares": problem.shares, "block": problem.block}
-    return replace(facts(inputs, outputs, **given), description=problem.description)
+    same = facts(inputs, outputs, targets=np.asarray(problem.targets), shares=problem.shares, block=problem.block)
+    return replace(same, description=problem.description)
 
 
 def _padded_to(rows: int, problem: Problem) -> Padded:

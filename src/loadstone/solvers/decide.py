@@ -227,8 +227,7 @@ def _check_memory(what: str, needed: int) -> None:
 
 
 def _start(start: ArrayLike, d: int) -> Float64[np.ndarray, "d d"]:
-    floats = exact_floats("start", start)
-    if floats.shape != (d, d):
+    if (floats := exact_floats("start", start)).shape != (d, d):
         raise refuse("start.shape", floats.shape, f"({d}, {d}), the shape of W")
     return floats.astype(np.float64)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -45,39 +44,26 @@ def _sum(problem: Problem) -> Float[Array, "d d"]:
     return exact(targets.T, problem.inputs) / problem.inputs.shape[-1]
 
 
-class _Unsearched(Solver):
-    """A solver that makes each memory at once."""
-
-    closed_form = True
-    status: ClassVar[Status]
-
-    @abc.abstractmethod
-    def memory(self, problem: Problem, start: Any) -> Any:
-        """The memory, given that from which a search would start."""
-
-    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
-        solutions, nothing = [], np.empty(0)
-        for problem, start in zip(problems, memories):
-            clock, memory = Deadline(), self.memory(problem, start)
-            solutions.append(Solution(memory, self.status, 0, nothing, nothing, clock.taken, problem.description))
-        return solutions
-
-
 @dataclass(frozen=True)
-class Hebbian(_Unsearched):
+class Hebbian(Solver):
     """The rule as a solver: it returns a full W in closed form and ignores the memory that it is given."""
 
-    status = Status.CLOSED_FORM
+    closed_form = True
 
-    def memory(self, problem: Problem, start: Any) -> Any:
-        return hebbian(problem)
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
+        clock, sums = Deadline(), [hebbian(problem) for problem in problems]
+        return [_solution(*pair, Status.CLOSED_FORM, clock.taken / len(problems)) for pair in zip(problems, sums)]
 
 
 @dataclass(frozen=True)
-class Initial(_Unsearched):
+class Initial(Solver):
     """Does nothing: returns the memory from which a search would start."""
 
-    status = Status.INITIAL
+    closed_form = True
 
-    def memory(self, problem: Problem, start: Any) -> Any:
-        return start
+    def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
+        return [_solution(*pair, Status.INITIAL, 0.0) for pair in zip(problems, memories)]
+
+
+def _solution(problem: Problem, memory: Any, status: Status, seconds: float) -> Solution:
+    return Solution(memory, status, 0, np.empty(0), np.empty(0), seconds, problem.description)

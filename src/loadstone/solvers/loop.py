@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 def program_of(solver: Iterative, options: SearchOptions, precision: str) -> Program:
+    """What is compiled for a search in one precision."""
     planned = solver.schedule()
     allowed = options.limits.passes
     if planned is not None and (allowed is None or planned <= allowed):
@@ -84,14 +85,12 @@ def programs(problem: Problem, memory: Any, program: Program, count: int) -> Ite
     if count == 1:
         yield advance_one, (problem, state, until, program)
         return
-    stacked = (jax.eval_shape(lambda one: joined([one] * count), one) for one in (problem, state))
+    stacked = (jax.eval_shape(lambda tree: joined([tree] * count), tree) for tree in (problem, state))
     yield advance_batch, (*stacked, until, program)
 
 
 def _advance(problem: Problem, state: Search, until: Int[Array, ""], program: Program) -> Search:
-    def unfinished(state: Search) -> Array:
-        return (state.status == RUNNING) & (state.passes < until)
-
+    unfinished = lambda state: (state.status == RUNNING) & (state.passes < until)  # noqa: E731
     return jax.lax.while_loop(unfinished, partial(_pass, problem.prepared(program.precision), program), state)
 
 
@@ -120,17 +119,11 @@ def _pass(problem: Problem, program: Program, state: Search) -> Search:
     wrong, rows = _mean(-jnp.expm1(-recall.loss), problem), problem.inputs.shape[-2]
     info = PassInfo(wrong, at, n, rows, lambda: jnp.linalg.norm(state.memory.matrix()))
     moved, solver = program.solver.step(parameters, loss, gradient, state.solver, info)
-    parameters, solver = jax.tree.map(
-        lambda new, old: jnp.where(status == RUNNING, new, old), (moved, solver), (parameters, state.solver)
-    )
-    return Search(
-        rebuilt(parameters),
-        solver,
-        state.passes + 1,
-        status.astype(jnp.int32),
-        state.loss.at[state.passes].set(loss.astype(state.loss.dtype)),
-        state.accuracy.at[state.passes].set((1 - violations / n).astype(state.loss.dtype)),
-    )
+    going_on = lambda new, old: jnp.where(status == RUNNING, new, old)  # noqa: E731
+    parameters, solver = jax.tree.map(going_on, (moved, solver), (parameters, state.solver))
+    traced = lambda trace, value: trace.at[state.passes].set(value.astype(trace.dtype))  # noqa: E731
+    traces = traced(state.loss, loss), traced(state.accuracy, 1 - violations / n)
+    return Search(rebuilt(parameters), solver, state.passes + 1, status.astype(jnp.int32), *traces)
 
 
 def _loss(

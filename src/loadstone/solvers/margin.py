@@ -89,12 +89,11 @@ def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, *, passes: int 
     arrays = arrays_of(instance)
     tolerance, passes = positive("tolerance", tolerance), whole("passes", passes, 1)
     verdict = decide(arrays)
-    if verdict.verdict == Outcome.NOT_STORABLE:
-        sentence = f"The instance is not storable, so it has no largest margin. {in_words(verdict)}"
-        raise NoMarginError(verdict.verdict, sentence)
     if verdict.witness is None:
-        sentence = f"The instance was not proved storable, so no margin was searched for: {verdict.reason}"
-        raise NoMarginError(verdict.verdict, sentence)
+        undecided = "The instance was not proved storable, so no margin was searched for:"
+        impossible = "The instance is not storable, so it has no largest margin."
+        sentence = undecided if verdict.verdict == Outcome.UNDECIDED else impossible
+        raise NoMarginError(verdict.verdict, f"{sentence} {in_words(verdict)}")
     search = _Search(arrays, verdict.witness, passes)
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         search.run(tolerance / 2)
@@ -165,8 +164,7 @@ class _Search:
         first, second = float((self.weights * move).sum()), float((move * move).sum())
 
         def slope(share: float) -> float:
-            shares = self.shares + share * change
-            forces = np.maximum(0.0, self.forces + stiffness * (self.wanted - shares))
+            forces = np.maximum(0.0, self.forces + stiffness * (self.wanted - self.shares - share * change))
             return first + share * second - float((forces * change).sum())
 
         if slope(1.0) <= 1e-9 * second:

@@ -100,5 +100,6 @@ def _rest_of(options: SearchOptions, deadline: Deadline, by_round: list[list[Sol
 
 def _joined(searches: Sequence[Solution], seconds: float) -> Solution:
     """The last search, with the passes and traces of all."""
-    traces = {name: np.concatenate([getattr(one, name) for one in searches]) for name in ("loss", "accuracy")}
-    return replace(searches[-1], passes=sum(one.passes for one in searches), seconds=seconds, **traces)
+    loss, accuracy = (np.concatenate([getattr(one, name) for one in searches]) for name in ("loss", "accuracy"))
+    passes = sum(one.passes for one in searches)
+    return replace(searches[-1], passes=passes, loss=loss, accuracy=accuracy, seconds=seconds)

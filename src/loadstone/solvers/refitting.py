@@ -86,17 +86,15 @@ class _Refitting:
 
     def keep(self) -> None:
         """Go through the facts."""
-        if not self.deadline.is_over:
-            self._keep_the_first()
-            self._go_through(self.order[len(self.kept) :])
-            self._keep_what_is_stored()
-            self._take_an_unfinished_one()
-
-    def _keep_the_first(self) -> None:
-        """Keep the facts before the first that W does not store."""
+        if self.deadline.is_over:
+            return
+        # The facts before the first that W does not store.
         stored = self._stored(self.weights)
         first = self.order[: len(self.order) if stored.all() else int(stored.argmin())]
         self.kept = first if first and self._proves(first, self.weights) else []
+        self._go_through(self.order[len(self.kept) :])
+        self._keep_what_is_stored()
+        self._take_an_unfinished_one()
 
     def _go_through(self, waiting: list[int]) -> None:
         """`fails` is how many of those that wait cannot all be added, if that is known, and `why` the verdict that says

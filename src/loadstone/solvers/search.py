@@ -1,5 +1,5 @@
 """The state of an iterative search, what its compiled program depends on, and how it goes from one precision to the
-next: a search that seems to have ended goes on where there are more digits."""
+next."""
 
 from __future__ import annotations
 
@@ -142,8 +142,7 @@ def may_improve(state: Search, program: Program) -> Bool[np.ndarray, "..."]:
     """Which searches have ended in a way that more digits might change. Float32 has enough of them to see the end, if
     not always to get there."""
     kinds = (OUT_OF_DIGITS,) if program.precision in ("float32", "float64") else (OUT_OF_DIGITS, STOPPED, MINIMUM)
-    ended = np.isin(np.asarray(state.status), kinds)
-    return np.asarray(ended & (np.asarray(state.passes) < program.passes))
+    return np.isin(np.asarray(state.status), kinds) & (np.asarray(state.passes) < program.passes)
 
 
 def resumed(state: Search, going_on: Bool[np.ndarray, "..."], program: Program) -> Search:
@@ -167,6 +166,7 @@ def in_precision(problems: Sequence[Problem], precision: str) -> Sequence[Proble
 
 
 def in_digits(state: Search, precision: str) -> Search:
+    """The state with the digits that passes in this precision have."""
     if precision != "float64":
         return state
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, state)
