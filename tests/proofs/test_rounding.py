@@ -143,9 +143,8 @@ def test_what_is_no_witness_or_no_multiplier_proves_nothing(bad):
     arrays = Arrays(np.array([[1.0]]), np.array([[1.0], [2.0]]), np.array([1]))
     with np.errstate(all="ignore"):
         assert least_margin(arrays, np.array([[bad]])) == NO_WITNESS
-    assert (
-        margin_bound(Arrays(EYE, EYE, np.arange(2)), np.array([[0.0, float(bad != 0)], [bad, 0.0]])) == NOTHING_EXCLUDED
-    )
+    multipliers = np.array([[0.0, float(bad != 0)], [bad, 0.0]])
+    assert margin_bound(Arrays(EYE, EYE, np.arange(2)), multipliers) == NOTHING_EXCLUDED
 
 
 @pytest.mark.parametrize("inputs, outputs", [(1e200, 1e200), (1e-200, 1e-200), (1e300, 1e-300), (5e-324, 5e-324)])

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 import loadstone
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
-from loadstone.memories.files import load_memory, save_memory
-from loadstone.memories.recall import recall_index
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
@@ -162,19 +160,6 @@ def test_nothing_ends_in_nan(change):
     violations = measure(problem, solution.memory).violations
     least = {"a zero input": 1, "equal inputs": 1, "equal outputs": 2, "no outputs differ": P, "two facts": 0}[change]
     assert violations >= least and (solution.status == Status.STORED) == (violations == 0)
-
-
-def test_a_memory_of_float64_numbers_keeps_them(tmp_path):
-    """Saved, loaded, asked: margins of 1e-9 of the scores would be lost in float32."""
-    inputs, outputs = rotated(gaussian(0), np.logspace(0, -5, D), 2), rotated(gaussian(1), np.logspace(0, -5, D), 3)
-    memory = solve(facts(inputs, outputs)).memory
-    assert (np.asarray(recall_index(memory, inputs, outputs=outputs)) == np.arange(P)).all()
-    save_memory(tmp_path / "memory.safetensors", memory)
-    loaded = load_memory(tmp_path / "memory.safetensors")
-    np.testing.assert_array_equal(loaded.weights, memory.weights)
-    assert (np.asarray(recall_index(loaded, inputs, outputs=outputs)) == np.arange(P)).all()
-    rounded = type(memory)(np.asarray(memory.weights, np.float32))
-    assert measure(facts(inputs, outputs), loaded).violations == 0 < measure(facts(inputs, outputs), rounded).violations
 
 
 def test_padded_facts_are_whitened_as_they_are_alone():

@@ -154,17 +154,6 @@ def test_progress_is_reported_in_passes_and_words():
     assert all(re.fullmatch(r"loss \d+[.]\d{4} accuracy [01][.]\d{4}", words) for _, words in heard)
 
 
-@pytest.mark.parametrize("precision", ["float16", "split"])
-def test_training_in_lower_precision_is_measured_in_float32(precision):
-    p = nearest_associations(0.5, 40)
-    problem = original(Stream(0, 40), p)
-    solution = solve(problem, initial_memory(40, 1.0, seed=0), precision=precision)
-    measurement = measure(problem, solution.memory)
-    assert solution.memory.weights.dtype == jnp.float32
-    scores = np.asarray(problem.inputs) @ np.asarray(solution.memory.weights).T @ np.asarray(problem.outputs).T
-    assert measurement.accuracy == (scores.argmax(1) == np.arange(p)).mean() >= 0.99
-
-
 def test_float16_changes_no_verdict_but_those_within_its_rounding():
     """Above capacity, where margins of both signs are small."""
     problem, start = original(Stream(2, 30), 240), initial_memory(30, 1.0, seed=2)

@@ -12,10 +12,8 @@ import loadstone
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.full import Full
-from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.problems.padded import padded
 from loadstone.solvers.lbfgs import LBFGS
 from loadstone.solvers.search import PassInfo, SearchOptions
 from loadstone.solvers.solution import Status
@@ -57,25 +55,6 @@ def test_it_finds_the_minimum_that_scipy_finds(d, p):
     loose = solve(problem, solver=LBFGS(tolerance=1e-2), precision="float64")
     assert loose.passes < ours.passes and loose.status == Status.MINIMUM
     np.testing.assert_allclose(loose.loss, ours.loss[: loose.passes], rtol=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["original", "decoupled", "regenerated", "padded"])
-def test_float64_passes_are_those_of_plain_formulas(kind):
-    stream, weights = Stream(1, 8), np.random.default_rng(0).standard_normal((8, 8))
-    problem = {
-        "original": lambda: original(stream, 20),
-        "padded": lambda: padded(original(stream, 32), 20),
-        "decoupled": lambda: decoupled(stream, 20, hold="stored"),
-        "regenerated": lambda: decoupled(stream, 20, hold="regenerated"),
-    }[kind]()
-    arrays = problem.arrays()
-    outputs = arrays.outputs if arrays.decoupled else np.broadcast_to(arrays.outputs, (20, 20, 8))
-    scores = np.einsum("nmi,ij,nj->nm", outputs.astype(float), weights, arrays.inputs.astype(float))
-    rows = np.arange(20)
-    margins = scores[rows, rows] - np.where(np.eye(20, dtype=bool), -np.inf, scores).max(axis=1)
-    measured = measure(problem, Full(weights))
-    assert measured.margin == pytest.approx(margins.min(), rel=1e-12)
-    assert measured.loss == pytest.approx(np.mean(logsumexp(scores, axis=1) - scores[rows, rows]), rel=1e-12)
 
 
 def test_it_stores_up_to_the_proved_capacity():

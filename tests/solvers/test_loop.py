@@ -34,7 +34,7 @@ from loadstone.solvers.search import (
 )
 from loadstone.solvers.segments import passes_of_segment
 from loadstone.solvers.solution import Status
-from loadstone.solvers.solve import solve, solve_batch
+from loadstone.solvers.solve import solve_batch
 from loadstone.solvers.stop import Limits
 from loadstone.streams.stream import Stream
 
@@ -133,5 +133,3 @@ def test_numbers_of_too_few_digits_are_refused():
         options = SearchOptions("exact")
         with pytest.raises(ValueError, match=f"memory is 'one with {kind} numbers', but must be one with arrays of"):
             LBFGS(whiten=False).solve([original(Stream(0, 4), 6)], [memory], options)
-    with pytest.raises(ValueError, match="precision is 'float64', but must be another: Regenerated has no numbers"):
-        solve(decoupled(Stream(0, 4), 6, hold="regenerated", dtype="float16"), precision="float64")

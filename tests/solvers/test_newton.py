@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import loadstone
-from loadstone.memories.full import Full
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.certificate import check_proof, write_proof
@@ -153,13 +151,6 @@ def test_problems_of_every_kind(make, tmp_path):
     assert decide(problem).verdict == proved(arrays, tmp_path).verdict
 
 
-def test_witness_is_recalled_by_the_ordinary_pass():
-    problem = loadstone.original(Stream(1, 20), 75)
-    verdict = decide(problem)
-    measured = loadstone.measure(problem, Full(jnp.asarray(verdict.witness, jnp.float32)))
-    assert measured.accuracy == 1 and measured.margin == pytest.approx(verdict.margin, rel=1e-3)
-
-
 @pytest.mark.parametrize("p", [80, 95])
 def test_a_start_changes_the_way_but_not_the_verdict(p, tmp_path):
     instance = Instance(Stream(2, 20), p)
@@ -173,13 +164,6 @@ def test_too_few_steps_are_undecided_and_say_so():
     verdict = decide(Instance(Stream(0, 20), 88).arrays(), ProofLimits(steps=1))
     assert verdict.verdict == "undecided" and "1 Newton steps were not enough" in verdict.reason
     assert verdict.witness is None and verdict.certificate is None
-
-
-def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_threshold():
-    limits = ProofLimits(budget=Budget(1000))
-    for p, expected in ((60, "storable"), (130, "not storable")):
-        verdict = decide(Instance(Stream(0, 20), p).arrays(), limits)
-        assert verdict.verdict == expected and verdict.dense_solves == 0
 
 
 def test_arrays_on_an_accelerator_take_the_same_way(monkeypatch):

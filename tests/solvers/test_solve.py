@@ -49,22 +49,6 @@ def test_a_transformation_of_optax_is_a_solver():
     assert solution.status == Status.STORED and measure(EASY, solution.memory).violations == 0
 
 
-def test_sgd_against_numpy():
-    """Five steps of plain gradient descent in float64."""
-    memory = initial_memory(12, 1.0, seed=0)
-    solution = solve(EASY, memory, solver="sgd:0.3", stop="none", limits=Limits(passes=6))
-    inputs, outputs = (np.asarray(part, np.float64) for part in (EASY.inputs, EASY.outputs))
-    weights, losses = np.asarray(memory.weights, np.float64), []
-    for _ in range(6):
-        scores = inputs @ weights.T @ outputs.T
-        weight = np.exp(scores - scores.max(1, keepdims=True))
-        weight /= weight.sum(1, keepdims=True)
-        losses.append(-np.log(np.diag(weight)).mean())
-        last, weights = weights, weights - 0.3 * (weight @ outputs - outputs).T @ inputs / len(inputs)
-    np.testing.assert_allclose(solution.loss, losses, rtol=1e-5)
-    np.testing.assert_allclose(solution.memory.weights, last, atol=1e-5)
-
-
 def test_limits_end_a_search():
     assert solve(HARD, solver="sgd", limits=Limits(passes=7)).passes == 7
     by_clock = solve(HARD, solver="sgd", stop="exact", limits=Limits(passes=10**6, seconds=0.2))

@@ -58,7 +58,8 @@ def test_of_too_many_facts_the_most_promising_take_part():
     start, hour = Full(jnp.zeros((d, d))), 3600.0
     found = store_most(problem, start, 4 * hour, lambda *said: told.append(said), pass_seconds=hour)
     count, words = told[-1]
-    assert 0 < count < 2000 and stored(problem, found) >= count and words == f"{count} of {count} facts are stored"
+    assert 0 < count <= stored(problem, found)
+    assert int(words.removeprefix(f"{count} of ").removesuffix(" facts are stored")) < 500
 
 
 def test_the_clock_is_looked_at():
