@@ -95,6 +95,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from loadstone.problems.arrays import Arrays
+from loadstone.progress import silent
 from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers import decide
 from loadstone.solvers.lbfgs import LBFGS
@@ -102,7 +103,7 @@ from loadstone.solvers.lbfgs import LBFGS
 d, n, m, LBFGS.precisions = *map(int, sys.argv[1:]), lambda self: ("float64",)
 drawn = np.random.default_rng(0).standard_normal
 arrays = Arrays(drawn((n, d), np.float32), drawn((m, d), np.float32), np.arange(n) % m)
-decision = decide._Decision(Conditioned(arrays), decide.DEFAULT_LIMITS, None)
+decision = decide._Decision(Conditioned(arrays), decide.DEFAULT_LIMITS, silent)
 decide._MOST_PASSES = 2 if n * m * d > 10**11 else 60  # a long pass shows all, a short one is repeated
 # Not getrusage, whose number is at least the size of the process that started this one.
 size = lambda: 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])

@@ -57,9 +57,9 @@ class Alternating(Iterative):
 
     def __post_init__(self) -> None:
         set_as(self, "turn", whole("turn", self.turn, 1, 10**9))
-        checked = self._search
-        set_as(self, "pairs", checked.pairs)
-        set_as(self, "tolerance", checked.tolerance)
+        search = self._search  # which checks its parameters
+        set_as(self, "pairs", search.pairs)
+        set_as(self, "tolerance", search.tolerance)
 
     @property
     def _search(self) -> LBFGS:

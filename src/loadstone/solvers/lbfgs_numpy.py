@@ -76,7 +76,7 @@ def search(
     run = _Search(options, np.asarray(memory.matrix()), pairs, tolerance)
     with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
         for precision in options.precisions:
-            status = run.ended(NumpyPass(problem, np.dtype(precision), each), subspace)
+            status = run.end_with(NumpyPass(problem, np.dtype(precision), each), subspace)
             if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
                 break
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
@@ -122,7 +122,7 @@ class _Search:
         self.losses: list[float] = []
         self.accuracies: list[float] = []
 
-    def ended(self, passes: NumpyPass, subspace: Subspace | None) -> Status:
+    def end_with(self, passes: NumpyPass, subspace: Subspace | None) -> Status:
         """Search with these passes. Returns why the search ended."""
         self.passes, kind = passes, passes.inputs.dtype
         self.point = self.point.astype(kind)
@@ -146,7 +146,7 @@ class _Search:
             start, before, gradient_before = self.point, loss, gradient
             loss, gradient = self._along(self._direction(gradient, length), loss, gradient)
             self._learn(self.point - start, gradient - gradient_before)
-            shortest, gained = min(shortest, length), loss < before - self._noise(before)
+            shortest, gained = min(shortest, length), loss < before - rounding_noise(before, start.dtype)
             idle = 0 if gained or float(np.linalg.norm(gradient)) < shortest else idle + 1
             if idle >= MOST_IDLE:
                 raise _Ended(Status.OUT_OF_DIGITS)
@@ -158,7 +158,7 @@ class _Search:
         for _ in range(MOST_TRIALS):
             there, gradient = self._measured(start + start.dtype.type(step) * direction)
             slope_there = float(np.vdot(gradient, direction))
-            low_enough, accepted = wolfe(loss, slope, step, there, slope_there, self._noise(loss))
+            low_enough, accepted = wolfe(loss, slope, step, there, slope_there, rounding_noise(loss, start.dtype))
             if accepted:
                 return there, gradient
             low, high = (step, high) if low_enough else (low, step)
@@ -183,10 +183,6 @@ class _Search:
         if self.deadline.is_over:
             raise _Ended(Status.OUT_OF_TIME)
         return seen.loss, self.inside(seen.gradient)
-
-    def _noise(self, loss: float) -> float:
-        """How much the loss may change by rounding alone."""
-        return rounding_noise(loss, self.point.dtype)
 
     def _learn(self, move: Matrix, change: Matrix) -> None:
         """Keep a pair if it says that the loss curves upwards, as it does everywhere but for rounding."""
