@@ -105,17 +105,6 @@ def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
         assert all(solution.status == Status.SCHEDULE_ENDED and solution.steps == 512 for solution in solutions)
 
 
-def test_a_batch_trains_as_its_members_do_alone():
-    problems = [original(Stream(seed, 20), 60) for seed in range(3)]
-    memories = [initial_memory(20, 1.0, seed=seed) for seed in range(3)]
-    together = solve_batch(problems, memories, solver=PAPER)
-    for problem, memory, solution in zip(problems, memories, together):
-        alone = solve(problem, memory)
-        assert (alone.steps, alone.status) == (solution.steps, solution.status)
-        np.testing.assert_allclose(alone.memory.weights, solution.memory.weights, atol=1e-5)
-        np.testing.assert_allclose(alone.loss, solution.loss, rtol=1e-5)
-
-
 def test_stop_rules():
     problem, memory = original(Stream(1, 30), 110), initial_memory(30, 1.0, seed=1)
     solutions = {stop: solve(problem, memory, stop=stop) for stop in ("paper", "exact", "none")}

@@ -194,35 +194,27 @@ def test_progress_is_told_step_by_step():
     assert all(a >= b for a, b in zip(losses, losses[1:]))
 
 
-@pytest.mark.parametrize("instance, kind", [
-    (np.eye(3), "ndarray"), ("facts.npz", "str"), (None, "NoneType"), (Arrays, "type"), ([np.eye(2)] * 3, "list"),
-])  # fmt: skip
-def test_what_is_no_instance_gets_a_sentence(instance, kind):
-    with pytest.raises(ValueError, match=f"instance is 'a {kind}', but must be a problem, such as facts.*or Arrays"):
-        decide(instance)
+IDENTITY = arrays_of(np.eye(3), np.eye(3))
+REFUSED = [
+    *((lambda given=given: decide(given), f"instance is 'a {kind}', but must be a problem, such as facts.*or Arrays")
+      for given, kind in ((np.eye(3), "ndarray"), ("facts.npz", "str"), (None, "NoneType"), (Arrays, "type"))),
+    *((lambda start=start: decide(IDENTITY, start=start), sentence) for start, sentence in (
+        (np.eye(2), r"start.shape is \(2, 2\), but must be \(3, 3\)"), (np.ones(9), r"start.shape is \(9,\)"),
+        (np.full((3, 3), np.nan), r"start\[0, 0\] is nan, but must be finite"),
+        (np.eye(3) * 1j, "start is 'complex128"), ("start", "start is"),
+        ([[1.0], [2.0, 3.0]], "start is 'a list', but must be a rectangular array of numbers"))),
+    *((lambda steps=steps: ProofLimits(steps=steps), f"steps is {steps}, but must be a whole number of at least 1")
+      for steps in (0, 2.5, True, np.inf)),
+    (lambda: ProofLimits(budget=10**9), "budget is 1000000000"),
+    (lambda: ProofLimits(budget="8GiB"), r"budget is '8GiB', but must be None or a Budget, such as Budget.parse"),
+    (lambda: decide(IDENTITY, 200), "limits is 200, but must be a ProofLimits"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("start, sentence", [
-    (np.eye(2), r"start.shape is \(2, 2\), but must be \(3, 3\)"), (np.ones(9), r"start.shape is \(9,\)"),
-    (np.full((3, 3), np.nan), r"start\[0, 0\] is nan, but must be finite"), (np.eye(3) * 1j, "start is 'complex128"),
-    ("start", "start is"), ([[1.0], [2.0, 3.0]], "start is 'a list', but must be a rectangular array of numbers"),
-])  # fmt: skip
-def test_a_start_that_is_none_gets_a_sentence(start, sentence):
+@pytest.mark.parametrize("call, sentence", REFUSED)
+def test_what_is_refused_gets_a_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
-        decide(arrays_of(np.eye(3), np.eye(3)), start=start)
-
-
-@pytest.mark.parametrize("arguments, sentence", [
-    ({"steps": 0}, "steps is 0, but must be a whole number of at least 1"), ({"steps": 2.5}, "steps is 2.5"),
-    ({"steps": True}, "steps is True"), ({"steps": np.inf}, "steps is inf"),
-    ({"budget": 10**9}, "budget is 1000000000"),
-    ({"budget": "8GiB"}, r"budget is '8GiB', but must be None or a Budget, such as Budget.parse\('8GiB'\)"),
-])  # fmt: skip
-def test_limits_that_are_none_get_a_sentence(arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        ProofLimits(**arguments)
-    with pytest.raises(ValueError, match="limits is 200, but must be a ProofLimits"):
-        decide(arrays_of(np.eye(3), np.eye(3)), 200)
+        call()
 
 
 def test_a_verdict_equals_the_plain_word():

@@ -61,9 +61,8 @@ class Checkpoint:
         there = self.path.exists()
         if agreed(there) != there:
             raise refuse("checkpoint", str(self.path), "in a folder that all processes see")
-        return self._read() if there else None
-
-    def _read(self) -> Saved:
+        if not there:
+            return None
         try:
             if not zipfile.is_zipfile(self.path):
                 raise ValueError("it is no .npz file, or not all of one")

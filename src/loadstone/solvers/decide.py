@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 import jax
@@ -205,19 +204,15 @@ class _Decision:
     def _by_newton(self) -> Proof:
         n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
         _check_memory("no W was found, and a certificate", scores_bytes(n, m))
-        if jax.default_backend() == "cpu":
-            with one_thread():
-                return self._newton(np)
-        with jax.enable_x64(True):
-            return self._newton(jnp)
-
-    def _newton(self, xp: ModuleType) -> Proof:
-        limits = self.limits
-        search = NewtonSearch(self.instance, xp, self.last, limits.steps, limits.budget, self.deadline, self.progress)
-        try:
-            return search.run()
-        finally:
-            self.newton, self.last = (search.steps, search.products, search.dense_solves), np.asarray(search.weights)
+        limits, on_cpu = self.limits, jax.default_backend() == "cpu"
+        given = limits.steps, limits.budget, self.deadline, self.progress
+        with one_thread() if on_cpu else jax.enable_x64(True):
+            search = NewtonSearch(self.instance, np if on_cpu else jnp, self.last, *given)
+            try:
+                return search.run()
+            finally:
+                self.newton = search.steps, search.products, search.dense_solves
+                self.last = np.asarray(search.weights)
 
 
 def _check_memory(what: str, needed: int) -> None:

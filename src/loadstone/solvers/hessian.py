@@ -19,6 +19,9 @@ from loadstone.compiling import compiled
 from loadstone.problems.numpy_pass import ExactPass, Numbers
 from loadstone.threads import all_threads
 
+#: How often a dense solution is corrected by the residual that it leaves.
+_REFINEMENTS = 3
+
 Matrix = Float64[Numbers, "d d"]
 Vector = Float64[Numbers, "entries"]
 
@@ -86,7 +89,7 @@ class Hessian:
             direction = near + (size / before) * direction
         return v, False
 
-    def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
+    def dense(self, target: Matrix) -> Matrix:
         """Solve H V = target by a Cholesky factorisation, refined against the product."""
         if self._solve is None:
             with all_threads(len(target), self.xp):
@@ -94,7 +97,7 @@ class Hessian:
         of_vector = self._solve
         solve = lambda right: of_vector(right.reshape(-1)).reshape(right.shape)  # noqa: E731
         v = solve(target)
-        for _ in range(refinements):
+        for _ in range(_REFINEMENTS):
             v = v + solve(target - self.product(v))
         return v
 
@@ -154,7 +157,7 @@ class StreamedHessian(Hessian):
         image = image - self.sums * along_centre + self.centres * (self.totals * along_centre - along_sum)
         return image.T @ self.inputs
 
-    def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
+    def dense(self, target: Matrix) -> Matrix:
         raise np.linalg.LinAlgError("without the matrices there is no dense solve")
 
     def _mean_covariance(self) -> Matrix:

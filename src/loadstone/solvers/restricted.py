@@ -30,10 +30,10 @@ class RestrictedHessian(Hessian):
         self.products += 1
         return self._inside(self.hessian.product(v))
 
-    def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
+    def dense(self, target: Matrix) -> Matrix:
         if isinstance(self.hessian, StreamedHessian):
             return self.hessian.dense(target)  # which says that there is none
-        return super().dense(target, refinements)
+        return super().dense(target)
 
     def _inside(self, matrix: Matrix) -> Matrix:
         return self.subspace.projected(matrix, self.xp)
