@@ -43,7 +43,7 @@ FURTHER_TESTS = {"cli": ["cli"], "files.py": ["runs/test_pack.py"], "compiling.p
                  
                  "arguments.py": ["theory", "cli"], "problems/numpy_pass.py": ["solvers/test_newton.py"],
                  "cli/status.py": ["runs/test_one_machine.py"],
-                 "solvers/loop.py": ["solvers/test_checkpoint.py"],
+                 "solvers/segments.py": ["solvers/test_checkpoint.py"],
                  "tasks/train.py": ["cli/test_commands.py"],
                  "figures": ["studies/test_registry.py", "studies/test_plotted.py"],
                  "studies": ["studies/test_registry.py", "studies/test_plotted.py"],

@@ -8,10 +8,11 @@ import pytest
 from loadstone.memories.families import subspace_of
 from loadstone.memories.subspaces.given import Given
 from loadstone.problems.instance import Instance
-from loadstone.proofs.certificate import _checksum, check_proof, write_proof
+from loadstone.proofs.certificate import check_proof, write_proof
 from loadstone.proofs.verdict import Outcome, in_words
 from loadstone.solvers.decide import decide
 from loadstone.streams.stream import Stream
+from tests.proofs.tampered import changed
 
 D = 6
 BASIS = np.random.default_rng(5).standard_normal((15, D, D))
@@ -34,17 +35,8 @@ def proofs(tmp_path_factory):
     return made
 
 
-def changed(proof, tmp_path, **changes):
-    with np.load(proof) as file:
-        contents = {name: file[name] for name in file.files if name != "checksum"}
-    for name, change in changes.items():
-        if change is None:
-            del contents[name]
-        else:
-            contents[name] = np.asarray(change(contents.get(name)) if callable(change) else change)
-    contents["checksum"] = np.asarray(_checksum(contents))
-    np.savez(tmp_path / "changed.npz", **contents)
-    return check_proof(tmp_path / "changed.npz")
+def checked(*given, **changes):
+    return check_proof(changed(*given, **changes))
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -56,13 +48,13 @@ def test_proofs_hold_and_those_for_another_family_do_not(name, proofs, tmp_path)
         # 'skew' and 'symmetric' share nothing, and of the others neither holds the circulant matrices, nor the reverse.
         other = "circulant" if name != "circulant" else "skew"
         arrays = {"mask": None} if name.startswith("masked") else {"basis": None} if name == "given" else {}
-        forged = changed(proof, tmp_path, family=other, **arrays)
+        forged = checked(proof, tmp_path, family=other, **arrays)
         assert not forged.valid, (name, verdict)
         sentence = "the witness is not of the family" if verdict == Outcome.STORABLE else "prove a bound|too weak"
         assert re.search(sentence, forged.reason)
         # A certificate about a family says nothing about all matrices.
         if verdict == Outcome.NOT_STORABLE:
-            whole = changed(proof, tmp_path, family=None, version=1, **arrays)
+            whole = checked(proof, tmp_path, family=None, version=1, **arrays)
             assert not whole.valid and whole.family == "full"
 
 
@@ -71,13 +63,13 @@ def test_what_is_tampered_with_is_refused(name, proofs, tmp_path):
     outside = np.random.default_rng(0).standard_normal((D, D))
     witness = proofs[name, Outcome.STORABLE]
     # So little that every margin stays positive.
-    found = changed(witness, tmp_path, witness=lambda w: w + 1e-7 * outside)
+    found = checked(witness, tmp_path, witness=lambda w: w + 1e-7 * outside)
     assert not found.valid and "the witness is not of the family" in found.reason
-    assert "not that of the witness" in changed(witness, tmp_path, margin=lambda margin: 1.01 * margin).reason
+    assert "not that of the witness" in checked(witness, tmp_path, margin=lambda margin: 1.01 * margin).reason
     certificate = proofs[name, Outcome.NOT_STORABLE]
-    found = changed(certificate, tmp_path, multipliers=lambda x: x * (1 + 1e-6 * np.arange(x.size).reshape(x.shape)))
+    found = checked(certificate, tmp_path, multipliers=lambda x: x * (1 + 1e-6 * np.arange(x.size).reshape(x.shape)))
     assert not found.valid and ("prove a bound" in found.reason or "too weak" in found.reason)
-    found = changed(certificate, tmp_path, multipliers=lambda x: x * np.where(np.arange(len(x)) == 1, 1.5, 1)[:, None])
+    found = checked(certificate, tmp_path, multipliers=lambda x: x * np.where(np.arange(len(x)) == 1, 1.5, 1)[:, None])
     assert not found.valid
 
 
@@ -89,7 +81,7 @@ def test_a_last_digit_outside_of_the_family_counts_as_an_error(proofs, tmp_path)
         witness[0, 1] = np.nextafter(witness[0, 1], 9)
         return witness
 
-    found = changed(proof, tmp_path, witness=nudged)
+    found = checked(proof, tmp_path, witness=nudged)
     assert found.valid and found.margin < check_proof(proof).margin
 
 
@@ -107,7 +99,7 @@ def test_a_last_digit_outside_of_the_family_counts_as_an_error(proofs, tmp_path)
     ({"more": 1}, "the file holds more, which no proof does"),
 ])  # fmt: skip
 def test_what_does_not_go_with_the_family_is_refused(changes, reason, proofs, tmp_path):
-    found = changed(proofs["masked:0.6", Outcome.STORABLE], tmp_path, **changes)
+    found = checked(proofs["masked:0.6", Outcome.STORABLE], tmp_path, **changes)
     assert not found.valid
     assert re.search(reason, found.reason), found.reason
 

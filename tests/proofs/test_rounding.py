@@ -23,7 +23,6 @@ from loadstone.proofs.rounding import (
     gamma,
     least_margin,
     margin_bound,
-    norm_above,
     scaled,
     stores,
     tolerance,
@@ -139,11 +138,13 @@ def test_weights_of_targets_do_not_count():
     assert margin_bound(arrays, only_targets) == NOTHING_EXCLUDED
 
 
-@pytest.mark.parametrize("bad", [np.inf, np.nan, 0.0])
-def test_a_witness_that_is_none_proves_nothing(bad):
+@pytest.mark.parametrize("bad", [np.inf, np.nan, 0.0, -1.0])
+def test_what_is_no_witness_or_no_multiplier_proves_nothing(bad):
     arrays = Arrays(np.array([[1.0]]), np.array([[1.0], [2.0]]), np.array([1]))
     with np.errstate(all="ignore"):
         assert least_margin(arrays, np.array([[bad]])) == NO_WITNESS
+    multipliers = np.array([[0.0, float(bad != 0)], [bad, 0.0]])
+    assert margin_bound(Arrays(EYE, EYE, np.arange(2)), multipliers) == NOTHING_EXCLUDED
 
 
 @pytest.mark.parametrize("inputs, outputs", [(1e200, 1e200), (1e-200, 1e-200), (1e300, 1e-300), (5e-324, 5e-324)])
@@ -240,11 +241,6 @@ def test_scaling_by_powers_of_two_is_exact(top):
         assert back == fractions(array[:1]) and not result[1].any()
 
 
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
-def test_multipliers_that_are_none_prove_nothing(bad):
-    assert margin_bound(Arrays(EYE, EYE, np.arange(2)), np.array([[0.0, 1.0], [bad, 0.0]])) == NOTHING_EXCLUDED
-
-
 def test_exact_ties_are_found():
     outputs = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]])
     assert certain_tie(Arrays(EYE, outputs, np.array([1, 0]))) == (1, 2)
@@ -253,19 +249,6 @@ def test_exact_ties_are_found():
     assert certain_tie(Arrays(np.array([[1.0, 0.0], [0.0, 0.0]]), outputs, np.array([1, 0]))) == (1, 1)
     assert certain_tie(Arrays(EYE, np.stack([outputs, outputs]), np.array([1, 2]))) == (1, 0)
     assert certain_tie(Arrays(EYE, np.stack([outputs, outputs]), np.array([1, 1]))) is None
-
-
-@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
-def test_norm_above_is_above_at_every_scale(size):
-    values = np.random.default_rng(0).standard_normal(50) * size
-    exact = sum(Fraction(float(x)) ** 2 for x in values)
-    assert Fraction(norm_above(values)) ** 2 >= exact
-    assert norm_above(values) <= size * np.linalg.norm(values / size) * (1 + 1e-12)
-
-
-def test_norm_above_is_above_where_rounding_is_coarse():
-    tiny = np.full(3, 5e-324)
-    assert Fraction(norm_above(tiny)) ** 2 >= 3 * Fraction(5e-324) ** 2
 
 
 def neighbours(random, vector):
@@ -324,7 +307,7 @@ def test_scores_whose_rounding_has_the_wrong_sign_prove_nothing(where):
 def test_residuals_that_cancel_are_bounded_with_their_rounding(decoupled):
     random = np.random.default_rng(2)
     hidden = 0
-    for _ in range(300):
+    for _ in range(100):
         d = int(random.integers(1, 4))
         rivals = random.standard_normal((2, d)) * 10.0 ** random.integers(-3, 4)
         outputs = np.vstack([rivals, rivals.mean(axis=0)])
@@ -338,7 +321,7 @@ def test_residuals_that_cancel_are_bounded_with_their_rounding(decoupled):
             assert bound.share * reach * (1 + mpmath.mpf(10) ** -40) >= root(residual)
             slope = multipliers[0] @ outputs - multipliers[0].sum() * outputs[2]
             hidden += not np.outer(slope, inputs.sum(axis=0)).any() and residual > 0
-    assert hidden > 20  # computed plainly the residual is zero, but it is not
+    assert hidden > 5  # computed plainly the residual is zero, but it is not
 
 
 @pytest.mark.parametrize("decoupled", [True, False])
@@ -382,10 +365,9 @@ def test_an_input_without_multipliers_does_not_weaken_the_others(size):
         assert certifies(margin_bound(arrays, multipliers), arrays)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_quotient_is_never_below_the_true_one(seed):
-    random = np.random.default_rng(seed)
-    sums, exponents = random.random(30), random.integers(-40, 40, 30)
-    norm = float(random.random())
-    exact = Fraction(norm) / sum(Fraction(one) * Fraction(2) ** int(-power) for one, power in zip(sums, exponents))
-    assert exact <= Fraction(rounding._divided(norm, sums, exponents)) <= exact * (1 + Fraction(1, 10**13))
+def test_a_quotient_is_never_below_the_true_one():
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        sums, exponents, norm = random.random(30), random.integers(-40, 40, 30), float(random.random())
+        exact = Fraction(norm) / sum(Fraction(one) * Fraction(2) ** int(-power) for one, power in zip(sums, exponents))
+        assert exact <= Fraction(rounding._divided(norm, sums, exponents)) <= exact * (1 + Fraction(1, 10**13))

@@ -10,7 +10,6 @@ from scipy.special import logsumexp
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.problems.original import original
-from loadstone.solvers import alternating
 from loadstone.solvers.alternating import Alternating
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
@@ -49,21 +48,21 @@ def test_the_first_turn_solves_the_convex_problem_of_the_left_factor():
 
 
 def test_it_never_ends_with_a_higher_loss_than_it_began_with():
-    found = solve(above(), start(), solver=Alternating(turn=5), limits=Limits(120), precision="float64")
+    solution = solve(above(), start(), solver=Alternating(turn=5), limits=Limits(120), precision="float64")
     # A line search may try a point that is worse, but each turn begins with the best point of the last.
-    best = np.minimum.accumulate(found.loss)
-    assert np.all(np.diff(best[::20]) < 0) and found.loss[-1] < 1.05 * best[-1]
+    best = np.minimum.accumulate(solution.loss)
+    assert np.all(np.diff(best[::20]) < 0) and solution.loss[-1] < 1.05 * best[-1]
     # Both factors have moved, and together they get further than the left one alone can.
     right = np.asarray(start().right, float)
     alone = minimize(lambda left: plain_loss(left.reshape(8, 3), right), np.zeros(24), method="BFGS").fun
-    assert best[-1] < 0.99 * alone and not np.array_equal(np.asarray(found.memory.right), right)
+    assert best[-1] < 0.99 * alone and not np.array_equal(np.asarray(solution.memory.right), right)
 
 
 def test_from_a_memory_that_stores_everything_it_stays_there():
     problem = original(Stream(0, 8), 12)
-    found = solve(problem, initial_memory(8, 0.5, seed=0), solver="alternating")
-    assert found.status == Status.STORED and measure(problem, found.memory).violations == 0
-    again = solve(problem, found.memory, solver="alternating")
+    solution = solve(problem, initial_memory(8, 0.5, seed=0), solver="alternating")
+    assert solution.status == Status.STORED and measure(problem, solution.memory).violations == 0
+    again = solve(problem, solution.memory, solver="alternating")
     assert again.status == Status.STORED and again.passes == 1
 
 
@@ -75,26 +74,3 @@ def test_at_a_minimum_of_both_factors_nothing_is_left_to_gain():
     assert after.status == Status.MINIMUM and after.passes == 2  # the pass that sees it, and the one that says so
     assert after.loss[0] == after.loss[1] == joint.loss[-1]
     np.testing.assert_array_equal(np.asarray(after.memory.left), joint.memory.left)
-
-
-def test_skewed_facts_are_searched_in_better_coordinates(monkeypatch):
-    seen, search_there = [], alternating.search_whitened
-
-    def spied(search, *given):
-        seen.append(given[0])
-        return search_there(search, *given)
-
-    monkeypatch.setattr(alternating, "search_whitened", spied)
-    solve(above(), start(), solver="alternating", limits=Limits(1))
-    assert seen == [[above()]]
-
-
-def test_only_two_factors_can_take_turns():
-    with pytest.raises(ValueError, match="memory is 'Full', but must be LowRank, whose two factors take turns"):
-        solve(above(), initial_memory(8), solver="alternating")
-
-
-@pytest.mark.parametrize("bad", [{"turn": 0}, {"pairs": 0}, {"tolerance": -1.0}, {"whiten": 1}])
-def test_bad_parameters(bad):
-    with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
-        Alternating(**bad)

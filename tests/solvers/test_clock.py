@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 from loadstone.deadline import Deadline
+from loadstone.memories.families import subspace_of
 from loadstone.problems.instance import Instance
-from loadstone.solvers import clock as clocks
+from loadstone.proofs.conditioned import Conditioned
 from loadstone.solvers.clock import Clock, OutOfTimeError
-from loadstone.solvers.decide import ProofLimits, decide
-from loadstone.solvers.hessian import Hessian
+from loadstone.solvers.decide import decide
+from loadstone.solvers.newton import NewtonSearch, Undecided
 from loadstone.streams.stream import Stream
-from tests.solvers.searches import drawn
+
+
+def drawn_for(d, p):
+    return Instance(Stream(3, d), p).arrays()
 
 
 @pytest.mark.parametrize("xp", [np, jnp], ids=["numpy", "jax"])
@@ -46,32 +50,18 @@ def test_short_work_and_work_without_a_limit_is_not_measured():
     Clock(Deadline(), np).look()
 
 
-def test_a_verdict_does_not_begin_a_dense_step_that_would_end_too_late(monkeypatch):
-    arrays = Instance(Stream(3, 16), 62).arrays()
-    monkeypatch.setattr(Hessian, "conjugate_gradients", lambda self, target, *_: (0 * target, False))
-    assert decide(arrays).dense_solves > 0
-    monkeypatch.setattr(clocks, "_SOON", 0)
-    assert decide(arrays, seconds=60).dense_solves > 0
-    monkeypatch.setattr(Clock, "_speed_of_a_product", lambda self: 1e6)  # a very busy machine
-    began = time.perf_counter()
-    verdict = decide(arrays, seconds=2)
-    assert verdict.verdict == "undecided" and "time is up" in verdict.reason
-    assert verdict.dense_solves == 0 and verdict.seconds < 2 and time.perf_counter() - began < 60
-
-
-@pytest.mark.parametrize("instance, family, expected", [
-    (drawn(36, 36, 10, seed=2), "full", {("covariances", 36 * 36 * 10**2, 0.25),
-                                         ("dense solve", 36 * 10**4 / 2 + 10**6 / 3, 0.4)}),
-    (drawn(20, 20, 10, seed=2), "traceless", {("covariances", 20 * 20 * 10**2, 0.25),
-                                              ("dense solve", 20 * 10**4 / 2 + 2 * 10**4 + 54**3 / 3, 0.4)}),
-    (drawn(90, 80, 30), "full", {("passes", 4 * 90 * 80 * 30, 2.0)}),
-])  # fmt: skip
-def test_how_much_work_a_verdict_expects(instance, family, expected, monkeypatch):
-    """Operations of each kind of work, and the share of the speed of a plain product that it reaches."""
-    asked, timed = set(), Clock.timed
-    monkeypatch.setattr(Clock, "timed", lambda self, *given: asked.add(given[:3]) or timed(self, *given))
-    decide(instance, family=family)
-    assert asked == expected
+@pytest.mark.parametrize("family, dense", [("full", True), ("symmetric", True), ("full", False)])
+def test_a_dense_step_is_begun_only_if_it_ends_in_time(family, dense):
+    """On a machine that does a thousand operations a second, or on one that is fast enough."""
+    arrays = drawn_for(40, 90 if family == "symmetric" else 265)
+    search = NewtonSearch(Conditioned(arrays, subspace_of(family, 40)), np, np.zeros((40, 40)), deadline=Deadline(600))
+    search.stalled, search.clock.speeds["dense solve"] = True, 1e15 if dense else 1e3
+    if dense:
+        assert search.run().outcome != "undecided" and search.dense_solves > 0
+    else:
+        with pytest.raises(Undecided, match="time is up"):
+            search.run()
+        assert search.dense_solves == 0
 
 
 def test_a_verdict_does_not_begin_a_pass_that_would_end_too_late():
@@ -80,15 +70,8 @@ def test_a_verdict_does_not_begin_a_pass_that_would_end_too_late():
     assert verdict.verdict == "undecided" and "time is up" in verdict.reason and verdict.passes == 0
 
 
-def test_conjugate_gradients_look_at_the_clock(monkeypatch):
-    """Each product may take long, and there may be hundreds."""
-    arrays = Instance(Stream(3, 16), 62).arrays()
-    products = []
-
-    def slow(self, v, real=Hessian.product):
-        products.append(time.sleep(0.05))
-        return real(self, v)
-
-    monkeypatch.setattr(Hessian, "product", slow)
-    verdict = decide(arrays, ProofLimits(seconds=0.2))
-    assert verdict.verdict == "undecided" and 1 <= len(products) <= 5
+def test_when_time_is_up_no_product_is_begun():
+    search = NewtonSearch(Conditioned(drawn_for(16, 62)), np, np.zeros((16, 16)), deadline=Deadline(1e-9))
+    with pytest.raises(Undecided, match="time is up"):
+        search.run()
+    assert search.products == search.steps == 0

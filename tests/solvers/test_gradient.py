@@ -8,13 +8,9 @@ import pytest
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.full import Full
-from loadstone.memories.low_rank import LowRank
 from loadstone.problems.decoupled import decoupled
-from loadstone.problems.facts import facts
 from loadstone.problems.original import original
-from loadstone.solvers import loop
 from loadstone.solvers.gradient import Paper
-from loadstone.solvers.loop import advance_one
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve as solve_with
 from loadstone.solvers.solve import solve_batch
@@ -67,45 +63,35 @@ def tiny():
     return problem, np.asarray(problem.inputs, np.float64), np.asarray(problem.outputs, np.float64)
 
 
-def test_full_memory_against_numpy_adam():
+@pytest.mark.parametrize("kappa, warmup", [(1.0, 7), (0.5, 0)])
+def test_it_is_adam_as_published(kappa, warmup):
     problem, inputs, outputs = tiny()
-    memory, protocol = initial_memory(6, 1.0, seed=2), Paper(steps=40, warmup=7)
+    memory, protocol = initial_memory(6, kappa, seed=2), Paper(steps=40, warmup=warmup)
 
     def gradient_of(parameters):
-        loss, error = loss_and_error(parameters[0], inputs, outputs)
-        return loss, [error.T @ inputs]
-
-    (weights,), losses = numpy_adam([np.asarray(memory.weights, np.float64)], gradient_of, protocol)
-    solution = solve(problem, memory, protocol, "none")
-    assert solution.status == Status.SCHEDULE_ENDED and solution.steps == 40
-    np.testing.assert_allclose(solution.loss, losses, rtol=2e-5)
-    np.testing.assert_allclose(solution.memory.weights, weights, atol=2e-5)
-
-
-def test_factored_memory_against_numpy_adam():
-    problem, inputs, outputs = tiny()
-    memory, protocol = initial_memory(6, 0.5, seed=2), Paper(steps=40, warmup=0)
-    assert isinstance(memory, LowRank) and memory.left.shape == (6, 3)
-
-    def gradient_of(parameters):
+        if kappa == 1:
+            loss, error = loss_and_error(parameters[0], inputs, outputs)
+            return loss, [error.T @ inputs]
         left, right = parameters
         loss, error = loss_and_error(left @ right.T, inputs, outputs)
         return loss, [error.T @ (inputs @ right), inputs.T @ (error @ left)]
 
-    start = [np.asarray(memory.left, np.float64), np.asarray(memory.right, np.float64)]
-    (left, right), losses = numpy_adam(start, gradient_of, protocol)
-    solution = solve(problem, memory, protocol, "none")
+    start = [np.asarray(part, np.float64) for part in jax.tree.leaves(memory)]
+    parameters, losses = numpy_adam(start, gradient_of, protocol)
+    solution = solve(problem, memory, solver=protocol, stop="none")
+    assert solution.status == Status.SCHEDULE_ENDED and solution.steps == 40
     np.testing.assert_allclose(solution.loss, losses, rtol=1e-4)
-    np.testing.assert_allclose(solution.memory.matrix(), left @ right.T, atol=1e-4)
+    expected = parameters[0] if kappa == 1 else parameters[0] @ parameters[1].T
+    np.testing.assert_allclose(solution.memory.matrix(), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(
     "make, load, all_stored, seeds",
-    [pytest.param(original, 0.5, True, 5, marks=pytest.mark.soak), (original, 1.1, False, 5),
-     (decoupled, 0.5, True, 5), pytest.param(decoupled, 1.1, False, 1, marks=pytest.mark.soak)],
+    [pytest.param(original, 0.5, True, 5, marks=pytest.mark.soak), (original, 1.1, False, 2),
+     (decoupled, 0.5, True, 2), pytest.param(decoupled, 1.1, False, 1, marks=pytest.mark.soak)],
 )  # fmt: skip
 def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
-    """d = 50, five seeds (one where it takes longest): everything stored at load 0.5, less than 0.9 at load 1.1."""
+    """At d = 50: everything is stored at load 0.5, less than 0.9 at load 1.1."""
     p = nearest_associations(load, 50)
     problems = [make(Stream(seed, 50), p) for seed in range(seeds)]
     memories = [initial_memory(50, 1.0, seed=seed) for seed in range(seeds)]
@@ -117,26 +103,6 @@ def test_accuracy_on_both_sides_of_the_threshold(make, load, all_stored, seeds):
     else:
         assert max(accuracies) < 0.9
         assert all(solution.status == Status.SCHEDULE_ENDED and solution.steps == 512 for solution in solutions)
-
-
-def test_half_rank_trains():
-    p = nearest_associations(0.4, 50)
-    problem = original(Stream(0, 50), p)
-    solution = solve(problem, initial_memory(50, 0.5, seed=0))
-    assert solution.memory.rank == 25
-    assert np.linalg.matrix_rank(np.asarray(solution.memory.matrix(), np.float64), tol=1e-5) == 25
-    assert measure(problem, solution.memory).accuracy == 1.0
-
-
-def test_a_batch_trains_as_its_members_do_alone():
-    problems = [original(Stream(seed, 20), 60) for seed in range(3)]
-    memories = [initial_memory(20, 1.0, seed=seed) for seed in range(3)]
-    together = solve_batch(problems, memories, solver=PAPER)
-    for problem, memory, solution in zip(problems, memories, together):
-        alone = solve(problem, memory)
-        assert (alone.steps, alone.status) == (solution.steps, solution.status)
-        np.testing.assert_allclose(alone.memory.weights, solution.memory.weights, atol=1e-5)
-        np.testing.assert_allclose(alone.loss, solution.loss, rtol=1e-5)
 
 
 def test_stop_rules():
@@ -152,18 +118,9 @@ def test_stop_rules():
     np.testing.assert_allclose(solutions["none"].loss[: exact.steps + 1], exact.loss, rtol=1e-6)
 
 
-def test_paper_stops_before_exact_when_one_in_a_thousand_is_missing():
-    p = 1500
-    problem, memory = original(Stream(0, 150), p), initial_memory(150, 1.0, seed=0)
-    paper, exact = (solve(problem, memory, stop=stop) for stop in ("paper", "exact"))
-    assert paper.steps <= exact.steps
-    assert measure(problem, paper.memory).violations <= p // 1000
-    assert measure(problem, exact.memory).violations == 0
-
-
 def test_a_run_that_meets_infinities_is_diverged_and_nothing_else():
     problem = original(Stream(0, 10), 20)
-    solution = solve(problem, initial_memory(10, 1.0, seed=0), Paper(1e38, steps=20, warmup=0), "none")
+    solution = solve(problem, solver=Paper(1e38, steps=20, warmup=0), stop="none")
     assert solution.status == Status.DIVERGED
     assert 0 < solution.steps < 20
     assert len(solution.loss) == solution.steps + 1 and not np.isfinite(solution.loss[-1])
@@ -178,77 +135,17 @@ def test_a_diverged_member_does_not_stop_its_batch():
     assert second.status == Status.STOPPED
 
 
-def test_progress_is_heard(monkeypatch):
-    monkeypatch.setattr(loop, "_SHORTEST", 0)
+def test_progress_is_reported_in_passes_and_words():
     heard = []
-    solve(original(Stream(0, 10), 60), initial_memory(10, 1.0, seed=0), Paper(steps=64), "none",
-          progress=lambda step, words: heard.append((step, words)))  # fmt: skip
+    solve(original(Stream(0, 10), 60), solver=Paper(steps=64), stop="none", progress=lambda *said: heard.append(said))
     assert [step for step, _ in heard] == sorted(step for step, _ in heard)
-    assert heard[-1][0] == 65 and len(heard) > 4
+    assert heard[-1][0] == 65 and len(heard) > 2
     assert all(re.fullmatch(r"loss \d+[.]\d{4} accuracy [01][.]\d{4}", words) for _, words in heard)
 
 
-@pytest.mark.parametrize("precision", ["float16", "split"])
-def test_training_in_lower_precision_is_measured_in_float32(precision):
-    p = nearest_associations(0.5, 40)
-    problem = original(Stream(0, 40), p)
-    solution = solve(problem, initial_memory(40, 1.0, seed=0), precision=precision)
-    measurement = measure(problem, solution.memory)
-    assert solution.memory.weights.dtype == jnp.float32
-    scores = np.asarray(problem.inputs) @ np.asarray(solution.memory.weights).T @ np.asarray(problem.outputs).T
-    assert measurement.accuracy == (scores.argmax(1) == np.arange(p)).mean() >= 0.99
-
-
-def test_the_whole_loop_is_one_program():
-    problem, memory = original(Stream(0, 7), 11), initial_memory(7, 1.0, seed=0)
-    before = advance_one._cache_size()
-    solve(problem, memory, Paper(steps=33), "none")
-    solve(original(Stream(1, 7), 11), memory, Paper(steps=33), "none")
-    assert advance_one._cache_size() == before + 1
-
-
-@pytest.mark.parametrize(
-    "fields", [{"learning_rate": 0}, {"learning_rate": float("nan")}, {"steps": 0}, {"warmup": -1}, {"warmup": 512}]
-)
-def test_bad_protocols(fields):
-    with pytest.raises(ValueError, match=f"{next(iter(fields))} is .* but must be"):
-        Paper(**fields)
-
-
-@pytest.mark.parametrize("words", [{"stop": "soon"}, {"precision": "int8"}, {"solver": "adm"}])
-def test_bad_words(words):
-    with pytest.raises(ValueError, match=f"{next(iter(words))} is .* but must be one of"):
-        solve(original(Stream(0, 4), 6), **words)
-
-
-def test_initial_scales():
-    full, factored = initial_memory(60, 1.0, seed=3), initial_memory(60, 0.25, seed=3)
-    assert factored.left.shape == factored.right.shape == (60, 15)
-    for entries in (full.weights, factored.left, factored.right):
-        scaled = np.asarray(entries, np.float64) * 60
-        # The sample deviation of n normals varies by 1 / sqrt(2 n).
-        assert abs(scaled.std() - 1) < 5 / (2 * scaled.size) ** 0.5
-    assert not np.allclose(factored.left, factored.right)
-
-
-@pytest.mark.parametrize("kappa", [0, 1.1, float("nan")])
-def test_bad_rank_fraction(kappa):
-    with pytest.raises(ValueError, match=r"kappa is .* in \(0, 1\]"):
-        initial_memory(10, kappa, seed=0)
-
-
-def test_facts_of_a_user_train():
-    random = np.random.default_rng(0)
-    problem = facts(random.standard_normal((20, 12)), random.standard_normal((8, 12)), targets=np.arange(20) % 8)
-    solution = solve(problem, initial_memory(12, 1.0, seed=0), stop="exact")
-    assert solution.status == Status.STORED and measure(problem, solution.memory).violations == 0
-    assert jax.numpy.isfinite(solution.memory.weights).all()
-
-
-@pytest.mark.parametrize("load", [0.6, 1.2])
-def test_float16_changes_no_verdict_but_those_within_its_rounding(load):
-    p = nearest_associations(load, 40)
-    problem, start = original(Stream(2, 40), p), initial_memory(40, 1.0, seed=2)
+def test_float16_changes_no_verdict_but_those_within_its_rounding():
+    """Above capacity, where margins of both signs are small."""
+    problem, start = original(Stream(2, 30), 240), initial_memory(30, 1.0, seed=2)
     single, half = (solve(problem, start, stop="none", precision=name).memory for name in ("float32", "float16"))
     queries = single.queries(problem.inputs)
     exact_pass, rounded_pass = (problem.recall(queries, name) for name in ("float32", "float16"))

@@ -20,7 +20,7 @@ def test_score_moments_of_the_paper():
     Exactly: an off-diagonal score has p - 2 terms of variance 1/d^2 and two of variance (d + 2) / d^2; a diagonal one
     has p - 1 terms of variance 1/d^2 and its own, |u|^2 |e|^2 / d^2, of variance (1 + 2/d)^2 - 1.
     """
-    d, p, draws = 40, 400, 16
+    d, p, draws = 40, 400, 8
     moments = []
     for seed in range(draws):
         problem = original(Stream(seed, d), p)

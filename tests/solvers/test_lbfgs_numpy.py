@@ -1,5 +1,7 @@
 """L-BFGS in NumPy: the same search as the compiled one, with the same ends, and nothing is compiled."""
 
+from functools import partial
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,12 +12,14 @@ from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.symmetric import Symmetric
 from loadstone.problems.facts import facts, facts_of
 from loadstone.problems.original import original
-from loadstone.solvers import lbfgs_numpy as plain
-from loadstone.solvers import loop
+from loadstone.solvers import loop, segments
+from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.lbfgs_numpy import is_plain, store
+from loadstone.solvers.search import SearchOptions
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
-from loadstone.solvers.stop import Limits
+from loadstone.solvers.stop import NO_LIMITS, Limits
 from loadstone.streams.stream import Stream
 
 D = 12
@@ -30,16 +34,10 @@ def drawn(n, m=None, shares=None, seed=0):
     )
 
 
-@pytest.fixture
-def compiled(monkeypatch):
-    """The same call as a compiled search."""
-
-    def run(*given, **more):
-        with monkeypatch.context() as patch:
-            patch.setattr(plain, "can_be_plain", lambda *any: False)
-            return solve(*given, **more)
-
-    return run
+def compiled(problem, memory=ZERO, *, stop="exact", limits=NO_LIMITS):
+    """The same search as a compiled one."""
+    options = SearchOptions(stop, limits, LBFGS().precisions())
+    return search_whitened(partial(segments.search, LBFGS()), [problem], [memory], options)[0]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +51,7 @@ def compiled(monkeypatch):
     ],
     ids=["few", "few answers", "too many", "shares", "a family"],
 )
-def test_it_is_the_compiled_search(problem, memory, compiled):
+def test_it_is_the_compiled_search(problem, memory):
     """Pass by pass, until rounding has grown."""
     found, expected = (run(problem, memory, stop="none", limits=Limits(15)) for run in (solve, compiled))
     assert found.passes == expected.passes == 15 and found.status == expected.status == Status.OUT_OF_PASSES
@@ -69,12 +67,11 @@ def test_arrays_come_to_the_w_of_their_problem(family):
     start = np.random.default_rng(1).standard_normal((D, D)).astype(np.float32)
     start = start if subspace is None else subspace.projected(start)
     memory = Full(jnp.asarray(start)) if subspace is None else Projected.made(jnp.asarray(start), subspace)
-    found, expected = plain.store(arrays, start, Limits(100), subspace), solve(facts_of(arrays), memory)
-    assert found.status == expected.status == Status.STORED and len(found.losses) == expected.passes > 1
-    assert found.weights.dtype == np.float64
-    np.testing.assert_allclose(found.weights, expected.memory.matrix(), rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(found.losses, expected.loss)
-    np.testing.assert_array_equal(found.accuracies, expected.accuracy)
+    found, expected = store(arrays, start, Limits(100), subspace), solve(facts_of(arrays), memory)
+    assert found.status == expected.status == Status.STORED and found.passes == expected.passes > 1
+    np.testing.assert_allclose(found.memory.matrix(), expected.memory.matrix(), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(found.loss, expected.loss)
+    np.testing.assert_array_equal(found.accuracy, expected.accuracy)
 
 
 def test_nothing_is_compiled_for_facts_and_streams_have_their_programs():
@@ -85,7 +82,7 @@ def test_nothing_is_compiled_for_facts_and_streams_have_their_programs():
     assert loop.advance_one._cache_size() == before + 1
 
 
-def test_each_end_is_reached(compiled):
+def test_each_end_is_reached():
     few, many = drawn(30), drawn(80)
     assert solve(few).status == Status.STORED == solve(few, stop="exact").status
     assert solve(few, stop="paper").status == Status.STOPPED
@@ -121,11 +118,7 @@ def test_a_family_is_kept_and_progress_is_told():
 
 
 def test_few_products_or_few_answers_need_no_compilation():
-    assert plain.is_plain(3000, 160, 256) and plain.is_plain(100_000, 50, 300)
-    assert not plain.is_plain(5000, 5000, 100) and plain.is_plain(5000, 5000, 100, passes=10)
-    # Eight times ten to the tenth products in 400 passes, or in as many as are allowed if these are fewer.
-    assert plain.is_plain(1000, 1000, 200) and not plain.is_plain(1000, 1000, 201)
-    assert plain.is_plain(1000, 1000, 400, passes=200) and not plain.is_plain(1000, 1000, 400, passes=201)
-    assert not plain.is_plain(1000, 1000, 201, passes=10**6)
-    # Of more, if a product takes less than two thirds of the time because W meets the few answers.
-    assert plain.is_plain(3001, 1000, 1000) and not plain.is_plain(3000, 1000, 1000)
+    assert is_plain(1000, 1000, 100) and not is_plain(10**4, 10**4, 100)
+    # Fewer passes are fewer products, more than a search takes are no more, and W may meet a few answers.
+    assert is_plain(10**4, 10**4, 100, passes=1) and not is_plain(10**4, 10**4, 100, passes=10**9)
+    assert is_plain(10**5, 50, 300) and not is_plain(10**5, 10**5, 300)

@@ -1,16 +1,20 @@
 """The loop around a search: how many passes it plans, what it tells, and which ends more digits might change."""
 
 import math
+from types import SimpleNamespace
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from loadstone.memories.families import initial_memory
+from loadstone.memories.full import Full
 from loadstone.problems.decoupled import decoupled
-from loadstone.solvers import loop
+from loadstone.problems.original import original
 from loadstone.solvers.gradient import Paper
 from loadstone.solvers.lbfgs import LBFGS
+from loadstone.solvers.loop import program_of
 from loadstone.solvers.minibatch import Minibatch
 from loadstone.solvers.search import (
     DIVERGED,
@@ -23,10 +27,14 @@ from loadstone.solvers.search import (
     Program,
     Search,
     SearchOptions,
+    drop_slower,
+    in_precision,
     may_improve,
     out_of_passes_if_unconfirmed,
 )
-from loadstone.solvers.solve import solve
+from loadstone.solvers.segments import passes_of_segment
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve_batch
 from loadstone.solvers.stop import Limits
 from loadstone.streams.stream import Stream
 
@@ -41,28 +49,28 @@ STATUSES = RUNNING, STOPPED, SCHEDULE_ENDED, MINIMUM, OUT_OF_DIGITS, OUT_OF_PASS
     (Minibatch(), 2, 1, False),
 ])  # fmt: skip
 def test_a_search_has_its_schedule_or_the_passes_that_are_allowed(solver, allowed, passes, planned):
-    found = loop.program_of(solver, SearchOptions("exact", Limits(allowed)), "float32")
+    found = program_of(solver, SearchOptions("exact", Limits(allowed)), "float32")
     assert found == Program(solver, "exact", "float32", passes, planned)
 
 
-@pytest.mark.parametrize("pace, left, passes, before, expected", [
-    (0.01, math.inf, 513, 99, 33), (0.01, math.inf, 160, 99, 25), (0.001, math.inf, 513, 99, 250),
-    (0.001, math.inf, 10_000, 99, 625), (0.1, math.inf, 513, 99, 10), (3.0, math.inf, 513, 99, 1),
-    (0.01, 0.2, 513, 99, 20), (0.01, 0.001, 513, 99, 1), (0.001, math.inf, 10_000, 1, 8), (0.001, math.inf, 513, 8, 64),
-])  # fmt: skip
-def test_the_loop_returns_to_python_sixteen_times_but_not_too_often_or_too_late(pace, left, passes, before, expected):
-    """After a sixteenth of the passes or a quarter of a second, the longer of both, but within a second and in time;
-    and after eight times as many passes as the last time at most."""
-    assert loop.passes_of_segment(pace, left, passes, before) == expected
+@pytest.mark.parametrize("pace", [1e-5, 1e-3, 0.1, 3.0])
+@pytest.mark.parametrize("left", [math.inf, 0.2, 1e-4])
+@pytest.mark.parametrize("passes, before", [(513, 99), (10_000, 1), (10, 4)])
+def test_the_loop_returns_to_python_often_but_not_too_often_or_too_late(pace, left, passes, before):
+    """Within a second and in time, and after a few times the passes of the last time at most."""
+    length = passes_of_segment(pace, left, passes, before)
+    assert length == 1 or length * pace <= min(1.0, left) and length <= 10 * before
+    # To go on takes a while itself: quick searches return a dozen times at most, or after a tenth of a second.
+    assert length >= min(passes / 20, 0.5 * min(1.0, left) / pace, 2 * before) or length * pace > 0.1
 
 
-def test_what_is_told_of_a_batch_is_the_furthest_search_and_the_mean_of_all():
-    nothing = jnp.nan
-    loss = jnp.asarray([[5.0, 4.0, 3.0, nothing], [9.0, 7.0, nothing, nothing]])
-    passes, status = jnp.asarray([3, 2]), jnp.asarray([RUNNING, STOPPED])
-    assert loop._report(Search(None, None, passes, status, loss, loss / 10)) == (3, "loss 5.0000 accuracy 0.5000")
-    alone = Search(None, None, jnp.asarray(2), jnp.asarray(RUNNING), loss[0], loss[0] / 10)
-    assert loop._report(alone) == (2, "loss 4.0000 accuracy 0.4000")
+def test_progress_of_a_batch_is_the_furthest_search_and_the_mean_of_all():
+    problems, heard = [original(Stream(0, 8), p) for p in (9, 9)], []
+    memories = [initial_memory(8), Full(jnp.zeros((8, 8)))]
+    options = {"solver": "sgd:0.5", "stop": "none", "limits": Limits(3), "precision": "float32"}
+    together = solve_batch(problems, memories, progress=lambda *said: heard.append(said), **options)
+    loss, accuracy = (np.mean([getattr(one, name)[-1] for one in together]) for name in ("loss", "accuracy"))
+    assert heard[-1] == (3, f"loss {loss:.4f} accuracy {accuracy:.4f}")
 
 
 @pytest.mark.parametrize("precision, changeable", [
@@ -81,27 +89,47 @@ def test_which_ends_more_digits_might_change(precision, changeable):
         assert seen == [OUT_OF_PASSES if status in lost else status for status in STATUSES]
 
 
-def test_trees_are_stacked_and_taken_apart_again():
-    states = [
-        Search(np.full(2, k), None, np.int32(k), np.int32(RUNNING), np.arange(3.0), np.arange(3.0)) for k in (4, 5)
-    ]
-    assert loop.joined(states[:1]) is states[0]
-    together = loop.joined(states)
-    assert together.memory.shape == (2, 2)
-    apart = loop._members(together, 2)
-    assert [int(one.passes) for one in apart] == [4, 5] and apart[1].memory.tolist() == [5, 5]
-    assert loop._members(states[1], 1)[0].memory.tolist() == [5, 5]
+LADDER = ("float16", "split", "float32", "float64")
 
 
-def test_passes_in_float16_read_outputs_that_are_rounded_once(monkeypatch):
-    """Where reading them is faster, and in this precision alone."""
-    monkeypatch.setattr("loadstone.problems.decoupled.is_faster_in_float16", lambda case: True)
-    read, advance = [], loop.advance_one
-    listen = lambda problem, *a: read.append(problem.parts[0].dtype) or advance(problem, *a)  # noqa: E731
-    monkeypatch.setattr(loop, "advance_one", listen)
-    solver, problem = Paper(steps=1, warmup=0), decoupled(Stream(1, 12), 16)
-    for precision in ("float16", "float32"):
-        found = solve(problem, initial_memory(12), solver=solver, stop="none", precision=precision)
-        assert set(read) == {jnp.dtype(precision)} and found.problem == "decoupled, outputs stored in float32"
-        read.clear()
-    assert problem.parts[0].dtype == jnp.float32
+def test_a_precision_that_is_not_faster_is_left_out():
+    problems = [SimpleNamespace(gains_from_split=lambda gains=gains: gains) for gains in (True, False)]
+    assert [drop_slower(LADDER, problem) for problem in problems] == [LADDER, ("float16", "float32", "float64")]
+    # Separate outputs are read in float32 in any case, and few scores are quick in every precision.
+    for problem in (original(Stream(0, 5), 20), decoupled(Stream(0, 5), 30, hold="regenerated")):
+        assert "split" not in drop_slower(LADDER, problem)
+
+
+def test_problems_have_the_digits_of_the_passes():
+    few = SimpleNamespace(in_float16=lambda: "rounded", in_float64=lambda: None)
+    many = SimpleNamespace(in_float16=lambda: "rounded", in_float64=lambda: "double")
+    assert in_precision([few, many], "float16") == ["rounded", "rounded"]
+    assert in_precision([few, many], "float32") == in_precision([few, many], "split") == [few, many]
+    assert in_precision([few, many], "float64") is None and in_precision([many], "float64") == ["double"]
+
+
+class Exhausted(LBFGS):
+    """Has run out of digits at once, in every precision."""
+
+    seen: ClassVar[list[str]] = []
+
+    def out_of_digits(self, state):
+        return state.trials >= 0
+
+    def resume(self, parameters, state):
+        Exhausted.seen.append(str(parameters[0].dtype))
+        return super().resume(parameters, state)
+
+
+def test_a_search_that_runs_out_of_digits_goes_on_in_every_further_precision():
+    problem, Exhausted.seen = original(Stream(0, 4), 12), []
+    (found,) = Exhausted().solve([problem], [initial_memory(4)], SearchOptions("exact", precisions=LADDER))
+    assert len(Exhausted.seen) == 3 and found.status == Status.OUT_OF_DIGITS
+    assert found.memory.weights.dtype == np.float64 and found.passes == 4
+
+
+def test_numbers_of_too_few_digits_are_refused():
+    for memory, kind in ((Full(jnp.zeros((4, 4), jnp.float16)), "float16"), (Full(jnp.zeros((4, 4), int)), "whole")):
+        options = SearchOptions("exact")
+        with pytest.raises(ValueError, match=f"memory is 'one with {kind} numbers', but must be one with arrays of"):
+            LBFGS(whiten=False).solve([original(Stream(0, 4), 6)], [memory], options)

@@ -8,12 +8,9 @@ import pytest
 
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
-from loadstone.problems.decoupled import decoupled
-from loadstone.problems.facts import facts
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.solvers.minibatch import Minibatch, _order
-from loadstone.solvers.perceptron import Perceptron
 from loadstone.solvers.search import PassInfo
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.solvers.stop import Limits
@@ -94,18 +91,3 @@ def test_a_batch_of_problems_of_several_sizes():
     together = solve_batch(others, [None, None], solver=Minibatch(4, 0.1), stop="exact", limits=Limits(passes=300))
     assert {one.status for one in together} == {"stored"} and together[0].passes != together[1].passes
     assert all(measure(one, found.memory).violations == 0 for one, found in zip(others, together))
-
-
-def test_what_has_no_blocks_is_refused_in_one_sentence():
-    with pytest.raises(ValueError, match=r"batch is 16, but must be 0 for this problem \(decoupled, outputs stored"):
-        solve(decoupled(STREAM, P), solver="minibatch")
-    with pytest.raises(ValueError, match="batch is 24, but must be at most 23, the number of associations"):
-        solve(longer(), solver=Perceptron(24))
-    shares = facts(alone().inputs, alone().outputs, shares=np.arange(1, P + 1))
-    with pytest.raises(ValueError, match="batch is 2, but must be 0 for a problem with shares"):
-        solve(shares, solver=Perceptron(2))
-    for bad in (0, -1, 1.5, True):
-        with pytest.raises(ValueError, match="batch is"):
-            Minibatch(bad)
-    with pytest.raises(ValueError, match="learning_rate is 0"):
-        Minibatch(learning_rate=0)

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import loadstone
-from loadstone.memories.full import Full
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.problems.numpy_pass import ExactPass
 from loadstone.proofs.certificate import check_proof, write_proof
@@ -43,7 +41,7 @@ def proved(arrays, tmp_path, **arguments):
 @pytest.mark.parametrize("kind", ["original", "decoupled"])
 def test_agrees_with_a_linear_program_across_the_threshold(kind, tmp_path):
     seen = set()
-    for seed in range(24):
+    for seed in range(16):
         arrays = Instance(Stream(seed, 6), 12 + seed % 8, kind=kind).arrays()
         verdict = proved(arrays, tmp_path)
         margin = largest_margin(arrays)
@@ -64,46 +62,48 @@ def test_agrees_on_any_facts_several_inputs_may_share_an_output(d, n, m, seed):
     assert decide(arrays).verdict == ("storable" if margin > 1e-6 else "not storable")
 
 
-def test_orthonormal_outputs_are_storable(tmp_path):
-    random = np.random.default_rng(0)
-    arrays = arrays_of(np.linalg.qr(random.standard_normal((8, 8)))[0], np.linalg.qr(random.standard_normal((8, 8)))[0])
+def drawn(n, d, m=None, seed=0):
+    random = np.random.default_rng(seed)
+    return random.standard_normal((n, d)), random.standard_normal((m or n, d))
+
+
+def rotation(seed):
+    return np.linalg.qr(drawn(8, 8, seed=seed)[0])[0]
+
+
+FEW, OUTPUTS = drawn(5, 10, 6, seed=1)
+#: The middle can tie with both ends, never beat them. Moved outwards by a little it is a corner.
+BETWEEN = np.array([[1.0, 0.0, 2.0], [3.0, -4.0, 0.0], [2.0, -2.0, 1.0]])
+KNOWN = {
+    "orthonormal": (arrays_of(rotation(0), rotation(1)), "storable"),  # W = sum u e^T has margins of 1
+    "different targets": (arrays_of(FEW, OUTPUTS, range(5)), "storable"),
+    "an input with two targets": (arrays_of([*FEW, FEW[0]], OUTPUTS, range(6)), "not storable"),
+    "an output between two others": (arrays_of([[1.0, 2.0, -1.0]], BETWEEN, [2]), "not storable"),
+    "a corner": (arrays_of([[1.0, 2.0, -1.0]], BETWEEN + [[0, 0, 0], [0, 0, 0], [1e-3, 0, 0]], [2]), "storable"),
+    "a zero input": (arrays_of(np.zeros((1, 3)), np.eye(3), [0]), "not storable"),
+    "two equal outputs": (arrays_of(np.eye(3)[:2], [[1.0, 0, 0], [1, 0, 0], [0, 1, 0]], [0, 2]), "not storable"),
+    "far from the origin": (arrays_of(drawn(6, 4)[0], drawn(6, 4)[1] + 1e6), "storable"),
+    # The loss then has no minimiser: most associations run off to infinity while a few hold each other.
+    "a contradiction among a few": (Instance(Stream(136, 12), 38).arrays(), "not storable"),
+    "fewer facts than dimensions": (Instance(Stream(3, 20), 5, kind="decoupled").arrays(), "storable"),
+    "one dimension": (Instance(Stream(3, 1), 2, kind="decoupled").arrays(), "storable"),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_verdicts_that_are_known(name, tmp_path):
+    arrays, expected = KNOWN[name]
     verdict = proved(arrays, tmp_path)
-    # W = sum u e^T has margins 1 and norm sqrt(8).
-    assert verdict.verdict == "storable" and verdict.margin > 0
-
-
-def test_an_input_with_two_targets_is_not_storable(tmp_path):
-    random = np.random.default_rng(1)
-    inputs, outputs = random.standard_normal((5, 10)), random.standard_normal((6, 10))
-    contradiction = arrays_of(np.vstack([inputs, inputs[:1]]), outputs, [0, 1, 2, 3, 4, 5])
-    assert proved(contradiction, tmp_path).verdict == "not storable"
-    assert proved(arrays_of(inputs, outputs, [0, 1, 2, 3, 4]), tmp_path).verdict == "storable"
-
-
-def test_an_output_between_two_others_is_on_the_boundary(tmp_path):
-    # The middle can tie with both ends, never beat them: not storable, with a margin of exactly 0 within reach.
-    outputs = [[1.0, 0.0, 2.0], [3.0, -4.0, 0.0], [2.0, -2.0, 1.0]]
-    verdict = proved(arrays_of([[1.0, 2.0, -1.0]], outputs, [2]), tmp_path)
-    assert verdict.verdict == "not storable" and verdict.bound < 1e-12
-    # The same output moved outwards by a little is a corner, and storable.
-    outputs[2][0] += 1e-3
-    assert proved(arrays_of([[1.0, 2.0, -1.0]], outputs, [2]), tmp_path).verdict == "storable"
-
-
-def test_a_zero_input_cannot_be_stored(tmp_path):
-    assert proved(arrays_of(np.zeros((1, 3)), np.eye(3), [0]), tmp_path).verdict == "not storable"
-
-
-def test_equal_outputs_tie(tmp_path):
-    assert proved(arrays_of([[1.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]], [0]), tmp_path).verdict == "not storable"
+    assert verdict.verdict == expected
+    assert verdict.verdict == "storable" or verdict.bound < 1e-12
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-170, 1e-80, 1e-20, 1e20, 1e160, 1e308])
 def test_no_scale_makes_a_storable_instance_unstorable(size):
     for scaled in ((size, 1.0), (1.0, size), (size, size)):
         with np.errstate(all="ignore"):
-            found = decide(arrays_of(np.eye(3) * scaled[0], np.eye(3) * scaled[1]))
-        assert found.verdict == "storable"
+            verdict = decide(arrays_of(np.eye(3) * scaled[0], np.eye(3) * scaled[1]))
+        assert verdict.verdict == "storable"
 
 
 @pytest.mark.parametrize("size", [1e-310, 1e-170, 1e170, 1e305])
@@ -115,9 +115,9 @@ def test_the_scale_of_an_instance_does_not_matter(size, p, expected, tmp_path):
     assert proved(arrays_of(arrays.inputs, arrays.outputs.astype(float) * size), tmp_path).verdict == expected
 
 
-@pytest.mark.parametrize("factor", [1e4, 1e6, 1e9])
+@pytest.mark.parametrize("factor", [1e4, 1e9])
 def test_an_outlier_does_not_make_a_storable_instance_unstorable(factor):
-    for seed in range(3):
+    for seed in range(2):
         random = np.random.default_rng(seed)
         inputs, outputs = random.standard_normal((2, 20, 12))
         assert decide(arrays_of(inputs, outputs)).verdict == "storable"
@@ -129,34 +129,13 @@ def test_an_outlier_does_not_make_a_storable_instance_unstorable(factor):
             assert decide(instance).verdict != "not storable"
 
 
-@pytest.mark.parametrize("gap", [1e-6, 1e-9, 1e-10, 1e-11])
+@pytest.mark.parametrize("gap", [1e-6, 1e-9, 1e-11])
 def test_nearly_equal_inputs_are_told_apart_or_left_undecided(gap):
-    for seed in range(5):
+    for seed in range(3):
         random = np.random.default_rng(seed)
         inputs, outputs = random.standard_normal((6, 8)), random.standard_normal((6, 8))
         inputs[1] = inputs[0] + gap * random.standard_normal(8)
         assert decide(arrays_of(inputs, outputs)).verdict != "not storable"
-
-
-def test_outputs_far_from_the_origin(tmp_path):
-    random = np.random.default_rng(0)
-    inputs, outputs = random.standard_normal((2, 6, 4))
-    near = proved(arrays_of(inputs, outputs), tmp_path)
-    assert proved(arrays_of(inputs, outputs + 1e6), tmp_path).verdict == near.verdict
-
-
-def test_a_contradiction_among_a_few_of_many(tmp_path):
-    # The loss then has no minimiser: most associations run off to infinity while a few hold each other.
-    verdict = proved(Instance(Stream(136, 12), 38).arrays(), tmp_path)
-    assert verdict.verdict == "not storable"
-
-
-@pytest.mark.parametrize("d, n", [(1, 2), (10, 2), (20, 5)])
-def test_fewer_associations_than_dimensions(d, n, tmp_path):
-    assert proved(Instance(Stream(3, d), n, kind="decoupled").arrays(), tmp_path).verdict in (
-        "storable",
-        "not storable",
-    )
 
 
 @pytest.mark.parametrize("make", [
@@ -170,20 +149,6 @@ def test_problems_of_every_kind(make, tmp_path):
     arrays = problem.arrays()
     np.testing.assert_array_equal(arrays.target_outputs, problem.target_outputs)
     assert decide(problem).verdict == proved(arrays, tmp_path).verdict
-
-
-def test_witness_is_recalled_by_the_ordinary_pass():
-    problem = loadstone.original(Stream(1, 20), 75)
-    verdict = decide(problem)
-    measured = loadstone.measure(problem, Full(jnp.asarray(verdict.witness, jnp.float32)))
-    assert measured.accuracy == 1 and measured.margin == pytest.approx(verdict.margin, rel=1e-3)
-
-
-def test_training_never_stores_what_is_proved_unstorable():
-    problem = loadstone.original(Stream(5, 12), 60)
-    assert decide(problem).verdict == "not storable"
-    solution = loadstone.train(problem, loadstone.initial_memory(12, 1.0, seed=5), stop="exact")
-    assert loadstone.measure(problem, solution.memory).violations > 0
 
 
 @pytest.mark.parametrize("p", [80, 95])
@@ -201,13 +166,6 @@ def test_too_few_steps_are_undecided_and_say_so():
     assert verdict.witness is None and verdict.certificate is None
 
 
-def test_without_room_for_the_dense_matrix_it_still_decides_far_from_the_threshold():
-    limits = ProofLimits(budget=Budget(1000))
-    for p, expected in ((60, "storable"), (130, "not storable")):
-        verdict = decide(Instance(Stream(0, 20), p).arrays(), limits)
-        assert verdict.verdict == expected and verdict.dense_solves == 0
-
-
 def test_arrays_on_an_accelerator_take_the_same_way(monkeypatch):
     """The code that an accelerator runs, on this machine: jax.numpy in the place of NumPy."""
     for p in (10, 24):
@@ -219,14 +177,6 @@ def test_arrays_on_an_accelerator_take_the_same_way(monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     there = decide(arrays)  # switches on float64
     assert (there.verdict, there.newton_steps) == (here.verdict, here.newton_steps)
-
-
-def test_conjugate_gradients_may_cost_half_a_dense_solve():
-    """Which takes n d^4 / 2 + d^6 / 3 operations, and a product 6 n d^2; 50 products are always allowed."""
-    for d, n, most in ((4, 20, 50), (40, 20, 3622)):
-        arrays = Arrays(np.eye(n, d), np.eye(n, d), np.arange(n))
-        search = newton.NewtonSearch(Conditioned(arrays), np, np.zeros((d, d)))
-        assert search.work == n * d**4 / 2 + d**6 / 3 and search.most_products == most
 
 
 def test_all_products_are_counted():
@@ -244,35 +194,27 @@ def test_progress_is_told_step_by_step():
     assert all(a >= b for a, b in zip(losses, losses[1:]))
 
 
-@pytest.mark.parametrize("instance, kind", [
-    (np.eye(3), "ndarray"), ("facts.npz", "str"), (None, "NoneType"), (Arrays, "type"), ([np.eye(2)] * 3, "list"),
-])  # fmt: skip
-def test_what_is_no_instance_gets_a_sentence(instance, kind):
-    with pytest.raises(ValueError, match=f"instance is 'a {kind}', but must be a problem, such as facts.*or Arrays"):
-        decide(instance)
+IDENTITY = arrays_of(np.eye(3), np.eye(3))
+REFUSED = [
+    *((lambda given=given: decide(given), f"instance is 'a {kind}', but must be a problem, such as facts.*or Arrays")
+      for given, kind in ((np.eye(3), "ndarray"), ("facts.npz", "str"), (None, "NoneType"), (Arrays, "type"))),
+    *((lambda start=start: decide(IDENTITY, start=start), sentence) for start, sentence in (
+        (np.eye(2), r"start.shape is \(2, 2\), but must be \(3, 3\)"), (np.ones(9), r"start.shape is \(9,\)"),
+        (np.full((3, 3), np.nan), r"start\[0, 0\] is nan, but must be finite"),
+        (np.eye(3) * 1j, "start is 'complex128"), ("start", "start is"),
+        ([[1.0], [2.0, 3.0]], "start is 'a list', but must be a rectangular array of numbers"))),
+    *((lambda steps=steps: ProofLimits(steps=steps), f"steps is {steps}, but must be a whole number of at least 1")
+      for steps in (0, 2.5, True, np.inf)),
+    (lambda: ProofLimits(budget=10**9), "budget is 1000000000"),
+    (lambda: ProofLimits(budget="8GiB"), r"budget is '8GiB', but must be None or a Budget, such as Budget.parse"),
+    (lambda: decide(IDENTITY, 200), "limits is 200, but must be a ProofLimits"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("start, sentence", [
-    (np.eye(2), r"start.shape is \(2, 2\), but must be \(3, 3\)"), (np.ones(9), r"start.shape is \(9,\)"),
-    (np.full((3, 3), np.nan), r"start\[0, 0\] is nan, but must be finite"), (np.eye(3) * 1j, "start is 'complex128"),
-    ("start", "start is"), ([[1.0], [2.0, 3.0]], "start is 'a list', but must be a rectangular array of numbers"),
-])  # fmt: skip
-def test_a_start_that_is_none_gets_a_sentence(start, sentence):
+@pytest.mark.parametrize("call, sentence", REFUSED)
+def test_what_is_refused_gets_a_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
-        decide(arrays_of(np.eye(3), np.eye(3)), start=start)
-
-
-@pytest.mark.parametrize("arguments, sentence", [
-    ({"steps": 0}, "steps is 0, but must be a whole number of at least 1"), ({"steps": 2.5}, "steps is 2.5"),
-    ({"steps": True}, "steps is True"), ({"steps": np.inf}, "steps is inf"),
-    ({"budget": 10**9}, "budget is 1000000000"),
-    ({"budget": "8GiB"}, r"budget is '8GiB', but must be None or a Budget, such as Budget.parse\('8GiB'\)"),
-])  # fmt: skip
-def test_limits_that_are_none_get_a_sentence(arguments, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        ProofLimits(**arguments)
-    with pytest.raises(ValueError, match="limits is 200, but must be a ProofLimits"):
-        decide(arrays_of(np.eye(3), np.eye(3)), 200)
+        call()
 
 
 def test_a_verdict_equals_the_plain_word():
@@ -287,26 +229,6 @@ def test_margins_that_no_certificate_excludes_are_left_undecided():
     """Storable, but by margins so small that a certificate would count against them: neither is claimed."""
     found = decide(arrays_of([[1.0, 0.0], [1.0, 1e-14]], np.eye(2)), ProofLimits(steps=30))
     assert found.verdict in ("not storable", "undecided")
-
-
-def test_polishing_lets_the_residual_fall_by_orders_of_magnitude(monkeypatch):
-    """Multipliers a little off those of the minimum: a round solves for ones that leave no residual."""
-    arrays = Instance(Stream(3, 6), 40).arrays()
-    search = newton.NewtonSearch(Conditioned(arrays), np, np.zeros((6, 6)))
-    while (found := search._step()) is None:
-        last = search.weights
-    assert found.outcome == "not storable"
-    tried, exact = [], search.exact
-    monkeypatch.setattr(Conditioned, "certificate", lambda self, multipliers: tried.append(multipliers))
-    softmax, _ = newton._softmax(exact.scores(last), exact, np)
-    off = 1 + 1e-3 * np.random.default_rng(0).standard_normal(softmax.shape)
-    search._certificate(np.where(exact.is_target, 0.0, softmax * off))
-
-    def residual(weights):
-        pull = exact.mean(weights) - weights.sum(axis=1)[:, None] * exact.target_outputs
-        return np.linalg.norm(pull.T @ exact.inputs) / weights.sum()
-
-    assert len(tried) > 1 and residual(tried[1]) < 1e-6 * residual(tried[0])
 
 
 @pytest.mark.parametrize("rate, least", [(0.2, 5.0), (0.9, 1 / 0.9), (1.0, 1.0), (1.3, 1 / 1.3), (100.0, 0.01)])

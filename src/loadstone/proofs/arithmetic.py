@@ -27,6 +27,6 @@ def norm_above(matrix: Float64[np.ndarray, "..."]) -> float:
     return float(np.nextafter(top * norm, np.inf))
 
 
-def gamma(n: int) -> float:
+def gamma(n: int, unit: float = UNIT) -> float:
     """n u / (1 - n u), the relative error of n rounded operations."""
-    return n * UNIT / (1 - n * UNIT)
+    return n * unit / (1 - n * unit)

@@ -34,6 +34,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.proofs.membership import is_member
 from loadstone.proofs.rounding import certifies, least_margin, margin_bound, scaled, stores, tolerance
 from loadstone.proofs.verdict import Outcome, Verdict, what_a_certificate_proves, what_a_witness_proves
+from loadstone.readable import readable
 
 #: Of proofs about all matrices, and of proofs about a family.
 VERSION, FAMILY_VERSION = 1, 2
@@ -65,13 +66,23 @@ class Check:
     share: float | None = None
     family: str = "full"
 
+    __repr__ = readable
+
 
 class _RefusedError(Exception):
     """The proof does not hold; the message says why."""
 
 
 def write_proof(path: str | Path, arrays: Arrays, *, verdict: Verdict, about: dict[str, object] | None = None) -> None:
-    """Write a decided verdict with its instance. `about` is for people; the checker ignores it."""
+    """Write a decided verdict with its instance. `about` is for people; the checker ignores it.
+
+    Example:
+        >>> from loadstone.proofs.certificate import write_proof
+        >>> arrays = loadstone.Instance(loadstone.Stream(0, 4), 14).arrays()
+        >>> write_proof("proof.npz", arrays, verdict=loadstone.decide(arrays))
+        >>> str(loadstone.check("proof.npz", arrays).verdict)
+        'not storable'
+    """
     if verdict.verdict not in _PROVED:
         raise refuse("verdict", str(verdict.verdict), f"{' or '.join(_PROVED)}: there is nothing to prove otherwise")
     _check_instance("arrays", arrays)
@@ -99,7 +110,15 @@ def _check_instance(name: str, value: object) -> None:
 
 
 def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
-    """Check a proof file; with `instance`, also that it is about that instance."""
+    """Check a proof file; with `instance`, also that it is about that instance.
+
+    Example:
+        >>> from loadstone.proofs.certificate import write_proof
+        >>> arrays = loadstone.Instance(loadstone.Stream(0, 4), 6).arrays()
+        >>> write_proof("proof.npz", arrays, verdict=loadstone.decide(arrays))
+        >>> print(loadstone.check("proof.npz").reason)
+        The witness stores every association: at unit norm each margin is above ...
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of a proof.")
     if instance is not None:
@@ -109,8 +128,9 @@ def check_proof(path: str | Path, instance: Arrays | None = None) -> Check:
         contents = _read(path)
         verdict = Outcome(str(contents["verdict"]))
         arrays = _arrays(contents)
-        if instance is not None and not _same(arrays, instance):
-            raise _RefusedError("the proof is about another instance")
+        for name in ("inputs", "outputs", "targets") if instance is not None else ():
+            if not np.array_equal(getattr(arrays, name), getattr(instance, name)):
+                raise _RefusedError("the proof is about another instance")
         check = _check_witness if verdict == Outcome.STORABLE else _check_certificate
         return check(arrays, contents, _family(contents, arrays.inputs.shape[1]))
     except _RefusedError as refusal:
@@ -121,9 +141,8 @@ def _check_witness(arrays: Arrays, contents: dict[str, np.ndarray], subspace: Su
     witness, stated = _matrix(contents, "witness", (arrays.inputs.shape[1],) * 2), _number(contents, "margin")
     if not witness.any():
         raise _RefusedError("the witness is zero")
-    family = "" if subspace is None else name_of(subspace)
     if subspace is not None and not is_member(subspace, scaled(witness)[0]):
-        raise _RefusedError(f"the witness is not of the family {family!r}")
+        raise _RefusedError(f"the witness is not of the family {name_of(subspace)!r}")
     margin, share = bound = least_margin(arrays, witness, subspace)
     if not share > 0:
         raise _RefusedError("some margin of the witness does not exceed its rounding error")
@@ -134,8 +153,8 @@ def _check_witness(arrays: Arrays, contents: dict[str, np.ndarray], subspace: Su
             f"some margin of the witness is only {share:.3g} of the largest that it can be; up to "
             f"{tolerance(arrays):.3g} does not count, because certificates need not exclude so small a margin"
         )
-    reason = what_a_witness_proves(margin, family)
-    return Check(True, Outcome.STORABLE, reason, margin=margin, share=share, family=family or "full")
+    family, reason = _name(subspace), what_a_witness_proves(margin, subspace)
+    return Check(True, Outcome.STORABLE, reason, margin=margin, share=share, family=family)
 
 
 def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray], subspace: Subspace | None) -> Check:
@@ -151,9 +170,12 @@ def _check_certificate(arrays: Arrays, contents: dict[str, np.ndarray], subspace
         raise _RefusedError(f"the multipliers prove a bound of {bound.margin:.3g}, not the stated {stated:.3g}")
     if not certifies(bound, arrays):
         raise _RefusedError(f"the bound is too weak: {bound.share:.3g} of the largest margins is more than rounding")
-    family = "" if subspace is None else name_of(subspace)
-    reason = what_a_certificate_proves(*bound, family)
-    return Check(True, Outcome.NOT_STORABLE, reason, bound=bound.margin, share=bound.share, family=family or "full")
+    family, reason = _name(subspace), what_a_certificate_proves(*bound, subspace)
+    return Check(True, Outcome.NOT_STORABLE, reason, bound=bound.margin, share=bound.share, family=family)
+
+
+def _name(subspace: Subspace | None) -> str:
+    return "full" if subspace is None else name_of(subspace)
 
 
 def _read(path: str | Path) -> dict[str, np.ndarray]:
@@ -180,12 +202,11 @@ def _read(path: str | Path) -> dict[str, np.ndarray]:
 
 
 def _arrays(contents: dict[str, np.ndarray]) -> Arrays:
-    inputs, outputs, targets = (contents[name] for name in ("inputs", "outputs", "targets"))
-    for name, array in (("inputs", inputs), ("outputs", outputs)):
-        if array.dtype not in (np.float32, np.float64):
-            raise _RefusedError(f"its {name} are {array.dtype}, but must be float32 or float64")
+    for name in ("inputs", "outputs"):
+        if contents[name].dtype not in (np.float32, np.float64):
+            raise _RefusedError(f"its {name} are {contents[name].dtype}, but must be float32 or float64")
     try:
-        return Arrays(inputs, outputs, targets)
+        return Arrays(contents["inputs"], contents["outputs"], contents["targets"])
     except ValueError as error:
         raise _RefusedError(f"its instance is not one: {str(error).rstrip('.')}") from error
 
@@ -214,10 +235,6 @@ def _number(contents: dict[str, np.ndarray], name: str) -> float:
     if name not in contents or contents[name].shape != () or contents[name].dtype.kind != "f":
         raise _RefusedError(f"the stated {name} is missing")
     return float(contents[name])
-
-
-def _same(one: Arrays, other: Arrays) -> bool:
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("inputs", "outputs", "targets"))
 
 
 def _checksum(contents: dict[str, np.ndarray]) -> str:

@@ -1,4 +1,4 @@
-"""An instance in numbers of moderate size, and the way back from what is found there to a proof about the instance.
+"""An instance in numbers of moderate size, and the way back from a W or multipliers there to a proof about it.
 
 Neither the lengths of inputs nor the scale or a common shift of the outputs change what is storable, but they do change
 rounding errors. A proof is always about the numbers that were given, and is checked on them.

@@ -23,7 +23,7 @@ from loadstone.compiling import compiled
 from loadstone.kernels.products import exact
 from loadstone.kernels.recall import target_and_rival
 from loadstone.problems.facts import Facts, block_rows
-from loadstone.proofs.arithmetic import SLACK
+from loadstone.proofs.arithmetic import SLACK, gamma
 
 #: Of float32 and float64: the unit of rounding, and the smallest number that is not rounded to zero.
 _UNITS = {jnp.float32: (2.0**-24, 2.0**-126), jnp.float64: (2.0**-53, 2.0**-1022)}
@@ -63,24 +63,24 @@ def streamed_bound(
     if np.shape(weights) != (d, d) or not np.isfinite(weights).all():
         raise refuse("weights", f"of shape {np.shape(weights)}", f"finite numbers of shape ({d}, {d})")
     rows = min(n, block or block_rows(n, problem.competitors))
-    margins_and_bounds = np.empty((2, n))
+    proved = np.empty((2, n))
     with jax.enable_x64(True):
         matrix, longest = jnp.asarray(weights, jnp.float64), _longest(problem.outputs)
 
         def look(indices: Int[np.ndarray, "b"], dtype: type) -> None:
             """Margins and their bounds of some rows; the last one is repeated to fill the block."""
             filled = np.pad(indices, (0, rows - len(indices)), "edge")
-            made = _margins(problem, matrix, longest, jnp.asarray(filled, jnp.int32), dtype)
-            margins_and_bounds[:, indices] = np.asarray(made)[:, : len(indices)]
+            computed = _margins(problem, matrix, longest, jnp.asarray(filled, jnp.int32), dtype)
+            proved[:, indices] = np.asarray(computed)[:, : len(indices)]
 
         for first in range(0, n, rows):
             look(np.arange(first, min(first + rows, n)), jnp.float32)
             watch(min(first + rows, n))
-        again = np.flatnonzero(~_positive(margins_and_bounds[1]))
+        again = np.flatnonzero(~_positive(proved[1]))
         for first in range(0, len(again), rows):
             look(again[first : first + rows], jnp.float64)
             watch(n)
-    margins, bounds = margins_and_bounds
+    margins, bounds = proved
     unproved = int((~_positive(bounds)).sum())
     least = float(np.nan_to_num(bounds, nan=-np.inf).min())
     return StreamedBound(least, float(margins.min()), unproved, len(again), n)
@@ -98,11 +98,7 @@ def _longest(outputs: Float32[Array, "m d"]) -> Float64[Array, ""]:
 
 @partial(compiled, static_argnames="dtype")
 def _margins(
-    problem: Facts,
-    weights: Float64[Array, "d d"],
-    longest: Float64[Array, ""],
-    rows: Int[Array, "b"],
-    dtype: type,
+    problem: Facts, weights: Float64[Array, "d d"], longest: Float64[Array, ""], rows: Int[Array, "b"], dtype: type
 ) -> Float64[Array, "2 b"]:
     """Margins of some associations, computed in a type, and what they are at least."""
     inputs, targets = problem.inputs[rows].astype(jnp.float64), problem.targets[rows]
@@ -111,14 +107,10 @@ def _margins(
     scores = exact(queries.astype(dtype), problem.outputs.astype(dtype).T)
     target, rival = (part.astype(jnp.float64) for part in target_and_rival(scores, targets, 1))
     unit, smallest = _UNITS[dtype]
-    of_double = _gamma(d, _UNITS[jnp.float64][0]) * jnp.linalg.norm(weights) * jnp.linalg.norm(inputs, axis=1)
+    of_double = gamma(d) * jnp.linalg.norm(weights) * jnp.linalg.norm(inputs, axis=1)
     lengths = jnp.linalg.norm(queries, axis=1)
     # The query is computed in float64, then rounded. The score is a sum of products, and any of them may underflow.
-    error = of_double + unit * lengths + _gamma(d, unit) * lengths + d * smallest
+    error = of_double + unit * lengths + gamma(d, unit) * lengths + d * smallest
     both = 2 * SLACK * (longest * error + d * smallest)
     margin = target - rival
     return jnp.stack([margin, margin - both - 2.0**-50 * (jnp.abs(margin) + both)])
-
-
-def _gamma(n: int, unit: float) -> float:
-    return n * unit / (1 - n * unit)

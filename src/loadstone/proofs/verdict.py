@@ -66,28 +66,27 @@ class Verdict:
 
 def in_words(verdict: Verdict) -> str:
     """In one sentence, what is proved, or why nothing is."""
-    family = "" if verdict.family is None else name_of(verdict.family)
     if verdict.verdict == Outcome.STORABLE:
         assert verdict.margin is not None
-        return what_a_witness_proves(verdict.margin, family)
+        return what_a_witness_proves(verdict.margin, verdict.family)
     if verdict.verdict == Outcome.NOT_STORABLE:
         assert verdict.bound is not None and verdict.share is not None
-        return what_a_certificate_proves(verdict.bound, verdict.share, family)
+        return what_a_certificate_proves(verdict.bound, verdict.share, verdict.family)
     return verdict.reason
 
 
-def what_a_witness_proves(margin: float, family: str = "") -> str:
-    """In one sentence. `family` is the name of a linear family, nothing for all matrices."""
-    witness = f"The witness, a W of the family {family!r}," if family else "The witness"
+def what_a_witness_proves(margin: float, family: Subspace | None) -> str:
+    """In one sentence. `family` is a linear family, None for all matrices."""
+    witness = "The witness" if family is None else f"The witness, a W of the family {name_of(family)!r},"
     return f"{witness} stores every association: at unit norm each margin is above {_rounded(margin, up=False)}."
 
 
-def what_a_certificate_proves(bound: float, share: float, family: str = "") -> str:
+def what_a_certificate_proves(bound: float, share: float, family: Subspace | None) -> str:
     """In one sentence, with what it does not exclude. `family` as above."""
     if share == 0:
         return "A rival ties with its target under every W."
     at_unit_norm = f" (at unit norm: above {_rounded(bound, up=True)})" if math.isfinite(bound) else ""
-    which, largest = f" of the family {family!r}" if family else "", " in any W" if family else ""
+    which, largest = ("", "") if family is None else (f" of the family {name_of(family)!r}", " in any W")
     return (
         f"No W{which} has all margins above {_rounded(share, up=True)} of the largest that they can be{largest}"
         f"{at_unit_norm}; a W{which} whose margins are all positive but smaller is not excluded."

@@ -20,7 +20,7 @@ from loadstone.memories.low_rank import LowRank
 from loadstone.problems.problem import Problem
 from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.lbfgs import LBFGS, Pairs, State
-from loadstone.solvers.search import SearchOptions
+from loadstone.solvers.search import Scalar, SearchOptions
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative
 
@@ -57,9 +57,9 @@ class Alternating(Iterative):
 
     def __post_init__(self) -> None:
         set_as(self, "turn", whole("turn", self.turn, 1, 10**9))
-        checked = self._search
-        set_as(self, "pairs", checked.pairs)
-        set_as(self, "tolerance", checked.tolerance)
+        search = self._search  # which checks its parameters
+        set_as(self, "pairs", search.pairs)
+        set_as(self, "tolerance", search.tolerance)
 
     @property
     def _search(self) -> LBFGS:
@@ -81,16 +81,16 @@ class Alternating(Iterative):
         return state._replace(search=self._search.resume(parameters, state.search), flat=jnp.asarray(False))
 
     def move(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: AlternatingState
+        self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: AlternatingState
     ) -> tuple[PyTree, AlternatingState]:
         solver = self._search
-        here, search = solver.move(parameters, loss, _of(state.left, gradient), state.search)
+        here, search = solver.move(parameters, loss, _gradient_of(state.left, gradient), state.search)
         accepted = search.trials == 0
         moves = state.moves + accepted
         over = accepted & (search.flat | (moves > self.turn))
         # The pass that ends a turn has measured the gradient of the other factor too: its search begins with it.
         fresh = solver.resume(parameters, search._replace(pairs=state.waiting))
-        there, other = solver.move(parameters, loss, _of(~state.left, gradient), fresh)
+        there, other = solver.move(parameters, loss, _gradient_of(~state.left, gradient), fresh)
         size = jnp.sqrt(sum(jnp.sum(part**2) for part in parameters))
         length = jnp.sqrt(sum(jnp.sum(part**2) for part in gradient))
         flat = accepted & (length * size <= self.tolerance * loss)
@@ -110,7 +110,7 @@ class Alternating(Iterative):
         return self._search.out_of_digits(state.search)
 
 
-def _of(left: Bool[Array, ""], gradient: Sequence[Float[Array, "d m"]]) -> list[Float[Array, "d m"]]:
+def _gradient_of(is_left: Bool[Array, ""], gradient: Sequence[Float[Array, "d m"]]) -> list[Float[Array, "d m"]]:
     """The gradient of one factor; that of the other is put to zero, so that it stays where it is."""
-    ours, theirs = gradient
-    return [jnp.where(left, ours, 0), jnp.where(left, 0, theirs)]
+    left, right = gradient
+    return [jnp.where(is_left, left, 0), jnp.where(is_left, 0, right)]

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -61,9 +61,8 @@ class Checkpoint:
         there = self.path.exists()
         if agreed(there) != there:
             raise refuse("checkpoint", str(self.path), "in a folder that all processes see")
-        return self._read() if there else None
-
-    def _read(self) -> Saved:
+        if not there:
+            return None
         try:
             if not zipfile.is_zipfile(self.path):
                 raise ValueError("it is no .npz file, or not all of one")
@@ -71,69 +70,64 @@ class Checkpoint:
                 manifest = json.loads(str(file[_MANIFEST]))
                 if manifest.get("format") != _FORMAT:
                     raise ValueError(f"its format is {manifest.get('format')!r}, not {_FORMAT!r}")
-                self._check(manifest["identity"])
-                arrays = {name: _restored(file[key], *rest) for name, (key, *rest) in manifest["arrays"].items()}
-            return Saved(arrays, tuple(map(str, manifest["precisions"])), float(manifest["seconds"]))
-        except _OtherSearchError as error:
-            raise refuse("checkpoint", str(self.path), f"one of this search: {error}") from None
+                there = {name: manifest["identity"][name] for name in self.identity}
+                if there == self.identity:
+                    described = manifest["arrays"].items()
+                    arrays = {
+                        name: file[key].view(np.dtype(dtype)).reshape(shape) for name, (key, dtype, shape) in described
+                    }
+                    return Saved(arrays, tuple(map(str, manifest["precisions"])), float(manifest["seconds"]))
         except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise refuse("checkpoint", str(self.path), f"an undamaged checkpoint ({error})") from error
+        name = next(name for name, wanted in self.identity.items() if there[name] != wanted)
+        differs = f"its {name} is {there[name]}, not {self.identity[name]}"
+        raise refuse("checkpoint", str(self.path), f"one of this search: {differs}")
 
     def write(self, state: Any, precisions: Sequence[str], seconds: float) -> None:
         """Put a state into the file, in place of the last one. Of several processes the first writes for all."""
         clock = Deadline()
         if is_first():
             arrays = flattened(jax.device_get(state))
-            described = {name: (f"{i}", str(one.dtype), one.shape) for i, (name, one) in enumerate(arrays.items())}
-            manifest: dict[str, object] = {"format": _FORMAT, "identity": self.identity, "arrays": described}
-            manifest |= {"precisions": list(precisions), "seconds": seconds}
+            described = {name: (f"{i}", str(part.dtype), part.shape) for i, (name, part) in enumerate(arrays.items())}
+            manifest = {
+                "format": _FORMAT, "identity": self.identity, "arrays": described,
+                "precisions": list(precisions), "seconds": seconds,
+            }  # fmt: skip
             # As bytes, because NumPy's files do not know every type of number.
-            members = {f"{i}": one.reshape(-1).view(np.uint8) for i, one in enumerate(arrays.values())}
-            write_whole(self.path, lambda file: _save(file, {_MANIFEST: np.asarray(json.dumps(manifest)), **members}))
+            members = {f"{i}": part.reshape(-1).view(np.uint8) for i, part in enumerate(arrays.values())}
+            members[_MANIFEST] = np.asarray(json.dumps(manifest))
+            write_whole(self.path, lambda file: np.savez(file, allow_pickle=False, **members))
         self._since_written, self._cost = Deadline(), clock.taken
 
     def is_due(self) -> bool:
         """Whether the last state was written long enough ago."""
         return self._since_written.taken >= max(_SECONDS, _PARTS * self._cost)
 
-    def _check(self, identity: Mapping[str, str]) -> None:
-        for name, wanted in self.identity.items():
-            if identity[name] != wanted:
-                raise _OtherSearchError(f"its {name} is {identity[name]}, not {wanted}")
-
-
-class _OtherSearchError(Exception):
-    pass
-
 
 def checkpoint_of(
     path: str | Path, problem: Problem, memory: Any, solver: Any, stop: str, precisions: Sequence[str]
 ) -> Checkpoint:
     """The checkpoint of a search that stores a problem, starting from a memory."""
+    # The fingerprint of a problem does not depend on the devices that it is spread over. Stored outputs follow from the
+    # rest, and devices have other parts of them.
+    pieces = getattr(problem, "pieces", problem)
     return Checkpoint(
         path,
         {
             "version of loadstone": str(import_module("loadstone").__version__),
-            # Addresses of functions differ from process to process.
-            "solver": re.sub(r" at 0x[0-9a-f]+", "", repr(solver)),
+            "solver": _without_addresses(repr(solver)),
             "stop rule": stop,
             "precision": ", ".join(precisions),
-            "problem": _fingerprint(problem),
-            "start": fingerprint(memory, _named(memory)),
+            "problem": fingerprint(getattr(pieces, "source", pieces), pieces.description),
+            # The family of a memory: its class, and what else the class needs to know, such as an activation.
+            "start": fingerprint(memory, _without_addresses(f"{type(memory).__name__} {parameters(memory)}".strip())),
         },
     )
 
 
-def _named(memory: Any) -> str:
-    """The family of a memory: its class, and what else the class needs to know, such as an activation."""
-    return re.sub(r" at 0x[0-9a-f]+", "", f"{type(memory).__name__} {parameters(memory)}".strip())
-
-
-def _fingerprint(problem: Problem) -> str:
-    """That of a problem, which does not depend on the devices that it is spread over. Stored outputs follow from the
-    rest, and devices have other parts of them."""
-    pieces = getattr(problem, "pieces", problem)
-    return fingerprint(getattr(pieces, "source", pieces), pieces.description)
+def _without_addresses(text: str) -> str:
+    """Addresses of functions differ from process to process."""
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
 def flattened(state: Any) -> dict[str, np.ndarray]:
@@ -145,22 +139,14 @@ def flattened(state: Any) -> dict[str, np.ndarray]:
 def rebuilt(saved: Saved, like: Any, path: Path) -> Any:
     """The saved state as a tree like this one, whose arrays must have the same shapes and types."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(like)
-    names = [jax.tree_util.keystr(one) for one, _ in leaves]
+    names = [jax.tree_util.keystr(path_in_tree) for path_in_tree, _ in leaves]
     wanted = {name: f"{leaf.dtype}{leaf.shape}" for name, (_, leaf) in zip(names, leaves)}
-    there = {name: f"{array.dtype}{array.shape}" for name, array in saved.arrays.items()}
-    for name in sorted(wanted.keys() | there.keys()):
-        if wanted.get(name) != there.get(name):
-            differs = f"{name[1:]} is {there.get(name, 'missing')} there and {wanted.get(name, 'missing')} here"
+    kept = {name: f"{array.dtype}{array.shape}" for name, array in saved.arrays.items()}
+    for name in sorted(wanted.keys() | kept.keys()):
+        if wanted.get(name) != kept.get(name):
+            differs = f"{name[1:]} is {kept.get(name, 'missing')} there and {wanted.get(name, 'missing')} here"
             raise refuse("checkpoint", str(path), f"one of this search ({differs})")
     return jax.tree.unflatten(structure, [saved.arrays[name] for name in names])
-
-
-def _save(file: IO[bytes], members: Mapping[str, np.ndarray]) -> None:
-    np.savez(file, allow_pickle=False, **members)
-
-
-def _restored(member: np.ndarray, dtype: str, shape: Sequence[int]) -> np.ndarray:
-    return member.view(np.dtype(dtype)).reshape(shape)
 
 
 def fingerprint(tree: Any, name: str | None = None) -> str:
@@ -185,8 +171,8 @@ def _words(array: Shaped[Array, "..."]) -> tuple[UInt32[Array, ""], UInt32[Array
     for axis, size in enumerate(bits.shape):
         index = index * jnp.uint32(size % 2**32) + jax.lax.broadcasted_iota(jnp.uint32, bits.shape, axis)
     weights = _mixed(index), _mixed(index ^ jnp.uint32(0x9E3779B9))
-    one, other = (jnp.sum(bits * (weight | jnp.uint32(1)), dtype=jnp.uint32) for weight in weights)
-    return one, other
+    first, second = (jnp.sum(bits * (weight | jnp.uint32(1)), dtype=jnp.uint32) for weight in weights)
+    return first, second
 
 
 def _bits(array: Shaped[Array, "..."]) -> UInt32[Array, "..."]:

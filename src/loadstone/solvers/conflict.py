@@ -1,4 +1,4 @@
-"""Which facts cannot stand together? A certificate names facts that no W stores; this finds few of them that suffice.
+"""Which facts cannot be stored together? A certificate names facts that no W stores; here are few that suffice.
 
 One fact after the other is left out. If the rest is still not storable, the fact was not needed, and neither is any
 other that the new certificate does without. What is left in the end is a conflict of which every member is needed:
@@ -51,6 +51,12 @@ def conflict_in(
     verdict: the verdict on the instance, if it is known.
     seconds: most time; then the conflict may not be minimal.
     family: the linear family of W.
+
+    Example:
+        >>> from loadstone.solvers.conflict import conflict_in
+        >>> inputs = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]  # the first and the last are the same, their answers are not
+        >>> conflict_in(loadstone.facts(inputs, [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).facts
+        (0, 2)
     """
     arrays = arrays_of(instance)
     if arrays.decoupled:
@@ -63,10 +69,11 @@ def conflict_in(
     untried, minimal = set(rows.tolist()), True
     while untried:
         if deadline.is_over:
-            return Conflict(tuple(rows.tolist()), proof, False)
+            minimal = False
+            break
         # Those that weigh least in the certificate are the likeliest to be left out.
         weights = _weights(proof)
-        row = int(min((one for one in range(len(rows)) if rows[one] in untried), key=lambda one: weights[one]))
+        row = min((index for index in range(len(rows)) if rows[index] in untried), key=lambda index: weights[index])
         untried.discard(int(rows[row]))
         rest = np.delete(rows, row)
         if not len(rest):
@@ -89,9 +96,7 @@ def _needed(
     if needed.all():
         return rows, proof
     alone = decide(_part(arrays, rows[needed]), seconds=deadline.share(1.0), family=family)
-    if alone.verdict != Outcome.NOT_STORABLE:
-        return rows, proof
-    return rows[needed], alone
+    return (rows[needed], alone) if alone.verdict == Outcome.NOT_STORABLE else (rows, proof)
 
 
 def _weights(proof: Verdict) -> Float64[np.ndarray, "k"]:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64
 
-from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts, facts
 from loadstone.problems.padded import Padded, padded
 from loadstone.problems.problem import Problem
@@ -30,7 +29,6 @@ _SMALLEST = 1e-12
 _LENGTHS = 2.0
 #: Root mean square score of a start: at larger ones the softmax has forgotten all but one rival.
 MODERATE_SCORE = 3.0
-
 
 Vectors = Float64[np.ndarray, "n d"]
 Map = Float64[np.ndarray, "d d"]
@@ -66,52 +64,15 @@ def whiten(problem: Problem, memory: Any) -> Whitened:
     if not isinstance(problem, Facts) or problem.isotropic:
         return Whitened(problem, memory, lambda memory: memory)
     arrays = problem.arrays()
-    better = whiten_arrays(arrays)
-    start = memory.transformed(*better.inverses) if hasattr(memory, "transformed") else None
-    if start is None:
-        return Whitened(_facts(problem, arrays.inputs, centred(arrays.outputs)), memory, lambda memory: memory)
-    inputs, outputs, maps = better.arrays.inputs, better.arrays.outputs, better.maps
-    start = _moderate(start, inputs)
-    return Whitened(_facts(problem, inputs, outputs), start, lambda memory: memory.transformed(*maps))
-
-
-@dataclass(frozen=True)
-class WhitenedArrays:
-    """The arrays of facts in such coordinates.
-
-    arrays: the facts there.
-    maps: A and B such that W = A W' B stores the given facts if W' stores those of `arrays`.
-    inverses: their inverses, in the directions in which the facts extend.
-    """
-
-    arrays: Arrays
-    maps: tuple[Map, Map]
-    inverses: tuple[Map, Map]
-
-    def start(self, weights: Map) -> Map:
-        """W in these coordinates, scaled down to scores of moderate size."""
-        left, right = self.inverses
-        weights = left @ weights @ right
-        return weights * moderate_scale(typical_score(weights, self.arrays.inputs))
-
-    def unwhiten(self, weights: Map) -> Map:
-        """W', which a search found in these coordinates, as a W that stores the given facts."""
-        left, right = self.maps
-        return left @ weights @ right
-
-
-def whiten_arrays(arrays: Arrays) -> WhitenedArrays:
-    """Facts in coordinates in which inputs and outputs have a second moment of one, in float64."""
-    inputs, outputs = _of_similar_length(arrays.inputs.astype(np.float64)), centred(arrays.outputs)
+    inputs, outputs = _of_similar_length(arrays.inputs.astype(np.float64)), arrays.outputs.astype(np.float64)
+    outputs = outputs - outputs.mean(axis=0)  # which changes all scores of a query alike
     (right, right_inverse), (left, left_inverse) = root_of_inverse(inputs), root_of_inverse(outputs)
-    better = Arrays(_of_similar_length(inputs @ right), outputs @ left, arrays.targets)
-    return WhitenedArrays(better, (left, right), (left_inverse, right_inverse))
-
-
-def centred(outputs: Float[np.ndarray, "m d"]) -> Float64[np.ndarray, "m d"]:
-    """Outputs about their mean, in float64. To shift all outputs changes all scores of a query alike."""
-    outputs = outputs.astype(np.float64)
-    return outputs - outputs.mean(axis=0)
+    start = memory.transformed(left_inverse, right_inverse) if hasattr(memory, "transformed") else None
+    if start is None:
+        return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda memory: memory)
+    inputs = _of_similar_length(inputs @ right)
+    whitened = _facts(problem, inputs, outputs @ left)
+    return Whitened(whitened, _moderate(start, inputs), lambda memory: memory.transformed(left, right))
 
 
 def search_whitened(
@@ -127,8 +88,8 @@ def search_whitened(
 
 
 def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d"]) -> Facts:
-    made = facts(inputs, outputs, targets=np.asarray(problem.targets), shares=problem.shares, block=problem.block)
-    return replace(made, description=problem.description)
+    same = facts(inputs, outputs, targets=np.asarray(problem.targets), shares=problem.shares, block=problem.block)
+    return replace(same, description=problem.description)
 
 
 def _padded_to(rows: int, problem: Problem) -> Padded:
@@ -143,12 +104,12 @@ def _padded_to(rows: int, problem: Problem) -> Padded:
 
 def _of_similar_length(inputs: Vectors) -> Vectors:
     lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
-    there = lengths > 0
-    if not there.any():
+    positive = lengths > 0
+    if not positive.any():
         return inputs
-    middle = np.median(lengths[there])
+    middle = np.median(lengths[positive])
     wanted = np.clip(lengths, middle / _LENGTHS, middle * _LENGTHS)
-    return inputs * np.divide(wanted, lengths, out=np.ones_like(lengths), where=there)
+    return inputs * np.divide(wanted, lengths, out=np.ones_like(lengths), where=positive)
 
 
 def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
@@ -166,8 +127,8 @@ def root_of_inverse(vectors: Vectors) -> tuple[Map, Map]:
 
 def _moderate(memory: Any, inputs: Vectors) -> Any:
     """A start with scores of moderate size."""
-    size, identity = typical_score(np.asarray(memory.matrix(), np.float64), inputs), np.eye(inputs.shape[1])
-    scale = moderate_scale(size)
+    scale = moderate_scale(typical_score(np.asarray(memory.matrix(), np.float64), inputs))
+    identity = np.eye(inputs.shape[1])
     return memory if scale == 1 else memory.transformed(identity, identity * scale)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
 import jax
@@ -96,15 +95,20 @@ def decide(
     hardly matters. `progress` is called with the Newton steps done, and how the search stands in words. `seconds` is
     short for a limit of that name. `family` is the name of a linear family ('symmetric', 'blocks:8'), a subspace such
     as Masked(mask) or Given(basis), or a memory of such a family.
+
+    Example:
+        >>> stream = loadstone.Stream(0, 4)
+        >>> [str(loadstone.decide(loadstone.Instance(stream, p)).verdict) for p in (6, 14)]
+        ['storable', 'not storable']
     """
     arrays = arrays_of(instance)
     if not isinstance(limits, ProofLimits):
         raise refuse("limits", limits, "a ProofLimits, such as ProofLimits(steps=200)")
     if seconds is not None:
         limits = replace(limits, seconds=seconds)
-    start = None if start is None else _start(start, arrays.inputs.shape[1])
-    subspace = subspace_of(family, arrays.inputs.shape[1])
-    return _Decision(Conditioned(arrays, subspace), limits, progress or silent).made(start)
+    d = arrays.inputs.shape[1]
+    start, subspace = None if start is None else _start(start, d), subspace_of(family, d)
+    return _Decision(Conditioned(arrays, subspace), limits, progress or silent).verdict(start)
 
 
 def is_worth_compiling(n: int, m: int, d: int) -> bool:
@@ -129,18 +133,21 @@ class _Decision:
         self.deadline = Deadline(limits.seconds)
         self.passes, self.newton, self.last = 0, (0, 0, 0), np.zeros((instance.arrays.inputs.shape[1],) * 2)
 
-    def made(self, start: Float64[np.ndarray, "d d"] | None) -> Verdict:
+    def verdict(self, start: Float64[np.ndarray, "d d"] | None) -> Verdict:
         if start is not None:
             self.last = _moderate(self.instance.inside(start), self.instance.arrays)
+        outcome, said = Outcome.UNDECIDED, dict[str, Any]()
         try:
             proof = self.instance.tie() or self._by_lbfgs() or self._by_newton()
         except Undecided as why:
-            return self._verdict(Outcome.UNDECIDED, reason=f"{why}.")
-        kind = {"margin": proof.margin} if proof.outcome == Outcome.STORABLE else {"bound": proof.margin}
-        return self._verdict(
-            proof.outcome, witness=proof.witness, certificate=proof.certificate, share=proof.share,
-            memory=None if proof.witness is None else self._memory(proof.witness), **kind,
-        )  # fmt: skip
+            said["reason"] = f"{why}."
+        else:
+            outcome = proof.outcome
+            said = {"witness": proof.witness, "certificate": proof.certificate, "share": proof.share}
+            said["margin" if proof.witness is not None else "bound"] = proof.margin
+            said["memory"] = None if proof.witness is None else self._memory(proof.witness)
+        work, seconds, family = self.newton, self.deadline.taken, self.instance.subspace
+        return Verdict(outcome, *work, seconds, **said, last=self.last, passes=self.passes, family=family)
 
     def _by_lbfgs(self) -> Proof | None:
         arrays = self.instance.arrays
@@ -179,15 +186,15 @@ class _Decision:
         scale = math.sqrt(d) / (float(arrays.outputs.std()) or 1.0)
         scaled = Arrays(arrays.inputs * scale, arrays.outputs, arrays.targets)
         limits = Limits(_MOST_PASSES, self.deadline.share(1.0))
-        tell = lambda passes, words: self.progress(0, words)  # noqa: E731
+        progress = lambda passes, words: self.progress(0, words)  # noqa: E731
         start = (self.last / scale).astype(np.float32)
         if _is_plain(arrays):
-            stored = lbfgs_numpy.store(scaled, start, limits, self.instance.subspace, tell)
-            return stored.weights * scale, stored.status, len(stored.losses)
-        problem = separate(scaled) if arrays.decoupled else facts_of(scaled)
-        # Called directly: `solve` would measure the memory once more, and here only a proof counts.
-        options = SearchOptions("exact", limits, drop_slower(_LBFGS.precisions(), problem), tell)
-        (solution,) = _LBFGS.solve([problem], [self._memory(jnp.asarray(start))], options)
+            solution = lbfgs_numpy.store(scaled, start, limits, self.instance.subspace, progress)
+        else:
+            problem = separate(scaled) if arrays.decoupled else facts_of(scaled)
+            # Called directly: `solve` would measure the memory once more, and here only a proof counts.
+            options = SearchOptions("exact", limits, drop_slower(_LBFGS.precisions(), problem), progress)
+            (solution,) = _LBFGS.solve([problem], [self._memory(jnp.asarray(start))], options)
         return np.asarray(solution.memory.weights, np.float64) * scale, solution.status, solution.passes
 
     def _memory(self, weights: Float64[np.ndarray, "d d"] | Float32[Array, "d d"]) -> Full | Projected:
@@ -197,23 +204,15 @@ class _Decision:
     def _by_newton(self) -> Proof:
         n, m = len(self.instance.arrays.targets), self.instance.arrays.outputs.shape[-2]
         _check_memory("no W was found, and a certificate", scores_bytes(n, m))
-        if jax.default_backend() == "cpu":
-            with one_thread():
-                return self._newton(np)
-        with jax.enable_x64(True):
-            return self._newton(jnp)
-
-    def _newton(self, xp: ModuleType) -> Proof:
-        limits = self.limits
-        search = NewtonSearch(self.instance, xp, self.last, limits.steps, limits.budget, self.deadline, self.progress)
-        try:
-            return search.run()
-        finally:
-            self.newton, self.last = (search.steps, search.products, search.dense_solves), np.asarray(search.weights)
-
-    def _verdict(self, verdict: Outcome, **proof: Any) -> Verdict:
-        seconds, family = self.deadline.taken, self.instance.subspace
-        return Verdict(verdict, *self.newton, seconds, **proof, last=self.last, passes=self.passes, family=family)
+        limits, on_cpu = self.limits, jax.default_backend() == "cpu"
+        given = limits.steps, limits.budget, self.deadline, self.progress
+        with one_thread() if on_cpu else jax.enable_x64(True):
+            search = NewtonSearch(self.instance, np if on_cpu else jnp, self.last, *given)
+            try:
+                return search.run()
+            finally:
+                self.newton = search.steps, search.products, search.dense_solves
+                self.last = np.asarray(search.weights)
 
 
 def _check_memory(what: str, needed: int) -> None:
@@ -223,8 +222,7 @@ def _check_memory(what: str, needed: int) -> None:
 
 
 def _start(start: ArrayLike, d: int) -> Float64[np.ndarray, "d d"]:
-    floats = exact_floats("start", start)
-    if floats.shape != (d, d):
+    if (floats := exact_floats("start", start)).shape != (d, d):
         raise refuse("start.shape", floats.shape, f"({d}, {d}), the shape of W")
     return floats.astype(np.float64)
 

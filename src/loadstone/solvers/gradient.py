@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import optax
 import optax.contrib
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Int, PyTree
 
 from loadstone.arguments import choice, positive, set_as, whole
+from loadstone.solvers.search import Scalar
 from loadstone.solvers.solver import Iterative
 
 #: The optimisers of optax that need a gradient and a learning rate, and nothing else.
@@ -31,9 +32,7 @@ class Optimiser(Iterative):
     def start(self, parameters: PyTree) -> PyTree:
         return self.transformation().init(parameters)
 
-    def move(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree
-    ) -> tuple[PyTree, PyTree]:
+    def move(self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: PyTree) -> tuple[PyTree, PyTree]:
         updates, state = self.transformation().update(gradient, state, parameters)
         return optax.apply_updates(parameters, updates), state
 
@@ -56,7 +55,7 @@ class Paper(Optimiser):
         set_as(self, "steps", whole("steps", self.steps, 1, 10**9))
         set_as(self, "warmup", whole("warmup", self.warmup, 0, self.steps - 1))
 
-    def rate(self, step: Int[Array, ""]) -> Float[Array, ""]:
+    def rate(self, step: Int[Array, ""]) -> Scalar:
         """Linear from learning_rate / (warmup + 1) to learning_rate over the warm-up, then a half cosine to 0."""
         low, high = self.learning_rate / (self.warmup + 1), self.learning_rate
         return optax.warmup_cosine_decay_schedule(low, high, self.warmup, self.steps)(step)

@@ -19,6 +19,9 @@ from loadstone.compiling import compiled
 from loadstone.problems.numpy_pass import ExactPass, Numbers
 from loadstone.threads import all_threads
 
+#: How often a dense solution is corrected by the residual that it leaves.
+_REFINEMENTS = 3
+
 Matrix = Float64[Numbers, "d d"]
 Vector = Float64[Numbers, "entries"]
 
@@ -86,7 +89,7 @@ class Hessian:
             direction = near + (size / before) * direction
         return v, False
 
-    def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
+    def dense(self, target: Matrix) -> Matrix:
         """Solve H V = target by a Cholesky factorisation, refined against the product."""
         if self._solve is None:
             with all_threads(len(target), self.xp):
@@ -94,7 +97,7 @@ class Hessian:
         of_vector = self._solve
         solve = lambda right: of_vector(right.reshape(-1)).reshape(right.shape)  # noqa: E731
         v = solve(target)
-        for _ in range(refinements):
+        for _ in range(_REFINEMENTS):
             v = v + solve(target - self.product(v))
         return v
 
@@ -109,13 +112,15 @@ class Hessian:
     def _factorised(self) -> Callable[[Vector], Vector]:
         # H vanishes in directions on which no association depends, or no longer does. A ridge makes it invertible
         # there, and refinement removes its effect elsewhere. It is raised until the factorisation succeeds.
-        d = self.inputs.shape[1]
-        scale = float((self.covariances.trace(axis1=1, axis2=2) * (self.inputs**2).sum(axis=1)).sum()) / d**2
+        scale = self._mean_of_diagonal()
         for ridge in (1e-14 * scale, 1e-12 * scale, 1e-10 * scale):
-            solve = self._factorised_with(ridge)
-            if solve is not None:
+            if (solve := self._factorised_with(ridge)) is not None:
                 return solve
         raise np.linalg.LinAlgError("the Hessian is singular to working precision")
+
+    def _mean_of_diagonal(self) -> float:
+        traces, squares = self.covariances.trace(axis1=1, axis2=2), (self.inputs**2).sum(axis=1)
+        return float((traces * squares).sum()) / self.inputs.shape[1] ** 2
 
     def _factorised_with(self, ridge: float) -> Callable[[Vector], Vector] | None:
         if self.xp is not np:
@@ -123,13 +128,7 @@ class Hessian:
             if not bool(self.xp.isfinite(factor[-1, -1])):
                 return None
             return lambda right: _solve_on_device(factor, right)
-        matrix = matrix_of(np.asarray(self.inputs), np.asarray(self.covariances))
-        matrix[np.diag_indices_from(matrix)] += ridge
-        try:
-            factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            return None
-        return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
+        return solver_of(matrix_of(np.asarray(self.inputs), np.asarray(self.covariances)), ridge)
 
 
 class StreamedHessian(Hessian):
@@ -158,7 +157,7 @@ class StreamedHessian(Hessian):
         image = image - self.sums * along_centre + self.centres * (self.totals * along_centre - along_sum)
         return image.T @ self.inputs
 
-    def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
+    def dense(self, target: Matrix) -> Matrix:
         raise np.linalg.LinAlgError("without the matrices there is no dense solve")
 
     def _mean_covariance(self) -> Matrix:
@@ -189,6 +188,16 @@ def matrix_of(
     for i in range(d):
         whole[i * d : (i + 1) * d] = packed[pair[i]][:, pair].transpose(1, 0, 2).reshape(d, d * d)
     return whole
+
+
+def solver_of(matrix: Float64[np.ndarray, "k k"], ridge: float) -> Callable[[Vector], Vector] | None:
+    """What solves with a matrix plus a ridge, which is overwritten; None if that has no Cholesky factor."""
+    matrix[np.diag_indices_from(matrix)] += ridge
+    try:
+        factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    return lambda right: scipy.linalg.cho_solve(factor, right, check_finite=False)
 
 
 @compiled

@@ -27,8 +27,8 @@ from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.inverse_hessian import Pairs, no_pairs, times_inverse_hessian, with_pair
 from loadstone.solvers.lbfgs_numpy import DEFAULT_PAIRS, DEFAULT_TOLERANCE
-from loadstone.solvers.loop import search
-from loadstone.solvers.search import PassInfo, SearchOptions
+from loadstone.solvers.search import PassInfo, Scalar, SearchOptions
+from loadstone.solvers.segments import search
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative
 from loadstone.solvers.wolfe import MOST_IDLE, MOST_TRIALS, rounding_noise, wolfe
@@ -49,15 +49,15 @@ class State(NamedTuple):
 
     pairs: Pairs
     start: Float[Array, "size"]
-    loss: Float[Array, ""]
+    loss: Scalar
     gradient: Float[Array, "size"]
     direction: Float[Array, "size"]
-    slope: Float[Array, ""]
-    step: Float[Array, ""]
-    low: Float[Array, ""]
-    high: Float[Array, ""]
+    slope: Scalar
+    step: Scalar
+    low: Scalar
+    high: Scalar
     trials: Int[Array, ""]
-    shortest: Float[Array, ""]
+    shortest: Scalar
     idle: Int[Array, ""]
     flat: Bool[Array, ""]
 
@@ -122,15 +122,15 @@ class LBFGS(Iterative):
         fresh = self.start(parameters)
         return fresh._replace(pairs=state.pairs)
 
-    def move(self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State) -> tuple[PyTree, State]:
+    def move(self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: State) -> tuple[PyTree, State]:
         point, unravel = ravel_pytree(parameters)
-        slopes, _ = ravel_pytree(gradient)
-        slope = slopes @ state.direction
+        flat_gradient, _ = ravel_pytree(gradient)
+        slope = flat_gradient @ state.direction
         noise = rounding_noise(state.loss, point.dtype)
         low_enough, accepted = wolfe(state.loss, state.slope, state.step, loss, slope, noise)
         accepted |= jnp.isinf(state.loss)
 
-        following = self._next_line(point, loss, slopes, state)
+        following = self._next_line(point, loss, flat_gradient, state)
         low = jnp.where(low_enough, state.step, state.low)
         high = jnp.where(low_enough, state.high, state.step)
         step = jnp.where(jnp.isinf(high), 2 * state.step, (low + high) / 2)
@@ -139,7 +139,7 @@ class LBFGS(Iterative):
         return unravel(state.start + state.step * state.direction), state
 
     def step(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: State, info: PassInfo
+        self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: State, info: PassInfo
     ) -> tuple[PyTree, State]:
         moved, state = self.move(parameters, loss, gradient, state)
         if self.margin == 0:
@@ -153,7 +153,7 @@ class LBFGS(Iterative):
         return moved, state._replace(flat=state.flat | hopeless)
 
     def _next_line(
-        self, point: Float[Array, "size"], loss: Float[Array, ""], gradient: Float[Array, "size"], state: State
+        self, point: Float[Array, "size"], loss: Scalar, gradient: Float[Array, "size"], state: State
     ) -> State:
         """A new line search from a point that was accepted."""
         pairs = with_pair(state.pairs, point - state.start, gradient - state.gradient, ~jnp.isinf(state.loss))

@@ -22,11 +22,11 @@ from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.facts import Facts
+from loadstone.problems.facts import Facts, facts_of
 from loadstone.problems.numpy_pass import NumpyPass
 from loadstone.problems.problem import Problem
 from loadstone.progress import Progress, silent
-from loadstone.solvers.coordinates import centred, whiten_arrays
+from loadstone.solvers.coordinates import search_whitened
 from loadstone.solvers.search import DEFAULT_PASSES, SearchOptions, in_words
 from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.stop import NO_LIMITS, Limits, met
@@ -62,33 +62,28 @@ def can_be_plain(problem: Problem, memory: Any, options: SearchOptions) -> bool:
 
 
 def search(
-    problems: Sequence[Problem], memories: Sequence[Memory], options: SearchOptions, pairs: int, tolerance: float
+    problems: Sequence[Problem],
+    memories: Sequence[Memory],
+    options: SearchOptions,
+    pairs: int = DEFAULT_PAIRS,
+    tolerance: float = DEFAULT_TOLERANCE,
 ) -> list[Solution]:
     """Store the facts of one problem in a full memory or one of a linear family. The last two arguments are those of
     LBFGS."""
     (problem,), (memory,) = problems, memories
     assert isinstance(problem, Facts)
     clock, subspace = Deadline(), memory.subspace if isinstance(memory, Projected) else None
-    stored = _searched(problem, np.asarray(memory.matrix()), subspace, options, pairs, tolerance)
+    run = _Search(options, np.asarray(memory.matrix()), pairs, tolerance)
+    with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
+        for precision in options.precisions:
+            status = run.end_with(NumpyPass(problem, np.dtype(precision), each), subspace)
+            if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
+                break
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
-    weights = stored.weights if stored.weights.dtype == np.float64 else jnp.asarray(stored.weights)
+    weights = run.point if run.point.dtype == np.float64 else jnp.asarray(run.point)
     held = Full(weights) if subspace is None else Projected.made(weights, subspace)
-    traces, seconds = (stored.losses, stored.accuracies), clock.taken
-    return [Solution(held, stored.status, len(stored.losses), *traces, seconds, problem.description)]
-
-
-class Stored(NamedTuple):
-    """What a search for a W came to.
-
-    weights: W.
-    status: why the search ended. Whether W stores the facts beyond rounding is for a proof to say.
-    losses, accuracies: mean loss and accuracy of each pass.
-    """
-
-    weights: Matrix
-    status: Status
-    losses: Float[np.ndarray, "passes"]
-    accuracies: Float[np.ndarray, "passes"]
+    traces = np.array(run.losses), np.array(run.accuracies)
+    return [Solution(held, status, len(run.losses), *traces, clock.taken, problem.description)]
 
 
 def store(
@@ -97,38 +92,12 @@ def store(
     limits: Limits = NO_LIMITS,
     subspace: Subspace | None = None,
     progress: Progress = silent,
-) -> Stored:
-    """Search for a W with every margin positive, full or in a subspace: arrays in, W out, and nothing is compiled.
-
-    The search is that of `solve`, in the same coordinates: those of solvers/coordinates.py for a full W, outputs about
-    their mean for others.
-    """
+) -> Solution:
+    """Search for a W with every margin positive, full or in a subspace. The search is that of `solve` with L-BFGS, but
+    nothing is compiled, and its memory is not measured: whether it stores the facts is for a proof to say."""
     options = SearchOptions("exact", limits, ("float32", "float64"), progress)
-    if subspace is None:
-        better = whiten_arrays(arrays)
-        stored = _searched(better.arrays, better.start(start), None, options)
-        return stored._replace(weights=better.unwhiten(stored.weights.astype(np.float64)))
-    facts = Arrays(arrays.inputs, centred(arrays.outputs), arrays.targets)
-    stored = _searched(facts, start, subspace, options)
-    return stored._replace(weights=stored.weights.astype(np.float64))
-
-
-def _searched(
-    facts: Facts | Arrays,
-    start: Matrix,
-    subspace: Subspace | None,
-    options: SearchOptions,
-    pairs: int = DEFAULT_PAIRS,
-    tolerance: float = DEFAULT_TOLERANCE,
-) -> Stored:
-    """Search in one precision after the other, until digits suffice."""
-    run = _Search(options, start, pairs, tolerance)
-    with shared_out() as each, np.errstate(over="ignore", invalid="ignore"):
-        for precision in options.precisions:
-            status = run.ended(NumpyPass(facts, np.dtype(precision), each), subspace)
-            if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
-                break
-    return Stored(run.point, status, np.array(run.losses), np.array(run.accuracies))
+    memory = Full(start) if subspace is None else Projected.made(start, subspace)
+    return search_whitened(search, [facts_of(arrays)], [memory], options)[0]
 
 
 class _Pair(NamedTuple):
@@ -153,11 +122,11 @@ class _Search:
         self.losses: list[float] = []
         self.accuracies: list[float] = []
 
-    def ended(self, passes: NumpyPass, subspace: Subspace | None) -> Status:
+    def end_with(self, passes: NumpyPass, subspace: Subspace | None) -> Status:
         """Search with these passes. Returns why the search ended."""
         self.passes, kind = passes, passes.inputs.dtype
         self.point = self.point.astype(kind)
-        lifted = [_Pair(one.move.astype(kind), one.change.astype(kind), one.weight) for one in self.pairs]
+        lifted = [_Pair(move.astype(kind), change.astype(kind), weight) for move, change, weight in self.pairs]
         self.pairs = deque(lifted, self.pairs.maxlen)
         held = None if subspace is None else Projected.made(self.point, subspace).subspace
         self.inside = (lambda matrix: matrix) if held is None else held.projected
@@ -177,7 +146,7 @@ class _Search:
             start, before, gradient_before = self.point, loss, gradient
             loss, gradient = self._along(self._direction(gradient, length), loss, gradient)
             self._learn(self.point - start, gradient - gradient_before)
-            shortest, gained = min(shortest, length), loss < before - self._noise(before)
+            shortest, gained = min(shortest, length), loss < before - rounding_noise(before, start.dtype)
             idle = 0 if gained or float(np.linalg.norm(gradient)) < shortest else idle + 1
             if idle >= MOST_IDLE:
                 raise _Ended(Status.OUT_OF_DIGITS)
@@ -189,7 +158,7 @@ class _Search:
         for _ in range(MOST_TRIALS):
             there, gradient = self._measured(start + start.dtype.type(step) * direction)
             slope_there = float(np.vdot(gradient, direction))
-            low_enough, accepted = wolfe(loss, slope, step, there, slope_there, self._noise(loss))
+            low_enough, accepted = wolfe(loss, slope, step, there, slope_there, rounding_noise(loss, start.dtype))
             if accepted:
                 return there, gradient
             low, high = (step, high) if low_enough else (low, step)
@@ -215,10 +184,6 @@ class _Search:
             raise _Ended(Status.OUT_OF_TIME)
         return seen.loss, self.inside(seen.gradient)
 
-    def _noise(self, loss: float) -> float:
-        """How much the loss may change by rounding alone."""
-        return rounding_noise(loss, self.point.dtype)
-
     def _learn(self, move: Matrix, change: Matrix) -> None:
         """Keep a pair if it says that the loss curves upwards, as it does everywhere but for rounding."""
         product, lengths = float(np.vdot(move, change)), float(np.linalg.norm(move)) * float(np.linalg.norm(change))
@@ -227,13 +192,13 @@ class _Search:
 
     def _direction(self, gradient: Matrix, length: float) -> Matrix:
         """Minus the inverse Hessian of the pairs times the gradient (Nocedal and Wright, algorithm 7.4)."""
-        kind, direction, shares = gradient.dtype.type, -gradient, []
+        kind, direction, along = gradient.dtype.type, -gradient, []
         if not self.pairs:  # nothing is known of the curvature: a first step of length one
             return direction / kind(length)
         for pair in reversed(self.pairs):
-            shares.append(kind(pair.weight * np.vdot(pair.move, direction)))
-            direction -= shares[-1] * pair.change
+            along.append(kind(pair.weight * np.vdot(pair.move, direction)))
+            direction -= along[-1] * pair.change
         direction *= kind(1 / (self.pairs[-1].weight * np.vdot(self.pairs[-1].change, self.pairs[-1].change)))
-        for pair, share in zip(self.pairs, reversed(shares)):
-            direction += (share - kind(pair.weight * np.vdot(pair.change, direction))) * pair.move
+        for pair, length in zip(self.pairs, reversed(along)):
+            direction += (length - kind(pair.weight * np.vdot(pair.change, direction))) * pair.move
         return direction

@@ -1,31 +1,23 @@
 """The loop of an iterative solver: pass after pass until a rule, a limit or the solver itself ends it.
 
-It is one compiled program for one problem or a batch of them, and its state stays on the device. Now and then it
-returns to Python, which shows progress, checks the time limit and can be interrupted.
+It is one compiled program for one problem or a batch of them, and its state stays on the device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from loadstone.arguments import refuse
 from loadstone.compiling import Call, compiled_loop
-from loadstone.deadline import Deadline
-from loadstone.hosts import agreed
+from loadstone.kernels.recall import Recall
 from loadstone.problems.decoupled import rounding_programs
 from loadstone.problems.loss import mean_loss
 from loadstone.problems.problem import Problem
-from loadstone.progress import Progress, silent
-from loadstone.solvers.checkpoint import Checkpoint, Saved, rebuilt
 from loadstone.solvers.search import (
     DEFAULT_PASSES,
     DIVERGED,
@@ -34,156 +26,22 @@ from loadstone.solvers.search import (
     OUT_OF_PASSES,
     RUNNING,
     SCHEDULE_ENDED,
-    STATUS,
     STOPPED,
     PassInfo,
     Program,
+    Scalar,
     Search,
     SearchOptions,
-    in_digits,
-    in_precision,
-    in_words,
-    may_improve,
-    out_of_passes_if_unconfirmed,
-    resumed,
     trained_part,
 )
-from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.stop import met
 
 if TYPE_CHECKING:
     from loadstone.solvers.solver import Iterative
 
-#: The loop returns to Python after about this many seconds, so that Ctrl-C is heard. It does so at least this often, to
-#: show progress, unless so little time has passed: to go on takes a GPU a millisecond.
-_LONGEST, _SEGMENTS, _SHORTEST = 1.0, 16, 0.25
-#: The next piece has at most this many times the passes of the last, however fast these were: others may be slower.
-_GROWTH = 8
-
-#: Writes a state to the checkpoint, if it is time.
-Keep = Callable[..., None]
-
-#: Asked by every search, whenever it returns to Python, whether nobody waits for it any more. Ctrl-C reaches only the
-#: main thread: a thread beside it sets this, so that it can be told.
-is_abandoned: ContextVar[Callable[[], bool]] = ContextVar("is_abandoned", default=lambda: False)
-
-
-class Abandoned(BaseException):
-    """A search that nobody waits for any more. Like an interrupt, it is no error of the search."""
-
-
-def search(
-    solver: Iterative, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions
-) -> list[Solution]:
-    """Store problems of equal shape as one program, starting from memories of equal shape; each stops on its own.
-
-    In every precision but the last, a search that seems to have ended goes on in the next, which has more digits.
-    """
-    deadline, before = Deadline(options.limits.seconds), 0.0
-    for memory in memories:
-        _check_trainable(memory)
-    state: Search | None = None
-    going_on = np.asarray(True)
-    precisions = list(options.precisions)
-    saved = options.checkpoint.read() if options.checkpoint else None
-    if saved is not None:
-        precisions, before = list(saved.precisions), saved.seconds
-    while precisions:
-        ahead = tuple(precisions)
-        program = program_of(solver, options, precision := precisions.pop(0))
-        with jax.enable_x64(True) if precision == "float64" else nullcontext():
-            if (lifted := in_precision(problems, precision)) is None:
-                break
-            if saved is not None:
-                state, saved = _continued(saved, memories[0], program, options), None
-            elif state is None:
-                state = joined([begun(memory, program) for memory in memories])
-            else:
-                state = resumed(state, going_on, program)
-            keep = partial(_keep, options.checkpoint, ahead, lambda: before + deadline.taken)
-            state = _advanced(joined(lifted), in_digits(state, precision), program, deadline, options.progress, keep)
-        if precisions:
-            state = out_of_passes_if_unconfirmed(state, program)
-        if not (going_on := may_improve(state, program)).any():
-            break
-        if not (np.asarray(state.status) == OUT_OF_DIGITS).any() and "float32" in precisions:
-            del precisions[: precisions.index("float32")]  # there is only an end to be confirmed
-    if state is None:
-        raise refuse("precision", "float64", f"another: {type(problems[0]).__name__} has no numbers in float64")
-    keep(state, now=True)
-    seconds = (before + deadline.taken) / len(problems)
-    states = _members(state, len(problems))
-    return [_solution(state, options.stop, seconds, problem.description) for state, problem in zip(states, problems)]
-
-
-def _advanced(
-    problem: Problem, state: Search, program: Program, deadline: Deadline, progress: Progress, keep: Keep
-) -> Search:
-    """Go on until every search has ended, or the clock says so."""
-    advance = advance_one if state.status.ndim == 0 else advance_batch
-    length, compiling = 1, True
-    try:
-        while (np.asarray(state.status) == RUNNING).any():
-            clock = Deadline()
-            further = advance(problem, state, jnp.int32(int(np.max(state.passes)) + length), program)
-            state = jax.block_until_ready(further)
-            if is_abandoned.get()():
-                raise Abandoned
-            if progress is not silent:
-                progress(*_report(state))
-            pace, left = clock.taken / length, deadline.left
-            # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
-            is_late = left <= 0 or (pace > left and not compiling)
-            length = passes_of_segment(pace, left, program.passes, length)
-            if not (length := agreed(0 if is_late else length)):
-                break
-            compiling = False
-            keep(state)
-    except KeyboardInterrupt:
-        keep(state, now=True)
-        raise
-    return state
-
-
-def passes_of_segment(pace: float, left: float, passes: int, before: int) -> int:
-    """How many passes to do before the loop returns to Python, if one takes `pace` seconds, so many seconds are left,
-    the whole search may have so many passes, and there were so many `before` the last return."""
-    often = max(-(-passes // _SEGMENTS), int(_SHORTEST / pace))
-    return max(1, min(int(min(_LONGEST, left) / pace), often, _GROWTH * before))
-
-
-def _keep(
-    checkpoint: Checkpoint | None,
-    ahead: tuple[str, ...],
-    seconds: Callable[[], float],
-    state: Search,
-    now: bool = False,
-) -> None:
-    """Write a state to the checkpoint, if there is one, and if it is time or must be done now."""
-    if checkpoint is not None and (now or checkpoint.is_due()):
-        state = jax.device_get(state)
-        filled = state._replace(loss=state.loss[: state.passes], accuracy=state.accuracy[: state.passes])
-        checkpoint.write(filled, ahead, seconds())
-
-
-def _continued(saved: Saved, memory: Any, program: Program, options: SearchOptions) -> Search:
-    """A search as its checkpoint has it."""
-    assert options.checkpoint is not None
-    path, passes = options.checkpoint.path, len(saved.arrays.get(".loss", ()))
-    if passes > program.passes:
-        raise refuse("passes", options.limits.passes, f"more than the {passes} that are done in {path}")
-    short = program._replace(passes=passes)
-    like = jax.eval_shape(lambda memory: in_digits(begun(memory, short), program.precision), memory)
-    state: Search = jax.tree.map(jnp.asarray, rebuilt(saved, like, path))
-    rest = jnp.full(program.passes - passes, jnp.nan, state.loss.dtype)
-    state = state._replace(loss=jnp.append(state.loss, rest), accuracy=jnp.append(state.accuracy, rest))
-    if int(state.status) == OUT_OF_PASSES and passes < program.passes:
-        # More are allowed now. The last pass left the memory where it was: repeated, it lets the solver move.
-        state = state._replace(status=jnp.int32(RUNNING), passes=jnp.int32(passes - 1))
-    return state
-
 
 def program_of(solver: Iterative, options: SearchOptions, precision: str) -> Program:
+    """What is compiled for a search in one precision."""
     planned = solver.schedule()
     allowed = options.limits.passes
     if planned is not None and (allowed is None or planned <= allowed):
@@ -197,6 +55,11 @@ def begun(memory: Any, program: Program) -> Search:
     memory = jax.tree.map(jnp.asarray, memory)
     trace = jnp.full(program.passes, jnp.nan)
     return Search(memory, program.solver.start(trained_part(memory)[0]), jnp.int32(0), jnp.int32(RUNNING), trace, trace)
+
+
+def joined(trees: Sequence[Any]) -> Any:
+    """A single tree as it is, several of them stacked."""
+    return trees[0] if len(trees) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
 @partial(compiled_loop, static_argnames="program")
@@ -222,21 +85,21 @@ def programs(problem: Problem, memory: Any, program: Program, count: int) -> Ite
     if count == 1:
         yield advance_one, (problem, state, until, program)
         return
-    stacked = (jax.eval_shape(lambda one: joined([one] * count), one) for one in (problem, state))
+    stacked = (jax.eval_shape(lambda tree: joined([tree] * count), tree) for tree in (problem, state))
     yield advance_batch, (*stacked, until, program)
 
 
 def _advance(problem: Problem, state: Search, until: Int[Array, ""], program: Program) -> Search:
-    def unfinished(state: Search) -> Array:
-        return (state.status == RUNNING) & (state.passes < until)
-
+    unfinished = lambda state: (state.status == RUNNING) & (state.passes < until)  # noqa: E731
     return jax.lax.while_loop(unfinished, partial(_pass, problem.prepared(program.precision), program), state)
 
 
 def _pass(problem: Problem, program: Program, state: Search) -> Search:
     """Measure the memory; end if a rule is met, else let the solver move it."""
     parameters, rebuilt = trained_part(state.memory)
-    (loss, recall), gradient = _measured(problem, rebuilt, program.precision, parameters)
+    loss_of = partial(_loss, rebuilt=rebuilt, precision=program.precision)
+    measure = jax.value_and_grad(loss_of, argnums=1, has_aux=True)
+    (loss, recall), gradient = measure(problem, parameters)
     n, violations = problem.associations, jnp.sum(~recall.stored)
     last = state.passes + 1 >= program.passes
     status = jnp.where(last, SCHEDULE_ENDED if program.planned else OUT_OF_PASSES, RUNNING)
@@ -250,73 +113,27 @@ def _pass(problem: Problem, program: Program, state: Search) -> Search:
     def at(parameters: list[Array], rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> tuple[Array, list[Array]]:
         part = problem.part(rows, counted)
         assert part is not None  # the solver has asked before the search began
-        (loss, _), gradient = _measured(part, rebuilt, program.precision, parameters)
+        (loss, _), gradient = measure(part, parameters)
         return loss, gradient
 
     wrong, rows = _mean(-jnp.expm1(-recall.loss), problem), problem.inputs.shape[-2]
     info = PassInfo(wrong, at, n, rows, lambda: jnp.linalg.norm(state.memory.matrix()))
     moved, solver = program.solver.step(parameters, loss, gradient, state.solver, info)
-    parameters, solver = jax.tree.map(
-        lambda new, old: jnp.where(status == RUNNING, new, old), (moved, solver), (parameters, state.solver)
-    )
-    return Search(
-        rebuilt(parameters),
-        solver,
-        state.passes + 1,
-        status.astype(jnp.int32),
-        state.loss.at[state.passes].set(loss.astype(state.loss.dtype)),
-        state.accuracy.at[state.passes].set((1 - violations / n).astype(state.loss.dtype)),
-    )
+    going_on = lambda new, old: jnp.where(status == RUNNING, new, old)  # noqa: E731
+    parameters, solver = jax.tree.map(going_on, (moved, solver), (parameters, state.solver))
+    traced = lambda trace, value: trace.at[state.passes].set(value.astype(trace.dtype))  # noqa: E731
+    traces = traced(state.loss, loss), traced(state.accuracy, 1 - violations / n)
+    return Search(rebuilt(parameters), solver, state.passes + 1, status.astype(jnp.int32), *traces)
 
 
-def _measured(problem: Problem, rebuilt: Any, precision: str, parameters: list[Array]) -> tuple[Any, list[Array]]:
-    """The mean loss with the recall that it comes from, and the gradient."""
-    loss_of = lambda parameters: mean_loss(problem, rebuilt(parameters), precision=precision)  # noqa: E731
-    return jax.value_and_grad(loss_of, has_aux=True)(parameters)
+def _loss(
+    problem: Problem, parameters: list[Array], rebuilt: Callable[[list[Array]], Any], precision: str
+) -> tuple[Scalar, Recall]:
+    return mean_loss(problem, rebuilt(parameters), precision=precision)
 
 
-def _mean(numbers: Float[Array, "n"], problem: Problem) -> Float[Array, ""]:
+def _mean(numbers: Float[Array, "n"], problem: Problem) -> Scalar:
     """The mean over the associations, with their shares."""
     if problem.shares is None:
         return numbers.sum() / problem.associations
     return (problem.shares * numbers).sum() / problem.shares.sum()
-
-
-def _check_trainable(memory: Any) -> None:
-    """Refuse a memory with nothing to train, or with numbers of too low precision for small steps."""
-    kinds = {str(array.dtype) for array in trained_part(memory)[0]}
-    if not kinds or not kinds <= {"float32", "float64"}:
-        kind = " and ".join(sorted(kinds)) or "whole"
-        raise refuse("memory", f"one with {kind} numbers", "one with arrays of float32 or float64 numbers to train")
-
-
-def joined(trees: Sequence[Any]) -> Any:
-    """A single tree as it is, several of them stacked."""
-    return trees[0] if len(trees) == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
-
-
-def _members(tree: Search, count: int) -> list[Search]:
-    """What was joined, one by one, out of the device."""
-    leaves, structure = jax.tree.flatten(jax.device_get(tree))
-    if count == 1:
-        return [jax.tree.unflatten(structure, leaves)]
-    return [jax.tree.unflatten(structure, [leaf[index] for leaf in leaves]) for index in range(count)]
-
-
-def _report(state: Search) -> tuple[int, str]:
-    """The passes of the search that is furthest, and the mean loss and accuracy of the last passes of all, in words."""
-    # Indexed as NumPy arrays: JAX would compile a program for every new length or index.
-    passes, *traces = (np.atleast_1d(np.asarray(part)) for part in (state.passes, state.loss, state.accuracy))
-    loss, accuracy = (trace.reshape(len(passes), -1)[np.arange(len(passes)), passes - 1].mean() for trace in traces)
-    return int(passes.max()), in_words(float(loss), float(accuracy))
-
-
-def _solution(state: Search, stop: str, seconds: float, problem: str) -> Solution:
-    passes = int(state.passes)
-    loss, accuracy = (np.asarray(trace)[:passes] for trace in (state.loss, state.accuracy))
-    # JAX keeps float64 numbers only while it has them switched on, NumPy always.
-    memory = jax.tree.map(lambda leaf: leaf if leaf.dtype == np.float64 else jax.device_put(leaf), state.memory)
-    status = STATUS[int(state.status)]
-    if status == Status.STOPPED and stop == "exact":
-        status = Status.STORED
-    return Solution(memory, status, passes, loss, accuracy, seconds, problem)

@@ -79,17 +79,21 @@ def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, *, passes: int 
     """The W of unit norm whose smallest margin is largest, to a relative gap of `tolerance` or until `passes` are done.
 
     An instance that is not storable, or that cannot be decided, is refused.
+
+    Example:
+        >>> fact = loadstone.facts([[3.0, 4.0]], [[1.0, 0.0], [1.0, 2.0]], targets=[0])
+        >>> round(loadstone.maximum_margin(fact).margin, 3)  # |u_target - u_rival| |e|
+        10.0
     """
     clock = Deadline()
     arrays = arrays_of(instance)
     tolerance, passes = positive("tolerance", tolerance), whole("passes", passes, 1)
     verdict = decide(arrays)
-    if verdict.verdict == Outcome.NOT_STORABLE:
-        sentence = f"The instance is not storable, so it has no largest margin. {in_words(verdict)}"
-        raise NoMarginError(verdict.verdict, sentence)
     if verdict.witness is None:
-        sentence = f"The instance was not proved storable, so no margin was searched for: {verdict.reason}"
-        raise NoMarginError(verdict.verdict, sentence)
+        undecided = "The instance was not proved storable, so no margin was searched for:"
+        impossible = "The instance is not storable, so it has no largest margin."
+        sentence = undecided if verdict.verdict == Outcome.UNDECIDED else impossible
+        raise NoMarginError(verdict.verdict, f"{sentence} {in_words(verdict)}")
     search = _Search(arrays, verdict.witness, passes)
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         search.run(tolerance / 2)
@@ -160,8 +164,7 @@ class _Search:
         first, second = float((self.weights * move).sum()), float((move * move).sum())
 
         def slope(share: float) -> float:
-            shares = self.shares + share * change
-            forces = np.maximum(0.0, self.forces + stiffness * (self.wanted - shares))
+            forces = np.maximum(0.0, self.forces + stiffness * (self.wanted - self.shares - share * change))
             return first + share * second - float((forces * change).sum())
 
         if slope(1.0) <= 1e-9 * second:
@@ -193,8 +196,8 @@ class _Search:
 
     def _directions(self, rows: Int[np.ndarray, "k"], columns: Int[np.ndarray, "k"]) -> Float64[np.ndarray, "k d"]:
         """(u_target - u_rho) / (|u_target - u_rho| |e|) of these pairs."""
-        arrays = self.arrays
-        rivals = arrays.outputs[rows, columns] if arrays.decoupled else arrays.outputs[columns]
+        outputs = self.arrays.outputs
+        rivals = outputs[rows, columns] if self.arrays.decoupled else outputs[columns]
         return (self.all_scores.target_outputs[rows] - rivals) / self.lengths[rows, columns][:, None]
 
     def _summed(

@@ -12,11 +12,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Int, PyTree
 
 from loadstone.arguments import positive, refuse, set_as, whole
 from loadstone.problems.problem import Problem
-from loadstone.solvers.search import PassInfo, SearchOptions
+from loadstone.solvers.search import PassInfo, Scalar, SearchOptions
 from loadstone.solvers.solution import Solution
 from loadstone.solvers.solver import Iterative
 from loadstone.streams.counters import threefry
@@ -42,16 +42,16 @@ class InBlocks(Iterative):
         return jnp.int32(0)
 
     def step(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: Int[Array, ""], info: PassInfo
+        self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: Int[Array, ""], info: PassInfo
     ) -> tuple[PyTree, Int[Array, ""]]:
         if not self.batch:
             return self.move(parameters, loss, gradient, state)[0], state + 1
         order, batch = _order(state, info), min(self.batch, info.rows)
 
         def block(index: Int[Array, ""], parameters: PyTree) -> PyTree:
-            places = index * batch + jnp.arange(batch)
-            counted = places < info.associations
-            loss, gradient = info.at(parameters, order[jnp.where(counted, places, 0)], counted)
+            numbers = index * batch + jnp.arange(batch)
+            counted = numbers < info.associations
+            loss, gradient = info.at(parameters, order[jnp.where(counted, numbers, 0)], counted)
             return self.move(parameters, loss, gradient, state)[0]
 
         blocks = (info.associations + batch - 1) // batch
@@ -65,9 +65,9 @@ class InBlocks(Iterative):
             return super().solve(problems, memories, options)
         for problem in problems:
             _check_parts(problem, self.batch, type(self).batch)
-        cost, tell = self.passes_per_move(), options.progress
+        cost, progress = self.passes_per_move(), options.progress
         passes = lambda measured: cost * (measured - 1) + 1  # noqa: E731
-        options = replace(options, progress=lambda measured, words: tell(passes(measured), words))
+        options = replace(options, progress=lambda measured, words: progress(passes(measured), words))
         solutions = super().solve(problems, memories, options)
         return [replace(solution, passes=passes(solution.passes)) for solution in solutions]
 
@@ -87,10 +87,8 @@ class Minibatch(InBlocks):
         set_as(self, "batch", whole("batch", self.batch, 1, 2**31 - 1))
         set_as(self, "learning_rate", positive("learning_rate", self.learning_rate))
 
-    def move(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree
-    ) -> tuple[PyTree, PyTree]:
-        return jax.tree.map(lambda old, slope: old - self.learning_rate * slope, parameters, gradient), state
+    def move(self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: PyTree) -> tuple[PyTree, PyTree]:
+        return jax.tree.map(lambda old, change: old - self.learning_rate * change, parameters, gradient), state
 
 
 def _order(rounds: Int[Array, ""], info: PassInfo) -> Int[Array, "rows"]:

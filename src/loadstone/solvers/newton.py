@@ -1,9 +1,8 @@
 """Exact verdicts: is there any W that stores the instance? A proof either way, by Newton's method on the cross-entropy.
 
 Among all W, or those of a linear family, the question is a system of linear inequalities, and the cross-entropy answers
-it. If the system has
-a solution, minimising drives W towards one, and some iterate has every margin positive: a witness. If it has none, the
-Newton step V becomes small, and with S and dS the scores of W and of V the numbers
+it. If the system has a solution, minimising drives W towards one, and some iterate has every margin positive: a
+witness. If it has none, the Newton step V becomes small, and with S and dS the scores of W and of V the numbers
 
     lambda_{mu rho} = P_{mu rho} (1 + dS_{mu rho} - sum_sigma P_{mu sigma} dS_{mu sigma}),   P = softmax(S),
 
@@ -106,9 +105,12 @@ class NewtonSearch:
         self.progress(self.steps, in_words(float(losses.mean()), float(exact.margins(scores).min())))
         pull = exact.mean(softmax)
         gradient = self.instance.inside((pull - exact.target_outputs).T @ exact.inputs, xp)
-        hessian = self._hessian(softmax, pull, pull)
-        step, change, proof = self._newton(hessian, gradient, softmax)
-        if proof is not None:
+        step = self._solve(self._hessian(softmax, pull, pull), -gradient, _LOOSE)
+        change = exact.scores(step)
+        if (proof := self._witness(step, change)) is not None:
+            return proof
+        mean = (softmax * change).sum(axis=1, keepdims=True)
+        if (proof := self._certificate(xp.where(exact.is_target, 0.0, softmax * (1.0 + change - mean)))) is not None:
             return proof
         length = _line_search(scores, change, exact, xp)
         if not np.isfinite(length) or length <= 0:
@@ -119,30 +121,15 @@ class NewtonSearch:
 
     def _hessian(self, weights: Scores, sums: Float64[Numbers, "n d"], centres: Float64[Numbers, "n d"]) -> Hessian:
         """The Hessian of these weights about these centres, with the matrices C_mu if there is memory for them."""
-        whole, subspace = self._whole_hessian(weights, sums, centres), self.instance.subspace
-        return whole if subspace is None else RestrictedHessian(whole, subspace)
-
-    def _whole_hessian(
-        self, weights: Scores, sums: Float64[Numbers, "n d"], centres: Float64[Numbers, "n d"]
-    ) -> Hessian:
-        exact = self.exact
-        if not self.has_matrices:
-            return StreamedHessian(exact, weights, sums, centres)
-        operations = weights.size * sums.shape[1] ** 2
-        made = lambda: exact.spreads(weights, sums, centres)  # noqa: E731
-        with all_threads(sums.shape[1], self.xp):
-            covariances = self.clock.timed("covariances", operations, _SPEED_OF_SPREADS, made)
-        return Hessian(exact.inputs, covariances, self.xp)
-
-    def _newton(self, hessian: Hessian, gradient: Matrix, softmax: Scores) -> tuple[Matrix, Scores, Proof | None]:
-        """The Newton step, its scores, and a proof if the step yields one."""
-        step = self._solve(hessian, -gradient, _LOOSE)
-        change = self.exact.scores(step)
-        if (proof := self._witness(step, change)) is not None:
-            return step, change, proof
-        mean = (softmax * change).sum(axis=1, keepdims=True)
-        multipliers = self.xp.where(self.exact.is_target, 0.0, softmax * (1.0 + change - mean))
-        return step, change, self._certificate(multipliers)
+        exact, subspace, d = self.exact, self.instance.subspace, sums.shape[1]
+        if self.has_matrices:
+            make = lambda: exact.spreads(weights, sums, centres)  # noqa: E731
+            with all_threads(d, self.xp):
+                covariances = self.clock.timed("covariances", weights.size * d**2, _SPEED_OF_SPREADS, make)
+            hessian = Hessian(exact.inputs, covariances, self.xp)
+        else:
+            hessian = StreamedHessian(exact, weights, sums, centres)
+        return hessian if subspace is None else RestrictedHessian(hessian, subspace)
 
     def _certificate(self, multipliers: Scores) -> Proof | None:
         """A certificate from multipliers of which at most a small part is negative.
@@ -165,28 +152,22 @@ class NewtonSearch:
             residual = self.instance.inside(residual, xp)
             hessian = self._hessian(kept, sums, exact.target_outputs)
             change = exact.scores(self._solve(hessian, -residual, _TIGHT))
-            target = xp.take_along_axis(change, exact.targets[:, None], axis=1)
-            multipliers = kept * (1.0 + change - target)
+            multipliers = kept * (1.0 + change - _of_targets(change, exact, xp)[:, None])
         return None
 
     def _solve(self, hessian: Hessian, target: Matrix, tolerance: float) -> Matrix:
         before = hessian.products
         try:
-            return self._solution(hessian, target, tolerance)
+            if not self.stalled:
+                step, reached = hessian.conjugate_gradients(target, tolerance, self.most_products, self.clock.look)
+                if reached or not self.may_be_dense:
+                    return step  # if it has not converged, it is still a descent direction
+                self.stalled = True
+            step = self.clock.timed("dense solve", self.work, _SPEED_OF_SOLVES, lambda: hessian.dense(target))
+            self.dense_solves += 1
+            return step
         finally:
             self.products += hessian.products - before
-
-    def _solution(self, hessian: Hessian, target: Matrix, tolerance: float) -> Matrix:
-        if not self.stalled:
-            step, reached = hessian.conjugate_gradients(target, tolerance, self.most_products, self.clock.look)
-            if reached:
-                return step
-            self.stalled = self.may_be_dense
-            if not self.may_be_dense:
-                return step  # not converged, but still a descent direction
-        step = self.clock.timed("dense solve", self.work, _SPEED_OF_SOLVES, lambda: hessian.dense(target))
-        self.dense_solves += 1
-        return step
 
     def _witness(self, weights: Matrix, scores: Scores) -> Proof | None:
         if float(self.exact.margins(scores).min()) <= 0:
@@ -204,8 +185,12 @@ def _softmax(scores: Scores, exact: ExactPass, xp: ModuleType) -> tuple[Scores, 
     top = scores.max(axis=1, keepdims=True)
     weights = xp.exp(scores - top)
     total = weights.sum(axis=1, keepdims=True)
-    target = xp.take_along_axis(scores, exact.targets[:, None], axis=1)
-    return weights / total, (top + xp.log(total) - target)[:, 0]
+    return weights / total, (top + xp.log(total))[:, 0] - _of_targets(scores, exact, xp)
+
+
+def _of_targets(scores: Scores, exact: ExactPass, xp: ModuleType) -> Float64[Numbers, "n"]:
+    """The scores of the targets alone."""
+    return xp.take_along_axis(scores, exact.targets[:, None], axis=1)[:, 0]
 
 
 def _line_search(scores: Scores, change: Scores, exact: ExactPass, xp: ModuleType) -> float:
@@ -213,8 +198,7 @@ def _line_search(scores: Scores, change: Scores, exact: ExactPass, xp: ModuleTyp
 
     def slope(length: float) -> float:
         softmax, _ = _softmax(scores + length * change, exact, xp)
-        target = xp.take_along_axis(change, exact.targets[:, None], axis=1)[:, 0]
-        return float(((softmax * change).sum(axis=1) - target).sum())
+        return float(((softmax * change).sum(axis=1) - _of_targets(change, exact, xp)).sum())
 
     low, high = 0.0, 1.0
     while slope(high) < 0:

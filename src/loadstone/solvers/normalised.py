@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import PyTree
 
 from loadstone.arguments import positive, refuse, set_as
+from loadstone.solvers.search import Scalar
 from loadstone.solvers.solver import Iterative
 
 
@@ -37,9 +38,7 @@ class Normalised(Iterative):
     def start(self, parameters: PyTree) -> PyTree:
         return jax.tree.map(jnp.zeros_like, parameters)
 
-    def move(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree
-    ) -> tuple[PyTree, PyTree]:
+    def move(self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: PyTree) -> tuple[PyTree, PyTree]:
         kept = self.momentum
         direction = _unit(gradient)
         mean = jax.tree.map(lambda old, new: kept * old + (1 - kept) * new, state, direction)

@@ -16,14 +16,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import PyTree
 
 from loadstone.arguments import refuse
 from loadstone.memories.foreign import class_name
-from loadstone.problems.loss import queries_of
+from loadstone.problems.loss import is_real, queries_of
 from loadstone.problems.problem import Problem
 from loadstone.solvers.minibatch import InBlocks
-from loadstone.solvers.search import SearchOptions
+from loadstone.solvers.search import Scalar, SearchOptions
 from loadstone.solvers.solution import Solution
 
 #: Between two float64 scores of order one there are at least 2^-53, times this 2048: exp(-2048) is zero.
@@ -40,10 +40,8 @@ class Perceptron(InBlocks):
     batch: how many associations W moves for at once; 1 is Rosenblatt's rule, 0 takes all of them.
     """
 
-    def move(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree
-    ) -> tuple[PyTree, PyTree]:
-        return jax.tree.map(lambda old, slope: old - _SCALE * slope, parameters, gradient), state
+    def move(self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: PyTree) -> tuple[PyTree, PyTree]:
+        return jax.tree.map(lambda old, change: old - _SCALE * change, parameters, gradient), state
 
     def solve(self, problems: Sequence[Problem], memories: Sequence[Any], options: SearchOptions) -> list[Solution]:
         for precision in options.precisions:
@@ -60,11 +58,7 @@ class Perceptron(InBlocks):
 
 def _times(memory: Any, factor: float) -> Any:
     """A memory with all its real numbers multiplied, in the digits that they have."""
-    return jax.tree.map(lambda leaf: leaf * np.asarray(factor, leaf.dtype) if _is_real(leaf) else leaf, memory)
-
-
-def _is_real(leaf: Any) -> bool:
-    return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.inexact))
+    return jax.tree.map(lambda leaf: leaf * np.asarray(factor, leaf.dtype) if is_real(leaf) else leaf, memory)
 
 
 def _check_proportional(problem: Problem, memory: Any) -> None:

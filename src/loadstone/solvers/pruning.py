@@ -94,13 +94,12 @@ def _rest_of(options: SearchOptions, deadline: Deadline, by_round: list[list[Sol
     """What is left for the next search: the time that the others did not take; and progress counts on from theirs."""
     limits = Limits(options.limits.passes, deadline.share(1.0, _NO_TIME))
     before = sum(max(one.passes for one in searches) for searches in by_round)
-    tell = options.progress
-    return replace(options, limits=limits, progress=lambda passes, words: tell(before + passes, words))
+    progress = options.progress
+    return replace(options, limits=limits, progress=lambda passes, words: progress(before + passes, words))
 
 
 def _joined(searches: Sequence[Solution], seconds: float) -> Solution:
     """The last search, with the passes and traces of all."""
-    traces = (np.concatenate([getattr(one, name) for one in searches]) for name in ("loss", "accuracy"))
-    loss, accuracy = traces
+    loss, accuracy = (np.concatenate([getattr(one, name) for one in searches]) for name in ("loss", "accuracy"))
     passes = sum(one.passes for one in searches)
     return replace(searches[-1], passes=passes, loss=loss, accuracy=accuracy, seconds=seconds)

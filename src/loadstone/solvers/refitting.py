@@ -64,9 +64,8 @@ def refit(
     seconds: most time, about; None: no limit.
     progress: called with how many facts are kept so far, and what is being done.
     """
-    if seconds is not None:
-        positive("seconds", seconds)
-    search = _Refitting(facts, list(order), np.asarray(start, np.float64), seconds, family, progress)
+    deadline = Deadline(None if seconds is None else positive("seconds", seconds))
+    search = _Refitting(facts, list(order), np.asarray(start, np.float64), deadline, family, progress)
     search.keep()
     rest = {*order} - {*search.kept, *search.impossible}
     return Refitted(search.weights, tuple(search.kept), tuple(search.impossible), tuple(sorted(rest)))
@@ -76,33 +75,26 @@ class _Refitting:
     """`weights` stores the facts in `kept`, beyond rounding."""
 
     def __init__(
-        self,
-        facts: Arrays,
-        order: list[int],
-        weights: Float64[np.ndarray, "d d"],
-        seconds: float | None,
-        family: str,
+        self, facts: Arrays, order: list[int], weights: Float64[np.ndarray, "d d"], deadline: Deadline, family: str,
         progress: Progress,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.facts, self.order, self.weights, self.family, self.progress = facts, order, weights, family, progress
-        self.deadline = Deadline(seconds)
+        self.deadline = deadline
         self.kept: list[int] = []
         self.impossible: list[int] = []
         self.unfinished, self.stored_by_it = weights, 0
 
     def keep(self) -> None:
         """Go through the facts."""
-        if not self.deadline.is_over:
-            self._keep_the_first()
-            self._go_through(self.order[len(self.kept) :])
-            self._keep_what_is_stored()
-            self._take_an_unfinished_one()
-
-    def _keep_the_first(self) -> None:
-        """Keep the facts before the first that W does not store."""
+        if self.deadline.is_over:
+            return
+        # The facts before the first that W does not store.
         stored = self._stored(self.weights)
         first = self.order[: len(self.order) if stored.all() else int(stored.argmin())]
         self.kept = first if first and self._proves(first, self.weights) else []
+        self._go_through(self.order[len(self.kept) :])
+        self._keep_what_is_stored()
+        self._take_an_unfinished_one()
 
     def _go_through(self, waiting: list[int]) -> None:
         """`fails` is how many of those that wait cannot all be added, if that is known, and `why` the verdict that says
@@ -143,7 +135,9 @@ class _Refitting:
         self.progress(len(self.kept), f"searching for a W that stores {len(rows)} facts")
         start = self.weights if self.weights.any() else None
         seconds = self.deadline.share(_OF_THE_REST)
-        verdict = decide(self._searched(rows), start=start, seconds=seconds, family=self.family)
+        # Facts that occur twice ask for nothing new, and one number of facts means one compiled program.
+        searched = np.resize(rows, len(self.facts.targets)).tolist() if is_compiled(self.facts) else rows
+        verdict = decide(self._part(searched), start=start, seconds=seconds, family=self.family)
         if verdict.witness is not None:
             self.weights = verdict.witness
         elif verdict.verdict == Outcome.UNDECIDED and verdict.last is not None:
@@ -170,10 +164,6 @@ class _Refitting:
             exact = ExactPass(self._part(self.order[first : first + _ROWS_AT_A_TIME]))
             stored.append(np.asarray(exact.margins(exact.scores(weights))) > 0)
         return np.concatenate(stored)
-
-    def _searched(self, rows: list[int]) -> Arrays:
-        # Facts that occur twice ask for nothing new, and one number of facts means one compiled program.
-        return self._part(np.resize(rows, len(self.facts.targets)).tolist() if is_compiled(self.facts) else rows)
 
     def _part(self, rows: list[int]) -> Arrays:
         return Arrays(self.facts.inputs[rows], self.facts.outputs, self.facts.targets[rows])

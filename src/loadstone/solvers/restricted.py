@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from types import ModuleType
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 from jaxtyping import Float64
 
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, Vector, dense_bytes, matrix_of
+from loadstone.solvers.hessian import Hessian, Matrix, StreamedHessian, Vector, dense_bytes, matrix_of, solver_of
 
 
 class RestrictedHessian(Hessian):
@@ -22,8 +22,7 @@ class RestrictedHessian(Hessian):
     """
 
     def __init__(self, hessian: Hessian, subspace: Subspace) -> None:
-        self.hessian, self.subspace, self.xp = hessian, subspace, hessian.xp
-        self.inputs = hessian.inputs
+        self.hessian, self.subspace, self.xp, self.inputs = hessian, subspace, hessian.xp, hessian.inputs
         self.products = 0
         self._solve: Callable[[Vector], Vector] | None = None
 
@@ -31,10 +30,10 @@ class RestrictedHessian(Hessian):
         self.products += 1
         return self._inside(self.hessian.product(v))
 
-    def dense(self, target: Matrix, refinements: int = 3) -> Matrix:
+    def dense(self, target: Matrix) -> Matrix:
         if isinstance(self.hessian, StreamedHessian):
             return self.hessian.dense(target)  # which says that there is none
-        return super().dense(target, refinements)
+        return super().dense(target)
 
     def _inside(self, matrix: Matrix) -> Matrix:
         return self.subspace.projected(matrix, self.xp)
@@ -43,25 +42,34 @@ class RestrictedHessian(Hessian):
         whole = self.hessian._kronecker()
         return lambda matrix: self._inside(whole(matrix))
 
-    def _factorised(self) -> Callable[[Vector], Vector]:
+    @cached_property
+    def _axes(self) -> scipy.sparse.csr_array:
         d = self.inputs.shape[1]
-        axes = scipy.sparse.csr_array(self.subspace.axes(d).reshape(-1, d * d))
-        matrix = _matrix(axes, np.asarray(self.hessian.inputs), np.asarray(self.hessian.covariances))
-        scale = float(np.trace(matrix)) / len(matrix)
-        for ridge in (1e-14 * scale, 1e-12 * scale, 1e-10 * scale):
-            try:
-                factor = scipy.linalg.cho_factor(matrix + ridge * np.eye(len(matrix)), lower=True, overwrite_a=True)
-            except np.linalg.LinAlgError:
-                continue
-            solve = lambda right: axes.T @ scipy.linalg.cho_solve(factor, axes @ np.asarray(right))  # noqa: B023, E731
-            return lambda right: self.xp.asarray(solve(right))
-        raise np.linalg.LinAlgError("the Hessian is singular to working precision")
+        return scipy.sparse.csr_array(self.subspace.axes(d).reshape(-1, d * d))
+
+    @cached_property
+    def _matrix(self) -> Float64[np.ndarray, "k k"]:
+        """H in the coordinates of the family: sum over mu of (A_i e_mu)^T C_mu (A_j e_mu), A_i the axes."""
+        inputs, covariances = np.asarray(self.inputs), np.asarray(self.hessian.covariances)
+        (n, d), k = inputs.shape, self._axes.shape[0]
+        if not _is_small(k, d):
+            return np.asarray(self._axes @ (self._axes @ matrix_of(inputs, covariances)).T)
+        images = (self._axes.reshape(k * d, d) @ inputs.T).reshape(k, d, n).transpose(2, 0, 1)
+        spread = images @ covariances
+        return spread.transpose(1, 0, 2).reshape(k, n * d) @ images.transpose(1, 0, 2).reshape(k, n * d).T
+
+    def _mean_of_diagonal(self) -> float:
+        return float(np.trace(self._matrix)) / len(self._matrix)
+
+    def _factorised_with(self, ridge: float) -> Callable[[Vector], Vector] | None:
+        solve = solver_of(self._matrix.copy(), ridge)
+        return solve and (lambda right: self.xp.asarray(self._axes.T @ solve(self._axes @ np.asarray(right))))
 
 
 def restricted_bytes(n: int, d: int, k: int, xp: ModuleType) -> int:
     """Memory of a dense solve in a family of k dimensions."""
-    made = 8 * 3 * n * (k * d + d**2) if _is_small(k, d) else dense_bytes(n, d, xp) + 8 * k * d**2
-    return made + 8 * (k * d**2 + 3 * k**2)
+    to_form = 8 * 3 * n * (k * d + d**2) if _is_small(k, d) else dense_bytes(n, d, xp) + 8 * k * d**2
+    return to_form + 8 * (k * d**2 + 3 * k**2)
 
 
 def restricted_work(n: int, d: int, k: int) -> float:
@@ -72,15 +80,3 @@ def restricted_work(n: int, d: int, k: int) -> float:
 def _is_small(k: int, d: int) -> bool:
     """Whether it is less work to sum over the associations in the family than to make the d^2 x d^2 matrix."""
     return 2 * k**2 < d**3
-
-
-def _matrix(
-    axes: scipy.sparse.csr_array, inputs: Float64[np.ndarray, "n d"], covariances: Float64[np.ndarray, "n d d"]
-) -> Float64[np.ndarray, "k k"]:
-    """The Hessian in the coordinates of the family: sum over mu of (A_i e_mu)^T C_mu (A_j e_mu), A_i the axes."""
-    (n, d), k = inputs.shape, axes.shape[0]
-    if not _is_small(k, d):
-        return np.asarray(axes @ (axes @ matrix_of(inputs, covariances)).T)
-    images = (axes.reshape(k * d, d) @ inputs.T).reshape(k, d, n).transpose(2, 0, 1)
-    spread = images @ covariances
-    return spread.transpose(1, 0, 2).reshape(k, n * d) @ images.transpose(1, 0, 2).reshape(k, n * d).T

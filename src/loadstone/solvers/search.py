@@ -1,5 +1,5 @@
 """The state of an iterative search, what its compiled program depends on, and how it goes from one precision to the
-next: a search that seems to have ended goes on where there are more digits."""
+next."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from loadstone.problems.loss import is_real
 from loadstone.problems.problem import Problem
 from loadstone.progress import Progress, silent
 from loadstone.solvers.checkpoint import Checkpoint
@@ -20,6 +21,8 @@ from loadstone.solvers.stop import NO_LIMITS, Limits
 
 if TYPE_CHECKING:
     from loadstone.solvers.solver import Iterative
+
+Scalar = Float[Array, ""]
 
 #: Passes of a solver without a schedule, unless the limits say otherwise.
 DEFAULT_PASSES = 2000
@@ -49,21 +52,16 @@ def in_words(loss: float, accuracy: float) -> str:
     return f"loss {loss:.4f} accuracy {accuracy:.4f}"
 
 
-#: Statuses as numbers, for compiled programs.
+#: Statuses as numbers, for compiled programs, and what each of them is in words.
 RUNNING, STOPPED, SCHEDULE_ENDED, MINIMUM, OUT_OF_DIGITS, OUT_OF_PASSES, DIVERGED = range(7)
-STATUS = {
-    RUNNING: Status.OUT_OF_TIME,  # only the clock ends a search that is still running
-    STOPPED: Status.STOPPED,
-    SCHEDULE_ENDED: Status.SCHEDULE_ENDED,
-    MINIMUM: Status.MINIMUM,
-    OUT_OF_DIGITS: Status.OUT_OF_DIGITS,
-    OUT_OF_PASSES: Status.OUT_OF_PASSES,
-    DIVERGED: Status.DIVERGED,
-}
+STATUS = (
+    Status.OUT_OF_TIME,  # only the clock ends a search that is still running
+    Status.STOPPED, Status.SCHEDULE_ENDED, Status.MINIMUM, Status.OUT_OF_DIGITS, Status.OUT_OF_PASSES, Status.DIVERGED,
+)  # fmt: skip
 
 
 class PassInfo(NamedTuple):
-    """What a solver can see besides loss and gradient, and how it info at some of the associations alone.
+    """What a solver can see besides loss and gradient, and how it passes over some of the associations alone.
 
     wrong: mean softmax weight of the outputs that are not the target, with the shares of the associations.
     at: from parameters, rows and which of these rows count, to the mean loss of those associations and its gradient.
@@ -72,11 +70,11 @@ class PassInfo(NamedTuple):
     length: computes |W| of the memory that was measured, if that is a linear map.
     """
 
-    wrong: Float[Array, ""]
-    at: Callable[[PyTree, Int[Array, "b"], Bool[Array, "b"]], tuple[Float[Array, ""], PyTree]]
+    wrong: Scalar
+    at: Callable[[PyTree, Int[Array, "b"], Bool[Array, "b"]], tuple[Scalar, PyTree]]
     associations: Int[Array, ""] | int
     rows: int
-    length: Callable[[], Float[Array, ""]]
+    length: Callable[[], Scalar]
 
 
 class Program(NamedTuple):
@@ -118,14 +116,14 @@ def trained_part(memory: Any) -> tuple[list[Array], Any]:
     paths, structure = jax.tree_util.tree_flatten_with_path(memory)
     fixed = {jax.tree_util.GetAttrKey(name) for name in getattr(memory, "fixed", ())}
     leaves = [leaf for _, leaf in paths]
-    real = [jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) for leaf in leaves]
-    trained = [is_real and not fixed.intersection(path[:1]) for is_real, (path, _) in zip(real, paths)]
+    trained = [is_real(leaf) and not fixed.intersection(path[:1]) for path, leaf in paths]
 
     def rebuilt(parameters: list[Array]) -> Any:
         given = iter(parameters)
-        return jax.tree.unflatten(structure, [next(given) if one else leaf for one, leaf in zip(trained, leaves)])
+        both = zip(trained, leaves)
+        return jax.tree.unflatten(structure, [next(given) if is_trained else leaf for is_trained, leaf in both])
 
-    return [leaf for one, leaf in zip(trained, leaves) if one], rebuilt
+    return [leaf for is_trained, leaf in zip(trained, leaves) if is_trained], rebuilt
 
 
 def drop_slower(precisions: Sequence[str], problem: Problem) -> tuple[str, ...]:
@@ -144,8 +142,7 @@ def may_improve(state: Search, program: Program) -> Bool[np.ndarray, "..."]:
     """Which searches have ended in a way that more digits might change. Float32 has enough of them to see the end, if
     not always to get there."""
     kinds = (OUT_OF_DIGITS,) if program.precision in ("float32", "float64") else (OUT_OF_DIGITS, STOPPED, MINIMUM)
-    ended = np.isin(np.asarray(state.status), kinds)
-    return np.asarray(ended & (np.asarray(state.passes) < program.passes))
+    return np.isin(np.asarray(state.status), kinds) & (np.asarray(state.passes) < program.passes)
 
 
 def resumed(state: Search, going_on: Bool[np.ndarray, "..."], program: Program) -> Search:
@@ -169,6 +166,7 @@ def in_precision(problems: Sequence[Problem], precision: str) -> Sequence[Proble
 
 
 def in_digits(state: Search, precision: str) -> Search:
+    """The state with the digits that passes in this precision have."""
     if precision != "float64":
         return state
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, state)

@@ -64,19 +64,20 @@ def solve(
         already, the search goes on from it, on the same machine bit for bit as if it had not been interrupted. A limit
         of passes counts those before, and may be raised. A limit of seconds is for each part of the search.
     devices: over how many devices to spread the problem (problems/spread.py); default: it is where it is.
+
+    Example:
+        >>> import numpy as np
+        >>> inputs, outputs = np.random.default_rng(0).standard_normal((2, 12, 8))
+        >>> solution = loadstone.train(loadstone.facts(inputs, outputs))
+        >>> print(solution.status, solution.measured.accuracy)
+        stored 1.0
     """
     if devices is not None:
         problem = spread(check_problem(problem), devices)
     return solve_batch(
-        [problem],
-        [memory],
-        solver=solver,
-        stop=stop,
-        limits=limits,
-        precision=precision,
-        progress=progress,
+        [problem], [memory], solver=solver, stop=stop, limits=limits, precision=precision, progress=progress,
         checkpoint=checkpoint,
-    )[0]
+    )[0]  # fmt: skip
 
 
 #: The short name.
@@ -98,11 +99,18 @@ def solve_batch(
 
     `progress` is called with the passes of the search that is furthest, and the mean loss and accuracy in words. Only
     a single problem can have a checkpoint.
+
+    Example:
+        >>> from loadstone.solvers.solve import solve_batch
+        >>> problems = [loadstone.original(loadstone.Stream(seed, 4), 5) for seed in range(3)]
+        >>> [str(solution.status) for solution in solve_batch(problems, [None] * 3, solver="hebbian")]
+        ['closed form', 'closed form', 'closed form']
     """
     if not problems or len(problems) != len(memories):
         raise refuse("memories", f"{len(memories)} of them", f"as many as problems ({len(problems)}), and at least one")
     problems = [check_problem(problem) for problem in problems]
-    given = [_start(problem) if memory is None else memory for problem, memory in zip(problems, memories)]
+    starts = zip(problems, memories)
+    given = [initial_memory(problem.inputs.shape[1]) if memory is None else memory for problem, memory in starts]
     memories = [as_memory(memory) for memory in given]
     for problem, memory in zip(problems, memories):
         check_memory(problem, memory)
@@ -151,10 +159,6 @@ def _solver(solver: Solver | str | optax.GradientTransformation) -> Solver:
     return solver_of(solver)
 
 
-def _start(problem: Problem) -> Any:
-    return initial_memory(problem.inputs.shape[1])
-
-
 def _check_resumable(checkpoint: str | Path, solver: Solver, problems: int) -> None:
     """Refuse a checkpoint for what is not one search, pass by pass."""
     if not isinstance(solver, Iterative):
@@ -166,7 +170,7 @@ def _check_resumable(checkpoint: str | Path, solver: Solver, problems: int) -> N
 
 def _check_alike(name: str, trees: Sequence[Any]) -> None:
     """Refuse a batch whose members cannot be stacked."""
-    first, *others = [(jax.tree.structure(tree), [leaf.shape for leaf in jax.tree.leaves(tree)]) for tree in trees]
-    for index, other in enumerate(others, 1):
-        if other != first:
+    shapes = [(jax.tree.structure(tree), [leaf.shape for leaf in jax.tree.leaves(tree)]) for tree in trees]
+    for index, shape in enumerate(shapes):
+        if shape != shapes[0]:
             raise refuse(name, f"of different shapes (number {index} differs from the first)", "of equal shape")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
-from jaxtyping import Array, Bool, Float, PyTree
+from jaxtyping import Array, Bool, PyTree
 
 from loadstone.problems.problem import Problem
-from loadstone.solvers.loop import search
-from loadstone.solvers.search import PassInfo, SearchOptions
+from loadstone.solvers.search import PassInfo, Scalar, SearchOptions
+from loadstone.solvers.segments import search
 from loadstone.solvers.solution import Solution
 
 
@@ -46,22 +46,20 @@ class Solver(abc.ABC):
 
 class Iterative(Solver):
     """A solver that moves a memory from pass to pass. Between two passes it sees what the last one measured, and says
-    which memory to try next; the loop around it (solvers/loop.py) does the rest, for one problem or a batch."""
+    which memory to try next; the loop around it (solvers/segments.py) does the rest, for one problem or a batch."""
 
     @abc.abstractmethod
     def start(self, parameters: PyTree) -> PyTree:
         """The state before the first pass, for a memory with these arrays of real numbers."""
 
     @abc.abstractmethod
-    def move(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree
-    ) -> tuple[PyTree, PyTree]:
+    def move(self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: PyTree) -> tuple[PyTree, PyTree]:
         """The parameters to try next and the new state, given loss and gradient at the present ones."""
 
     def step(
-        self, parameters: PyTree, loss: Float[Array, ""], gradient: PyTree, state: PyTree, info: PassInfo
+        self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: PyTree, info: PassInfo
     ) -> tuple[PyTree, PyTree]:
-        """What the loop does between two passes: one move, unless the solver also info at parts of the problem."""
+        """What the loop does between two passes: one move, unless the solver also passes over parts of the problem."""
         return self.move(parameters, loss, gradient, state)
 
     def passes_per_move(self) -> int:

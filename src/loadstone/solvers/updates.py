@@ -46,7 +46,7 @@ def one_at_a_time(
     edits: which of them are new or changed. Each one counts among the others once it is made.
     margin: by which the answer of each edit is to win. An edit whose answer can never win is left out.
     """
-    answers, updated, moment = Answers(facts.outputs), np.asarray(weights, np.float64), _moment(_others(facts, edits))
+    answers, updated, moment = Answers(facts.outputs), np.asarray(weights, np.float64), _moment(_kept(facts, edits))
     for row in edits:
         key, value = _wanted(answers, updated, facts, row, margin)
         if value is not None:
@@ -62,14 +62,14 @@ def all_at_once(
 
     old: lambda, the weight of a fact that is to stay beside that of an edit; see `weight_of_old`.
     """
-    answers, start, others = Answers(facts.outputs), np.asarray(weights, np.float64), _others(facts, edits)
+    answers, start, kept = Answers(facts.outputs), np.asarray(weights, np.float64), _kept(facts, edits)
     asked = [_wanted(answers, start, facts, row, margin) for row in edits]
-    made = [(key, value) for key, value in asked if value is not None]
-    if not made:
+    possible = [(key, value) for key, value in asked if value is not None]
+    if not possible:
         return start
-    old = weight_of_old(others) if old is None else old
-    keys, values = (np.stack(part) for part in zip(*made))
-    return batch(start, old * _moment(others), keys, values)
+    old = weight_of_old(kept) if old is None else old
+    keys, values = (np.stack(part) for part in zip(*possible))
+    return batch(start, old * _moment(kept), keys, values)
 
 
 def rank_one(
@@ -90,8 +90,8 @@ def batch(
     values: Float64[np.ndarray, "k d"],
 ) -> Float64[np.ndarray, "d d"]:
     """The W' that minimises the sum of |W' k - v|^2 over the edits and of (W' - W) moment (W' - W)^T's trace."""
-    together = _well_conditioned(moment + keys.T @ keys)
-    return weights + np.linalg.solve(together, keys.T @ (values - keys @ weights.T)).T
+    system = _well_conditioned(moment + keys.T @ keys)
+    return weights + np.linalg.solve(system, keys.T @ (values - keys @ weights.T)).T
 
 
 def weight_of_old(inputs: Float[np.ndarray, "n d"]) -> float:
@@ -113,9 +113,9 @@ class Answers:
     def __init__(self, outputs: Float[np.ndarray, "m d"]) -> None:
         centred = outputs.astype(np.float64) - outputs.mean(axis=0, dtype=np.float64)
         sizes, directions = np.linalg.eigh(centred.T @ centred / len(centred))
-        there = sizes > sizes[-1] / _CONDITION
+        differ = sizes > sizes[-1] / _CONDITION
         self.outputs = centred
-        self.back = directions[:, there] / np.sqrt(sizes[there])
+        self.back = directions[:, differ] / np.sqrt(sizes[differ])
         self.inside = centred @ self.back
 
     def query(self, query: Float64[np.ndarray, "d"], target: int, margin: float) -> Float64[np.ndarray, "d"] | None:
@@ -161,7 +161,8 @@ def _shortest(directions: Float64[np.ndarray, "k d"], wanted: Float64[np.ndarray
     return -unit * left[:-1] / left[-1] if left[-1] < -1 / _FAR**2 else None
 
 
-def _others(facts: Arrays, edits: Sequence[int]) -> Float64[np.ndarray, "n d"]:
+def _kept(facts: Arrays, edits: Sequence[int]) -> Float64[np.ndarray, "n d"]:
+    """The inputs of the facts that are not edited."""
     return np.delete(facts.inputs, list(edits), axis=0).astype(np.float64)
 
 

@@ -15,6 +15,7 @@ Of very many facts only the most promising take part, so that time is left for e
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -74,11 +75,7 @@ def seconds_a_pass(problem: Facts) -> float:
 
 
 def store_most(
-    problem: Facts,
-    memory: Any,
-    seconds: float,
-    progress: Progress = silent,
-    pass_seconds: float | None = None,
+    problem: Facts, memory: Any, seconds: float, progress: Progress = silent, pass_seconds: float | None = None
 ) -> Any:
     """A memory of the same family that stores as many facts as are found in so many seconds.
 
@@ -119,46 +116,39 @@ def _search(
 def _promising(problem: Facts, memory: Any, looked_at: float, chosen: float) -> tuple[Int[np.ndarray, "b"], _Seen]:
     """A share of the facts: of the share that is looked at, those whose targets have the largest weights."""
     n = problem.inputs.shape[0]
-    few = max(1, int(n * min(looked_at, 1.0)))
-    rows = np.sort(np.random.default_rng(0).permutation(n)[:few])
+    rows = np.sort(np.random.default_rng(0).permutation(n)[: max(1, int(n * min(looked_at, 1.0)))])
     seen = _seen(_part(problem, rows), memory)
     best = np.sort(np.argsort(-seen.log_weight)[: max(1, int(n * chosen))])
     return rows[best], _Seen(seen.stored[best], seen.log_weight[best])
 
 
 def _rounds(
-    part: Facts,
-    memory: Any,
-    seen: _Seen | None,
-    deadline: Deadline,
-    progress: Progress,
-    passes: int,
-    most: int | None = None,
-) -> Any:
+    part: Facts, memory: Any, seen: _Seen | None, deadline: Deadline, progress: Progress, passes: int,
+    most: float = math.inf,
+) -> Any:  # fmt: skip
     """Rounds until nothing is gained; the memory with most facts stored among those that were seen."""
     n = part.inputs.shape[0]
     best, most_stored, idle, done, looking = memory, -1, 0, 0, 0.0
-    # A memory that nothing was learned in yet gets a round without shares first.
-    shares = np.ones(n, np.float32) if seen is None else _shares(seen)
-    while (left := deadline.left - looking) > 0 and idle < _IDLE and done != most:
-        weighted = part.weighted(shares)
-        (solution,) = _LBFGS.solve([weighted], [memory], SearchOptions("exact", Limits(passes, left)))
+    # A memory that nothing was learned in yet gets a first round in which all facts weigh the same.
+    fact_weights = np.ones(n, np.float32) if seen is None else _fact_weights(seen)
+    while (left := deadline.left - looking) > 0 and idle < _IDLE and done < most:
+        options = SearchOptions("exact", Limits(passes, left))
+        (solution,) = _LBFGS.solve([part.weighted(fact_weights)], [memory], options)
         memory = solution.memory
         clock = Deadline()
         seen, done = _seen(part, memory), done + 1
         looking = clock.taken
-        stored = int(seen.stored.sum())
+        stored, idle = int(seen.stored.sum()), idle + 1
         progress(stored, f"{stored} of {n} facts are stored")
-        idle = 0 if stored > most_stored else idle + 1
         if stored > most_stored:
-            best, most_stored = memory, stored
+            best, most_stored, idle = memory, stored, 0
         if stored == n:
             break
-        shares = _shares(seen)
+        fact_weights = _fact_weights(seen)
     return best
 
 
-def _shares(seen: _Seen) -> Float[np.ndarray, "n"]:
+def _fact_weights(seen: _Seen) -> Float[np.ndarray, "n"]:
     """Relative to the largest, because only ratios count, and all may be tiny at first."""
     return np.maximum(np.exp(seen.log_weight - seen.log_weight.max()), _LEAST_SHARE).astype(np.float32)
 
@@ -203,5 +193,5 @@ def _projections(problem: Facts, memory: Any) -> Any:
     inputs, outputs = np.asarray(problem.inputs), np.asarray(problem.outputs)
     start = replace(memory, weights=jnp.asarray(outputs[np.asarray(problem.targets)].T @ inputs))
     weights = np.asarray(start.matrix())
-    size = typical_score(weights, inputs)
-    return replace(memory, weights=jnp.asarray(weights * np.float32(MODERATE_SCORE / size) if size > 0 else weights))
+    scale = MODERATE_SCORE / (typical_score(weights, inputs) or MODERATE_SCORE)
+    return replace(memory, weights=jnp.asarray(weights * np.float32(scale)))

@@ -24,7 +24,7 @@ from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
 from loadstone.runs.sweep import Progress, SweepError
 from loadstone.runs.worker import Runner
-from loadstone.solvers.loop import Abandoned, is_abandoned
+from loadstone.solvers.segments import Abandoned, is_abandoned
 
 #: So many programs run at a time on a GPU, and so many functions are compiled at a time. Python works on one for two
 #: or three seconds before XLA takes over, and holds up the threads that run programs: more compilers, or programs
