@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.experimental import pallas as pl
@@ -26,13 +25,14 @@ from jaxtyping import Array, Float16, Float32, Int32
 
 from loadstone.arguments import refuse
 from loadstone.kernels.decoupled_regenerated_triton import parts
+from loadstone.kernels.decoupled_triton import WARPS, for_each_row, with_slopes
 from loadstone.kernels.outputs import StoredOutputs, check_stored
 from loadstone.kernels.recall import Recall, Slope
 
-#: Outputs in a tile, warps of a program, and tiles that are being read at once; chosen by measurements on an H200.
-_TILE, _WARPS, _STAGES = 128, 4, 3
+#: Outputs in a tile; chosen by measurements on an H200.
+_TILE = 128
 #: Rows of the small operand of a tensor core, and the smallest part of the components: 8 of them for each warp.
-_ROWS, _LEAST = 16, 8 * _WARPS
+_ROWS, _LEAST = 16, 8 * WARPS
 #: Weights are at most 1; times this, few of them are too small for float16.
 _WEIGHT_SCALE = 2.0**12
 #: Below every score; finite, so that differences are.
@@ -41,10 +41,7 @@ _LOWEST = -3e38
 
 def stored_pass(queries: Float32[Array, "rows d"], outputs: StoredOutputs, precision: str) -> tuple[Recall, Slope]:
     """Each query against its outputs, in float16. Errors are those of float32, whatever the precision."""
-    array = outputs.array
-    limit = jnp.asarray(array.shape[2] if outputs.count is None else outputs.count, jnp.int32)
-    recall = stored_recall(limit, jnp.int32(outputs.first), queries, array)
-    return recall, recall.pull - outputs.target_outputs.astype(array.dtype).astype(jnp.float32)
+    return with_slopes(stored_recall, queries, outputs)
 
 
 def stored_recall(
@@ -63,23 +60,11 @@ def stored_recall(
     widths = parts(d, _LEAST)
     width = sum(widths)
     scale, operand = in_float16(jnp.pad(queries, ((0, 0), (0, width - d))))
-    scalar, number_of_row = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None,), lambda row: (row,))
-    number = jax.ShapeDtypeStruct((rows,), jnp.float32)
-    target, rival, logsumexp, pull = pl.pallas_call(
-        functools.partial(_kernel, widths=widths),
-        grid=(rows,),
-        in_specs=[
-            scalar,
-            scalar,
-            number_of_row,
-            pl.BlockSpec((None, d, m), lambda row: (row, 0, 0)),
-            pl.BlockSpec((None, _ROWS, width), lambda row: (row, 0, 0)),
-        ],
-        out_specs=(*[number_of_row] * 3, pl.BlockSpec((None, width), lambda row: (row, 0))),
-        out_shape=(number, number, number, jax.ShapeDtypeStruct((rows, width), jnp.float32)),
-        compiler_params=plgpu.CompilerParams(num_warps=_WARPS, num_stages=_STAGES),
-        interpret=interpret,
-    )(jnp.clip(count, 0, m), first, scale, outputs, operand)
+    scalar, number = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None,), lambda row: (row,))
+    own, asked = (pl.BlockSpec((None, *shape), lambda row: (row, 0, 0)) for shape in ((d, m), (_ROWS, width)))
+    kernel = functools.partial(_kernel, widths=widths)
+    call = for_each_row(kernel, rows, width, interpret, [scalar, scalar, number, own, asked])
+    target, rival, logsumexp, pull = call(jnp.clip(count, 0, m), first, scale, outputs, operand)
     return Recall(target, rival, logsumexp, pull[:, :d])
 
 

@@ -9,7 +9,7 @@ In Triton the sides of arrays are powers of two, so the components of a vector a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -22,11 +22,11 @@ from loadstone.kernels.outputs import StoredOutputs, check_stored
 from loadstone.kernels.recall import Recall, Slope
 
 #: Warps of a program; chosen by measurements on an H200.
-_WARPS = 4
+WARPS = 4
 #: How many bytes a thread reads at once, and how many the memory delivers at once.
 _READ, _LINE = 16, 128
 #: This many components of a tile fit into the registers.
-_MOST_IN_TILE = 160 * 32 * _WARPS
+_MOST_IN_TILE = 160 * 32 * WARPS
 #: The smallest part.
 _LEAST = 16
 
@@ -34,9 +34,16 @@ _LEAST = 16
 def stored_pass(queries: Float32[Array, "rows d"], outputs: StoredOutputs, precision: str) -> tuple[Recall, Slope]:
     """Each query against its outputs. Everything is computed in float32, whatever the precision: reading the outputs
     takes longer."""
+    return with_slopes(stored_recall, queries, outputs)
+
+
+def with_slopes(
+    recall_of: Callable[..., Recall], queries: Float32[Array, "rows d"], outputs: StoredOutputs
+) -> tuple[Recall, Slope]:
+    """The pass that a kernel makes, with targets that are rounded as the outputs are."""
     array = outputs.array
     limit = jnp.asarray(array.shape[2] if outputs.count is None else outputs.count, jnp.int32)
-    recall = stored_recall(limit, jnp.int32(outputs.first), queries, array)
+    recall = recall_of(limit, jnp.int32(outputs.first), queries, array)
     return recall, recall.pull - outputs.target_outputs.astype(array.dtype).astype(jnp.float32)
 
 
@@ -59,9 +66,9 @@ def stored_recall(
     widths, size = _widths(d), outputs.dtype.itemsize
     tile = _stored_tile(sum(widths), m * size)
     kernel = functools.partial(_stored_kernel, widths=widths, tile=tile, group=_READ // size)
-    scalar = pl.BlockSpec((), lambda row: ())
-    own = pl.BlockSpec((None, d, m), lambda row: (row, 0, 0))
-    call = _call(kernel, rows, widths, interpret, [scalar, scalar, own])
+    scalar, own = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None, d, m), lambda row: (row, 0, 0))
+    vector = pl.BlockSpec((None, sum(widths)), lambda row: (row, 0))
+    call = for_each_row(kernel, rows, sum(widths), interpret, [scalar, scalar, own, vector])
     target, rival, logsumexp, pull = call(count, first, outputs, _padded(queries, sum(widths)))
     return Recall(target, rival, logsumexp, pull[:, :d])
 
@@ -83,16 +90,17 @@ def _padded(vectors: Float32[Array, "rows d"], width: int) -> Float32[Array, "ro
     return jnp.pad(vectors, ((0, 0), (0, width - vectors.shape[1])))
 
 
-def _call(kernel: Callable, rows: int, widths: Sequence[int], interpret: bool, in_specs: list) -> Callable:
+def for_each_row(kernel: Callable, rows: int, width: int, interpret: bool, in_specs: list) -> Callable:
+    """A kernel with one program for each association, which makes its recall, with a pull of so many components."""
     row, number = jax.ShapeDtypeStruct((rows,), jnp.float32), pl.BlockSpec((None,), lambda row: (row,))
-    vector = pl.BlockSpec((None, sum(widths)), lambda row: (row, 0))
+    vector = pl.BlockSpec((None, width), lambda row: (row, 0))
     return pl.pallas_call(
         kernel,
         grid=(rows,),
-        in_specs=[*in_specs, vector],
+        in_specs=in_specs,
         out_specs=(number, number, number, vector),
-        out_shape=(row, row, row, jax.ShapeDtypeStruct((rows, sum(widths)), jnp.float32)),
-        compiler_params=plgpu.CompilerParams(num_warps=_WARPS, num_stages=3),
+        out_shape=(row, row, row, jax.ShapeDtypeStruct((rows, width), jnp.float32)),
+        compiler_params=plgpu.CompilerParams(num_warps=WARPS, num_stages=3),
         interpret=interpret,
     )
 

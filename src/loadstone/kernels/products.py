@@ -49,16 +49,12 @@ def times(a: Float[Array, "n b"], b: Float[Array, "b c"], precision: str = "floa
     return dense(a, b, precision)
 
 
-def _times_forward(a, b, precision):
-    return dense(a, b, precision), (a, b)
-
-
 def _times_backward(precision, operands, slope):
     a, b = operands
     return dense(slope, b.T, precision), crossed(a, slope, precision)
 
 
-times.defvjp(_times_forward, _times_backward)
+times.defvjp(lambda a, b, precision: (dense(a, b, precision), (a, b)), _times_backward)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(2,))
@@ -67,16 +63,12 @@ def mapped(a: Float[Array, "n b"], w: Float[Array, "c b"], precision: str = "flo
     return dense(a, w.T, precision)
 
 
-def _mapped_forward(a, w, precision):
-    return dense(a, w.T, precision), (a, w)
-
-
 def _mapped_backward(precision, operands, slope):
     a, w = operands
     return dense(slope, w, precision), crossed(slope, a, precision)
 
 
-mapped.defvjp(_mapped_forward, _mapped_backward)
+mapped.defvjp(lambda a, w, precision: (dense(a, w.T, precision), (a, w)), _mapped_backward)
 
 
 def dense(a: Float[Array, "a b"], b: Float[Array, "b c"], precision: str) -> Float[Array, "a c"]:
@@ -141,12 +133,12 @@ def _operands(
     their bits; and the unit of their product. If they are split, the axes that are summed over are three times as long:
     high high + high low + low high."""
     if precision == "float16":
-        (left, one), (right, other) = _scaled(a), _scaled(b)
-        return left, right, one * other
-    (high, low, one), (other_high, other_low, other) = split(a), split(b)
+        (left, unit), (right, other_unit) = (in_float16(part, jnp.max(jnp.abs(part))) for part in (a, b))
+        return left, right, unit * other_unit
+    (high, low, unit), (other_high, other_low, other_unit) = split(a), split(b)
     left = jnp.concatenate([high, high, low], axis=over[0])
     right = jnp.concatenate([other_high, other_low, other_high], axis=over[1])
-    return left, right, one * other
+    return left, right, unit * other_unit
 
 
 def split(
@@ -162,10 +154,6 @@ def halves(a: Float[Array, "*shape"]) -> tuple[Float16[Array, "*shape"], Float16
     # Not by a conversion to float16 and back, which a compiler for GPUs takes for nothing.
     high = lax.reduce_precision(a, exponent_bits=5, mantissa_bits=10)
     return high.astype(jnp.float16), (a - high).astype(jnp.float16)
-
-
-def _scaled(a: Float[Array, "..."]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:
-    return in_float16(a, jnp.max(jnp.abs(a)))
 
 
 def in_float16(a: Float[Array, "..."], top: Float[Array, ""]) -> tuple[Float16[Array, "..."], Float[Array, ""]]:

@@ -17,14 +17,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from loadstone.kernels import devices, shared_cpu
-from loadstone.kernels.outputs import (
-    Pass,
-    RegeneratedOutputs,
-    SharedOutputs,
-    StoredOutputs,
-    check_shared,
-    check_stored,
-)
+from loadstone.kernels.outputs import Pass, RegeneratedOutputs, SharedOutputs, StoredOutputs, check_shared, check_stored
 from loadstone.kernels.recall import Recall, Slope
 
 
@@ -175,6 +168,6 @@ def regenerated_pass(
 
 
 def _chosen(job: str, case: Case) -> Pass:
-    found = kernel(job, case)
-    assert found is not None  # XLA does every pass
-    return found
+    chosen = kernel(job, case)
+    assert chosen is not None  # XLA does every pass
+    return chosen

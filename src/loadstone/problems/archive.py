@@ -30,17 +30,12 @@ def read_archive(path: str | Path, names: Collection[str]) -> tuple[dict[str, np
             raise ValueError(_what_else(path)) from error
         with archive:
             members = archive.infolist()
-            found = [_name(member) for member in members]
-            if len(set(found)) != len(found):
+            held = {member.filename.removesuffix(".npy"): member for member in members}  # some writers leave .npy out
+            if len(held) != len(members):
                 raise ValueError("two of its arrays have the same name")
-            wanted = {name: member for name, member in zip(found, members) if name in names}
+            wanted = {name: member for name, member in held.items() if name in names}
             _check_size(wanted.values())
-            return {name: _read(archive, name, member) for name, member in wanted.items()}, set(found) - set(names)
-
-
-def _name(member: zipfile.ZipInfo) -> str:
-    """The name of an array, whether its member ends in .npy or not."""
-    return member.filename.removesuffix(".npy")
+            return {name: _read(archive, name, member) for name, member in wanted.items()}, held.keys() - set(names)
 
 
 def _what_else(path: str | Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +22,7 @@ from loadstone.kernels.recall import Recall, Slope
 from loadstone.kernels.table import Case, is_faster_in_float16, regenerated_pass, stored_pass
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
-from loadstone.problems.problem import Problem
+from loadstone.problems.problem import PassWithSlopes, Problem
 from loadstone.problems.separate import Separate
 from loadstone.streams.counters import Key
 from loadstone.streams.embeddings import decoupled_vectors
@@ -45,7 +46,7 @@ _MOST_ROUNDED = 4 * 10**9
 
 @tree(data=["inputs", "target_outputs", "key", "shares", "first"], meta=["law", "description", "outputs_each"])
 @dataclass(frozen=True)
-class Regenerated(Problem):
+class Regenerated(PassWithSlopes):
     """Outputs are regenerated from their counters, a few associations at a time, and never stored: memory O(p d).
 
     key: from which each association derives the stream of its outputs.
@@ -72,9 +73,6 @@ class Regenerated(Problem):
     @property
     def competitors(self) -> int:
         return self.inputs.shape[-2] if self.outputs_each is None else self.outputs_each
-
-    def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
-        return self.slopes(queries, precision)[0]
 
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
@@ -103,13 +101,12 @@ class Regenerated(Problem):
         return self
 
     def in_float64(self) -> Regenerated:
-        inputs, target_outputs = _doubled(self)
-        return replace(self, inputs=inputs, target_outputs=target_outputs)
+        return _doubled(self)
 
 
 @tree(data=["inputs", "target_outputs", "parts", "source", "shares"], meta=["description"])
 @dataclass(frozen=True)
-class Stored(Problem):
+class Stored(PassWithSlopes):
     """Outputs are stored.
 
     parts: the outputs as arrays (associations, d, p), a few of them.
@@ -131,9 +128,6 @@ class Stored(Problem):
     @property
     def competitors(self) -> int:
         return self.source.competitors
-
-    def recall(self, queries: Float[Array, "p d"], precision: str = "float32") -> Recall:
-        return self.slopes(queries, precision)[0]
 
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
@@ -176,15 +170,16 @@ class Stored(Problem):
         return self if self.parts[0].dtype == jnp.float32 else self.source
 
     def in_float64(self) -> Stored | Regenerated:
-        if self.parts[0].dtype != jnp.float32:
-            return self.source.in_float64()
-        inputs, target_outputs = _doubled(self)
-        return replace(self, inputs=inputs, target_outputs=target_outputs)
+        return _doubled(self) if self.parts[0].dtype == jnp.float32 else self.source.in_float64()
 
 
-def _doubled(problem: Stored | Regenerated) -> tuple[Float[Array, "p d"], Float[Array, "p d"]]:
-    """Inputs and targets; outputs stay as they are, and a pass turns those that it works on into float64."""
-    return problem.inputs.astype(jnp.float64), problem.target_outputs.astype(jnp.float64)
+Held = TypeVar("Held", Regenerated, Stored)
+
+
+def _doubled(problem: Held) -> Held:
+    """With inputs and targets in float64; outputs stay as they are, and a pass converts those that it works on."""
+    inputs, target_outputs = (part.astype(jnp.float64) for part in (problem.inputs, problem.target_outputs))
+    return replace(problem, inputs=inputs, target_outputs=target_outputs)
 
 
 _vectors = partial(jax.jit, static_argnums=(2, 3, 4))(decoupled_vectors)
@@ -222,6 +217,11 @@ def decoupled(
 
     `hold` 'auto' stores the outputs when they fit into the budget and regenerates them otherwise; the problem's
     description says which. `dtype` 'float16' halves the memory of stored outputs, which are then rounded to 11 bits.
+
+    Example:
+        >>> problem = loadstone.decoupled(loadstone.Stream(0, 4), 6, hold="regenerated")
+        >>> problem.arrays().outputs.shape, problem.description
+        ((6, 6, 4), 'decoupled, outputs regenerated')
     """
     p, d = whole("p", p, 2), stream.d
     hold, dtype = choice("hold", hold, WAYS_TO_HOLD), choice("dtype", dtype, STORED_DTYPES)

@@ -17,7 +17,7 @@ from loadstone.kernels.shared_xla import shared_scores
 from loadstone.kernels.table import Case, is_split_faster, kernel, shared_case, shared_pass
 from loadstone.problems.arrays import Arrays, exact_floats
 from loadstone.problems.prepared import prepared
-from loadstone.problems.problem import LinearStep, Problem
+from loadstone.problems.problem import LinearStep, PassWithSlopes, Problem
 from loadstone.trees import tree
 
 #: How many scores are in memory at a time, by platform: on a CPU a block of them should fit into the last cache.
@@ -43,7 +43,7 @@ class Given:
 
 @tree(data=["inputs", "outputs", "targets", "shares"], meta=["block", "description", "given", "isotropic"])
 @dataclass(frozen=True)
-class Facts(Problem):
+class Facts(PassWithSlopes):
     """Input n has the output `targets[n]` as its target, and every other output competes.
 
     outputs: the outputs, one a row, shared by all inputs.
@@ -80,9 +80,6 @@ class Facts(Problem):
     @property
     def competitors(self) -> int:
         return self.outputs.shape[-2]
-
-    def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
-        return self.slopes(queries, precision)[0]
 
     def slopes(
         self, queries: Float[Array, "n d"], precision: str = "float32", count: Int[Array, ""] | None = None
@@ -139,6 +136,11 @@ def facts(
 
     `shares` are the weights of the facts in the loss. Passes are done in float32 (in float64 where JAX has it switched
     on); numbers with more digits are kept for proofs, and the problem's description says that they were rounded.
+
+    Example:
+        >>> problem = loadstone.facts([[1, 0], [0, 1], [1, 1]], [[2, 0], [0, 2]], targets=[0, 1, 1])
+        >>> problem.description, problem.competitors, loadstone.decide(problem).verdict.value
+        ('outputs shared', 2, 'storable')
     """
     inputs, outputs = _matrix("inputs", inputs), _matrix("outputs", outputs)
     n, m = inputs.shape[0], outputs.shape[0]

@@ -25,6 +25,12 @@ def grouped(
 
     Output mu of its group is the target of input mu; of `answers` outputs one that is drawn with `frequencies`
     (frequencies.py). One group is the original problem; as many as associations are the decoupled one.
+
+    Example:
+        >>> from loadstone.problems.grouped import grouped
+        >>> outputs = grouped(loadstone.Stream(0, 4), 6, groups=2).arrays().outputs
+        >>> bool((outputs[0] == outputs[2]).all()), bool((outputs[0] == outputs[1]).all())
+        (True, False)
     """
     p, groups = whole("p", p, 2), whole("groups", groups, 1)
     answers, frequencies = check_answers(answers, frequencies)

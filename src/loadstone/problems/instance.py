@@ -63,9 +63,8 @@ class Instance:
     def __post_init__(self) -> None:
         set_as(self, "p", whole("p", self.p, 2, 2**31 - 1))
         set_as(self, "kind", check_kind(self.kind))
-        answers, frequencies = check_answers(self.answers, self.frequencies)
-        set_as(self, "answers", answers)
-        set_as(self, "frequencies", frequencies)
+        for name, value in zip(("answers", "frequencies"), check_answers(self.answers, self.frequencies)):
+            set_as(self, name, value)
 
     @property
     def d(self) -> int:
@@ -91,12 +90,12 @@ class Instance:
         """The instance as exact arrays, as verdicts, margins and samples take it."""
         longest = self._longest.arrays
         if longest is None or len(longest.targets) < self.p:
-            longest = self._longest.arrays = self._made()
+            longest = self._longest.arrays = self._drawn()
         m = self.competitors
         outputs = longest.outputs[: self.p, :m] if longest.decoupled else longest.outputs[:m]
         return Arrays(longest.inputs[: self.p], outputs, longest.targets[: self.p])
 
-    def _made(self) -> Arrays:
+    def _drawn(self) -> Arrays:
         p, m = self.p, self.competitors
         # Outputs in float32, centred in float64, and as many intermediate numbers.
         numbers = self.d * (max(p, m) if self.kind == ORIGINAL else p * m)
@@ -107,9 +106,8 @@ class Instance:
         else:
             columns = self.stream.grouped_outputs(p, sets_of_outputs(self.kind, p), m)
             outputs = np.ascontiguousarray(np.asarray(columns).transpose(0, 2, 1))
-        if self.answers is None:
-            return Arrays(inputs, outputs, np.arange(p, dtype=np.int32))
-        return Arrays(inputs, outputs, self.stream.targets(p, m, self.frequencies))
+        own = self.answers is None
+        return Arrays(inputs, outputs, np.arange(p) if own else self.stream.targets(p, m, self.frequencies))
 
     def problem(
         self,
@@ -218,10 +216,13 @@ def write_instance(
     answers: int | None = None,
     frequencies: Frequencies = "uniform",
 ) -> None:
-    """Write the first p associations of a stream as .npz: inputs (p, d) and outputs.
+    """Write the first p associations of a stream as .npz (see `Instance.write`).
 
-    Outputs are (p, d) for the original problem and (p, p, d) for the others, outputs[mu, rho] being the output
-    rho of association mu; the target of association mu is output mu. `about` holds the rest as JSON. With a number of
-    answers there are so many outputs instead of p, and targets (p), drawn with `frequencies`.
+    Example:
+        >>> from loadstone.problems.instance import write_instance
+        >>> from loadstone.problems.instance_files import read_instance
+        >>> write_instance("six.npz", "decoupled", stream=loadstone.Stream(0, 4), p=6)
+        >>> read_instance("six.npz").outputs.shape
+        (6, 6, 4)
     """
     Instance(stream, p, kind=kind, answers=answers, frequencies=frequencies).write(path)

@@ -47,7 +47,14 @@ def _add(archive: zipfile.ZipFile, name: str, array: Pieces) -> None:
 
 
 def read_instance(path: str | Path) -> Arrays:
-    """An instance from an .npz: inputs (n, d), outputs (m, d) or (n, m, d), targets (default: output n for input n)."""
+    """An instance from an .npz: inputs (n, d), outputs (m, d) or (n, m, d), targets (default: output n for input n).
+
+    Example:
+        >>> from loadstone.problems.instance_files import read_instance
+        >>> loadstone.Instance(loadstone.Stream(0, 4), 6).write("six.npz")
+        >>> read_instance("six.npz")
+        Arrays(inputs=float32[6, 4], outputs=float32[6, 4], targets=int64[6])
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} is not a file: give the name of an instance (.npz).")
     try:

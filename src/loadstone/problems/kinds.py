@@ -7,6 +7,8 @@ every input has the outputs that it has in 'decoupled'.
 
 from __future__ import annotations
 
+import re
+
 from loadstone.arguments import refuse
 
 ORIGINAL, DECOUPLED = "original", "decoupled"
@@ -38,9 +40,5 @@ def sets_of_outputs(kind: str, p: int) -> int:
 
 
 def _groups(kind: object) -> int | None:
-    if not isinstance(kind, str) or not kind.startswith(_GROUPS):
-        return None
-    number = kind.removeprefix(_GROUPS)
-    if not (number.isascii() and number.isdigit() and len(number) <= 10):
-        return None
-    return int(number) if 1 <= int(number) <= _MOST_GROUPS else None
+    number = re.fullmatch(f"{_GROUPS}([0-9]{{1,10}})", kind) if isinstance(kind, str) else None
+    return int(number[1]) if number and 1 <= int(number[1]) <= _MOST_GROUPS else None

@@ -59,9 +59,6 @@ class Listwise(SameOutputs):
     def description(self) -> str:
         return f"{self.plain.description}; against the mean of the {self.rivals} best rivals"
 
-    def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
-        return self.slopes(queries, precision)[0]
-
     def slopes(self, queries: Float[Array, "n d"], precision: str = "float32") -> tuple[Recall, Slope]:
         """Products are those of `scores`, in float32 at least, whatever the precision asked for."""
         n, d = queries.shape
@@ -99,7 +96,14 @@ class Listwise(SameOutputs):
 
 
 def listwise(problem: Problem, rivals: int) -> Listwise:
-    """The same associations, each stored if its target beats the mean of its `rivals` best rivals."""
+    """The same associations, each stored if its target beats the mean of its `rivals` best rivals.
+
+    Example:
+        >>> from loadstone.problems.listwise import listwise
+        >>> problem = listwise(loadstone.original(loadstone.Stream(0, 4), 10), 3)
+        >>> loadstone.measure(problem, loadstone.train(problem).memory).violations
+        0
+    """
     check_problem(problem)
     if problem.competitors < 3:
         raise refuse("problem", f"one with {problem.competitors} outputs", "one with at least three")

@@ -25,15 +25,23 @@ def mean_loss(problem: Problem, memory: Any, *, precision: str = "float32") -> t
     """Mean cross-entropy of the associations, weighted by their shares, and the recall that it comes from.
 
     The loss is differentiable with respect to the memory. The recall is for counting: its derivatives are zero.
+
+    Example:
+        >>> from jax.numpy import zeros
+        >>> from loadstone.memories.full import Full
+        >>> from loadstone.problems.loss import mean_loss
+        >>> loss, recall = mean_loss(loadstone.original(loadstone.Stream(0, 4), 6), Full(zeros((4, 4))))
+        >>> round(float(loss), 4)  # log 6
+        1.7918
     """
     is_dense = getattr(memory, "is_dense", lambda precision: False)(precision)
     if is_dense and problem.shares is None and problem.linear_step(precision) is not None:
         weights = memory.matrix()
         if weights.dtype == problem.inputs.dtype:
-            total, recall = _linear_total(precision, problem, weights)
+            total, recall = _total(_linear_step, precision, problem, weights)
             return total / problem.associations, jax.lax.stop_gradient(recall)
     if problem.memory_step(precision) is not None:
-        total, recall = _memory_total(precision, problem, memory)
+        total, recall = _total(_memory_step, precision, problem, memory)
         weight = problem.associations if problem.shares is None else problem.shares.sum()
         return total / weight, jax.lax.stop_gradient(recall)
     losses, recall = differentiable_losses(problem, queries_of(memory, problem.inputs, precision), precision)
@@ -81,34 +89,27 @@ def _losses_backward(precision, slope, cotangents):
 _losses.defvjp(_losses_forward, _losses_backward)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _linear_total(precision: str, problem: Problem, weights: Float[Array, "d d"]) -> tuple[Float[Array, ""], Recall]:
-    return _linear_total_forward(precision, problem, weights)[0]
-
-
-def _linear_total_forward(precision, problem, weights):
+def _linear_step(precision, problem, weights):
     recall, gradient = problem.linear_step(precision)(weights)
-    return (recall.loss.sum(), recall), gradient
+    return recall.loss.sum(), recall, [gradient]
 
 
-def _linear_total_backward(precision, gradient, cotangents):
-    return None, cotangents[0] * gradient
+def _memory_step(precision, problem, memory):
+    return problem.memory_step(precision)(memory)
 
 
-_linear_total.defvjp(_linear_total_forward, _linear_total_backward)
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _total(step: Callable, precision: str, problem: Problem, memory: Any) -> tuple[Float[Array, ""], Recall]:
+    """The summed loss of a problem that makes the gradient itself, by one of these steps."""
+    return _total_forward(step, precision, problem, memory)[0]
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _memory_total(precision: str, problem: Problem, memory: Any) -> tuple[Float[Array, ""], Recall]:
-    return _memory_total_forward(precision, problem, memory)[0]
-
-
-def _memory_total_forward(precision, problem, memory):
-    total, recall, gradient = problem.memory_step(precision)(memory)
+def _total_forward(step, precision, problem, memory):
+    total, recall, gradient = step(precision, problem, memory)
     return (total, recall), (gradient, memory)
 
 
-def _memory_total_backward(precision, kept, cotangents):
+def _total_backward(step, precision, kept, cotangents):
     gradient, memory = kept
     scaled = (cotangents[0] * part for part in gradient)
     leaves, structure = jax.tree.flatten(memory)
@@ -117,7 +118,7 @@ def _memory_total_backward(precision, kept, cotangents):
     return None, jax.tree.unflatten(structure, parts)
 
 
-_memory_total.defvjp(_memory_total_forward, _memory_total_backward)
+_total.defvjp(_total_forward, _total_backward)
 
 
 def is_real(leaf: Any) -> bool:

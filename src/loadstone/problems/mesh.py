@@ -35,16 +35,14 @@ def rows_each(count: int, mesh: Mesh) -> int:
     return -(-count // mesh.size)
 
 
-def placed(array: Shaped[Array | np.ndarray, "..."], mesh: Mesh, spec: PartitionSpec) -> Shaped[Array, "..."]:
-    """An array of the host over the devices. Each process needs only the part of its own devices."""
+def placed(
+    array: Shaped[Array | np.ndarray, "..."], mesh: Mesh, spec: PartitionSpec, rows: int | None = None
+) -> Shaped[Array, "..."]:
+    """An array of the host over the devices, with zeros up to `rows`. Each process needs only its devices' part."""
     host = np.asarray(array)
+    if rows is not None:
+        host = np.pad(host, [(0, rows - host.shape[0])] + [(0, 0)] * (host.ndim - 1))
     return jax.make_array_from_callback(host.shape, NamedSharding(mesh, spec), lambda index: host[index])
-
-
-def padded_rows(array: Shaped[Array | np.ndarray, "..."], rows: int) -> Shaped[np.ndarray, "..."]:
-    """An array with zeros after its last row."""
-    host = np.asarray(array)
-    return np.pad(host, [(0, rows - host.shape[0])] + [(0, 0)] * (host.ndim - 1))
 
 
 def made_on_devices(make: Callable, mesh: Mesh, spec: PartitionSpec, key: Key) -> Shaped[Array, "..."]:

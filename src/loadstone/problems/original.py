@@ -25,6 +25,11 @@ def original(
 
     answers: how many outputs there are. If given, targets are drawn with `frequencies` (frequencies.py), and
     several inputs may have the same one.
+
+    Example:
+        >>> problem = loadstone.original(loadstone.Stream(0, 4), 6)
+        >>> problem.arrays().outputs.shape, problem.targets.tolist()
+        ((6, 4), [0, 1, 2, 3, 4, 5])
     """
     p = whole("p", p, 2)
     answers, frequencies = check_answers(answers, frequencies)

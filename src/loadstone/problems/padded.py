@@ -49,9 +49,6 @@ class Padded(Wrapper):
     def competitors(self) -> int:
         return int(self.count)
 
-    def recall(self, queries: Float[Array, "rows d"], precision: str = "float32") -> Recall:
-        return self.slopes(queries, precision)[0]
-
     def slopes(self, queries: Float[Array, "rows d"], precision: str = "float32") -> tuple[Recall, Slope]:
         recall, slope = self.longer.slopes(queries, precision, self.count)
         return without_padding(recall, slope, self.count, self.target_outputs)
@@ -95,7 +92,14 @@ class Padded(Wrapper):
 
 
 def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
-    """The first p associations of a problem in which association mu has output mu as its target."""
+    """The first p associations of a problem in which association mu has output mu as its target.
+
+    Example:
+        >>> from loadstone.problems.padded import padded
+        >>> problem = padded(loadstone.original(loadstone.Stream(0, 4), 8), 6)
+        >>> problem.inputs.shape, problem.arrays().inputs.shape
+        ((8, 4), (6, 4))
+    """
     rows = longer.inputs.shape[0]
     p = whole("p", p, 2, rows)
     # Under `jax.eval_shape` there are only shapes, and no numbers to compare.

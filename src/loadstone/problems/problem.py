@@ -129,6 +129,16 @@ class Problem(abc.ABC):
         return replace(self, shares=jnp.asarray(array))  # type: ignore[type-var]
 
 
+class PassWithSlopes(Problem):
+    """A problem whose pass makes the slopes as well: a subclass defines `slopes`, and the recall is a part of it."""
+
+    @abc.abstractmethod
+    def slopes(self, queries: Float[Array, "n d"], precision: str = "float32") -> tuple[Recall, Slope]: ...
+
+    def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
+        return self.slopes(queries, precision)[0]
+
+
 def check_problem(problem: object) -> Problem:
     """Refuse anything but a problem whose arrays fit together."""
     if not isinstance(problem, Problem):

@@ -14,13 +14,13 @@ from loadstone.kernels.outputs import check_queries
 from loadstone.kernels.products import rounded
 from loadstone.kernels.recall import Recall, Slope
 from loadstone.problems.arrays import Arrays
-from loadstone.problems.problem import Problem
+from loadstone.problems.problem import PassWithSlopes
 from loadstone.trees import tree
 
 
 @tree(data=["inputs", "outputs", "targets", "shares"], meta=["description"])
 @dataclass(frozen=True)
-class Separate(Problem):
+class Separate(PassWithSlopes):
     """outputs: for each association its outputs, as columns."""
 
     inputs: Float[Array, "n d"]
@@ -37,12 +37,9 @@ class Separate(Problem):
     def competitors(self) -> int:
         return self.outputs.shape[-1]
 
-    def recall(self, queries: Float[Array, "n d"], precision: str = "float32") -> Recall:
-        check_queries(queries, self.inputs)
-        return decoupled_recall(queries, self.outputs, self.targets, precision)
-
     def slopes(self, queries: Float[Array, "n d"], precision: str = "float32") -> tuple[Recall, Slope]:
-        recall = self.recall(queries, precision)
+        check_queries(queries, self.inputs)
+        recall = decoupled_recall(queries, self.outputs, self.targets, precision)
         return recall, recall.pull - rounded(self.target_outputs.astype(queries.dtype), precision)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:

@@ -26,17 +26,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.decoupled import Regenerated, Stored
 from loadstone.problems.facts import Facts, block_rows, facts
 from loadstone.problems.loss import is_real, queries_of
-from loadstone.problems.mesh import (
-    AXIS,
-    ROWS,
-    WHOLE,
-    made_on_devices,
-    mesh_of,
-    numbers_here,
-    padded_rows,
-    placed,
-    rows_each,
-)
+from loadstone.problems.mesh import AXIS, ROWS, WHOLE, made_on_devices, mesh_of, numbers_here, placed, rows_each
 from loadstone.problems.problem import MemoryStep, Problem
 from loadstone.problems.separate import Separate
 from loadstone.problems.wrapper import Wrapper
@@ -48,7 +38,7 @@ _NOT_CUT = ("outputs", "key")
 #: Stored outputs are split into arrays of at most this many numbers a device: see problems/decoupled.py.
 _NUMBERS = 2**30
 #: Where the parts of a recall are: scores on every device, pulls with their associations.
-_RECALL: Any = WHOLE, WHOLE, WHOLE, ROWS
+_RECALL: Any = Recall(*(WHOLE, WHOLE, WHOLE, ROWS))  # type: ignore[arg-type]
 
 Pieces = Facts | Regenerated | Stored | Separate
 
@@ -89,16 +79,12 @@ class Spread(Wrapper):
     def competitors(self) -> int:
         return self.outputs
 
-    def recall(self, queries: Float[Array, "rows d"], precision: str = "float32") -> Recall:
-        return self.slopes(queries, precision)[0]
-
     def slopes(self, queries: Float[Array, "rows d"], precision: str = "float32") -> tuple[Recall, Slope]:
         def here(pieces: Pieces, queries: Float[Array, "part d"]) -> tuple[Recall, Slope]:
             recall, slope = self._here(pieces, queries, precision)
             return _scores_everywhere(recall), slope
 
-        found = Recall(*_RECALL), ROWS
-        return self._everywhere(here, (self._specs(), ROWS), found)(self.pieces, queries)
+        return self._everywhere(here, (self._specs(), ROWS), (_RECALL, ROWS))(self.pieces, queries)
 
     def memory_step(self, precision: str = "float32") -> MemoryStep:
         """Each device does the queries of its inputs, their pass, and its part of the gradient."""
@@ -106,20 +92,19 @@ class Spread(Wrapper):
         def here(pieces: Pieces, memory: Any) -> tuple[Float[Array, ""], Recall, list[Array]]:
             leaves, structure = jax.tree.flatten(memory)
 
-            def made(real: list[Array]) -> Float[Array, "part d"]:
+            def queries_of_real(real: list[Array]) -> Float[Array, "part d"]:
                 given = iter(real)
                 whole = jax.tree.unflatten(structure, [next(given) if is_real(leaf) else leaf for leaf in leaves])
                 return queries_of(whole, pieces.inputs, precision)
 
-            queries, back = jax.vjp(made, [leaf for leaf in leaves if is_real(leaf)])
+            queries, back = jax.vjp(queries_of_real, [leaf for leaf in leaves if is_real(leaf)])
             recall, slope = self._here(pieces, queries, precision)
             shares = jnp.ones_like(recall.loss) if pieces.shares is None else pieces.shares.astype(recall.loss.dtype)
             (gradient,) = back(shares[:, None] * slope)
             total, gradient = lax.psum(((shares * recall.loss).sum(), gradient), AXIS)
             return total, _scores_everywhere(recall), gradient
 
-        found = WHOLE, Recall(*_RECALL), WHOLE
-        step = self._everywhere(here, (self._specs(), WHOLE), found)
+        step = self._everywhere(here, (self._specs(), WHOLE), (WHOLE, _RECALL, WHOLE))
         return lambda memory: step(self.pieces, memory)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
@@ -130,8 +115,7 @@ class Spread(Wrapper):
         if isinstance(pieces, Regenerated):
             return replace(pieces, inputs=pieces.inputs[:n], target_outputs=pieces.target_outputs[:n]).arrays()
         if isinstance(pieces, Separate):
-            parts = pieces.inputs[:n], pieces.outputs[:n], pieces.targets[:n]
-            return Separate(*parts).arrays()
+            return Separate(pieces.inputs[:n], pieces.outputs[:n], pieces.targets[:n]).arrays()
         whole = pieces.inputs[:n], pieces.outputs[: self.outputs], pieces.targets[:n]
         return pieces.given.arrays or Arrays(*(np.asarray(part) for part in whole))
 
@@ -148,8 +132,8 @@ class Spread(Wrapper):
         assert isinstance(self.pieces, Facts)
         arrays = self.arrays()
         shares = None if self.shares is None else np.asarray(self.shares)[: self.count]
-        made = facts(arrays.inputs, arrays.outputs, targets=arrays.targets, shares=shares)
-        return replace(made, description=self.pieces.description, isotropic=self.pieces.isotropic)
+        problem = facts(arrays.inputs, arrays.outputs, targets=arrays.targets, shares=shares)
+        return replace(problem, description=self.pieces.description, isotropic=self.pieces.isotropic)
 
     def _everywhere(self, here: Callable, of_arguments: tuple, of_results: Any) -> Callable:
         # JAX cannot see what a fused kernel does to the axes of a mesh, so it is told not to look.
@@ -196,6 +180,11 @@ def spread(problem: Problem, devices: int, *, ring: bool = False) -> Spread:
 
     devices: how many.
     ring: whether shared outputs are cut, too, and passed round, instead of being held by every device.
+
+    Example:
+        >>> from loadstone.problems.spread import spread
+        >>> spread(loadstone.original(loadstone.Stream(0, 4), 6), 1).description
+        'original, outputs shared, over 1 device'
     """
     if not isinstance(problem, Facts | Regenerated | Stored | Separate):
         raise refuse("problem", type(problem).__name__, "one that can be cut: facts, original or decoupled, not padded")
@@ -208,22 +197,22 @@ def laid_out(problem: Pieces, mesh: Mesh, ring: bool = False) -> Spread:
     """A problem that is here as a whole, over the devices of a mesh."""
     n, m = problem.inputs.shape[0], problem.competitors
     rows = rows_each(n, mesh) * mesh.size
-    cut = lambda array: None if array is None else placed(padded_rows(array, rows), mesh, ROWS)  # noqa: E731
+    cut = lambda array: None if array is None else placed(array, mesh, ROWS, rows)  # noqa: E731
     changes: dict[str, Any] = {"inputs": cut(problem.inputs), "shares": cut(problem.shares)}
     if isinstance(problem, Facts):
-        outputs = padded_rows(problem.outputs, rows_each(m, mesh) * mesh.size) if ring else problem.outputs
-        changes["outputs"] = placed(outputs, mesh, ROWS if ring else WHOLE)
-        changes["targets"] = placed(padded_rows(problem.targets, rows), mesh, WHOLE)
+        cut_outputs = (ROWS, rows_each(m, mesh) * mesh.size) if ring else (WHOLE,)
+        changes["outputs"] = placed(problem.outputs, mesh, *cut_outputs)
+        changes["targets"] = placed(problem.targets, mesh, WHOLE, rows)
         changes["block"] = block_rows(rows // mesh.size, m)
     elif isinstance(problem, Separate):
         changes |= {"outputs": cut(problem.outputs), "targets": cut(problem.targets)}
     else:
         changes["target_outputs"] = cut(problem.target_outputs)
         source = problem.source if isinstance(problem, Stored) else problem
-        key = placed(source.key, mesh, WHOLE)
-        made = replace(source, **changes, key=key, outputs_each=m)
-        stored = stored_on_devices(made, mesh, str(problem.parts[0].dtype)) if isinstance(problem, Stored) else None
-        return Spread(stored or made, mesh, n, m)
+        regenerated = replace(source, **changes, key=placed(source.key, mesh, WHOLE), outputs_each=m)
+        if isinstance(problem, Stored):
+            return Spread(stored_on_devices(regenerated, mesh, str(problem.parts[0].dtype)), mesh, n, m)
+        return Spread(regenerated, mesh, n, m)
     return Spread(replace(problem, **changes), mesh, n, m, ring)
 
 

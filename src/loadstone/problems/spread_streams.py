@@ -14,7 +14,7 @@ from loadstone.kernels.decoupled_xla import ROWS_AT_A_TIME
 from loadstone.problems.budget import Budget
 from loadstone.problems.decoupled import STORED_DTYPES, WAYS_TO_HOLD, Regenerated, check_stored_answers
 from loadstone.problems.facts import Facts, block_rows
-from loadstone.problems.mesh import ROWS, WHOLE, made_on_devices, mesh_of, numbers_here, padded_rows, placed, rows_each
+from loadstone.problems.mesh import ROWS, WHOLE, made_on_devices, mesh_of, numbers_here, placed, rows_each
 from loadstone.problems.original import original_bytes
 from loadstone.problems.separate import Separate
 from loadstone.problems.spread import Spread, stored_on_devices
@@ -37,6 +37,11 @@ def spread_original(
 
     budget: of each device.
     ring: whether outputs are cut and passed round; default: only if a device cannot hold all of them.
+
+    Example:
+        >>> from loadstone.problems.spread_streams import spread_original
+        >>> spread_original(loadstone.Stream(0, 4), 6, devices=1).description
+        'original, outputs shared, over 1 device'
     """
     p, mesh = whole("p", p, 2), mesh_of(devices)
     answers, frequencies = check_answers(answers, frequencies)
@@ -47,15 +52,14 @@ def spread_original(
         ring = not budget.allows(original_bytes(each, stream.d, block, m))
     needed = ring_bytes(each, stream.d, block, rows_each(m, mesh)) if ring else original_bytes(each, stream.d, block, m)
     budget.require(needed, f"each device's part of the original problem over {mesh.size} devices")
-    of = lambda purpose: stream_key(stream.seed, purpose, stream.d)  # noqa: E731
-    inputs = _rows_of_stream(of("inputs"), stream, p, mesh)
+    inputs = _rows_of_stream("inputs", stream, p, mesh)
     if ring:
-        outputs = _rows_of_stream(of("outputs"), stream, m, mesh)
+        outputs = _rows_of_stream("outputs", stream, m, mesh)
     else:
         all_of_them = lambda key: vectors(key, jnp.arange(m, dtype=jnp.uint32), stream.d, stream.law).T  # noqa: E731
-        outputs = made_on_devices(all_of_them, mesh, WHOLE, of("outputs"))
+        outputs = made_on_devices(all_of_them, mesh, WHOLE, stream_key(stream.seed, "outputs", stream.d))
     drawn = np.arange(p, dtype=np.int32) if answers is None else stream.targets(p, m, frequencies)
-    targets = placed(padded_rows(drawn, each * mesh.size), mesh, WHOLE)
+    targets = placed(drawn, mesh, WHOLE, each * mesh.size)
     words = "original, outputs shared" + ("" if answers is None else f", {m} answers")
     pieces = Facts(inputs, outputs, targets, block, words, isotropic=stream.isotropic)
     return Spread(pieces, mesh, p, m, ring)
@@ -75,6 +79,11 @@ def spread_decoupled(
     """The first p associations of a stream, each with separate outputs (see `decoupled`), made where they are needed.
 
     budget: of each device.
+
+    Example:
+        >>> from loadstone.problems.spread_streams import spread_decoupled
+        >>> spread_decoupled(loadstone.Stream(0, 4), 6, devices=1, hold="regenerated").description
+        'decoupled, outputs regenerated, over 1 device'
     """
     p, d, mesh = whole("p", p, 2), stream.d, mesh_of(devices)
     hold, dtype = choice("hold", hold, WAYS_TO_HOLD), choice("dtype", dtype, STORED_DTYPES)
@@ -89,12 +98,11 @@ def spread_decoupled(
     how = "stored" if is_stored else "regenerated"
     what = f"each device's part of the decoupled problem with outputs {how} over {mesh.size} devices"
     budget.require(stored if is_stored else working, what)
-    inputs, key = _rows_of_stream(stream_key(stream.seed, "inputs", d), stream, p, mesh), stream.decoupled_key
+    inputs, key = _rows_of_stream("inputs", stream, p, mesh), stream.decoupled_key
     if answers is not None:
-        outputs = made_on_devices(
-            lambda key: decoupled_vectors(key, numbers_here(each), m, d, stream.law), mesh, ROWS, key
-        )
-        targets = placed(padded_rows(stream.targets(p, answers, frequencies), each * mesh.size), mesh, ROWS)
+        own_set = lambda key: decoupled_vectors(key, numbers_here(each), m, d, stream.law)  # noqa: E731
+        outputs = made_on_devices(own_set, mesh, ROWS, key)
+        targets = placed(stream.targets(p, answers, frequencies), mesh, ROWS, each * mesh.size)
         words = f"decoupled, {answers} answers each, outputs stored in float32"
         return Spread(Separate(inputs, outputs, targets, words), mesh, p, m)
 
@@ -117,8 +125,8 @@ def _first(p: int, numbers: UInt32[Array, "rows"], made: Float[Array, "rows d"])
     return jnp.where(numbers[:, None] < p, made, 0)
 
 
-def _rows_of_stream(key: Key, stream: Stream, count: int, mesh: Mesh) -> Float[Array, "rows d"]:
-    """The first vectors of a stream, each on the device that works with it."""
+def _rows_of_stream(purpose: str, stream: Stream, count: int, mesh: Mesh) -> Float[Array, "rows d"]:
+    """The first inputs, or shared outputs, of a stream, each on the device that works with it."""
     numbers = lambda: numbers_here(rows_each(count, mesh))  # noqa: E731
     make = lambda key: _first(count, numbers(), vectors(key, numbers(), stream.d, stream.law).T)  # noqa: E731
-    return made_on_devices(make, mesh, ROWS, key)
+    return made_on_devices(make, mesh, ROWS, stream_key(stream.seed, purpose, stream.d))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import abc
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from jaxtyping import Array, Float, Int
 
-from loadstone.problems.problem import Problem
+from loadstone.problems.problem import PassWithSlopes, Problem
 
 
-class Wrapper(Problem):
+class Wrapper(PassWithSlopes):
     """A problem with the rows of another one.
 
     Some of these rows may be padding. So whatever depends on how many of them count, or on which outputs compete, is
@@ -21,28 +23,14 @@ class Wrapper(Problem):
     def _wrapped(self) -> Problem:
         """The other problem."""
 
-    @property
-    def inputs(self) -> Float[Array, "n d"]:
-        return self._wrapped.inputs
-
-    @property
-    def target_outputs(self) -> Float[Array, "n d"]:
-        return self._wrapped.target_outputs
-
-    @property
-    def targets(self) -> Int[Array, "n"]:
-        return self._wrapped.targets
-
-    @property
-    def shares(self) -> Float[Array, "n"] | None:
-        return self._wrapped.shares
+    if not TYPE_CHECKING:  # Problem says of which types they are
+        inputs, target_outputs, targets, shares, description = (
+            property(attrgetter(f"_wrapped.{name}"))
+            for name in ("inputs", "target_outputs", "targets", "shares", "description")
+        )
 
     def gains_from_split(self) -> bool:
         return self._wrapped.gains_from_split()
-
-    @property
-    def description(self) -> str:
-        return self._wrapped.description
 
     # Problem has both of these, but of a wrapper it would count the padding, and keep outputs that are rounded.
     @property

@@ -3,11 +3,13 @@ that takes such arrays."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Float16, Int, Int32
+from jaxtyping import Array, Bool, Float, Float16, Int, Int32, Shaped
 
 from loadstone.arguments import refuse
 from loadstone.kernels.devices import MOST_SCORES
@@ -22,6 +24,10 @@ SLICES = 8
 _FEW = 64
 #: Components come in multiples of this.
 WIDTH = 64
+#: exp(x) is exp2(LOG2E x).
+LOG2E = math.log2(math.e)
+#: JAX 0.10 needs an index with a reference, later versions warn about one.
+WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
 
 
 class OutputArrays(NamedTuple):
@@ -72,6 +78,21 @@ def arrays_of_padded(
     few, column = jnp.arange(_FEW, dtype=jnp.int32) * jnp.maximum(counts[0], 1) // _FEW, jnp.arange(len(outputs))[None]
     rivals = (column < counts[1]) & (column != indices[few, None])
     return OutputArrays(outputs[indices], outputs, indices, counts, few, rivals)
+
+
+def check_padded(
+    counts: Int32[Array, "batch 2"],
+    queries: Float16[Array, "batch n width"],
+    outputs: Float16[Array, "batch m width"],
+    *numbers: Shaped[Array, "batch n"],
+) -> None:
+    """Refuse what a kernel would read beyond the end of: it takes whole blocks of padded arrays."""
+    (batch, n, width), m = queries.shape, outputs.shape[1]
+    whole = n % ROWS == m % ROWS == width % WIDTH == 0 and min(batch, n, m, width) > 0
+    alike = outputs.shape[::2] == (batch, width) and all(part.shape == (batch, n) for part in numbers)
+    if not whole or not alike or counts.shape != (batch, 2):
+        shapes = tuple(part.shape for part in (queries, outputs, *numbers, counts))
+        raise refuse("shapes", shapes, "those of padded arrays")
 
 
 def cut(recall: Recall, n: int, d: int) -> Recall:

@@ -17,7 +17,6 @@ problems that differ only in this number share one compiled program.
 from __future__ import annotations
 
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -26,18 +25,14 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
 from jaxtyping import Array, Float, Float16, Int32
 
-from loadstone.arguments import refuse
 from loadstone.kernels.devices import MOST_WHOLE, processors
-from loadstone.kernels.hopper.arrays import ROWS, WIDTH, OutputArrays, pass_of_arrays
+from loadstone.kernels.hopper.arrays import LOG2E, WHOLE, OutputArrays, check_padded, pass_of_arrays
 from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope
 
 _QUERIES, _TILE, _SLOTS, _CHUNK = 64, 64, 2, 32
 #: Queries of a block.
 _SIZE = 2 * _QUERIES
-#: JAX 0.10 needs an index with a reference, later versions warn about one.
-_WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
-_LOG2E = math.log2(math.e)
 
 
 def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
@@ -71,9 +66,7 @@ def batch_recall(
 ) -> Recall:
     """The kernel itself: n and m are multiples of 128, width of 64."""
     batch, n, width = queries.shape
-    whole = n % ROWS == outputs.shape[1] % ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
-    if not whole or outputs.shape[::2] != (batch, width) or targets.shape != (batch, n) or counts.shape != (batch, 2):
-        raise refuse("shapes", (queries.shape, outputs.shape, targets.shape, counts.shape), "those of padded arrays")
+    check_padded(counts, queries, outputs, targets)
     # In a batch each problem has too few blocks to be shared among workers.
     shares = batch == 1 and n // _SIZE > processors()
     workers = processors() if shares else n // _SIZE
@@ -157,7 +150,7 @@ def _warpgroup(count_ref, zero_ref, query_ref, output_ref, target_ref, results, 
             mine = block * _SIZE + offset
             plgpu.barrier_wait(queries_there.at[group])
             theirs = target_ref.at[problem, pl.ds(mine, _QUERIES)]
-            own_column = plgpu.load(theirs, layout=plgpu.Layout.WGMMA.reduce(1), optimized=False, **_WHOLE)
+            own_column = plgpu.load(theirs, layout=plgpu.Layout.WGMMA.reduce(1), optimized=False, **WHOLE)
             steps_of_block = low, high, block * steps - begin
             target, rival, total, pull = _stream(
                 queries, group, tiles, filled, consumed, steps_of_block, (count, zero), own_column, width
@@ -236,9 +229,9 @@ def _stream(queries, group, tiles, filled, consumed, steps, counts, own_column, 
         target = jnp.maximum(target, jnp.where(own, scores, -jnp.inf).max(axis=1))
         rival = jnp.maximum(rival, jnp.where(own, -jnp.inf, scores).max(axis=1))
         top = jnp.maximum(target, rival)
-        shrink = jnp.exp2((last - top) * _LOG2E)
+        shrink = jnp.exp2((last - top) * LOG2E)
         # The difference first: the largest weight is then exactly 1, and a perfect memory has slopes of exactly zero.
-        weights = jnp.exp2((scores - lax.broadcast_in_dim(top, shape, [0])) * _LOG2E)
+        weights = jnp.exp2((scores - lax.broadcast_in_dim(top, shape, [0])) * LOG2E)
         total = total * shrink + weights.sum(axis=1)
         pull = pull * lax.broadcast_in_dim(shrink, pull.shape, [0])
         rounded = weights.astype(jnp.float16)

@@ -13,7 +13,6 @@ both. Workers share the blocks of queries (hopper/workers.py).
 from __future__ import annotations
 
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -22,18 +21,12 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import mosaic_gpu as plgpu
 from jaxtyping import Array, Float, Float16, Int32
 
-from loadstone.arguments import refuse
 from loadstone.kernels.devices import processors
-from loadstone.kernels.hopper.arrays import WIDTH
+from loadstone.kernels.hopper.arrays import LOG2E, WHOLE, check_padded
 from loadstone.kernels.hopper.workers import SIZE, STEP, Weighed, divided, of_both, share, undivided
 
 #: Blocks of threads of a pair; of each, the queries; outputs of a tile; components sent to memory at a time.
 _PAIR, _QUERIES, _TILE, _CHUNK = 2, SIZE // 2, STEP // 2, 32
-#: Queries and outputs are padded to multiples of this.
-ROWS = 128
-#: JAX 0.10 needs an index with a reference, later versions warn about one.
-_WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
-_LOG2E = math.log2(math.e)
 #: Of each query: the target's score, the best of the others, the sum of the weights.
 _NUMBERS = 3
 
@@ -49,14 +42,9 @@ def batch_weighed(
 
     counts: of each problem how many queries and outputs count.
     """
-    batch, n, width = queries.shape
-    whole = n % ROWS == outputs.shape[1] % ROWS == width % WIDTH == 0 and min(batch, n, outputs.shape[1], width) > 0
-    alike = targets.shape == shifts.shape == (batch, n)
-    if not whole or not alike or outputs.shape[::2] != (batch, width) or counts.shape != (batch, 2):
-        shapes = queries.shape, outputs.shape, targets.shape, shifts.shape, counts.shape
-        raise refuse("shapes", shapes, "those of padded arrays")
-    numbers, rows, *parts = _call(counts, queries, outputs, targets, shifts * _LOG2E)
-    if batch > 1:
+    check_padded(counts, queries, outputs, targets, shifts)
+    numbers, rows, *parts = _call(counts, queries, outputs, targets, shifts * LOG2E)
+    if len(counts) > 1:
         return undivided(*of_both(*numbers.swapaxes(0, 1)), rows, _workers())
     return divided(counts[0], numbers, rows, *parts)
 
@@ -128,8 +116,8 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
             low, high = jnp.maximum(begin - block * steps, 0), jnp.minimum(end - block * steps, steps)
             mine = pl.ds(block * SIZE + place, _QUERIES)
             row = plgpu.Layout.WGMMA.reduce(1)
-            shift = plgpu.load(shift_ref.at[problem, mine], layout=row, optimized=False, **_WHOLE)
-            own = plgpu.load(target_ref.at[problem, mine], layout=row, optimized=False, **_WHOLE)
+            shift = plgpu.load(shift_ref.at[problem, mine], layout=row, optimized=False, **WHOLE)
+            own = plgpu.load(target_ref.at[problem, mine], layout=row, optimized=False, **WHOLE)
             plgpu.barrier_wait(queries_there)
             steps_of_block = low, high, block * steps - begin
             *numbers, pull = _stream(me, shared, steps_of_block, count, zero, own, shift, columns)
@@ -216,7 +204,7 @@ def _stream(me, shared, steps_of_block, count, zero, own, shift, columns):
             its_own = column == lax.broadcast_in_dim(own, shape, [0])
             target = jnp.maximum(target, jnp.where(its_own, scores, -jnp.inf).max(axis=1))
             rival = jnp.maximum(rival, jnp.where(its_own, -jnp.inf, scores).max(axis=1))
-            mine = jnp.exp2(scores * _LOG2E - lax.broadcast_in_dim(shift, shape, [0])).astype(jnp.float16)
+            mine = jnp.exp2(scores * LOG2E - lax.broadcast_in_dim(shift, shape, [0])).astype(jnp.float16)
             total = total + mine.astype(jnp.float32).sum(axis=1)
             pl.when(before + step > 0)(lambda: plgpu.barrier_wait(used.at[me]))
             weights[me] = mine

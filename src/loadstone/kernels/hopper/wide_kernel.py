@@ -10,7 +10,6 @@ chip runs at a time, and each goes from tile to tile, so that fetching goes on w
 from __future__ import annotations
 
 import functools
-import math
 from typing import NamedTuple
 
 import jax
@@ -22,6 +21,7 @@ from jaxtyping import Array, Float, Float16, Int32
 
 from loadstone.arguments import refuse
 from loadstone.kernels.devices import processors
+from loadstone.kernels.hopper.arrays import LOG2E, WHOLE
 
 #: Outputs of a tile, and components of a slice: arrays are padded to multiples of them.
 TILE, SLICE = 256, 64
@@ -29,9 +29,6 @@ TILE, SLICE = 256, 64
 _QUERIES, _SLOTS, _PAIR = 64, 3, 2
 #: Queries of a pair: arrays are padded to multiples of it.
 ROWS = 2 * _PAIR * _QUERIES
-#: JAX 0.10 needs an index with a reference, later versions warn about one.
-_WHOLE = {"idx": ()} if jax.__version_info__ < (0, 11) else {}
-_LOG2E = math.log2(math.e)
 
 
 class Weighed(NamedTuple):
@@ -83,8 +80,8 @@ def block_weights(
         thread_name="wg",
         compiler_params=plgpu.CompilerParams(approx_math=True),
     )
-    scale = (unit * _LOG2E)[None]
-    results = call(count[None], scale, queries, outputs, targets, shifts * _LOG2E, special)
+    scale = (unit * LOG2E)[None]
+    results = call(count[None], scale, queries, outputs, targets, shifts * LOG2E, special)
     weights, target, rival, *totals = results
     total, exact_total = totals[0].sum(axis=0), totals[-1].sum(axis=0)
     return Weighed(weights, target.max(axis=0) * unit, rival.max(axis=0) * unit, total, exact_total)
@@ -126,8 +123,8 @@ def _warpgroup(arrays, slices, queries, outputs, staged, numbers, filled, consum
             first, tile = place(index)
             mine = pl.ds(first + group * _QUERIES, _QUERIES)
             row = plgpu.Layout.WGMMA.reduce(1)
-            shift = plgpu.load(shift_ref.at[mine], layout=row, optimized=False, **_WHOLE)
-            own = plgpu.load(target_ref.at[mine], layout=row, optimized=False, **_WHOLE)
+            shift = plgpu.load(shift_ref.at[mine], layout=row, optimized=False, **WHOLE)
+            own = plgpu.load(target_ref.at[mine], layout=row, optimized=False, **WHOLE)
             special = special_ref[lax.div(first, _QUERIES) + group, tile]
             scores = _scores(queries, outputs, filled, consumed, group, slices, index * slices)
             found = scores, scale_ref[0], shift, own - tile * TILE, count_ref[0] - tile * TILE
