@@ -212,6 +212,7 @@ def test_arrays_from_files(tmp_path):
     (lambda: Spec("original", 6, 4, family="skew", solver="hebbian"), "must be 1 and full for the Hebbian rule"),
     (lambda: subspace_of("nonnegative", 6), "family is 'nonnegative', but must be linear for an exact verdict"),
     (lambda: subspace_of(initial_memory(6, 0.5), 6), "family is 'LowRank', but must be linear for an exact verdict"),
+    (lambda: subspace_of(initial_memory(6, family="relu:3"), 6), "family is 'TwoLayers', but must be linear"),
     (lambda: subspace_of("masked:0.5", 6), "a density needs a seed"),
     (lambda: initial_memory(6, 0.5, family="nonnegative"), "kappa is 0.5, but must be 1 for the family 'nonnegative'"),
     (lambda: initial_memory(0), "d is 0, but must be a whole number of at least 1"),

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory, is_linear, subspace_of
 from loadstone.memories.files import load_memory, save_memory
-from loadstone.memories.two_layers import Relu, TwoLayers
+from loadstone.memories.two_layers import TwoLayers
 from loadstone.problems.original import original
 from loadstone.solvers.decide import decide
 from loadstone.solvers.solve import solve
@@ -102,9 +102,9 @@ def test_files(tmp_path):
 
 def test_one_hidden_unit_and_a_million_are_allowed():
     assert initial_memory(4, family="relu:1").rank == 1
-    assert Relu(10**6).width == 10**6
+    TwoLayers.check(4, 10**6)
     with pytest.raises(ValueError, match="width is 1000001, but must be"):
-        Relu(10**6 + 1)
+        TwoLayers.check(4, 10**6 + 1)
 
 
 def test_bad_input_gets_one_sentence():
@@ -123,6 +123,4 @@ def test_what_a_memory_that_is_not_linear_does_not_have():
     memory = initial_memory(4, family="gelu:3")
     with pytest.raises(NotImplementedError, match="TwoLayers is not a linear map, or does not say its matrix"):
         memory.matrix()
-    with pytest.raises(NotImplementedError, match="TwoLayers does not say how it starts: give a memory"):
-        TwoLayers.initial(4, 0)
     assert not memory.is_dense("float16") and memory.transformed(np.eye(4), np.eye(4)) is None and memory.fixed == ()
