@@ -23,6 +23,8 @@ def test_answers_come_with_scores_and_margins():
         Recollection("right", 2.0, 1.5), Recollection("up", 0.5, -1.5), Recollection("left", -2.0, -4.0),
     ]  # fmt: skip
     assert BOOK.recall("North") == [Recollection("up", 1.0, 1.0)]
+    with pytest.raises(ValueError, match="top is 0"):
+        BOOK.recall("North", 0)
     assert BOOK.margins().tolist() == [1.5, 1.0, -2.0]
     assert BOOK.failures() == [Failure("east", "left", "right", -2.0)]
 

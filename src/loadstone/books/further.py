@@ -15,11 +15,12 @@ from jaxtyping import Float64
 
 from loadstone.books.gathered import Gathered
 from loadstone.books.largest import Fitting, largest_fitting
-from loadstone.books.prefixes import first_obstacle
+from loadstone.books.prefixes import first_facts, first_obstacle
 from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
+from loadstone.readable import readable
 from loadstone.solvers.conflict import conflict_in
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class FurtherFacts:
     new_answers: int
     proved: bool
 
+    __repr__ = readable
+
 
 def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, family: str) -> FurtherFacts:
     """How many of the further facts `more`, taken in their order, fit beside the stored facts of a book.
@@ -76,9 +79,9 @@ def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, fa
             conflict, minimal = sequence.conflict(fitting, seconds, family)
     stored = {(book.subjects[fact], book.answers[book.targets[fact]]) for fact in np.flatnonzero(book.stored)}
     known = sum((subject, more.answers[target]) in stored for subject, target in zip(more.subjects, more.targets))
-    new_answers = len(sequence.outputs) - len(book.answers)
+    new_answers = len(sequence.gathered.answers) - len(book.answers)
     proved = fitting.fits > 0 or sequence.is_proved(weights, family)
-    names = tuple(map(sequence.gathered.name, conflict))
+    names = tuple(sequence.gathered.names(conflict))
     return FurtherFacts(fitting, out, names, minimal, known, new_answers, proved)
 
 
@@ -92,20 +95,18 @@ class _Sequence:
         index = {answer: len(known) + place for place, answer in enumerate(more.answers[row] for row in new)} | known
         rows = np.flatnonzero(book.stored)
         self.present, self.rivals = len(rows), len(known)
-        self.inputs = np.concatenate([_double(book.inputs[rows]), _double(more.inputs)])
-        self.outputs = np.concatenate([_double(book.outputs), _double(more.outputs[new])])
         further = np.array([index[more.answers[target]] for target in more.targets], int)
-        self.targets = np.concatenate([book.targets[rows].astype(int), further])
-        subjects = (*(book.subjects[row] for row in rows), *more.subjects)
-        answers = (*book.answers, *(more.answers[row] for row in new))
-        self.gathered = Gathered(subjects, answers, self.targets, self.inputs, self.outputs)
+        self.gathered = Gathered(
+            (*(book.subjects[row] for row in rows), *more.subjects),
+            (*book.answers, *(more.answers[row] for row in new)),
+            np.concatenate([book.targets[rows].astype(int), further]),
+            np.concatenate([_double(book.inputs[rows]), _double(more.inputs)]),
+            np.concatenate([_double(book.outputs), _double(more.outputs[new])]),
+        )
 
     def first(self, k: int) -> Arrays:
         """The stored facts and the first k further ones, with the answers that they have."""
-        count = self.present + k
-        targets = self.targets[:count]
-        answers = max(self.rivals, int(targets.max(initial=0)) + 1)
-        return Arrays(self.inputs[:count], self.outputs[:answers], targets)
+        return first_facts(self.gathered, self.present + k, self.rivals)
 
     def conflict(self, fitting: Fitting, seconds: float, family: str) -> tuple[tuple[int, ...], bool]:
         """The facts that leave no room for the first that does not fit, and whether each of them is needed."""

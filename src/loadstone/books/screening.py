@@ -28,6 +28,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import margins_of
 from loadstone.proofs.rounding import certifies, margin_bound
 from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
 
@@ -55,6 +56,8 @@ class Obstruction:
     statement: str
     advice: str
     multipliers: Mapping[tuple[int, int], float]
+
+    __repr__ = readable
 
     @property
     def left_out(self) -> tuple[int, ...]:
@@ -98,6 +101,8 @@ class Screening:
     output_rank: int
     obstructions: tuple[Obstruction, ...]
     verdict: Verdict
+
+    __repr__ = readable
 
 
 def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:

@@ -22,6 +22,7 @@ from loadstone.books.screening import alike
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.progress import Progress
+from loadstone.readable import readable
 
 if TYPE_CHECKING:
     from loadstone.books.book import Book
@@ -40,6 +41,8 @@ class Control:
 
     facts: int
     shuffles: tuple[Fitting, ...]
+
+    __repr__ = readable
 
     @property
     def counted(self) -> tuple[Fitting, ...]:
