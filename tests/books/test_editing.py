@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loadstone.books import draft
 from loadstone.books.book import Book, open_book
 from loadstone.books.draft import Change, changes_of, drafted
 from loadstone.books.editing import METHODS, edit, typical_margin
@@ -334,7 +333,6 @@ def test_what_a_draft_makes_of_each_change():
     assert [drafts((name, "red"))[0].changes[0].subject for name in ("BLUE THING", "Blue Thing")] == [
         "blue thing", "Blue Thing",
     ]  # fmt: skip
-    assert draft._in_small_letters(["Red", "RED", "blue"]) == {"red": "Red", "blue": "blue"}
     found, lines = drafts(("Red Thing", "blue", "add"), vectors=BY_HAND)
     assert lines[-1] == ("Red Thing", "blue", None, True) and found.facts.inputs[-1].tolist() == [1, 0, 0, 0]
 

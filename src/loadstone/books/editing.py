@@ -166,9 +166,11 @@ def typical_margin(book: Book) -> float:
 def _about(book: Book, edited: Edited, conflicts: list[list[str]], proved: bool) -> dict[str, object]:
     """How the book was made, with one more edit. What was proved of the old facts is not proved of the new ones."""
     before = book.about.get("edits")
-    edit: dict[str, object] = {"method": edited.method, "seconds": round(edited.seconds, 3)}
-    edit |= {"taken": list(map(str, edited.taken)), "missed": list(map(str, edited.missed))}
-    edit |= {"lost": [f"{fact.subject} -> {fact.answer}" for fact in edited.lost]}
-    about = dict(book.about) | {"loadstone": loadstone.__version__, "proved": proved}
-    about |= {"impossible": list(edited.impossible), "conflicts": conflicts}
-    return about | {"edits": [*(before if isinstance(before, list) else []), edit]}
+    edit = {
+        "method": edited.method, "seconds": round(edited.seconds, 3), "taken": [*map(str, edited.taken)],
+        "missed": [*map(str, edited.missed)], "lost": [f"{fact.subject} -> {fact.answer}" for fact in edited.lost],
+    }  # fmt: skip
+    return dict(book.about) | {
+        "loadstone": loadstone.__version__, "proved": proved, "impossible": list(edited.impossible),
+        "conflicts": conflicts, "edits": [*(before if isinstance(before, list) else []), edit],
+    }  # fmt: skip
