@@ -105,20 +105,6 @@ def test_a_wide_answer_takes_fewer_verdicts_and_no_time_gives_none():
     assert largest_fitting(row, 0, 3, soon()).is_exact
 
 
-def test_undecided_numbers_are_left_between_two_proved_ones():
-    row, asked = row_of(60, 5), []
-    exact = largest_fitting(row, 60, 3, soon()).fits
-
-    def instance(k):
-        asked.append(k)
-        return row(k)
-
-    # A few Newton steps decide what is far from the largest number that fits, and not what is close to it.
-    found = largest_fitting(instance, 60, exact, soon(), limits=ProofLimits(steps=3))
-    assert found.fits <= exact <= found.most and 0 < found.fits and found.fails is not None and not found.is_exact
-    assert len(asked) == len(set(asked)) == found.verdicts
-
-
 @pytest.mark.parametrize("hard", [0, 1, 3, 8])
 def test_a_search_asks_nothing_twice_and_ends_beside_what_is_hard_to_decide(hard, monkeypatch):
     """Verdicts are given by hand: undecided within `hard` of the largest number that fits."""
@@ -265,19 +251,13 @@ def test_other_vectors_than_those_of_the_book_are_refused():
             book.budget(**arguments)
 
 
-def test_a_book_that_stores_nothing_and_one_that_is_not_proved():
+def test_a_book_that_stores_nothing():
     pairs, vectors = made(4, 6)
     book = remember(pairs, vectors)
     arrays = (book.subjects, book.answers, book.targets, book.inputs, book.outputs)
     empty = Book(np.zeros((6, 6)), *arrays, np.zeros(4, bool))
     found = empty.budget([("s0", "a0")], vectors)
     assert found.stored == 0 and found.law.load == 0 and found.shuffled is None and found.more.fitting.fits == 1
-    inputs = book.inputs.copy()
-    inputs[1] = inputs[0]
-    wrong = Book(book.weights, *arrays[:3], inputs, book.outputs, np.ones(4, bool))
-    found = wrong.budget([("s2", "a2")], vectors, shuffles=0)
-    assert found.more.fitting.fits == 0 and not found.more.proved
-    assert found.described()["more"]["proved"] is False
 
 
 def test_when_time_is_up_the_bounds_hold():
@@ -300,17 +280,6 @@ def test_dimensions_are_counted_beyond_rounding(kind):
     # Few vectors span few directions, which says nothing about the next one.
     assert dimensions(weak[:9].astype(kind), 30) == 30 and dimensions(weak[:9].astype(kind), 8, centred=True) == 8
     assert dimensions(np.repeat(weak[:9], 5, axis=0).astype(kind), 30) == 30
-
-
-def test_few_vectors_say_nothing_about_further_dimensions():
-    points = np.random.default_rng(1).standard_normal((6, 20))
-    assert dimensions(points, 20) == dimensions(points, 20, centred=True) == 20
-    in_a_plane = points @ np.diag([1.0, 1.0, *[0.0] * 18])
-    assert dimensions(in_a_plane, 20) == dimensions(in_a_plane, 20, centred=True) == 2
-    assert dimensions(in_a_plane[:2], 20) == 20 and dimensions(in_a_plane[:3], 20, centred=True) == 20
-    assert dimensions(in_a_plane[:3], 20) == 2 == dimensions(in_a_plane[:4], 20, centred=True)
-    assert dimensions(np.ones((4, 3)), 3) == 3 == dimensions(np.ones((4, 3)), 3, centred=True)
-    assert dimensions(np.outer([1.0, 2.0, 4.0], np.ones(3)), 3) == 1 == dimensions(in_a_plane, 1)
 
 
 def test_what_is_said_of_a_control_and_of_further_facts():
@@ -344,5 +313,6 @@ def test_what_is_proved_of_further_facts():
     none = book.budget([("s0", "a1")], shuffles=0).more
     assert none.fitting.fits == 0 and none.proved and set(none.conflict) == {"s0 -> a0", "s0 -> a1"}
     false = replace(book, weights=np.zeros((8, 8)))
-    assert not false.budget([("s0", "a1")], shuffles=0).more.proved
+    unproved = false.budget([("s0", "a1")], shuffles=0)
+    assert not unproved.more.proved and unproved.described()["more"]["proved"] is False
     assert false.budget(pairs[5:], vectors, shuffles=0).more.proved
