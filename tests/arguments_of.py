@@ -12,10 +12,7 @@ from loadstone.frequencies import check_answers
 from loadstone.levels import half_levels
 from loadstone.measurements.noise import measured_noisy_accuracy, predicted_noisy_accuracy
 from loadstone.measurements.scores import single_scores
-from loadstone.memories.masks import RandomMask
-from loadstone.memories.rounding import RoundedTo
 from loadstone.memories.subspaces.masked import Blocks
-from loadstone.memories.two_layers import Hidden
 from loadstone.problems.budget import Budget
 from loadstone.problems.grouped import grouped
 from loadstone.problems.listwise import listwise as against_best_rivals
@@ -97,7 +94,7 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     some_lost.capacity_with_losses: (4, 10, 2),
     storable.facts_interval: (5, ROOM),
     storable.probability_facts_storable: (5, 4, ROOM),
-    Blocks: (2,), Hidden: (3,), PowerLaw: (1.0,), RandomMask: (0.5,), RoundedTo: (2,),
+    Blocks: (2,), PowerLaw: (1.0,),
 }  # fmt: skip
 
 

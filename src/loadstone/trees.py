@@ -46,7 +46,8 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
             return array_values(value), constant_values(value)
 
         register_pytree_with_keys(node, flatten_with_keys, unflatten, flatten)
-        node.__repr__ = readable  # the one of dataclasses prints every number
+        if node.__dict__["__dataclass_params__"].repr:  # the one of dataclasses prints every number
+            node.__repr__ = readable  # type: ignore[method-assign, assignment]
         return told_apart(node)
 
     return register

@@ -23,6 +23,8 @@ def test_answers_come_with_scores_and_margins():
         Recollection("right", 2.0, 1.5), Recollection("up", 0.5, -1.5), Recollection("left", -2.0, -4.0),
     ]  # fmt: skip
     assert BOOK.recall("North") == [Recollection("up", 1.0, 1.0)]
+    with pytest.raises(ValueError, match="top is 0"):
+        BOOK.recall("North", 0)
     assert BOOK.margins().tolist() == [1.5, 1.0, -2.0]
     assert BOOK.failures() == [Failure("east", "left", "right", -2.0)]
 
@@ -89,6 +91,22 @@ def test_the_smallest_book_is_one(tmp_path):
     assert len(open_book(written(tmp_path / "b.safetensors", changed))) == 1
     with pytest.raises(FileNotFoundError):
         open_book(tmp_path / "none")
-    save_file({"weights": np.eye(2)}, tmp_path / "other")
-    with pytest.raises(ValueError, match="must be a book, which this file is not"):
-        open_book(tmp_path / "other")
+
+
+def test_what_is_no_book_is_refused_in_one_sentence(tmp_path):
+    path, words = tmp_path / "b.safetensors", '{"subjects": ["a"], "answers": ["b", "c"], "about": {}}'
+    BOOK.save(path)
+    whole = path.read_bytes()
+    for raw in (b"", whole[:-5]):
+        path.write_bytes(raw)
+        with pytest.raises(ValueError, match="must be a file that `loadstone facts store` wrote"):
+            open_book(path)
+    for metadata, sentence in (
+        ({}, "a book, which this file is not"), ({"format": "loadstone book 9"}, "is of a later one"),
+        ({"format": "loadstone book 1"}, "undamaged"), ({"format": "loadstone book 1", "words": "{"}, "undamaged"),
+        ({"format": "loadstone book 1", "words": words}, "undamaged"),
+    ):  # fmt: skip
+        save_file({"weights": np.eye(2)}, path, metadata)
+        with pytest.raises(ValueError, match=sentence) as error:
+            open_book(path)
+        assert "\n" not in str(error.value)

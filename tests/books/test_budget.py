@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from loadstone.books import further, largest, shuffled
+from loadstone.books import largest
 from loadstone.books.book import Book
 from loadstone.books.budget import BookBudget, budget_of, dimensions
-from loadstone.books.further import FurtherFacts, fit_further
+from loadstone.books.further import FurtherFacts
 from loadstone.books.gathered import gather
 from loadstone.books.largest import Fitting, largest_fitting
-from loadstone.books.shuffled import WIDTH, Control, distinct_rows
+from loadstone.books.shuffled import WIDTH, Control, distinct_rows, shuffled_control
 from loadstone.books.storing import remember
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
@@ -76,6 +76,24 @@ def test_the_largest_fitting_number_is_found_from_any_guess(seed):
         assert found.is_exact and found.fits == expected, guess
         assert found.fails == (None if expected == 16 else expected + 1)
         assert found.verdicts <= 9
+    known = largest_fitting(row, 16, 1e9, soon(), fails=expected + 1)
+    assert (known.fits, known.verdicts) == (expected, 1)
+
+
+def test_a_verdict_begins_with_the_last_that_was_decided(monkeypatch):
+    limits, found = ProofLimits(steps=7), []
+
+    def decide(k, limits, start, seconds, family):
+        found.append((start, limits, family))
+        assert 0 < seconds <= 10  # a third of the time that is left
+        known = Outcome.STORABLE if k <= 17 else Outcome.NOT_STORABLE if k > 23 else Outcome.UNDECIDED
+        return SimpleNamespace(verdict=known, last="astray" if known == Outcome.UNDECIDED else f"of {k}")
+
+    monkeypatch.setattr(largest, "decide", decide)
+    largest_fitting(lambda k: k, 60, 10, soon(30), start="first", family="symmetric", limits=limits)
+    starts = [start for start, *_ in found]
+    assert starts[:2] == ["first", "of 10"] and "astray" not in starts
+    assert {given[1:] for given in found} == {(limits, "symmetric")}
 
 
 def test_a_wide_answer_takes_fewer_verdicts_and_no_time_gives_none():
@@ -85,20 +103,6 @@ def test_a_wide_answer_takes_fewer_verdicts_and_no_time_gives_none():
     assert wide.fits <= exact.fits <= wide.most
     assert largest_fitting(row, 60, 3, soon(-1)) == Fitting(60, 0, None, 0)
     assert largest_fitting(row, 0, 3, soon()).is_exact
-
-
-def test_undecided_numbers_are_left_between_two_proved_ones():
-    row, asked = row_of(60, 5), []
-    exact = largest_fitting(row, 60, 3, soon()).fits
-
-    def instance(k):
-        asked.append(k)
-        return row(k)
-
-    # A few Newton steps decide what is far from the largest number that fits, and not what is close to it.
-    found = largest_fitting(instance, 60, exact, soon(), limits=ProofLimits(steps=3))
-    assert found.fits <= exact <= found.most and 0 < found.fits and found.fails is not None and not found.is_exact
-    assert len(asked) == len(set(asked)) == found.verdicts
 
 
 @pytest.mark.parametrize("hard", [0, 1, 3, 8])
@@ -139,6 +143,15 @@ def test_the_shuffled_control_against_brute_force(answers):
         assert sorted(targets) == sorted(book.targets[rows])
         expected = brute_force(first_of(Arrays(book.inputs[order], book.outputs, targets)), len(rows))
         assert one.is_exact and one.fits == expected
+
+
+def test_shuffles_are_told_and_none_is_begun_when_time_is_up_but_for_the_first():
+    pairs, vectors = made(7, 8)
+    book, told = remember(pairs, vectors), []
+    budget_of(book, gather(pairs[:1], vectors, least_answers=1), shuffles=2, progress=lambda *said: told.append(said))
+    words = ["how many of 1 further facts fit", *(f"shuffle {k} of 2: how many of 7 facts fit" for k in (1, 2))]
+    assert told == list(zip((0, 0, 1), words))
+    assert len(shuffled_control(book, 4, 9.0, soon(-1), "full", silent).shuffles) == 1
 
 
 def test_structure_is_the_ratio_to_the_control_with_its_bounds():
@@ -238,19 +251,13 @@ def test_other_vectors_than_those_of_the_book_are_refused():
             book.budget(**arguments)
 
 
-def test_a_book_that_stores_nothing_and_one_that_is_not_proved():
+def test_a_book_that_stores_nothing():
     pairs, vectors = made(4, 6)
     book = remember(pairs, vectors)
     arrays = (book.subjects, book.answers, book.targets, book.inputs, book.outputs)
     empty = Book(np.zeros((6, 6)), *arrays, np.zeros(4, bool))
     found = empty.budget([("s0", "a0")], vectors)
     assert found.stored == 0 and found.law.load == 0 and found.shuffled is None and found.more.fitting.fits == 1
-    inputs = book.inputs.copy()
-    inputs[1] = inputs[0]
-    wrong = Book(book.weights, *arrays[:3], inputs, book.outputs, np.ones(4, bool))
-    found = wrong.budget([("s2", "a2")], vectors, shuffles=0)
-    assert found.more.fitting.fits == 0 and not found.more.proved
-    assert found.described()["more"]["proved"] is False
 
 
 def test_when_time_is_up_the_bounds_hold():
@@ -273,142 +280,6 @@ def test_dimensions_are_counted_beyond_rounding(kind):
     # Few vectors span few directions, which says nothing about the next one.
     assert dimensions(weak[:9].astype(kind), 30) == 30 and dimensions(weak[:9].astype(kind), 8, centred=True) == 8
     assert dimensions(np.repeat(weak[:9], 5, axis=0).astype(kind), 30) == 30
-
-
-def test_everything_is_there_for_json():
-    pairs, vectors = made(9, 5)
-    found = budget_of(remember(pairs[:7], vectors), gather(pairs[7:], vectors)).described()
-    assert found.keys() == {"facts", "stored", "law", "shuffled", "more", "seconds"}
-    assert found["law"].keys() >= {"capacity", "load", "answers", "delta", "probability", "caveats", "is_bound"}
-    assert found["shuffled"].keys() >= {"fits", "most", "shuffles", "structure_least", "structure_most", "more_may_fit"}
-    assert found["more"].keys() >= {"count", "fits", "fails", "exact", "proved", "first_out", "known", "new_answers"}
-
-
-def asked(monkeypatch, fits, count, guess, hard=0, **arguments):
-    """What a search asks, and how many seconds each verdict may take: verdicts are given by hand."""
-    found = []
-
-    def decide(k, limits, start, seconds, family):
-        found.append((k, start, seconds, limits, family))
-        known = Outcome.STORABLE if k <= fits - hard else Outcome.NOT_STORABLE if k > fits + hard else None
-        return SimpleNamespace(verdict=known or Outcome.UNDECIDED, last=f"of {k}")
-
-    monkeypatch.setattr(largest, "decide", decide)
-    largest_fitting(lambda k: k, count, guess, soon(30), **arguments)
-    return found
-
-
-@pytest.mark.parametrize("fits, count, guess, hard, order", [
-    (50, 1000, 10, 0, [10, 12, 18, 38, 152, 95, 66, 52, 45, 48, 50, 51]),
-    (50, 1000, 400, 0, [400, 333, 231, 111, 27, 69, 48, 58, 53, 50, 51]),
-    (7, 9, 9.9, 0, [9, 7, 8]),
-    (9, 9, 2, 0, [2, 3, 5, 9]),
-    (0, 9, 9, 0, [9, 7, 4, 1]),
-    (50, 1000, 50, 5, [50, 25, 100, 75, 37, 62, 43, 56, 46, 53, 44, 45, 54, 55]),
-    (0, 60, 30, 5, [30, 25, 17, 8, 2, 1, 5, 6]),
-    (3, 60, 3, 8, [3, 1, 32, 17, 10, 13, 11, 12]),
-    (58, 60, 60, 3, [60, 30, 45, 52, 56, 54, 55]),
-])  # fmt: skip
-def test_in_which_order_numbers_are_asked(fits, count, guess, hard, order, monkeypatch):
-    """From a guess by a factor of 1.2, of 1.44, of 2.07, and then of 4; between two ends the middle. Beside what is not
-    decided, first both ends, and then what is farther from it."""
-    assert [k for k, *_ in asked(monkeypatch, fits, count, guess, hard)] == order
-
-
-def test_a_verdict_has_a_third_of_the_time_and_begins_with_the_last_that_was_decided(monkeypatch):
-    limits = ProofLimits(steps=7)
-    found = asked(monkeypatch, 20, 60, 10, hard=3, start="first", family="symmetric", limits=limits)
-    decided = [k for k, *_ in found if not 17 < k <= 23]
-    starts = ["first"] + [f"of {[one for one in decided if one in [k for k, *_ in found[:i]]][-1]}"
-                          for i in range(1, len(found))]  # fmt: skip
-    assert [start for _, start, *_ in found] == starts and len(decided) < len(found)
-    assert all(seconds == pytest.approx(10, rel=0.05) for _, _, seconds, *_ in found)
-    assert {(one[3], one[4]) for one in found} == {(limits, "symmetric")}
-
-
-def test_a_search_ends_below_what_is_known_not_to_fit_and_once_it_is_close_enough(monkeypatch):
-    assert [k for k, *_ in asked(monkeypatch, 20, 60, 1000, fails=21)] == [20]
-    assert asked(monkeypatch, 0, 60, 5, fails=1) == []
-    assert [k for k, *_ in asked(monkeypatch, 20, 60, 20, width=0.2)] == [20, 24]  # at most 3 more fit: 0.15 of 20
-    assert [k for k, *_ in asked(monkeypatch, 20, 60, 20, width=0.14)] == [20, 24, 22]
-
-
-def test_few_vectors_say_nothing_about_further_dimensions():
-    points = np.random.default_rng(1).standard_normal((6, 20))
-    assert dimensions(points, 20) == dimensions(points, 20, centred=True) == 20
-    in_a_plane = points @ np.diag([1.0, 1.0, *[0.0] * 18])
-    assert dimensions(in_a_plane, 20) == dimensions(in_a_plane, 20, centred=True) == 2
-    assert dimensions(in_a_plane[:2], 20) == 20 and dimensions(in_a_plane[:3], 20, centred=True) == 20
-    assert dimensions(in_a_plane[:3], 20) == 2 == dimensions(in_a_plane[:4], 20, centred=True)
-    assert dimensions(np.ones((4, 3)), 3) == 3 == dimensions(np.ones((4, 3)), 3, centred=True)
-    assert dimensions(np.outer([1.0, 2.0, 4.0], np.ones(3)), 3) == 1 == dimensions(in_a_plane, 1)
-
-
-@pytest.mark.parametrize("kind", ["f4", "f8"])
-def test_four_times_the_rounding_is_real(kind):
-    """Singular values: sqrt(n) = 8 along one axis, and a little more or less than the bound along another."""
-    n, d = 64, 2
-    for share in (0.99, 1.01):
-        eps = np.finfo(kind).eps * (8 + np.sqrt(2)) + np.finfo("f8").eps * np.sqrt(n * d)
-        bound = 4 * eps * np.sqrt(0.5)  # the mean square of all numbers is a half
-        signs = np.where(np.arange(n) % 2, 1.0, -1.0)
-        vectors = np.stack([np.ones(n), share * bound / 8 * signs], axis=1).astype(kind)
-        assert dimensions(vectors, d) == (1 if share < 1 else 2)
-
-
-class Heard:
-    """In place of a search: what it is asked."""
-
-    def __init__(self, monkeypatch, name, answer=None):
-        self.heard, self.answer = [], answer
-        monkeypatch.setattr(f"loadstone.books.budget.{name}", self)
-
-    def __call__(self, *given):
-        self.heard.append(given)
-        return self.answer
-
-
-@pytest.mark.parametrize("capacity, is_bound, room", [(50.0, False, 50.0), (50.0, True, 25.0), (None, False, 8.0)])
-def test_where_searches_begin_and_when_they_end(capacity, is_bound, room, monkeypatch):
-    """Below a mere bound, or below twice the dimension if the law is silent; further facts have 60 % of the time."""
-    pairs, vectors = made(6, 8)
-    book, more = remember(pairs[:5], vectors), gather(pairs[5:], vectors, least_answers=1)
-    law = SimpleNamespace(capacity=capacity, is_bound=is_bound)
-    fit, control = (Heard(monkeypatch, name) for name in ("fit_further", "shuffled_control"))
-    asked_law = Heard(monkeypatch, "given_facts_law", law)
-    told = []
-    found = budget_of(book, more, 10.0, 2, lambda done, words: told.append(words))
-    ((_, given, guess, deadline, family),), ((_, shuffles, start, control_deadline, _, _),) = fit.heard, control.heard
-    assert given is more and (guess, family) == (max(1.0, room - 5), "full") and (shuffles, start) == (2, room)
-    assert deadline.seconds == pytest.approx(6, abs=0.5) and control_deadline.seconds == 10
-    assert (found.facts, found.stored, found.law) == (5, 5, law) and told == ["how many of 1 further facts fit"]
-    ((counts, d, inputs, outputs, _),) = asked_law.heard
-    assert (counts.tolist(), d, inputs, outputs) == ([1] * 5, 8, 8, 4)
-
-
-def test_where_nothing_is_left_one_more_is_tried_first(monkeypatch):
-    pairs, vectors = made(6, 8)
-    fit = Heard(monkeypatch, "fit_further")
-    Heard(monkeypatch, "given_facts_law", SimpleNamespace(capacity=5.5, is_bound=False))
-    budget_of(remember(pairs[:5], vectors), gather(pairs[5:], vectors, least_answers=1), shuffles=0)
-    assert fit.heard[0][2] == 1.0
-
-
-def test_shuffles_are_told_and_the_next_begins_where_the_last_ended(monkeypatch):
-    """Each is a permutation of facts and one of answers; none is begun when time is up, but for the first."""
-    pairs, vectors = made(7, 8)
-    book, guesses, told = remember(pairs, vectors), [], []
-
-    def search(instance, count, guess, deadline, family, width):
-        guesses.append((count, guess, family, width))
-        return Fitting(count, [0, 3, 0, 2, 2][len(guesses) - 1], 4)
-
-    monkeypatch.setattr(shuffled, "largest_fitting", search)
-    found = shuffled.shuffled_control(book, 4, 9.0, soon(), "full", lambda *given: told.append(given))
-    assert [guess for _, guess, *_ in guesses] == [9.0, 9.0, 3.0, 3.0] and len(found.shuffles) == 4
-    assert {(one[0], one[2], one[3]) for one in guesses} == {(7, "full", 0.05)}
-    assert told == [(done, f"shuffle {done + 1} of 4: how many of 7 facts fit") for done in range(4)]
-    assert len(shuffled.shuffled_control(book, 4, 9.0, soon(-1), "full", silent).shuffles) == 1 and WIDTH == 0.05
 
 
 def test_what_is_said_of_a_control_and_of_further_facts():
@@ -435,25 +306,6 @@ def test_what_is_said_of_a_control_and_of_further_facts():
     assert not Control(60, (Fitting(60, 10, 41),)).is_decided
 
 
-def test_the_time_for_a_conflict_is_at_least_a_second_and_at_most_what_is_left(monkeypatch):
-    pairs, vectors = made(30, 4, answers=12)
-    book, more = remember(pairs[:6], vectors), gather(pairs[6:], vectors, least_answers=1)
-    given = []
-    monkeypatch.setattr(further, "conflict_in", lambda arrays, start, seconds, family: given.append(seconds))
-    deadline, found = SimpleNamespace(), []
-
-    def search(*_, **__):
-        deadline.taken = known  # when the number is known
-        return Fitting(24, 3, 4)
-
-    monkeypatch.setattr(further, "largest_fitting", search)
-    for known in (0.1, 4.0, 8.0):
-        deadline.taken, deadline.left = 0.0, 9.0 - known
-        found.append(fit_further(book, more, 5.0, deadline, "full"))
-    assert given == [1.0, 4.0, 1.0] and found[0].conflict == () and not found[0].conflict_minimal
-    assert found[0].first_out == more.name(3) and found[0].proved
-
-
 def test_what_is_proved_of_further_facts():
     """If some fit, a W was found that stores them beside all others; if none does, it rests on the book's own W."""
     pairs, vectors = made(6, 8)
@@ -461,5 +313,6 @@ def test_what_is_proved_of_further_facts():
     none = book.budget([("s0", "a1")], shuffles=0).more
     assert none.fitting.fits == 0 and none.proved and set(none.conflict) == {"s0 -> a0", "s0 -> a1"}
     false = replace(book, weights=np.zeros((8, 8)))
-    assert not false.budget([("s0", "a1")], shuffles=0).more.proved
+    unproved = false.budget([("s0", "a1")], shuffles=0)
+    assert not unproved.more.proved and unproved.described()["more"]["proved"] is False
     assert false.budget(pairs[5:], vectors, shuffles=0).more.proved

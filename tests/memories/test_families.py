@@ -212,8 +212,14 @@ def test_arrays_from_files(tmp_path):
     (lambda: Spec("original", 6, 4, family="skew", solver="hebbian"), "must be 1 and full for the Hebbian rule"),
     (lambda: subspace_of("nonnegative", 6), "family is 'nonnegative', but must be linear for an exact verdict"),
     (lambda: subspace_of(initial_memory(6, 0.5), 6), "family is 'LowRank', but must be linear for an exact verdict"),
+    (lambda: subspace_of(initial_memory(6, family="relu:3"), 6), "family is 'TwoLayers', but must be linear"),
     (lambda: subspace_of("masked:0.5", 6), "a density needs a seed"),
     (lambda: initial_memory(6, 0.5, family="nonnegative"), "kappa is 0.5, but must be 1 for the family 'nonnegative'"),
+    (lambda: initial_memory(4, family="relu"), "width, which has no default"),
+    (lambda: initial_memory(4, family="relu:0"), "width is 0, but must be a whole number of at least 1"),
+    (lambda: initial_memory(4, family="relu:1000001"), "width is 1000001, but must be"),
+    (lambda: initial_memory(4, 0.5, family="gelu:3"), "kappa is 0.5, but must be 1"),
+    (lambda: subspace_of("gelu:3", 4), "'gelu:3', but must be linear for an exact verdict"),
     (lambda: initial_memory(0), "d is 0, but must be a whole number of at least 1"),
     (lambda: initial_memory(6, 0.0), r"kappa is 0.0, but must be a number in \(0, 1\]"),
     (lambda: initial_memory(6, family="symmetric:2"), "symmetric"),
@@ -232,9 +238,4 @@ def test_a_family_of_a_memory_or_by_name_is_the_same():
     assert isinstance(drawn.mask, np.ndarray)
     linear = {name for name in FAMILIES if is_linear(name)}
     assert linear == set(FAMILIES) - {"rank", "nonnegative", "psd", "relu", "gelu", "attention", "rounded"}
-    assert initial_memory(1).matrix().shape == (1, 1)
-
-
-def test_every_family_is_tried_here():
-    elsewhere = {"full", "rank", "relu", "gelu", "attention", "rounded"}  # test_two_layers.py, test_rounding.py
-    assert {name.partition(":")[0] for name in NAMES + CONES} | elsewhere == set(FAMILIES)
+    assert initial_memory(1).matrix().shape == (1, 1) and initial_memory(4, family="relu:1").rank == 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.memories.masks import RandomMask
+from loadstone.memories.masks import RandomMask, drawn_mask
 from loadstone.memories.subspaces.circulant import Circulant
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Blocks, Diagonal, Masked
@@ -63,18 +63,18 @@ def test_members_are_told_from_others_exactly(name):
 
 
 def test_a_random_mask_is_that_of_its_seed():
-    mask = np.asarray(RandomMask(0.25).drawn(12, 3).mask)
+    mask = np.asarray(drawn_mask(12, 3, 0.25).mask)
     assert mask.sum() == 36 and mask.any(axis=0).all() and mask.any(axis=1).all()
-    assert (mask == RandomMask(0.25).drawn(12, 3).mask).all()
-    assert (mask != RandomMask(0.25).drawn(12, 4).mask).any()
+    assert (mask == drawn_mask(12, 3, 0.25).mask).all()
+    assert (mask != drawn_mask(12, 4, 0.25).mask).any()
     # For good, on every device.
     assert np.flatnonzero(mask)[:8].tolist() == [4, 5, 6, 16, 17, 21, 22, 27]
     # Almost as few entries as there can be: only the rule keeps rows and columns from being empty.
     for seed in range(5):
-        few = np.asarray(RandomMask(0.17).drawn(12, seed).mask)
+        few = np.asarray(drawn_mask(12, seed, 0.17).mask)
         assert few.sum() == 24 and few.any(axis=0).all() and few.any(axis=1).all()
     # Entries are equally likely: 0.25 within four deviations of a mean over 400 masks and 144 entries.
-    share = np.mean([np.asarray(RandomMask(0.5).drawn(4, seed).mask) for seed in range(400)], axis=0)
+    share = np.mean([np.asarray(drawn_mask(4, seed, 0.5).mask) for seed in range(400)], axis=0)
     np.testing.assert_allclose(share, 0.5, atol=4 * np.sqrt(0.25 / 400))
 
 
@@ -87,9 +87,10 @@ def test_the_operations_of_each_projection():
 
 
 def test_the_smallest_and_largest_that_are_allowed():
-    for subspace, d in ((Skew(), 2), (Traceless(), 2), (Blocks(1), 6), (Blocks(6), 6), (RandomMask(1.0), 1)):
+    for subspace, d in ((Skew(), 2), (Traceless(), 2), (Blocks(1), 6), (Blocks(6), 6)):
         subspace.check(d)
-    RandomMask(11 / 36).check(D)
+    RandomMask.check(1, 1.0)
+    RandomMask.check(D, 11 / 36)
     assert Masked([[1]]).dimension(1) == 1
     assert Given(np.eye(4).reshape(4, 2, 2)).dimension(2) == 4
     # By how much two matrices of unit length may resemble each other.
@@ -141,9 +142,9 @@ def empty_row():
     (lambda: Blocks(0), "count is 0, but must be a whole number of at least 1"),
     (lambda: Traceless().check(1), "d is 1, but must be at least 2 for the family 'traceless'"),
     (lambda: Skew().check(1), "d is 1, but must be at least 2 for the family 'skew'"),
-    (lambda: RandomMask(0.0), r"density is 0.0, but must be a number in \(0, 1\]"),
-    (lambda: RandomMask(0.2).check(D), "density is 0.2, but must be at least 0.3056 at d = 6"),
-    (lambda: RandomMask(10 / 36).drawn(D, 0), "density is 0.277.*, but must be at least 0.3056 at d = 6"),
+    (lambda: RandomMask.check(D, 0.0), r"density is 0.0, but must be a number in \(0, 1\]"),
+    (lambda: RandomMask.check(D, 0.2), "density is 0.2, but must be at least 0.3056 at d = 6"),
+    (lambda: drawn_mask(D, 0, 10 / 36), "density is 0.277.*, but must be at least 0.3056 at d = 6"),
     (lambda: Given(np.ones((1, 2, 3))), r"basis is 'float64 of shape \(1, 2, 3\)', but must be"),
     (lambda: Given(np.ones((0, 2, 2))), r"basis is 'float64 of shape \(0, 2, 2\)', but must be"),
     (lambda: Given(np.ones((1, 2, 2), complex)), r"basis is 'complex128 of shape \(1, 2, 2\)', but must be"),

@@ -20,6 +20,7 @@ from loadstone.books.spelling import nearest, spellings
 from loadstone.books.vectors import Source
 from loadstone.files import write_whole
 from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of
+from loadstone.readable import readable
 
 if TYPE_CHECKING:
     from loadstone.books.budget import BookBudget
@@ -42,6 +43,8 @@ class Recollection:
     score: float
     margin: float
 
+    __repr__ = readable
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -56,6 +59,8 @@ class Failure:
     answer: str
     rival: str
     margin: float
+
+    __repr__ = readable
 
 
 @dataclass(frozen=True)
@@ -194,7 +199,14 @@ class Book:
 
 
 def open_book(path: str | Path) -> Book:
-    """Read a book that `Book.save` wrote."""
+    """Read a book that `Book.save` wrote.
+
+    Example:
+        >>> vectors = {"France": [1, 0, 2], "Peru": [0, 1, 1], "Paris": [1, 1, 0], "Lima": [0, 2, 1]}
+        >>> loadstone.remember({"France": "Paris", "Peru": "Lima"}, vectors).save("capitals.safetensors")
+        >>> loadstone.open("capitals.safetensors").recall("France")[0].answer
+        'Paris'
+    """
     try:
         with safe_open(str(path), framework="numpy") as file:
             metadata = file.metadata() or {}

@@ -19,6 +19,7 @@ from loadstone.books.largest import Fitting
 from loadstone.books.shuffled import Control, shuffled_control
 from loadstone.deadline import Deadline
 from loadstone.progress import Progress, silent
+from loadstone.readable import readable
 from loadstone.theory.given_facts import Law, given_facts_law
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class BookBudget:
     shuffled: Control | None
     more: FurtherFacts | None
     seconds: float
+
+    __repr__ = readable
 
     def described(self) -> dict[str, object]:
         """All of it for JSON."""

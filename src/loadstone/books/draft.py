@@ -215,7 +215,8 @@ class _Names:
         self.answers = {answer: answer for answer in book.answers}
         # To add a subject, its name is taken as it is written.
         exact = (change.subject for change in changes if change.action == "add")
-        self.subjects = _in_small_letters(book.subjects) | {name: name for name in (*book.subjects, *exact)}
+        in_small_letters = {name.lower(): name for name in reversed(book.subjects)}
+        self.subjects = in_small_letters | {name: name for name in (*book.subjects, *exact)}
         kept = [change for change in map(self.spelled, changes) if change.action != "remove"]
         names = dict.fromkeys([name for change in kept for name in (change.subject, change.answer or "") if name])
         wanted = [name for name in names if name not in self.inputs]
@@ -246,27 +247,16 @@ class _Names:
         for name, vector in known.vectors.items():
             if len(vector) != d:
                 raise ValueError(f"the vector of {name!r} has {len(vector)} numbers, but those of the book have {d}.")
-        means = {*known.averaged, *map(str, _listed(book.about.get("averaged")))}
-        for name in compared:
-            if name in known.vectors and name not in means and not _same(known.vectors[name], self.inputs[name]):
+        averaged = book.about.get("averaged")
+        means = {*known.averaged, *map(str, averaged if isinstance(averaged, list) else [])}
+        for name in (name for name in compared if name in known.vectors and name not in means):
+            here, there = self.inputs[name], known.vectors[name]
+            if np.abs(there - here).max() > _SAME * np.abs(here).max():
                 made_with = "use the vectors that the book was made with"
                 raise ValueError(f"the vector of {name!r} is not the one that the book has: {made_with}.")
         return known
 
 
-def _in_small_letters(names: Sequence[str]) -> dict[str, str]:
-    """The first name for each spelling in small letters."""
-    return {name.lower(): name for name in reversed(names)}
-
-
 def _spelled(name: str, known: Mapping[str, str]) -> str:
     """The name as the book has it, in one of the ways in which names are looked up, or as it is."""
     return next((known[spelling] for spelling in spellings(name) if spelling in known), name)
-
-
-def _same(one: Float[np.ndarray, "d"], other: Float[np.ndarray, "d"]) -> bool:
-    return bool(np.abs(one - other).max() <= _SAME * np.abs(other).max())
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

@@ -8,20 +8,17 @@ the others ask for: it only is no longer asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float64
 
 import loadstone
 from loadstone.arguments import choice, positive, refuse
 from loadstone.books.book import Book, Failure
-from loadstone.books.draft import Change, Draft, changes_of, drafted
-from loadstone.books.gathered import Gathered
+from loadstone.books.draft import Change, changes_of, drafted
 from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.screening import Obstruction, obstructions
 from loadstone.books.vectors import Source
@@ -30,7 +27,7 @@ from loadstone.memories.families import subspace_of
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of
 from loadstone.progress import Progress, silent
-from loadstone.proofs.conditioned import Conditioned
+from loadstone.readable import readable
 from loadstone.solvers.refitting import Refitted, refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time
 from loadstone.threads import one_thread
@@ -75,6 +72,8 @@ class Edited:
     missing: tuple[str, ...]
     seconds: float
 
+    __repr__ = readable
+
 
 def edit(
     book: Book,
@@ -109,20 +108,21 @@ def edit(
         raise refuse("method", method, f"refit for a book of the family {family}, which the updates leave")
     clock = Deadline()
     draft = drafted(book, changes_of(changes, columns), vectors, phrases, words)
-    facts = draft.facts.arrays()
+    facts, asked, stayed, regained = draft.facts, draft.asked(), draft.stayed(book.stored), draft.stayed(~book.stored)
     if method == "refit":
-        order = [*draft.stayed(book.stored), *draft.asked(), *draft.stayed(~book.stored)]
-        refitted = refit(facts, order, book.weights, seconds, family, progress)
+        refitted = refit(facts.arrays(), [*stayed, *asked, *regained], book.weights, seconds, family, progress)
     else:
-        refitted = _updated(book, facts, draft.asked(), method, old)
-    rivals, margins = rivals_of(refitted.weights, draft.facts)
+        refitted = _updated(book, facts.arrays(), asked, method, old)
+    weights, impossible = refitted.weights, refitted.impossible
+    rivals, margins = rivals_of(weights, facts)
     stored = margins > 0
-    proved = not refitted.undecided and _are_proved(draft.facts, refitted.weights, stored, family)
-    reasons = _reasons(draft, refitted.impossible, _FOR_REASONS * seconds)
-    impossible = tuple(map(draft.facts.name, refitted.impossible))
+    subspace = subspace_of(family, len(weights))
+    proved = not refitted.undecided and facts.are_stored(np.flatnonzero(stored), weights, subspace)
+    seen = obstructions(facts, impossible, _FOR_REASONS * seconds) if impossible else []
+    reasons = [reason for reason in seen if {*reason.facts} & {*impossible}]
     holds = [row is None or bool(stored[row]) for row in draft.rows]
-    lost = np.array([row for row in draft.stayed(book.stored) if not stored[row]], int)
-    after = _book(refitted.weights, draft, stored, {})
+    lost = np.array([row for row in stayed if not stored[row]], int)
+    after = facts.book(weights, stored, {})
     edited = Edited(
         book=after,
         method=method,
@@ -130,16 +130,16 @@ def edit(
         missed=tuple(change for change, held in zip(draft.changes, holds) if not held),
         left_out=draft.left_out,
         lost=tuple(after.lost(lost, rivals[lost], margins[lost])),
-        kept=len(draft.stayed(book.stored)) - len(lost),
-        gained=tuple(draft.facts.name(row) for row in draft.stayed(~book.stored) if stored[row]),
-        impossible=impossible,
+        kept=len(stayed) - len(lost),
+        gained=tuple(facts.name(row) for row in regained if stored[row]),
+        impossible=tuple(facts.names(impossible)),
         obstructions=tuple(reasons),
         proved=proved,
-        averaged=draft.facts.averaged,
-        missing=tuple(name for name, _ in draft.facts.missing),
+        averaged=facts.averaged,
+        missing=tuple(name for name, _ in facts.missing),
         seconds=clock.taken,
     )
-    conflicts = [[draft.facts.name(row) for row in reason.facts] for reason in reasons]
+    conflicts = [facts.names(reason.facts) for reason in reasons]
     about = _about(book, edited, conflicts, proved and (method == "refit" or bool(stored.all())))
     return replace(edited, book=replace(after, about=about))
 
@@ -163,35 +163,14 @@ def typical_margin(book: Book) -> float:
     return float(scores.std()) or 1.0
 
 
-def _are_proved(
-    facts: Gathered, weights: Float64[np.ndarray, "d d"], stored: Bool[np.ndarray, "n"], family: str
-) -> bool:
-    """Whether W stores these facts beyond rounding."""
-    if not stored.any():
-        return True
-    part = facts.arrays(np.flatnonzero(stored))
-    return Conditioned(part, subspace_of(family, len(weights))).witness(weights) is not None
-
-
-def _reasons(draft: Draft, impossible: tuple[int, ...], seconds: float) -> list[Obstruction]:
-    """Simple reasons why these facts do not fit."""
-    reasons = obstructions(draft.facts, list(impossible), seconds) if impossible else []
-    return [reason for reason in reasons if {*reason.facts} & {*impossible}]
-
-
-def _book(
-    weights: Float64[np.ndarray, "d d"], draft: Draft, stored: Bool[np.ndarray, "n"], about: Mapping[str, object]
-) -> Book:
-    facts = draft.facts
-    return Book(weights, facts.subjects, facts.answers, facts.targets, facts.inputs, facts.outputs, stored, about)
-
-
 def _about(book: Book, edited: Edited, conflicts: list[list[str]], proved: bool) -> dict[str, object]:
     """How the book was made, with one more edit. What was proved of the old facts is not proved of the new ones."""
     before = book.about.get("edits")
-    edit: dict[str, object] = {"method": edited.method, "seconds": round(edited.seconds, 3)}
-    edit |= {"taken": list(map(str, edited.taken)), "missed": list(map(str, edited.missed))}
-    edit |= {"lost": [f"{fact.subject} -> {fact.answer}" for fact in edited.lost]}
-    about = dict(book.about) | {"loadstone": loadstone.__version__, "proved": proved}
-    about |= {"impossible": list(edited.impossible), "conflicts": conflicts}
-    return about | {"edits": [*(before if isinstance(before, list) else []), edit]}
+    edit = {
+        "method": edited.method, "seconds": round(edited.seconds, 3), "taken": [*map(str, edited.taken)],
+        "missed": [*map(str, edited.missed)], "lost": [f"{fact.subject} -> {fact.answer}" for fact in edited.lost],
+    }  # fmt: skip
+    return dict(book.about) | {
+        "loadstone": loadstone.__version__, "proved": proved, "impossible": list(edited.impossible),
+        "conflicts": conflicts, "edits": [*(before if isinstance(before, list) else []), edit],
+    }  # fmt: skip

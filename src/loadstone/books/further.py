@@ -15,11 +15,11 @@ from jaxtyping import Float64
 
 from loadstone.books.gathered import Gathered
 from loadstone.books.largest import Fitting, largest_fitting
-from loadstone.books.prefixes import first_obstacle
+from loadstone.books.prefixes import first_facts, first_obstacle
 from loadstone.deadline import Deadline
 from loadstone.memories.families import subspace_of
-from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
+from loadstone.readable import readable
 from loadstone.solvers.conflict import conflict_in
 
 if TYPE_CHECKING:
@@ -52,70 +52,51 @@ class FurtherFacts:
     new_answers: int
     proved: bool
 
+    __repr__ = readable
+
 
 def fit_further(book: Book, more: Gathered, guess: float, deadline: Deadline, family: str) -> FurtherFacts:
     """How many of the further facts `more`, taken in their order, fit beside the stored facts of a book.
 
     guess: about how many.
     """
-    began, sequence = deadline.taken, _Sequence(book, more)
-    weights = book.weights.astype(np.float64)
-    obstacle, obstructed = first_obstacle(sequence.gathered, sequence.present, sequence.rivals)
+    began, facts = deadline.taken, _together(book, more)
+    present, rivals, weights = int(book.stored.sum()), len(book.answers), book.weights.astype(np.float64)
+    first = lambda k: first_facts(facts, present + k, rivals)  # noqa: E731
+    obstacle, obstructed = first_obstacle(facts, present, rivals)
     start = weights if weights.any() else None
-    fitting = largest_fitting(sequence.first, len(more), guess, deadline, family, start=start, fails=obstacle)
-    out: str | None = None
-    conflict: tuple[int, ...] = ()
-    minimal = False
+    fitting = largest_fitting(first, len(more), guess, deadline, family, start=start, fails=obstacle)
+    out, minimal, in_conflict = None, False, tuple[int, ...]()
     if fitting.is_exact and fitting.fits < len(more):
         out = more.name(fitting.fits)
         # A reason that has to be searched for may take as long as the number itself took.
         seconds = max(1e-3, min(deadline.left, max(_LEAST_FOR_CONFLICT, deadline.taken - began)))
         if fitting.fails == obstacle:
-            conflict = obstructed
-        else:
-            conflict, minimal = sequence.conflict(fitting, seconds, family)
-    stored = {(book.subjects[fact], book.answers[book.targets[fact]]) for fact in np.flatnonzero(book.stored)}
-    known = sum((subject, more.answers[target]) in stored for subject, target in zip(more.subjects, more.targets))
-    new_answers = len(sequence.outputs) - len(book.answers)
-    proved = fitting.fits > 0 or sequence.is_proved(weights, family)
-    names = tuple(map(sequence.gathered.name, conflict))
-    return FurtherFacts(fitting, out, names, minimal, known, new_answers, proved)
+            in_conflict = obstructed
+        elif conflict := conflict_in(first(fitting.fits + 1), seconds=seconds, family=family):
+            in_conflict, minimal = conflict.facts, conflict.minimal
+    known = {*facts.names(range(present))} & {*more.names(range(len(more)))}
+    proved = fitting.fits > 0 or not present
+    if not proved:  # then it rests on the book's own W
+        proved = Conditioned(first(0), subspace_of(family, len(weights))).witness(weights) is not None
+    names, new_answers = tuple(facts.names(in_conflict)), len(facts.answers) - rivals
+    return FurtherFacts(fitting, out, names, minimal, len(known), new_answers, proved)
 
 
-class _Sequence:
+def _together(book: Book, more: Gathered) -> Gathered:
     """The stored facts of a book, then the further ones. New answers follow the book's, in order of appearance."""
-
-    def __init__(self, book: Book, more: Gathered) -> None:
-        _check_same_vectors(book, more)
-        known = {answer: index for index, answer in enumerate(book.answers)}
-        new = [index for index, answer in enumerate(more.answers) if answer not in known]
-        index = {answer: len(known) + place for place, answer in enumerate(more.answers[row] for row in new)} | known
-        rows = np.flatnonzero(book.stored)
-        self.present, self.rivals = len(rows), len(known)
-        self.inputs = np.concatenate([_double(book.inputs[rows]), _double(more.inputs)])
-        self.outputs = np.concatenate([_double(book.outputs), _double(more.outputs[new])])
-        further = np.array([index[more.answers[target]] for target in more.targets], int)
-        self.targets = np.concatenate([book.targets[rows].astype(int), further])
-        subjects = (*(book.subjects[row] for row in rows), *more.subjects)
-        answers = (*book.answers, *(more.answers[row] for row in new))
-        self.gathered = Gathered(subjects, answers, self.targets, self.inputs, self.outputs)
-
-    def first(self, k: int) -> Arrays:
-        """The stored facts and the first k further ones, with the answers that they have."""
-        count = self.present + k
-        targets = self.targets[:count]
-        answers = max(self.rivals, int(targets.max(initial=0)) + 1)
-        return Arrays(self.inputs[:count], self.outputs[:answers], targets)
-
-    def conflict(self, fitting: Fitting, seconds: float, family: str) -> tuple[tuple[int, ...], bool]:
-        """The facts that leave no room for the first that does not fit, and whether each of them is needed."""
-        conflict = conflict_in(self.first(fitting.fits + 1), None, seconds=seconds, family=family)
-        return (conflict.facts, conflict.minimal) if conflict else ((), False)
-
-    def is_proved(self, weights: Float64[np.ndarray, "d d"], family: str) -> bool:
-        """Whether W stores what it is said to store, beyond rounding."""
-        subspace = subspace_of(family, len(weights))
-        return not self.present or Conditioned(self.first(0), subspace).witness(weights) is not None
+    _check_same_vectors(book, more)
+    known = {answer: index for index, answer in enumerate(book.answers)}
+    new = [index for index, answer in enumerate(more.answers) if answer not in known]
+    index = {more.answers[row]: len(known) + place for place, row in enumerate(new)} | known
+    rows = np.flatnonzero(book.stored)
+    return Gathered(
+        (*(book.subjects[row] for row in rows), *more.subjects),
+        (*book.answers, *(more.answers[row] for row in new)),
+        np.array([*book.targets[rows], *(index[more.answers[target]] for target in more.targets)], int),
+        np.concatenate([_double(book.inputs[rows]), _double(more.inputs)]),
+        np.concatenate([_double(book.outputs), _double(more.outputs[new])]),
+    )
 
 
 def _check_same_vectors(book: Book, more: Gathered) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from loadstone.arguments import choice
+from loadstone.books.book import Book
 from loadstone.books.reading import COLUMNS, Columns, Pair, pairs_of
 from loadstone.books.spelling import spellings, words_of
 from loadstone.books.vectors import Source, Vector, read_vectors
+from loadstone.memories.subspaces.subspace import Subspace
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.facts import Facts, facts_of
 from loadstone.progress import Progress, silent
+from loadstone.proofs.conditioned import Conditioned
+from loadstone.readable import readable
 
 PHRASES = ("mean", "exact")
 
@@ -45,12 +49,18 @@ class Gathered:
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
     left_out: tuple[Pair, ...] = ()
 
+    __repr__ = readable
+
     def __len__(self) -> int:
         return len(self.subjects)
 
     def name(self, fact: int) -> str:
         """A fact in words."""
         return f"{self.subjects[fact]} -> {self.answers[self.targets[fact]]}"
+
+    def names(self, facts: Iterable[int]) -> list[str]:
+        """Facts in words."""
+        return [self.name(fact) for fact in facts]
 
     def arrays(self, rows: Collection[int] | None = None) -> Arrays:
         """All facts, or those of some rows, with every answer competing."""
@@ -60,6 +70,16 @@ class Gathered:
     def problem(self, rows: Collection[int] | None = None) -> Facts:
         """The same as a problem for JAX."""
         return facts_of(self.arrays(rows))
+
+    def are_stored(self, rows: Collection[int], weights: Float[np.ndarray, "d d"], subspace: Subspace | None) -> bool:
+        """Whether W, of this linear family, stores the facts of these rows beyond rounding."""
+        return not len(rows) or Conditioned(self.arrays(rows), subspace).witness(weights) is not None
+
+    def book(
+        self, weights: Float[np.ndarray, "d d"], stored: Bool[np.ndarray, "n"], about: Mapping[str, object]
+    ) -> Book:
+        """The book of these facts with a W that recalls the `stored` ones."""
+        return Book(weights, self.subjects, self.answers, self.targets, self.inputs, self.outputs, stored, about)
 
 
 def gather(

@@ -27,11 +27,13 @@ def first_that_fit(
     return largest_fitting(instance, len(gathered), guess, deadline, family, fails=fails, limits=limits)
 
 
-def first_facts(gathered: Gathered, k: int) -> Arrays:
-    """The first k facts, and the answers that they have. Answers come in the order in which they appear."""
+def first_facts(gathered: Gathered, k: int, rivals: int = 2) -> Arrays:
+    """The first k facts and the answers that they have, in float64. Answers come in the order in which they appear.
+
+    rivals: so many answers compete in any case; at least two do, since one alone always wins.
+    """
     first = gathered.arrays(range(k))
-    # Two answers compete in any case: one alone always wins.
-    answers = max(2, int(first.targets.max()) + 1)
+    answers = max(rivals, int(first.targets.max(initial=0)) + 1)
     return Arrays(first.inputs.astype(np.float64), first.outputs[:answers].astype(np.float64), first.targets)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +75,9 @@ def _from_table(table: Any, columns: Columns, more: tuple[str, ...]) -> Iterator
 
 
 def _from_file(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
-    readers = {".csv": _csv, ".tsv": _tsv, ".jsonl": _json_lines, ".ndjson": _json_lines, ".parquet": _parquet}
+    tsv = partial(_csv, delimiter="\t")
+    readers: dict[str, Callable[..., Iterator[Row]]]
+    readers = {".csv": _csv, ".tsv": tsv, ".jsonl": _json_lines, ".ndjson": _json_lines, ".parquet": _parquet}
     if path.suffix.lower() not in readers:
         raise refuse("facts", str(path), f"a file that ends in {', '.join(readers)}")
     return readers[path.suffix.lower()](path, columns, more)
@@ -110,10 +113,6 @@ def _csv(path: Path, columns: Columns, more: tuple[str, ...], delimiter: str = "
         except (csv.Error, UnicodeDecodeError) as error:
             # A line that is no text has not been counted yet.
             raise _damaged(path, reader.line_num + isinstance(error, UnicodeDecodeError), error) from error
-
-
-def _tsv(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:
-    return _csv(path, columns, more, "\t")
 
 
 def _json_lines(path: Path, columns: Columns, more: tuple[str, ...]) -> Iterator[Row]:

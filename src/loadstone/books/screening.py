@@ -28,6 +28,7 @@ from loadstone.problems.arrays import Arrays
 from loadstone.problems.numpy_pass import margins_of
 from loadstone.proofs.rounding import certifies, margin_bound
 from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
 
@@ -55,6 +56,8 @@ class Obstruction:
     statement: str
     advice: str
     multipliers: Mapping[tuple[int, int], float]
+
+    __repr__ = readable
 
     @property
     def left_out(self) -> tuple[int, ...]:
@@ -99,6 +102,8 @@ class Screening:
     obstructions: tuple[Obstruction, ...]
     verdict: Verdict
 
+    __repr__ = readable
+
 
 def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
     """Look at facts: at most so many seconds for the verdict, and as many for what stands in the way."""
@@ -116,13 +121,10 @@ def screen(gathered: Gathered, seconds: float = 20.0) -> Screening:
     all_facts = range(len(gathered))
     proved = next((reason.verdict(gathered) for reason in at_once if reason.is_proved(gathered, all_facts)), verdict)
     assert proved is not None
-    return Screening(*_ranks(gathered), tuple(obstructions(gathered, doubtful, seconds)), proved)
-
-
-def _ranks(gathered: Gathered) -> tuple[int, int]:
     inputs, outputs = (part.astype(np.float64) for part in (gathered.inputs, gathered.outputs))
     with one_thread():
-        return int(np.linalg.matrix_rank(inputs)), int(np.linalg.matrix_rank(outputs - outputs.mean(axis=0)))
+        ranks = [int(np.linalg.matrix_rank(part)) for part in (inputs, outputs - outputs.mean(axis=0))]
+    return Screening(ranks[0], ranks[1], tuple(obstructions(gathered, doubtful, seconds)), proved)
 
 
 def obstructions(gathered: Gathered, doubtful: Sequence[int] = (), seconds: float = math.inf) -> list[Obstruction]:

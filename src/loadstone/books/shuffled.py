@@ -11,7 +11,6 @@ exclude each other, and that says nothing about room.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from loadstone.books.screening import alike
 from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.progress import Progress
+from loadstone.readable import readable
 
 if TYPE_CHECKING:
     from loadstone.books.book import Book
@@ -40,6 +40,8 @@ class Control:
 
     facts: int
     shuffles: tuple[Fitting, ...]
+
+    __repr__ = readable
 
     @property
     def counted(self) -> tuple[Fitting, ...]:
@@ -89,8 +91,8 @@ def shuffled_control(
         progress(seed, f"shuffle {seed + 1} of {shuffles}: how many of {len(rows)} facts fit")
         random = np.random.default_rng(seed)
         order, targets = random.permutation(rows), random.permutation(book.targets[rows])
-        arrays = Arrays(book.inputs[order], book.outputs, targets)
-        followed.append(largest_fitting(partial(_first, arrays), len(rows), guess, deadline, family, WIDTH))
+        first = lambda k: Arrays(book.inputs[order[:k]], book.outputs, targets[:k])  # noqa: B023, E731
+        followed.append(largest_fitting(first, len(rows), guess, deadline, family, WIDTH))
         guess = Control(len(rows), tuple(followed)).fits or guess
     return Control(len(rows), tuple(followed))
 
@@ -101,7 +103,3 @@ def distinct_rows(book: Book) -> Int[np.ndarray, "k"]:
     inputs = book.inputs[stored].astype(np.float64)
     groups = alike(inputs / np.linalg.norm(inputs, axis=1, keepdims=True)) if len(stored) else []
     return np.delete(stored, [row for group in groups for row in group[1:]])
-
-
-def _first(arrays: Arrays, k: int) -> Arrays:
-    return Arrays(arrays.inputs[:k], arrays.outputs, arrays.targets[:k])

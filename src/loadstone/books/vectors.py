@@ -58,10 +58,9 @@ def _entries(source: Source, wanted: set[str], words: str | Path | None, progres
         suffix = path.suffix.lower()
         if words is not None and suffix not in (".npy", ".safetensors"):
             raise refuse("words", str(words), f"left out, because {path.name} has its words in it")
-        if suffix in readers:
-            entries = readers[suffix](path, wanted, words)
-        else:
-            entries = (_binary if suffix == ".bin" else _text)(path, wanted, progress)
+        read = readers.get(suffix)
+        streamed = _binary if suffix == ".bin" else _text
+        entries = read(path, wanted, words) if read else streamed(path, wanted, progress)
         for where, word, values in entries:
             yield f" ({where} of {path.name})", word, values
     elif isinstance(source, Mapping):
@@ -159,9 +158,8 @@ def _npz(path: Path, wanted: set[str], words: object) -> Iterator[Entry]:
     except ValueError as error:
         raise refuse("vectors", str(path), f"an .npz with 'words' and 'vectors' ({error})") from error
     if arrays.keys() != {"words", "vectors"} or arrays["words"].dtype.kind != "U" or arrays["words"].ndim != 1:
-        raise refuse(
-            "vectors", str(path), "an .npz with 'words', an array of texts, and 'vectors', an array of numbers"
-        )
+        allowed = "an .npz with 'words', an array of texts, and 'vectors', an array of numbers"
+        raise refuse("vectors", str(path), allowed)
     return _rows(path, arrays["words"].tolist(), arrays["vectors"], wanted)
 
 
@@ -180,9 +178,8 @@ def _safetensors(path: Path, wanted: set[str], words: str | Path | None) -> Iter
             name = "vectors" if "vectors" in tables else tables[0] if len(tables) == 1 else None
             if name is None:
                 shown = ", ".join(tables[:20]) or "none"
-                raise refuse(
-                    "vectors", str(path), f"a file with one table of vectors, or one called 'vectors' ({shown})"
-                )
+                allowed = f"a file with one table of vectors, or one called 'vectors' ({shown})"
+                raise refuse("vectors", str(path), allowed)
             vectors = file.get_tensor(name)
     except (SafetensorError, TypeError) as error:  # NumPy does not know every type, such as bfloat16
         raise refuse("vectors", str(path), f"a safetensors file ({error})") from error

@@ -23,8 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.kernels.products import exact_there, mapped
-from loadstone.memories.memory import Memory, check_dimension
+from loadstone.kernels.products import exact_there
+from loadstone.memories.memory import Dense
 from loadstone.memories.normal import normal_matrix
 from loadstone.trees import tree
 
@@ -34,7 +34,7 @@ _DEVIATION = 1 / 8
 
 @tree(data=["root"])
 @dataclass(frozen=True)
-class Nonnegative(Memory):
+class Nonnegative(Dense):
     """root: A; W = A o A, the square of each entry."""
 
     root: Float[Array | np.ndarray, "d d"]
@@ -44,24 +44,13 @@ class Nonnegative(Memory):
         """Entries of W about 1/d."""
         return cls((1 + _DEVIATION * d * normal_matrix(seed, "memory", d, d)) / jnp.sqrt(d))
 
-    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
-        check_dimension(self, inputs, self.root.shape[-1])
-        return mapped(inputs, self.matrix(), precision)
-
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         return self.root * self.root
-
-    @property
-    def rank(self) -> int:
-        return self.root.shape[-1]
-
-    def is_dense(self, precision: str) -> bool:
-        return True
 
 
 @tree(data=["root"])
 @dataclass(frozen=True)
-class PositiveSemidefinite(Memory):
+class PositiveSemidefinite(Dense):
     """root: A; W = A A^T."""
 
     root: Float[Array | np.ndarray, "d d"]
@@ -72,16 +61,5 @@ class PositiveSemidefinite(Memory):
         deviation = _DEVIATION * jnp.sqrt(d) * normal_matrix(seed, "memory", d, d)
         return cls((jnp.eye(d, dtype=deviation.dtype) + deviation) / jnp.sqrt(d))
 
-    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
-        check_dimension(self, inputs, self.root.shape[-1])
-        return mapped(inputs, self.matrix(), precision)
-
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         return exact_there(self.root, self.root.T)
-
-    @property
-    def rank(self) -> int:
-        return self.root.shape[-1]
-
-    def is_dense(self, precision: str) -> bool:
-        return True

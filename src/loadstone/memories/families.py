@@ -1,7 +1,7 @@
 """Families of memories by their names. A new one is a file and a line here.
 
-A family is a class of memories with `initial(d, seed)`, whose further arguments are the family's parameters; or a
-`Subspace`, which is a linear one, or a `Family`, whose fields are its parameters. As text it reads 'blocks:8'.
+A family is a class of memories with `initial(d, seed)`, whose further arguments are the family's parameters, or a
+`Subspace`, whose fields are. As text it reads 'blocks:8'.
 """
 
 from __future__ import annotations
@@ -9,30 +9,28 @@ from __future__ import annotations
 import inspect
 from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from loadstone.arguments import rank_fraction, rank_of, refuse, whole
 from loadstone.families_text import FamilyText, ToldDimension, family_name, family_text, parameter_names
 from loadstone.memories.cones import Nonnegative, PositiveSemidefinite
-from loadstone.memories.family import Family
 from loadstone.memories.foreign import class_name
 from loadstone.memories.full import Full
 from loadstone.memories.low_rank import LowRank
 from loadstone.memories.masks import RandomMask
 from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
-from loadstone.memories.rounding import RoundedTo
+from loadstone.memories.rounding import Rounded
 from loadstone.memories.subspaces.registry import SUBSPACES, arrays_of
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.memories.two_layers import Attention, Gelu, Relu
+from loadstone.memories.two_layers import Attention, Gelu, TwoLayers
 from loadstone.parameters import made, named
 
-Kind = type[Memory] | type[Subspace] | type[Family]
+Kind = type[Memory] | type[Subspace]
 
 #: Every family, the linear ones of SUBSPACES among them.
 FAMILIES: ChainMap[str, Kind] = ChainMap(
@@ -40,10 +38,10 @@ FAMILIES: ChainMap[str, Kind] = ChainMap(
         "masked": RandomMask,  # as text; from Python, `Masked` takes any mask
         "nonnegative": Nonnegative,
         "psd": PositiveSemidefinite,
-        "relu": Relu,
+        "relu": TwoLayers,
         "gelu": Gelu,
         "attention": Attention,
-        "rounded": RoundedTo,
+        "rounded": Rounded,
     },
     SUBSPACES,  # type: ignore[arg-type]
     {"full": Full, "rank": LowRank},
@@ -56,39 +54,15 @@ _UNNAMED = {frozenset(["weights"]): "full", frozenset(["left", "right"]): "rank"
 _MOST_SEEN = 2000
 
 
-@dataclass(frozen=True)
-class OfClass(Family):
-    """The memories of a class, with these parameters."""
+class Family(NamedTuple):
+    """A class of memories, and the parameters of its `initial`. A subspace is a parameter of `Projected`."""
 
     kind: type[Memory]
     parameters: Mapping[str, Any]
 
     def check(self, d: int) -> None:
+        """Refuse a dimension in which there is no such family."""
         self.kind.check(d, **self.parameters)
-
-    def initial(self, d: int, seed: int) -> Memory:
-        self.check(d)
-        return self.kind.initial(d, seed, **self.parameters)
-
-    def statistical_dimension(self, d: int, directions: int) -> float | None:
-        return self.kind.statistical_dimension(d, directions, **self.parameters)
-
-
-@dataclass(frozen=True)
-class Linear(Family):
-    """The matrices of a subspace."""
-
-    matrices: Subspace
-
-    def check(self, d: int) -> None:
-        self.matrices.check(d)
-
-    def initial(self, d: int, seed: int) -> Memory:
-        return Projected.starting(self.subspace(d, seed), d, seed)
-
-    def subspace(self, d: int, seed: int | None) -> Subspace:
-        self.check(d)
-        return self.matrices
 
 
 def initial_memory(d: int, kappa: float = 1.0, *, seed: int = 0, family: str | Subspace = "full") -> Memory:
@@ -97,9 +71,17 @@ def initial_memory(d: int, kappa: float = 1.0, *, seed: int = 0, family: str | S
     kappa = 1 gives a full W; kappa < 1 the factors of rank m = round(kappa d), at least 1, as 'rank:m' does. In a
     linear family W is the projection of such a matrix. Non-negative and semidefinite memories start near (1/d) 1 1^T
     and (1/d) I.
+
+    Example:
+        >>> loadstone.initial_memory(10, 0.3)
+        LowRank(left=float32[10, 3], right=float32[10, 3])
+        >>> loadstone.initial_memory(10, family="blocks:2")
+        Projected(weights=float32[10, 10], subspace=Blocks(count=2))
     """
     d = whole("d", d, 1)
-    return _family(family, d, kappa).initial(d, seed)
+    chosen = _family(family, d, kappa)
+    chosen.check(d)
+    return chosen.kind.initial(d, seed, **chosen.parameters)
 
 
 def check_family(text: str, kappa: float, d: int) -> tuple[str, float]:
@@ -124,24 +106,35 @@ def family_in_records(text: str) -> str:
 
 
 def subspace_of(family: str | Subspace | Memory, d: int, *, seed: int | None = None) -> Subspace | None:
-    """The subspace of a linear family, None for 'full'. Others are refused: there is no exact verdict about them."""
+    """The subspace of a linear family, None for 'full'. Others are refused: there is no exact verdict about them.
+
+    Example:
+        >>> from loadstone.memories.families import subspace_of
+        >>> subspace_of("blocks:2", 10), subspace_of("full", 10)
+        (Blocks(count=2), None)
+    """
     if isinstance(family, Projected):
         family = family.subspace
-    chosen = OfClass(type(family), {}) if isinstance(family, Memory) else _family(family, d, 1.0)
-    if chosen == OfClass(Full, {}):
+    if isinstance(family, Memory):
+        kind, subspace = type(family), None
+    else:
+        chosen = _family(family, d, 1.0)
+        chosen.check(d)
+        kind, subspace = chosen.kind, chosen.kind.subspace_of_family(d, seed, **chosen.parameters)
+    if kind is Full:
         return None
-    subspace = chosen.subspace(d, seed)
     if subspace is None:
         shown = family if isinstance(family, str) else type(family).__name__
         linear = ", ".join(name for name in FAMILIES if is_linear(name))
         raise refuse("family", shown, f"linear for an exact verdict or a sample ({linear})")
-    return _exact(subspace)
+    # With arrays of NumPy, in all their digits: a memory may hold them in fewer.
+    arrays = arrays_of(subspace)
+    return type(subspace)(**arrays) if arrays else subspace
 
 
 def is_linear(text: str) -> bool:
     """Whether there are exact verdicts about a family: it is full or a subspace."""
-    name = family_name(text)
-    return name == "full" or issubclass(FAMILIES[name], (Subspace, RandomMask))
+    return issubclass(FAMILIES[family_name(text)], (Full, Projected, Subspace))
 
 
 def told_dimension(text: str, d: int, directions: int) -> ToldDimension | None:
@@ -152,9 +145,9 @@ def told_dimension(text: str, d: int, directions: int) -> ToldDimension | None:
     family = _family(text, d, 1.0)
     family.check(d)
     standard = written_family(text)
-    if isinstance(family, Linear):
-        return ToldDimension(standard, _dimension_seen(text, family.matrices, d, directions), True)
-    delta = family.statistical_dimension(d, directions)
+    if "subspace" in family.parameters:
+        return ToldDimension(standard, _dimension_seen(text, family.parameters["subspace"], d, directions), True)
+    delta = family.kind.statistical_dimension(d, directions, **family.parameters)
     if delta is None:
         raise refuse("family", text, "one whose statistical dimension is known: nothing is predicted for others")
     return ToldDimension(standard, float(delta), False)
@@ -186,16 +179,16 @@ def _family(family: str | Subspace, d: int, kappa: float, files: bool = True) ->
     """A family with its parameters. 'full' with kappa < 1 is 'rank', as in the paper."""
     kappa = rank_fraction("kappa", kappa)
     if isinstance(family, Subspace):
-        found: Family = Linear(family)
+        chosen = Family(Projected, {"subspace": family})
     else:
-        found = _from_text("rank" if family == "full" and kappa < 1 else family, files)
+        chosen = _from_text("rank" if family == "full" and kappa < 1 else family, files)
     if kappa == 1:
-        return found
-    if not (isinstance(found, OfClass) and "m" in _parameters_of(found.kind)):
+        return chosen
+    if "m" not in _parameters_of(chosen.kind):
         raise refuse("kappa", kappa, f"1 for the family {family!r}, which has no rank to choose")
-    if "m" in found.parameters:
+    if "m" in chosen.parameters:
         raise refuse("kappa", kappa, f"1 for the family {family!r}, which says its rank itself")
-    return OfClass(found.kind, {**found.parameters, "m": rank_of(kappa, d)})
+    return Family(chosen.kind, {**chosen.parameters, "m": rank_of(kappa, d)})
 
 
 def _from_text(text: str, files: bool) -> Family:
@@ -203,21 +196,15 @@ def _from_text(text: str, files: bool) -> Family:
     if rest.endswith(".npy") and name in _FROM_FILE:
         if not files:
             raise refuse("family", text, "one that its name says everything about, because a file can change")
-        return Linear(SUBSPACES[name](**{_FROM_FILE[name]: _array(rest)}))
+        return Family(Projected, {"subspace": SUBSPACES[name](**{_FROM_FILE[name]: _array(rest)})})
     read = family_text(text, _parameters)
     kind = FAMILIES[read.name]
-    if issubclass(kind, Memory):
-        return OfClass(kind, _complete(read, kind))
-    found = made("family", read.name, kind, read.values)
-    return Linear(found) if isinstance(found, Subspace) else found
-
-
-def _complete(read: FamilyText, kind: type[Memory]) -> Mapping[str, object]:
-    """The parameters that a text gives to a class of memories, or a refusal if one of them is missing."""
-    for name, parameter in _parameters_of(kind).items():
-        if name not in read.values and parameter.default is inspect.Parameter.empty:
-            raise refuse("family", read.name, f"given with {name}, which has no default")
-    return read.values
+    if issubclass(kind, Subspace):
+        return Family(Projected, {"subspace": made("family", read.name, kind, read.values)})
+    for parameter in _parameters_of(kind).values():
+        if parameter.name not in read.values and parameter.default is inspect.Parameter.empty:
+            raise refuse("family", read.name, f"given with {parameter.name}, which has no default")
+    return Family(kind, read.values)
 
 
 def _parameters(name: str) -> tuple[str, ...]:
@@ -253,9 +240,3 @@ def _dimension_seen(text: str, subspace: Subspace, d: int, directions: int) -> i
     seen = random.standard_normal((directions, d))
     members = (subspace.projected(random.standard_normal((d, d))) for _ in range(n))
     return int(np.linalg.matrix_rank(np.stack([(seen @ member).ravel() for member in members])))
-
-
-def _exact(subspace: Subspace) -> Subspace:
-    """The same subspace with arrays of NumPy, in all their digits: a memory may hold them in fewer."""
-    arrays = arrays_of(subspace)
-    return type(subspace)(**arrays) if arrays else subspace

@@ -20,7 +20,13 @@ _FORMAT = "loadstone memory 1"
 
 
 def save_memory(path: str | Path, memory: Memory, *, about: dict[str, object] | None = None) -> None:
-    """Write a memory of a known family, with `about` (where it comes from) as metadata."""
+    """Write a memory of a known family, with `about` (where it comes from) as metadata.
+
+    Example:
+        >>> loadstone.save("w.safetensors", loadstone.initial_memory(4, 0.5), about={"seed": 0})
+        >>> loadstone.load("w.safetensors")
+        LowRank(left=float32[4, 2], right=float32[4, 2])
+    """
     family, arrays = in_file(memory)
     try:
         check_square(memory, arrays)
@@ -35,7 +41,13 @@ def save_memory(path: str | Path, memory: Memory, *, about: dict[str, object] | 
 
 
 def load_memory(path: str | Path) -> Memory:
-    """Read a memory that `save_memory` wrote."""
+    """The memory that `save` wrote to a file.
+
+    Example:
+        >>> loadstone.save("w.safetensors", loadstone.initial_memory(4))
+        >>> loadstone.load("w.safetensors")
+        Full(weights=float32[4, 4])
+    """
     try:
         with safe_open(str(path), framework="numpy") as file:
             metadata = file.metadata() or {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
-from jax.tree_util import default_registry
+from jax.tree_util import default_registry, keystr
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
@@ -16,8 +16,8 @@ from loadstone.memories.memory import Memory
 from loadstone.problems.loss import queries_of, takes_precision
 from loadstone.trees import is_told_apart, tree
 
-#: What a leaf of a pytree is: an array to train, an array that stays as it is, or anything else.
-_TRAINED, _HELD, _CONSTANT = "trained", "held", "constant"
+#: So many arrays are shown.
+_SHOWN = 3
 
 #: From a pytree and inputs to queries; it may take the precision of the products, too.
 Queries = Callable[..., Array]
@@ -30,25 +30,23 @@ class Form:
     structure: of the pytree, with all leaves.
     classes: of its nodes, because JAX takes the structures of two classes that `jax.tree_util.register_dataclass` has
         registered for equal (trees.py), and of its constants, because 1 and True are equal.
-    leaves: what each leaf is.
-    constants: the leaves that are no arrays, such as an activation.
+    constants: the leaves that are no arrays, such as an activation, and None in the places of all others.
     queries: the function that makes queries; None if the pytree has `queries` itself.
     """
 
     structure: Any
     classes: tuple[type, ...]
-    leaves: tuple[str, ...]
     constants: tuple[Any, ...]
     queries: Queries | None
 
 
 @tree(data=["trained", "held"], meta=["form"])
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Foreign(Memory):
     """A pytree of a class that is not ours, as a memory; `memory` makes one.
 
-    trained: its arrays of real numbers, but for those that are to stay fixed.
-    held: its other arrays.
+    trained: its arrays of real numbers, but for those that are to stay fixed, and None in the places of other leaves.
+    held: its other arrays in the same way.
     form: everything else.
     """
 
@@ -58,11 +56,17 @@ class Foreign(Memory):
 
     fixed = ("held",)
 
+    def __repr__(self) -> str:
+        arrays = [(one, "trained") for one in _present(self.trained)] + [(one, "fixed") for one in _present(self.held)]
+        shown = [f"{one.dtype}{list(one.shape)} {what}" for one, what in arrays[:_SHOWN]]
+        more = [f"... {len(arrays)} arrays"] if len(arrays) > _SHOWN else []
+        return f"Foreign({class_name(self)}: {', '.join(shown + more)})"
+
     @property
     def value(self) -> Any:
         """The pytree, in its own class."""
-        leaves = {_TRAINED: iter(self.trained), _HELD: iter(self.held), _CONSTANT: iter(self.form.constants)}
-        return jax.tree.unflatten(self.form.structure, [next(leaves[kind]) for kind in self.form.leaves])
+        leaves = zip(self.trained, self.held, self.form.constants)
+        return jax.tree.unflatten(self.form.structure, [next(_present(each), None) for each in leaves])
 
     # What a user's function returns is checked where a search begins (problems/loss.py).
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Array:
@@ -72,11 +76,10 @@ class Foreign(Memory):
         return function(self.value, inputs, *([precision] if takes_precision(function) else []))
 
     def transformed(self, left: Float[np.ndarray, "d d"], right: Float[np.ndarray, "d d"]) -> Foreign | None:
+        own = self._own("transformed")
         # Numbers that are to stay fixed would have to change, too.
-        if _HELD in self.form.leaves or (own := self._own("transformed")) is None:
-            return None
-        found = own(left, right)
-        return None if found is None else replace(self, trained=tuple(_arrays(found)))
+        moved = own(left, right) if own and not jax.tree.leaves(self.held) else None
+        return None if moved is None else memory(moved)
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         own = self._own("matrix")
@@ -93,8 +96,8 @@ class Foreign(Memory):
 
     def _own(self, name: str) -> Callable[..., Any] | None:
         """A method of the pytree; None if it has none, or if a function makes its queries."""
-        found = None if self.form.queries else getattr(self.value, name, None)
-        return found if callable(found) else None
+        own = None if self.form.queries else getattr(self.value, name, None)
+        return own if callable(own) else None
 
 
 def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> Foreign:
@@ -107,6 +110,12 @@ def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> F
         `lambda module, inputs: jax.vmap(module)(inputs)`. Programs are compiled for the function: make it once.
     fixed: real numbers that stay as they are, too: names of fields or keys, such as 'w0', or a pytree of booleans, True
         for what is fixed. It may be given for whole branches of the pytree.
+
+    Example:
+        >>> import numpy as np
+        >>> start = {"w0": np.eye(4), "a": np.zeros((4, 1)), "b": np.ones((4, 1))}
+        >>> loadstone.memory(start, lambda it, inputs: inputs @ (it["w0"] + it["a"] @ it["b"].T).T, fixed="w0")
+        Foreign(dict: float64[4, 1] trained, float64[4, 1] trained, float64[4, 4] fixed)
     """
     if queries is None and not callable(getattr(pytree, "queries", None)):
         allowed = "a memory, which has queries(inputs), or given with a function: loadstone.memory(pytree, queries=...)"
@@ -117,16 +126,18 @@ def memory(pytree: Any, queries: Queries | None = None, *, fixed: Any = ()) -> F
     values = [leaf for _, leaf in paths]
     if jax.tree_util.treedef_is_leaf(structure) and not _is_array(values[0]):
         raise refuse("memory", type(pytree).__name__, "a pytree: register its class with JAX")
-    stays = _stays(pytree, fixed or _fixed_by(type(pytree)), [path for path, _ in paths])
-    kinds = [_kind(leaf, fixed_there) for leaf, fixed_there in zip(values, stays)]
-    constants = tuple(leaf for leaf, kind in zip(values, kinds) if kind == _CONSTANT)
-    form = Form(structure, (*_classes(pytree), *map(type, constants)), tuple(kinds), constants, queries)
+    own = getattr(type(pytree), "fixed", ())  # as the classes of `Memory` say it
+    stays = _stays(pytree, fixed or (own if _are_names(own) else ()), [path for path, _ in paths])
+    is_trained = [_is_real(leaf) and not fixed_there for leaf, fixed_there in zip(values, stays)]
+    trained = tuple(leaf if chosen else None for leaf, chosen in zip(values, is_trained))
+    held = tuple(leaf if _is_array(leaf) and not chosen else None for leaf, chosen in zip(values, is_trained))
+    constants = tuple(None if _is_array(leaf) else leaf for leaf in values)
+    form = Form(structure, (*_classes(pytree), *map(type, constants)), constants, queries)
     try:
         hash(form)
     except TypeError as error:
         allowed = f"one whose constants can be hashed, because programs are compiled for them ({error})"
         raise refuse("memory", type(pytree).__name__, allowed) from error
-    trained, held = (tuple(leaf for leaf, kind in zip(values, kinds) if kind == wanted) for wanted in (_TRAINED, _HELD))
     return Foreign(trained, held, form)
 
 
@@ -135,9 +146,9 @@ def as_memory(given: Any) -> Any:
     return given if is_told_apart(type(given)) and hasattr(given, "queries") else memory(given)
 
 
-def as_given(found: Any, given: Any) -> Any:
-    """A memory that was found from `as_memory(given)`, in the class of what was given."""
-    return found.value if isinstance(found, Foreign) and not isinstance(given, Foreign) else found
+def as_given(memory: Any, given: Any) -> Any:
+    """A memory that came of `as_memory(given)`, in the class of what was given."""
+    return memory.value if isinstance(memory, Foreign) and not isinstance(given, Foreign) else memory
 
 
 def class_name(memory: Any) -> str:
@@ -149,26 +160,18 @@ def _is_array(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and hasattr(leaf, "shape")
 
 
-def _kind(leaf: Any, stays: bool) -> str:
-    if not _is_array(leaf):
-        return _CONSTANT
-    return _TRAINED if jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact) and not stays else _HELD
+def _is_real(leaf: Any) -> bool:
+    return _is_array(leaf) and bool(jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact))
 
 
-def _arrays(pytree: Any) -> list[Any]:
-    return [leaf for leaf in jax.tree.leaves(pytree) if _is_array(leaf)]
+def _present(leaves: Iterable[Any]) -> Iterator[Any]:
+    return (leaf for leaf in leaves if leaf is not None)
 
 
 def _classes(pytree: Any) -> tuple[type, ...]:
     """The classes of all nodes, from the root on."""
     node = default_registry.flatten_one_level(pytree)
     return () if node is None else (type(pytree), *(kind for child in node[0] for kind in _classes(child)))
-
-
-def _fixed_by(kind: type) -> tuple[str, ...]:
-    """The names that a class itself calls fixed, as `Memory` can."""
-    names = getattr(kind, "fixed", ())
-    return names if _are_names(names) else ()
 
 
 def _are_names(fixed: Any) -> bool:
@@ -179,20 +182,15 @@ def _stays(pytree: Any, fixed: Any, paths: list[tuple]) -> list[bool]:
     """For each leaf, whether it is to stay fixed."""
     names = {fixed} if isinstance(fixed, str) else fixed
     if _are_names(names):
-        there = [_name(path[0]) if path else "" for path in paths]
+        branches = [keystr(path[:1], simple=True) for path in paths]
         for name in names:
-            if name not in there:
-                raise refuse("fixed", name, "one of " + ", ".join(dict.fromkeys(there)))
-        return [name in names for name in there]
+            if name not in branches:
+                raise refuse("fixed", name, "one of " + ", ".join(dict.fromkeys(branches)))
+        return [branch in names for branch in branches]
     try:
         mask = jax.tree.leaves(jax.tree.broadcast(fixed, pytree))
-    except ValueError as error:
-        raise refuse("fixed", f"a {type(fixed).__name__}", "names, or booleans in the shape of the memory") from error
-    if len(mask) != len(paths) or not all(isinstance(one, (bool, np.bool_)) for one in mask):
+    except ValueError:
+        mask = [None]
+    if len(mask) != len(paths) or not all(isinstance(stays, (bool, np.bool_)) for stays in mask):
         raise refuse("fixed", f"a {type(fixed).__name__}", "names, or booleans in the shape of the memory")
-    return [bool(one) for one in mask]
-
-
-def _name(key: Any) -> str:
-    """A step of a path as one writes it: the name of a field, or the key or index of an item."""
-    return str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name)))
+    return [bool(stays) for stays in mask]

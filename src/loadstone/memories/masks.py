@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -11,50 +9,43 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Shaped
 
-from loadstone.arguments import rank_fraction, refuse, set_as
-from loadstone.memories.family import Family
+from loadstone.arguments import rank_fraction, refuse
 from loadstone.memories.projected import Projected
 from loadstone.memories.subspaces.masked import Masked
 from loadstone.streams.counters import Key, stream_key, threefry
 
 
-@dataclass(frozen=True)
-class RandomMask(Family):
-    """A mask of round(density d^2) entries, drawn uniformly but for one rule: no row and no column is empty.
+class RandomMask(Projected):
+    """The family of a mask of round(density d^2) entries, drawn uniformly but for one rule: no row and no column is
+    empty. Its memories are those of `Projected`.
 
     density: the share of the entries, in (0, 1].
     """
 
-    density: float
-
-    def __post_init__(self) -> None:
-        set_as(self, "density", rank_fraction("density", self.density))
-
-    def check(self, d: int) -> None:
-        """Refuse a dimension in which rows or columns would have to be empty."""
-        if round(self.density * d * d) < 2 * d - 1:
+    @classmethod
+    def check(cls, d: int, density: float) -> None:  # type: ignore[override]
+        """Refuse a density with which rows or columns would have to be empty."""
+        if round(rank_fraction("density", density) * d * d) < 2 * d - 1:
             least = f"at least {(2 * d - 1) / d**2:.4g} at d = {d}, so that each row and each column has an entry"
-            raise refuse("density", self.density, least)
+            raise refuse("density", density, least)
 
-    def initial(self, d: int, seed: int) -> Projected:
+    @classmethod
+    def initial(cls, d: int, seed: int, density: float) -> Projected:  # type: ignore[override]
         """Its entries are drawn from the same seed as its mask."""
-        return Projected.starting(self.drawn(d, seed), d, seed)
+        return Projected.initial(d, seed, drawn_mask(d, seed, density))
 
-    def subspace(self, d: int, seed: int | None) -> Masked:
+    @classmethod
+    def subspace_of_family(cls, d: int, seed: int | None, density: float) -> Masked:  # type: ignore[override]
         if seed is None:
             drawn = "given with a mask: a density needs a seed, as instance_capacity and `loadstone certify` have one"
             raise refuse("family", "masked", drawn)
-        return self.drawn(d, seed)
+        return drawn_mask(d, seed, density)
 
-    @classmethod
-    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> Projected:
-        return Projected.loaded(family, arrays)
 
-    def drawn(self, d: int, seed: int) -> Masked:
-        """The mask of a seed."""
-        self.check(d)
-        mask = _mask(stream_key(seed, "mask", d), d, round(self.density * d * d))
-        return Masked.from_pieces((mask,), None)
+def drawn_mask(d: int, seed: int, density: float) -> Masked:
+    """The mask of a seed."""
+    RandomMask.check(d, density)
+    return Masked.from_pieces((_mask(stream_key(seed, "mask", d), d, round(density * d * d)),), None)
 
 
 @partial(jax.jit, static_argnums=(1, 2))

@@ -14,6 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
+from loadstone.kernels.products import mapped
+from loadstone.memories.subspaces.subspace import Subspace
 
 
 class Memory(abc.ABC):
@@ -47,6 +49,11 @@ class Memory(abc.ABC):
     @classmethod  # noqa: B027
     def check(cls, d: int, **parameters: Any) -> None:
         """Refuse parameters, those of `initial`, with which there is no such family of d x d memories."""
+
+    @classmethod
+    def subspace_of_family(cls, d: int, seed: int | None, **parameters: Any) -> Subspace | None:
+        """All members of the family with these parameters, if they are a subspace; None if they are not."""
+        return None
 
     @classmethod
     def statistical_dimension(cls, d: int, directions: int, **parameters: Any) -> float | None:
@@ -86,6 +93,25 @@ class Memory(abc.ABC):
         """Whether a pass in this precision should have `matrix()` rather than the queries: some passes then compute the
         queries themselves."""
         return False
+
+
+class Dense(Memory):
+    """A linear memory that is trained as a d x d array: its queries are W e, and passes may have W itself."""
+
+    @abc.abstractmethod
+    def matrix(self) -> Float[Array | np.ndarray, "d d"]:
+        """W."""
+
+    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
+        check_dimension(self, inputs, self.rank)
+        return mapped(inputs, self.matrix(), precision)
+
+    @property
+    def rank(self) -> int:
+        return jax.tree.leaves(self)[0].shape[-1]
+
+    def is_dense(self, precision: str) -> bool:
+        return True
 
 
 def kept(array: np.ndarray) -> np.ndarray | Array:

@@ -12,8 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from loadstone.arguments import refuse
-from loadstone.kernels.products import mapped
-from loadstone.memories.memory import Memory, check_dimension, kept
+from loadstone.memories.memory import Dense, kept
 from loadstone.memories.normal import normal_matrix
 from loadstone.memories.subspaces.registry import arrays_of, name_of, subspace_from
 from loadstone.memories.subspaces.subspace import Subspace
@@ -24,7 +23,7 @@ from loadstone.trees import told_apart
 @told_apart  # the subspace says itself what of it are arrays
 @jax.tree_util.register_pytree_with_keys_class
 @dataclass(frozen=True)
-class Projected(Memory):
+class Projected(Dense):
     """W = P(weights), P the orthogonal projection onto a subspace. Its derivative is P again, so gradients stay inside.
 
     weights: a d x d matrix.
@@ -45,24 +44,21 @@ class Projected(Memory):
         return cls(weights, _in_digits(subspace, weights))
 
     @classmethod
-    def starting(cls, subspace: Subspace, d: int, seed: int) -> Projected:
+    def initial(cls, d: int, seed: int, subspace: Subspace) -> Projected:  # type: ignore[override]
         """The projection of a matrix with entries drawn from N(0, 1/d^2)."""
-        memory = cls.made(normal_matrix(seed, "memory", d, d), subspace)
-        return cls(memory.matrix(), memory.subspace)
+        memory = Projected.made(normal_matrix(seed, "memory", d, d), subspace)
+        return Projected(memory.matrix(), memory.subspace)
 
-    def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
-        check_dimension(self, inputs, self.weights.shape[-1])
-        return mapped(inputs, self.matrix(), precision)
+    @classmethod
+    def check(cls, d: int, subspace: Subspace) -> None:  # type: ignore[override]
+        subspace.check(d)
+
+    @classmethod
+    def subspace_of_family(cls, d: int, seed: int | None, subspace: Subspace) -> Subspace:  # type: ignore[override]
+        return subspace
 
     def matrix(self) -> Float[Array | np.ndarray, "d d"]:
         return self.subspace.projected(self.weights, np if isinstance(self.weights, np.ndarray) else jnp)
-
-    @property
-    def rank(self) -> int:
-        return self.weights.shape[-1]
-
-    def is_dense(self, precision: str) -> bool:
-        return True
 
     def in_file(self) -> tuple[str, Mapping[str, Any]]:
         return name_of(self.subspace), {"weights": self.weights, **arrays_of(self.subspace)}
@@ -73,7 +69,7 @@ class Projected(Memory):
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or weights.size == 0:
             raise refuse("weights", f"of shape {weights.shape}", "such that they make a d x d memory")
         rest = {name: array for name, array in arrays.items() if name != "weights"}
-        return cls.made(kept(weights), subspace_from(family, rest, len(weights)))
+        return Projected.made(kept(weights), subspace_from(family, rest, len(weights)))
 
     def tree_flatten_with_keys(self) -> tuple[tuple, tuple]:
         arrays, rest = self.subspace.pieces()

@@ -19,7 +19,15 @@ from loadstone.problems.loss import queries_of
 def recall_index(
     memory: Any, inputs: Float[np.ndarray | Array, "n d"], *, outputs: Float[np.ndarray | Array, "m d"]
 ) -> Int[Array, "n"]:
-    """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e."""
+    """For each input, the index of the output that the memory recalls: argmax over rho of u_rho^T W e.
+
+    Example:
+        >>> import numpy as np
+        >>> from loadstone.memories.full import Full
+        >>> from loadstone.memories.recall import recall_index
+        >>> recall_index(Full(np.eye(3)), np.eye(3)[[2, 0]], outputs=np.eye(3)).tolist()
+        [2, 0]
+    """
     with in_digits_of(memory):
         inputs, outputs = jnp.asarray(inputs), jnp.asarray(outputs)
         for name, array in (("inputs", inputs), ("outputs", outputs)):

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float64
 
-from loadstone.arguments import set_as, whole
+from loadstone.arguments import whole
 from loadstone.kernels.products import mapped
 from loadstone.levels import MOST_BITS, half_levels, step_of
-from loadstone.memories.family import Family
+from loadstone.memories.full import Full
 from loadstone.memories.memory import Memory, check_dimension
 from loadstone.memories.normal import normal_matrix
 from loadstone.trees import tree
@@ -46,6 +46,15 @@ class Rounded(Memory):
     weights: Float[Array | np.ndarray, "d d"]
     bits: int
 
+    @classmethod
+    def check(cls, d: int, bits: int) -> None:  # type: ignore[override]
+        whole("bits", bits, 1, MOST_BITS)
+
+    @classmethod
+    def initial(cls, d: int, seed: int, bits: int) -> Rounded:  # type: ignore[override]
+        """Real numbers drawn from N(0, 1/d^2)."""
+        return cls(normal_matrix(seed, "memory", d, d), bits)
+
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
         check_dimension(self, inputs, self.weights.shape[-1])
         weights = jnp.asarray(self.weights)
@@ -64,19 +73,4 @@ class Rounded(Memory):
         """What it recalls with: a full matrix of few different numbers."""
         return "full", {"weights": self.matrix()}
 
-
-@dataclass(frozen=True)
-class RoundedTo(Family):
-    """The family of full memories of b bits an entry.
-
-    bits: how many.
-    """
-
-    bits: int
-
-    def __post_init__(self) -> None:
-        set_as(self, "bits", whole("bits", self.bits, 1, MOST_BITS))
-
-    def initial(self, d: int, seed: int) -> Rounded:
-        """Real numbers drawn from N(0, 1/d^2)."""
-        return Rounded(normal_matrix(seed, "memory", d, d), self.bits)
+    loaded = Full.loaded

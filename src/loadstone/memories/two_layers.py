@@ -11,15 +11,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from loadstone.arguments import refuse, set_as, whole
+from loadstone.arguments import refuse, whole
 from loadstone.kernels.products import mapped
-from loadstone.memories.family import Family
 from loadstone.memories.memory import Memory, check_dimension, kept
 from loadstone.memories.normal import normal_matrix
 from loadstone.trees import tree
@@ -39,11 +38,30 @@ _SCORE = 5.0
 @tree(data=["keys", "values"], meta=["activation"])
 @dataclass(frozen=True)
 class TwoLayers(Memory):
-    """keys: K, of size h x d. values: V, of size d x h. activation: a name in ACTIVATIONS."""
+    """keys: K, of size h x d. values: V, of size d x h. activation: a name in ACTIVATIONS.
+
+    The class itself is the family 'relu'; those below are families of the same memories with other activations.
+    """
 
     keys: Float[Array | np.ndarray, "h d"]
     values: Float[Array | np.ndarray, "d h"]
     activation: str = "relu"
+
+    @classmethod
+    def check(cls, d: int, width: int) -> None:  # type: ignore[override]
+        whole("width", width, 1, 10**6)
+
+    @classmethod
+    def initial(cls, d: int, seed: int, width: int) -> TwoLayers:  # type: ignore[override]
+        """Keys whose products with an input have variance 1, and values with normal entries of a given deviation."""
+        keys = normal_matrix(seed, "memory", d, width).T * math.sqrt(d)
+        values = normal_matrix(seed, "second factor", d, width) * (d * cls._deviation(d, width))
+        return TwoLayers(keys, values, cls.activation)
+
+    @classmethod
+    def _deviation(cls, d: int, width: int) -> float:
+        """The standard deviation of the values at the start."""
+        return 1 / d
 
     def queries(self, inputs: Float[Array, "n d"], precision: str = "float32") -> Float[Array, "n d"]:
         check_dimension(self, inputs, self.keys.shape[-1])
@@ -64,51 +82,17 @@ class TwoLayers(Memory):
         if len(keys) != 2 or 0 in keys or shapes != {"keys": keys, "values": keys[::-1]}:
             shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
             raise refuse("file", f"one with {shown}", "one with keys (h, d) and values (d, h)")
-        return cls(kept(arrays["keys"]), kept(arrays["values"]), family)
+        return TwoLayers(kept(arrays["keys"]), kept(arrays["values"]), family)
 
 
-@dataclass(frozen=True)
-class Hidden(Family):
-    """A family of two layers with a given number of hidden units.
-
-    width: how many.
-    """
-
-    width: int
-    activation: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        set_as(self, "width", whole("width", self.width, 1, 10**6))
-
-    def initial(self, d: int, seed: int) -> TwoLayers:
-        """Keys whose products with an input have variance 1, and values with normal entries of a given deviation."""
-        keys = normal_matrix(seed, "memory", d, self.width).T * math.sqrt(d)
-        values = normal_matrix(seed, "second factor", d, self.width) * (d * self.deviation(d))
-        return TwoLayers(keys, values, self.activation)
-
-    @classmethod
-    def loaded(cls, family: str, arrays: Mapping[str, np.ndarray]) -> TwoLayers:
-        return TwoLayers.loaded(family, arrays)
-
-    def deviation(self, d: int) -> float:
-        """The standard deviation of the values at the start."""
-        return 1 / d
-
-
-class Relu(Hidden):
-    """max(x, 0)."""
-
-    activation = "relu"
-
-
-class Gelu(Hidden):
-    """x Phi(x), as JAX approximates it."""
+class Gelu(TwoLayers):
+    """The family with the activation x Phi(x), as JAX approximates it."""
 
     activation = "gelu"
 
 
-class Attention(Hidden):
-    """A softmax over all hidden units.
+class Attention(TwoLayers):
+    """The family with a softmax over all hidden units.
 
     At the start its weights all lie near 1/h, with a deviation of about sqrt(e - 1)/h. Values are drawn so large that
     scores have a deviation of _SCORE all the same. With values as small as those of other activations, searches end at
@@ -117,5 +101,6 @@ class Attention(Hidden):
 
     activation = "attention"
 
-    def deviation(self, d: int) -> float:
-        return _SCORE * math.sqrt(self.width / (d * (math.e - 1)))
+    @classmethod
+    def _deviation(cls, d: int, width: int) -> float:
+        return _SCORE * math.sqrt(width / (d * (math.e - 1)))

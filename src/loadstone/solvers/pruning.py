@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
-from loadstone.arguments import refuse, set_as, whole
+from loadstone.arguments import rank_fraction, refuse, set_as, whole
 from loadstone.deadline import Deadline
 from loadstone.memories.foreign import class_name
 from loadstone.memories.full import Full
@@ -48,7 +48,7 @@ class Pruning(Solver):
     rounds: int
 
     def __post_init__(self) -> None:
-        set_as(self, "density", RandomMask(self.density).density)
+        set_as(self, "density", rank_fraction("density", self.density))
         set_as(self, "rounds", whole("rounds", self.rounds, 1, 10**6))
 
     def precisions(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class Pruning(Solver):
         deadline = Deadline(options.limits.seconds)
         pairs = [_weights_and_mask(memory) for memory in memories]
         d = pairs[0][0].shape[0]
-        RandomMask(self.density).check(d)
+        RandomMask.check(d, self.density)
         by_round: list[list[Solution]] = []
         for left in self._entries(max(int(mask.sum()) for _, mask in pairs), d):
             pairs = [(weights, mask & largest_entries(weights, left)) for weights, mask in pairs]

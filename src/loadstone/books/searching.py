@@ -1,0 +1,112 @@
+"""The search for a W that stores facts in words: arrays go in, NumPy searches, and a proof confirms what comes out.
+
+Of few facts a verdict comes soon, whatever it says; of many a search comes first. Only where passes are so long that
+compiling them pays, or on an accelerator, a problem for JAX is made of the arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+import jax.numpy as jnp
+import numpy as np
+
+from loadstone.books.gathered import Gathered
+from loadstone.deadline import Deadline
+from loadstone.memories.families import subspace_of, written_family
+from loadstone.memories.full import Full
+from loadstone.memories.memory import Memory
+from loadstone.memories.projected import Projected
+from loadstone.problems.numpy_pass import Rivals, rivals_of, seconds_of_rivals
+from loadstone.progress import Progress
+from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.solvers import lbfgs_numpy
+from loadstone.solvers.decide import decide
+from loadstone.solvers.lbfgs_numpy import is_plain
+from loadstone.solvers.solution import Status
+from loadstone.solvers.solve import solve
+from loadstone.solvers.stop import Limits
+from loadstone.solvers.weighted import seconds_a_pass, store_most
+
+#: With fewer products a pass, or at a smaller dimension, verdicts come soon, whatever they say (solvers/decide.py).
+_SMALL, _FEW_DIMENSIONS = 10**7, 60
+_MOST_PASSES = 1000
+#: With fewer products a pass takes less than half a second, and it is not worth while to foresee how long.
+_LONG = 10**10
+
+
+class Search:
+    """A search for W in a linear family. `weights` is the W that it has got to."""
+
+    def __init__(self, gathered: Gathered, family: str, seconds: float) -> None:
+        d = gathered.inputs.shape[1]
+        self.gathered, self.family = gathered, written_family(family)
+        self.subspace = subspace_of(family, d)  # refuses a family that there is not
+        self.deadline = Deadline(seconds)
+        self.weights = np.zeros((d, d))
+        #: How long a pass takes, and to find the rivals of all facts; 0 where that is too short to matter.
+        self.pass_seconds = self.rivals_seconds = 0.0
+        self._rivals: tuple[np.ndarray, Rivals] | None = None
+
+    def foresee(self, facts: int) -> None:
+        """Find out how long a pass over so many facts takes, if it may take long."""
+        if facts * self.gathered.outputs.size >= _LONG:
+            self.pass_seconds = seconds_a_pass(self.gathered.problem())
+            self.rivals_seconds = seconds_of_rivals(np.eye(len(self.weights)), self.gathered)
+
+    def is_small(self, rows: Collection[int]) -> bool:
+        """Whether verdicts on these facts come soon."""
+        return len(rows) * self.gathered.outputs.size < _SMALL or len(self.weights) < _FEW_DIMENSIONS
+
+    def verdict(self, rows: Collection[int]) -> Verdict:
+        """Whether these facts can be stored."""
+        start = self.weights if self.weights.any() else None
+        return decide(self.gathered.arrays(rows), start=start, seconds=self.deadline.share(1.0), family=self.family)
+
+    def tried(self, rows: Collection[int], seconds: float = math.inf) -> Outcome:
+        """Look for a W that stores these facts, and leave it in `weights`, or the best that was come to. Many facts are
+        stored with proof or undecided."""
+        if self.is_small(rows):
+            verdict = self.verdict(rows)
+            weights = verdict.last if verdict.witness is None else verdict.witness
+            assert weights is not None
+            self.weights = weights
+            return verdict.verdict
+        limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self.deadline.left)))
+        if is_plain(len(self.gathered), *self.gathered.outputs.shape):
+            solution = lbfgs_numpy.store(self.gathered.arrays(rows), self._single(), limits, self.subspace)
+            weights = np.asarray(solution.memory.weights, np.float64)
+            inside = weights if self.subspace is None else self.subspace.projected(weights)
+            self.weights, status = inside, stored.status
+        else:
+            # Facts that occur twice ask for nothing new, and one length means one compiled program.
+            asked = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))
+            solution = solve(self.gathered.problem(asked), self._memory(), stop="exact", limits=limits)
+            self.weights, status = np.asarray(solution.memory.matrix(), np.float64), solution.status
+        return Outcome.STORABLE if status == Status.STORED and self.is_proved(rows) else Outcome.UNDECIDED
+
+    def store_most(self, rows: Collection[int], seconds: float, progress: Progress) -> None:
+        """Leave a W in `weights` that stores as many of these facts as a search stores in this time."""
+        memory = store_most(
+            self.gathered.problem(rows), self._memory(), max(1e-3, seconds), progress, self.pass_seconds or None
+        )
+        self.weights = np.asarray(memory.matrix(), np.float64)
+
+    def is_proved(self, rows: Collection[int]) -> bool:
+        """Whether W stores these facts beyond rounding."""
+        return self.gathered.are_stored(rows, self.weights, self.subspace)
+
+    def rivals(self) -> Rivals:
+        """The rival and the margin of every fact. To look twice at the same W would take too long for many facts."""
+        if self._rivals is None or self._rivals[0] is not self.weights:
+            self._rivals = self.weights, rivals_of(self.weights, self.gathered)
+        return self._rivals[1]
+
+    def _single(self) -> np.ndarray:
+        return self.weights.astype(np.float32)
+
+    def _memory(self) -> Memory:
+        """W as a memory of the family."""
+        single = jnp.asarray(self._single())
+        return Full(single) if self.subspace is None else Projected.made(single, self.subspace)
