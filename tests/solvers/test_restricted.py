@@ -20,7 +20,7 @@ from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.hessian import Hessian, dense_bytes
 from loadstone.solvers.restricted import RestrictedHessian
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import instance_capacity
+from loadstone.tasks.capacity import exact_capacity
 from tests.solvers.linear_program import largest_margin
 
 D = 6
@@ -101,7 +101,7 @@ def test_dense_solves_are_used_where_conjugate_gradients_stall(monkeypatch):
 
 
 def test_the_capacity_of_a_stream_in_a_family():
-    found = instance_capacity("decoupled", Stream(3, 10), around=14, family="masked:0.5")
+    found = exact_capacity(Instance(Stream(3, 10), 14, kind="decoupled"), family="masked:0.5")
     family = subspace_of("masked:0.5", 10, seed=3)
     fits = Instance(Stream(3, 10), found.p_c, kind="decoupled")
     assert largest_margin(fits.arrays(), family.axes(10)) > 1e-7
@@ -111,7 +111,7 @@ def test_the_capacity_of_a_stream_in_a_family():
 
 def test_a_capacity_in_a_family_is_a_spec():
     (record,) = perform([Spec("decoupled", 6, 9, seed=2, solver="capacity", family="blocks:2")])
-    found = instance_capacity("decoupled", Stream(2, 6), around=9, family="blocks:2")
+    found = exact_capacity(Instance(Stream(2, 6), 9, kind="decoupled"), family="blocks:2")
     assert record.result["p_c"] == found.p_c and record.result["status"] == "proved"
     assert record.spec["family"] == "blocks:count=2" and Spec.from_identity(record.spec).key == record.key
 

@@ -42,7 +42,7 @@ class RandomMask(Family):
 
     def subspace(self, d: int, seed: int | None) -> Masked:
         if seed is None:
-            drawn = "given with a mask: a density needs a seed, as instance_capacity and `loadstone certify` have one"
+            drawn = "given with a mask: a density needs a seed, as exact_capacity and `loadstone certify` have one"
             raise refuse("family", "masked", drawn)
         return self.drawn(d, seed)
 
