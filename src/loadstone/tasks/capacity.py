@@ -67,7 +67,7 @@ def exact_capacity(
     Example:
         >>> exact = loadstone.exact_capacity(loadstone.Instance(loadstone.Stream(seed=1, d=6), p=12))
         >>> exact.p_c, exact.storable, exact.not_storable
-        (13, 13, 14)
+        (14, 14, 15)
     """
     subspace = subspace_of(family, instance.d, seed=instance.stream.seed)
     # One association alone is storable; the first question is p = 2.
