@@ -71,7 +71,7 @@ def exact_capacity(
     """
     subspace = subspace_of(family, instance.d, seed=instance.stream.seed)
     # One association alone is storable; the first question is p = 2.
-    low, high, p = 1, None, max(2, instance.p)
+    low, high, p = 1, None, instance.p
     stride = max(1, p // 16)
     verdicts: list[tuple[int, Outcome]] = []
     start, witness, seconds = None, None, 0.0

@@ -127,29 +127,32 @@ def largest_stored(
         return stored
 
     searches.check(initial(0))
-    _bracket(attempt, instance.p)
-    not_stored = min(one.p for one in attempts if not one.stored)
-    # A larger p that happens to be stored does not count.
-    stored = max((one.p for one in attempts if one.stored and one.p < not_stored), default=1)
-    while not_stored - stored > max(1, searches.width * stored):
-        middle = (stored + not_stored) // 2
-        if attempt(middle):
-            stored = middle
-        else:
-            not_stored = middle
+    stored, not_stored = bracket(attempt, instance.p, searches.width)
     while searches.searches > 1 and attempt(not_stored, searches):
         stored, not_stored = not_stored, not_stored + max(1, int(searches.width * not_stored))
     return Reach(stored, not_stored, tuple(attempts), stored_by.get(stored))
 
 
-def _bracket(attempt: Callable[[int], bool], around: int) -> None:
-    """Try p around a guess until one was stored and a larger one was not."""
-    stored, p, stride = attempt(around), around, _first_step(around)
-    while True:
-        p += stride if stored else -stride
-        if p < 2 or attempt(p) != stored:
-            return
+def bracket(is_stored: Callable[[int], bool], around: int, width: float) -> tuple[int, int]:
+    """The largest p that is stored and the smallest p that is not, which differ by a share `width` of the first or by
+    one. Each p is asked about once, `around` first."""
+    stride, upwards = _first_step(around), is_stored(around)
+    stored, not_stored = (around, 0) if upwards else (1, around)
+    while (p := stored + stride if upwards else not_stored - stride) >= 2:
         stride *= 2
+        if is_stored(p):
+            stored = p
+        else:
+            not_stored = p
+        if (p == stored) != upwards:
+            break
+    while not_stored - stored > max(1, width * stored):
+        middle = (stored + not_stored) // 2
+        if is_stored(middle):
+            stored = middle
+        else:
+            not_stored = middle
+    return stored, not_stored
 
 
 def _first_step(around: int) -> int:
