@@ -1,5 +1,7 @@
 """The largest p that a solver stores, against proved capacities and a bisection that is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,6 @@ from loadstone.tasks import reach
 from loadstone.tasks.capacity import exact_capacity
 from loadstone.tasks.multi_start import MultiStart
 from loadstone.tasks.reach import SameShape, bracket, largest_stored
-from tests.measurements.stand_ins import Associations, searched
 
 
 @pytest.mark.parametrize("kind, seed", [
@@ -62,6 +63,19 @@ def test_records_of_the_same_stream_try_the_same_numbers(limit, around, width, o
     asked = []
     bracket(lambda p: asked.append(p) or p <= limit, around, width)
     assert asked == order
+
+
+class Associations(int):
+    """A number of associations that stands for the problem that has so many."""
+
+    @property
+    def associations(self):
+        return int(self)
+
+
+def searched(status, memory=None, passes=1, violations=0):
+    """A search that ended so, with a memory that does not store so many."""
+    return SimpleNamespace(status=status, memory=memory, passes=passes, measured=SimpleNamespace(violations=violations))
 
 
 def stand_in(monkeypatch, search, extra=0):
