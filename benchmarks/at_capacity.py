@@ -13,19 +13,20 @@ import json
 import statistics
 from pathlib import Path
 
+from loadstone.problems.instance import Instance
 from loadstone.problems.original import original
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
 from loadstone.streams.stream import Stream
 from loadstone.studies.kit.runs import share_of_capacity
-from loadstone.tasks.capacity import instance_capacity
+from loadstone.tasks.capacity import exact_capacity
 
 DIMENSIONS, SHARES = (30, 50), (0.99, 1.0)
 MOST_PASSES = 1000
 
 
 def tried(d: int, seed: int) -> dict[str, object]:
-    p_c = instance_capacity("original", Stream(seed, d), around=share_of_capacity(1, d)).p_c
+    p_c = exact_capacity(Instance(Stream(seed, d), share_of_capacity(1, d))).p_c
     row: dict[str, object] = {"d": d, "seed": seed, "p_c": p_c}
     for share in SHARES if p_c else ():
         solution = solve(original(Stream(seed, d), int(share * p_c)), limits=Limits(MOST_PASSES))

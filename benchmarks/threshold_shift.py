@@ -23,12 +23,13 @@ KINDS = ("original", "decoupled")
 
 
 def capacity(task: tuple[int, int, str]) -> tuple[int, str, int | None]:
+    from loadstone.problems.instance import Instance
     from loadstone.streams.stream import Stream
-    from loadstone.tasks.capacity import instance_capacity
+    from loadstone.tasks.capacity import exact_capacity
 
     d, seed, kind = task
     around = round(float(capacity_associations(d)))
-    return d, kind, instance_capacity(kind, Stream(seed, d), around=around).p_c
+    return d, kind, exact_capacity(Instance(Stream(seed, d), around, kind=kind)).p_c
 
 
 def expected_capacity(d: int) -> float:

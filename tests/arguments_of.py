@@ -72,7 +72,7 @@ CALLS: dict[Callable, tuple] = FORMULAS | {
     loadstone.decoupled: (STREAM, 6),
     grouped: (STREAM, 6, 2),
     loadstone.initial_memory: (4,),
-    loadstone.instance_capacity: ("original", STREAM),
+    loadstone.exact_capacity: (loadstone.Instance(STREAM, 4),),
     against_best_rivals: (PROBLEM, 2),
     loadstone.maximum_margin: (PROBLEM,),
     measured_noisy_accuracy: (PROBLEM, FULL, 0.1),

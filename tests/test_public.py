@@ -55,7 +55,7 @@ def test_values_say_in_one_line_what_they_are():
         loadstone.initial_memory(4, 0.5), loadstone.initial_memory(4, family="blocks:2"),
         loadstone.memory({"w": solution.memory.weights}, lambda memory, inputs: inputs @ memory["w"].T),
         loadstone.sample(loadstone.original(stream, 3), chains=4, steps=50),
-        loadstone.instance_capacity("original", stream),
+        loadstone.exact_capacity(Instance(stream, 4)),
     ]  # fmt: skip
     for value in shown:
         said = repr(value)

@@ -35,13 +35,13 @@ def __getattr__(name: str) -> object:
     if name in _HOMES:
         module, original = _HOMES[name]
         return getattr(import_module(module), original)
-    from loadstone.former_names import FORMER
+    from loadstone.former_names import FORMER, FORMER_SIGNATURES
 
     if name in FORMER:
         module, _, original = FORMER[name].rpartition(".")
         where = f"loadstone.{name} is {FORMER[name]} now; the old name goes in the next release."
         warnings.warn(where, DeprecationWarning, stacklevel=2)
-        return getattr(import_module(module), original)
+        return FORMER_SIGNATURES.get(name) or getattr(import_module(module), original)
     raise AttributeError(f"module 'loadstone' has no attribute {name!r}")
 
 

@@ -22,7 +22,7 @@ from loadstone.solvers.stop import Limits as Limits
 from loadstone.space.sample import Sampled as Sampled
 from loadstone.space.sample import sample as sample
 from loadstone.streams.stream import Stream as Stream
-from loadstone.tasks.capacity import instance_capacity as instance_capacity
+from loadstone.tasks.capacity import exact_capacity as exact_capacity
 from loadstone.theory.prediction import Prediction as Prediction
 from loadstone.theory.prediction import predict as predict
 

@@ -4,6 +4,15 @@ They work for one release more, and say where they went (`loadstone.__getattr__`
 the load p log p / d^2 is `loadstone.theory.load.load`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from loadstone.streams.stream import Stream
+    from loadstone.tasks.capacity import InstanceCapacity
+
 FORMER: dict[str, str] = {
     "Arrays": "loadstone.problems.arrays.Arrays",
     "Budget": "loadstone.problems.budget.Budget",
@@ -53,6 +62,7 @@ FORMER: dict[str, str] = {
     "hebbian_associations": "loadstone.theory.capacity.hebbian_associations",
     "initial_factored": "loadstone.theory.spectra.initial_factored",
     "initial_full": "loadstone.theory.spectra.initial_full",
+    "instance_capacity": "loadstone.tasks.capacity.exact_capacity",
     "largest_margin": "loadstone.theory.margin.largest_margin",
     "list_capacity": "loadstone.theory.listwise.list_capacity",
     "list_codimension": "loadstone.theory.listwise.list_codimension",
@@ -92,3 +102,25 @@ FORMER: dict[str, str] = {
     "write_instance": "loadstone.problems.instance.write_instance",
     "write_proof": "loadstone.proofs.certificate.write_proof",
 }
+
+
+def instance_capacity(
+    kind: str,
+    stream: Stream,
+    *,
+    around: int | None = None,
+    answers: int | None = None,
+    frequencies: Any = "uniform",
+    **options: Any,
+) -> InstanceCapacity:
+    """`exact_capacity` of the instance that these arguments describe."""
+    from loadstone.arguments import whole
+    from loadstone.problems.instance import Instance
+    from loadstone.tasks.capacity import exact_capacity
+
+    p = max(2, stream.d if around is None else whole("around", around, 1))
+    return exact_capacity(Instance(stream, p, kind=kind, answers=answers, frequencies=frequencies), **options)
+
+
+#: Functions that take other arguments now, as they were.
+FORMER_SIGNATURES: dict[str, Callable[..., Any]] = {"instance_capacity": instance_capacity}

@@ -72,7 +72,7 @@ MANY = {
 }
 
 
-LONG = {"factored", "float16", "groups"}
+LONG = {"factored", "float16", "groups", "regenerated", "initial"}
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,8 @@ def test_it_holds_for_all_loads_that_share_a_program(tmp_path, monkeypatch, comp
     assert not ours() & set(compilations), compilations
 
 
-@pytest.mark.parametrize("p, most", [(14, 30), (14, 3), (140, 500_000)])
-def test_it_holds_where_few_scores_are_drawn_and_for_long_streams(p, most, tmp_path, monkeypatch, compilations):
-    """A histogram of two associations, one of a single one, and a stream that is made in more than one block."""
-    monkeypatch.setattr("loadstone.tasks.train._HISTOGRAM_SCORES", most)
-    specs = [Spec("original", 7, p, solver="hebbian")]
+def test_it_holds_for_a_stream_that_is_made_in_more_than_one_block(tmp_path, compilations):
+    specs = [Spec("original", 7, 140, solver="hebbian")]
     jax.clear_caches()
     compile_all(specs)
     del compilations[:]
@@ -194,85 +191,24 @@ def test_what_else_is_measured_of_whole_streams_compiles_nothing():
         assert not names([Spec("original", 12, 40, solver=solver)])
 
 
-class Accelerator:
-    """An in-process engine that takes this CPU for an accelerator."""
-
-    def __init__(self, monkeypatch):
-        monkeypatch.setattr(in_process.jax, "default_backend", lambda: "gpu")
-        monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
-        monkeypatch.setattr(in_process, "_LANES", 1)
-        monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
-
-
-SPECS = [Spec("original", 6, p, parameters=SHORT) for p in (16, 14, 12)]
-
-
-def test_programs_are_compiled_in_a_thread_of_their_own_each_before_it_is_run(tmp_path, monkeypatch):
-    Accelerator(monkeypatch)
-    events, here = [], threading.current_thread()
-
-    def compile_and_say(specs, platform, budget, compilers):
-        assert threading.current_thread() is not here and platform == "gpu" and budget is None
-        return [compilers.submit(lambda: time.sleep(0.05) or events.append(("compiled", specs[0].p)))]
-
-    run_one = job.begin
-    monkeypatch.setattr(in_process, "compile_ahead", compile_and_say)
-    monkeypatch.setattr(job, "begin", lambda specs, *more: events.append(("run", specs[0].p)) or run_one(specs, *more))
-    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
-    assert [p for what, p in events if what == "run"] == [16, 14, 12]
-    for p in (16, 14, 12):
-        assert events.index(("compiled", p)) < events.index(("run", p))
+@pytest.mark.parametrize("size, together, stacked", [(3, 3, (3, 12, 6)), (8, 1, (5, 12, 6)), (1, 1, (12, 6))])
+def test_a_batch_is_compiled_at_its_own_size(size, together, stacked, monkeypatch):
+    monkeypatch.setattr(ahead, "batch_sizes", lambda specs, platform: (size, together))
+    specs = [Spec("original", 6, 12, seed, parameters=SHORT) for seed in range(5)]
+    shape = lambda *budget: next(  # noqa: E731
+        given[0].inputs.shape
+        for function, given in calls(specs, "cpu", *budget)
+        if function.__name__.startswith("advance")
+    )
+    assert shape() == stacked and shape(10**9) == (12, 6)  # a budget is for one problem at a time
 
 
-def test_programs_are_compiled_in_the_order_in_which_they_run(tmp_path, monkeypatch):
-    """The last of them has the device to itself, so it runs first: it must not wait until all others are compiled."""
-    Accelerator(monkeypatch)
-    run, compiled, begin = [], [], job.begin
-    monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: spec.p == 12)
-    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p) or [])
-    monkeypatch.setattr(job, "begin", lambda specs, *more: run.append(specs[0].p) or begin(specs, *more))
-    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
-    assert run == [12, 16, 14] == compiled
-
-
-def test_all_compilers_work_on_the_first_program_first():
+def test_all_compilers_work_on_the_first_program_first(monkeypatch):
     """Its functions wait for each other here, which they could not do in one thread."""
-    specs, meeting, begun = SPECS[:2], threading.Barrier(3), []
+    meeting, begun = threading.Barrier(3), []
     function = SimpleNamespace(lower=lambda p: SimpleNamespace(compile=lambda: begun.append(p) or meeting.wait(30)))
-    with pytest.MonkeyPatch.context() as patched, ThreadPoolExecutor(3) as compilers:
-        patched.setattr(ahead, "calls", lambda specs, *_: [(function, (specs[0].p,))] * 3)
-        both = [one for spec in specs for one in compile_ahead([spec], "gpu", None, compilers)]
-        assert sorted(one.exception() is None for one in both) == [True] * 6
+    monkeypatch.setattr(ahead, "calls", lambda specs, *_: [(function, (specs[0].p,))] * 3)
+    with ThreadPoolExecutor(3) as compilers:
+        both = [one for p in (16, 14) for one in compile_ahead([Spec("original", 6, p)], "gpu", None, compilers)]
+        assert not any(one.exception() for one in both)
     assert begun == [16] * 3 + [14] * 3
-
-
-@pytest.mark.parametrize("listing", [True, False])
-def test_an_error_of_compiling_is_left_for_the_run_itself(listing, tmp_path, monkeypatch, caplog):
-    """Whether it comes while functions are listed or while the second of them is compiled."""
-    Accelerator(monkeypatch)
-
-    def fail(*given):
-        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
-
-    def compile_two(specs, platform, budget, compilers):
-        return [compilers.submit(int), compilers.submit(fail)]
-
-    monkeypatch.setattr(in_process, "compile_ahead", fail if listing else compile_two)
-    with caplog.at_level(logging.INFO, "loadstone"):
-        assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
-    assert "p = 14" in caplog.text and "was not compiled ahead: RESOURCE_EXHAUSTED" in caplog.text
-
-
-def test_a_cpu_compiles_as_it_goes(tmp_path, monkeypatch):
-    monkeypatch.setattr(in_process, "compile_ahead", None)
-    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
-
-
-def test_a_store_that_cannot_be_written_ends_the_sweep_in_one_sentence(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Store, "put", full)
-    found = run_sweep([Spec("original", 5, 6, solver="hebbian")], Store(tmp_path), InProcess())
-    assert found.missing == 1 and not found.done
-    assert found.stopped == f"the store {tmp_path} cannot be written: [Errno 28] No space left on device."

@@ -78,7 +78,8 @@ def check_row(row, spec, record):
     assert (row["d"], row["p"], row["seed"], row["kappa"]) == (spec.d, spec.p, spec.seed, spec.kappa)
     assert row["form_asked"] == "auto" and row["form"] == record.result["form"] != "auto"
     assert row["protocol_steps"] == (spec.passes - 1 if spec.solver == "paper" else None)
-    assert row["steps"] == record.result["steps"] and row["accuracy"] == record.result["accuracy"]
+    assert row["solver"] == spec.solver and row["accuracy"] == record.result["accuracy"]
+    assert row["steps"] == record.result["steps"]
     assert row["run_seconds"] == record.circumstances["seconds"]
     identity = spec.identity()
     protocol = identity.pop("protocol", {})

@@ -6,12 +6,10 @@ import time
 import weakref
 
 import jax
-import numpy as np
 import pytest
 
 from loadstone.runs import plan
 from loadstone.runs import worker as job
-from loadstone.runs.record import Record
 from loadstone.runs.result import begin, perform
 from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
@@ -86,7 +84,8 @@ def test_any_error_of_a_run_is_told_and_the_others_go_on(tmp_path, monkeypatch):
 def test_a_short_batch_is_filled_up_and_gives_the_same_records(tmp_path, monkeypatch):
     trained = []
     monkeypatch.setattr(plan, "batch_size", lambda spec, platform: 3)
-    monkeypatch.setattr(train, "solve_batch", lambda *given: trained.append(len(given[0])) or solve_batch(*given))
+    monkeypatch.setattr(train, "solve_batch", lambda problems, *given, **more: (
+        trained.append(len(problems)) or solve_batch(problems, *given, **more)))  # fmt: skip
     run(SPECS, tmp_path / "filled")
     run(SPECS[:2], tmp_path / "fewer")
     assert trained == [3, 3, 2]  # several batches: of one size; a single one as it is
@@ -111,31 +110,13 @@ def test_records_are_finished_while_the_next_run_computes(tmp_path, monkeypatch)
     assert all(done for done, _ in run(SPECS, tmp_path))
 
 
-def test_writing_goes_on_while_the_next_program_computes(tmp_path, monkeypatch):
-    """Between two programs an accelerator does not wait for records."""
-    other, computing = Spec("original", 7, 12, parameters=SHORT), threading.Event()
-
-    def begin_and_say(specs, budget, together):
-        if specs[0] == other:
-            computing.set()
-        (finish,) = begin(specs, budget, together)
-        return [lambda: computing.wait(30) and finish()]
-
-    monkeypatch.setattr(job, "begin", begin_and_say)
-    with job.Runner(Store(tmp_path), None, lambda *report: None) as runner:
-        runner.run(SPECS[:1])
-        assert not Store(tmp_path).keys()
-        runner.run([other])
-    assert len(Store(tmp_path).keys()) == 2
-
-
-def test_computing_is_ahead_of_writing_by_as_many_records_as_there_are_writers(tmp_path, monkeypatch):
-    begun, third, go_on = [], threading.Event(), threading.Event()
+def test_computing_is_ahead_of_writing_by_one_record_on_a_cpu(tmp_path, monkeypatch):
+    begun, second, go_on = [], threading.Event(), threading.Event()
 
     def begin_and_say(specs, budget, together):
         begun.append(specs[0])
-        if len(begun) == 3:
-            third.set()
+        if len(begun) == 2:
+            second.set()
         (finish,) = begin(specs, budget, together)
         return [lambda: go_on.wait(30) and finish()]
 
@@ -144,14 +125,13 @@ def test_computing_is_ahead_of_writing_by_as_many_records_as_there_are_writers(t
 
     def work():
         with job.Runner(Store(tmp_path), None, lambda spec, *report: told.append(spec)) as runner:
-            runner._writers = 2
             runner.run(SPECS)
 
     at_work = threading.Thread(target=work)
     at_work.start()
-    assert third.wait(30)
+    assert second.wait(30)
     time.sleep(0.3)
-    assert begun == SPECS[:3] and not told  # two are to be written, and the fourth waits
+    assert begun == SPECS[:2] and not told  # one is to be written, and the third waits
     go_on.set()
     at_work.join()
     assert sorted(map(str, told)) == sorted(map(str, SPECS))
@@ -174,7 +154,6 @@ def accelerator(monkeypatch):
     """Four writers, as beside an accelerator."""
     monkeypatch.setattr(job.jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
-    assert job.Runner(None, None, None)._writers == 4
 
 
 def test_several_writers_tell_of_every_run_once(tmp_path, monkeypatch, accelerator):
@@ -237,15 +216,6 @@ def test_an_error_of_writing_is_heard_even_if_the_rest_is_there(tmp_path, monkey
         run(SPECS, tmp_path)
 
 
-def test_what_is_begun_needs_no_device_to_be_finished(monkeypatch):
-    """After `begin`, no program of the problem is called any more."""
-    (expected,) = perform(SPECS[:1])
-    (finish,) = begin(SPECS[:1])
-    for name in ("_block", "_queries", "_lengths"):
-        monkeypatch.setattr(f"loadstone.measurements.scores.{name}", None)
-    for name in ("accuracy._top_scores", "spectrum._matrix"):
-        monkeypatch.setattr(f"loadstone.measurements.{name}", None)
-    record = finish()
-    assert isinstance(record, Record) and record.key == expected.key
-    assert record.result["scores"] == expected.result["scores"]
-    np.testing.assert_array_equal(record.result["singular_values"], expected.result["singular_values"])
+@pytest.mark.parametrize("text, words", [("two\n  lines", "two lines"), ("x" * 900, "x" * 488)])
+def test_an_error_is_told_in_one_short_sentence(text, words):
+    assert job.sentence(ValueError(text)) == f"ValueError: {words}"

@@ -59,7 +59,7 @@ def test_it_finds_the_minimum_that_scipy_finds(d, p):
 
 def test_it_stores_up_to_the_proved_capacity():
     """And no further; the paper's protocol gives up before."""
-    found = loadstone.instance_capacity("original", Stream(0, 20), around=85)
+    found = loadstone.exact_capacity(loadstone.Instance(Stream(0, 20), 85))
     last, beyond = (original(Stream(0, 20), found.p_c + more) for more in (0, 1))
     solution = solve(last)
     assert solution.status == Status.STORED and measure(last, solution.memory).violations == 0

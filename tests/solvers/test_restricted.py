@@ -17,7 +17,7 @@ from loadstone.solvers.decide import ProofLimits, decide
 from loadstone.solvers.hessian import Hessian, dense_bytes
 from loadstone.solvers.restricted import RestrictedHessian
 from loadstone.streams.stream import Stream
-from loadstone.tasks.capacity import instance_capacity
+from loadstone.tasks.capacity import exact_capacity
 from tests.solvers.linear_program import largest_margin
 
 D = 6
@@ -91,7 +91,7 @@ def test_a_singular_system_with_a_solution_is_solved(name):
 
 
 def test_the_capacity_of_a_stream_in_a_family():
-    found = instance_capacity("decoupled", Stream(3, 10), around=14, family="masked:0.5")
+    found = exact_capacity(Instance(Stream(3, 10), 14, kind="decoupled"), family="masked:0.5")
     family = subspace_of("masked:0.5", 10, seed=3)
     fits = Instance(Stream(3, 10), found.p_c, kind="decoupled")
     assert largest_margin(fits.arrays(), family.axes(10)) > 1e-7

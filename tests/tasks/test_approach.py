@@ -14,7 +14,7 @@ from loadstone.solvers.decide import decide
 from loadstone.streams.stream import Stream
 from loadstone.tasks import approach as module
 from loadstone.tasks.approach import DISTANCES, PassesNearCapacity, approach, newton_passes
-from loadstone.tasks.capacity import instance_capacity
+from loadstone.tasks.capacity import exact_capacity
 
 STREAM = Stream(1, 7)
 AROUND = Instance(STREAM, 16)
@@ -22,35 +22,38 @@ AROUND = Instance(STREAM, 16)
 
 @pytest.fixture(scope="module")
 def p_c():
-    return instance_capacity("original", STREAM, around=16).p_c
+    return exact_capacity(AROUND).p_c
 
 
 @pytest.mark.parametrize("optimiser", ["lbfgs", "newton"])
 def test_what_reaches_the_capacity_stores_at_every_distance(optimiser, p_c):
-    found = approach(AROUND, PassesNearCapacity(optimiser))
-    assert found.p_c == p_c and [one.p for one in found.attempts] == [round((1 - x) * p_c) for x in DISTANCES]
-    assert all(one.stored and one.status == "stored" and one.passes >= 1 for one in found.attempts)
-    assert found.attempts[-1].p == p_c and found.attempts[-1].passes > found.attempts[0].passes
+    proved, attempts = approach(AROUND, PassesNearCapacity(optimiser))
+    assert proved == p_c and [one.p for one in attempts] == [round((1 - x) * p_c) for x in DISTANCES]
+    assert all(one.stored and one.status == "stored" and one.passes >= 1 for one in attempts)
+    assert attempts[-1].p == p_c and attempts[-1].passes > attempts[0].passes
 
 
 def test_a_search_that_fails_is_told_from_one_that_stores(p_c):
     """Few passes are enough far below the capacity and not at the capacity, which a proof says is storable."""
-    found = approach(AROUND, PassesNearCapacity("perceptron", 50))
-    assert found.attempts[0].stored and not found.attempts[-1].stored
-    assert (found.attempts[-1].status, found.attempts[-1].passes) == ("out of passes", 50)
+    _, attempts = approach(AROUND, PassesNearCapacity("perceptron", 50))
+    assert attempts[0].stored and not attempts[-1].stored
+    assert (attempts[-1].status, attempts[-1].passes) == ("out of passes", 50)
     assert decide(original(STREAM, p_c)).verdict == Outcome.STORABLE
 
 
-def test_the_capacity_of_a_stream_is_proved_once_for_all_solvers(monkeypatch):
+def test_the_capacity_of_a_stream_is_proved_once_for_all_solvers_and_without_it_nothing_is_tried(monkeypatch):
+    """No stream of this size has an undecided verdict, so it is made here."""
     proved = []
     monkeypatch.setattr(module, "exact_capacity", lambda instance: proved.append(instance) or SimpleNamespace(p_c=None))
-    module.proved_capacity.cache_clear()
     for optimiser in ("lbfgs", "newton"):
-        assert approach(AROUND, PassesNearCapacity(optimiser)).p_c is None
-    assert proved == [AROUND]
-    (record,) = perform([Spec("original", 7, 16, 1, solver="approach")])
-    assert record.result["status"] == "undecided" and record.result["attempts"] == []
-    module.proved_capacity.cache_clear()
+        (record,) = perform([Spec("original", 7, 15, 9, solver="approach", parameters={"optimiser": optimiser})])
+        assert record.result["status"] == "undecided" and record.result["attempts"] == []
+    assert proved == [Instance(Stream(9, 7), 15)]
+
+
+def test_newton_that_does_not_decide_is_out_of_passes():
+    _, attempts = approach(AROUND, PassesNearCapacity("newton", 1))
+    assert (attempts[-1].stored, attempts[-1].status) == (False, "out of passes") and attempts[-1].passes >= 1
 
 
 def test_newton_is_counted_by_its_multiplications():

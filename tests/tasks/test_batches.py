@@ -1,42 +1,41 @@
 """To how many rows arrays are padded, and how many problems are trained together."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loadstone.tasks.batches import batch_size, padded_rows, padded_rows_of_few_passes
 
-
-@pytest.mark.parametrize("problem, p, d, rows", [
-    ("original", 2, 10, 512), ("original", 512, 10, 512), ("original", 513, 10, 1024), ("original", 1025, 10, 2048),
-    ("original", 16_384, 512, 16_384), ("original", 16_385, 512, 24_576), ("original", 40_000, 512, 49_152),
-    ("original", 40_000, 513, None), ("decoupled", 40_000, 513, None), ("decoupled", 512, 512, 512),
-    ("decoupled", 513, 10, 1024), ("decoupled", 1025, 10, 1536), ("decoupled", 1537, 10, 2048),
-    ("decoupled", 2049, 10, 3072), ("decoupled", 4097, 10, 6144),
-])  # fmt: skip
-def test_rows_on_an_accelerator(problem, p, d, rows):
-    assert padded_rows(problem, p, d, "gpu") == rows
-    assert padded_rows(problem, p, d, "cpu") is None
+KINDS = st.sampled_from(["original", "decoupled"])
 
 
-@pytest.mark.parametrize("p, of_original, of_decoupled", [
-    (2, 512, 128), (128, 512, 128), (129, 512, 256), (256, 512, 256), (257, 512, 512), (512, 512, 512),
-    (513, None, None),
-])  # fmt: skip
-def test_rows_of_few_passes(p, of_original, of_decoupled):
-    assert padded_rows_of_few_passes("original", p) == of_original
-    assert padded_rows_of_few_passes("decoupled", p) == of_decoupled
+@given(KINDS, st.integers(2, 100_000), st.integers(1, 512))
+def test_padding_holds_the_problem_and_a_batch_fits(problem, p, d):
+    rows, size = padded_rows(problem, p, d, "gpu"), batch_size(problem, p, d, "auto", "gpu")
+    assert p <= rows < max(513, 2 * p) and padded_rows(problem, rows, d, "gpu") == rows
+    assert 1 <= size <= 25 and size >= batch_size(problem, p + 1, d, "auto", "gpu")
+    # What a batch stores takes at most 2 GB in float32, and a step of it 42 billion products.
+    assert size == 1 or size * rows**2 * d <= (5e8 if problem == "decoupled" else 4.2e10)
+    assert batch_size(problem, p, d, "regenerated", "gpu") == 1
 
 
-@pytest.mark.parametrize("problem, p, d, hold, size", [
-    # 25 problems of 512 rows need 6.6e6 products for each component; there may be 4.2e10.
-    ("original", 400, 50, "auto", 25), ("original", 1100, 400, "auto", 25), ("original", 2000, 225, "auto", 25),
-    ("original", 2000, 226, "auto", 1), ("original", 4500, 100, "auto", 4), ("original", 9000, 50, "auto", 2),
-    ("original", 4096, 100, "auto", 25), ("original", 4096, 101, "auto", 16),
-    ("original", 20_000, 20, "auto", 2), ("original", 40_000, 11, "auto", 1),
-    # Of decoupled outputs 5e8 numbers are stored.
-    ("decoupled", 500, 50, "auto", 25), ("decoupled", 500, 76, "stored", 25), ("decoupled", 500, 77, "auto", 16),
-    ("decoupled", 500, 150, "auto", 8), ("decoupled", 1500, 150, "auto", 1), ("decoupled", 1000, 100, "auto", 4),
-    ("decoupled", 1000, 200, "auto", 2), ("decoupled", 500, 50, "regenerated", 1), ("decoupled", 500, 600, "auto", 1),
-])  # fmt: skip
-def test_problems_that_are_trained_together(problem, p, d, hold, size):
-    assert batch_size(problem, p, d, hold, "gpu") == size
-    assert batch_size(problem, p, d, hold, "cpu") == 1
+@given(KINDS, st.integers(2, 100_000), st.integers(1, 2000))
+def test_a_cpu_and_large_dimensions_have_neither_padding_nor_batches(problem, p, d):
+    for size, platform in ((d, "cpu"), (512 + d, "gpu")):
+        assert padded_rows(problem, p, size, platform) is None
+        assert batch_size(problem, p, size, "auto", platform) == 1
+
+
+@pytest.mark.parametrize("problem, most", [("original", 6), ("decoupled", 10)])
+def test_few_programs_serve_all_loads(problem, most):
+    assert len({padded_rows(problem, p, 50, "gpu") for p in range(2, 16_385)}) == most
+    few = {padded_rows_of_few_passes(problem, p) for p in range(2, 513)}
+    assert len(few) <= 3 and max(few) == 512 and padded_rows_of_few_passes(problem, 513) is None
+    assert all(padded_rows_of_few_passes(problem, p) >= p for p in range(2, 513))
+
+
+def test_small_problems_are_trained_25_at_a_time_and_large_ones_alone():
+    assert batch_size("original", 400, 50, "auto", "gpu") == batch_size("decoupled", 400, 50, "auto", "gpu") == 25
+    assert batch_size("original", 20_000, 500, "auto", "gpu") == batch_size("decoupled", 2000, 150, "auto", "gpu") == 1
+    # From p d = 450 000 on one original problem keeps an accelerator busy.
+    assert batch_size("original", 2000, 225, "auto", "gpu") > batch_size("original", 2000, 226, "auto", "gpu") == 1

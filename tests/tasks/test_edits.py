@@ -9,7 +9,7 @@ from loadstone.runs.spec import Spec
 from loadstone.solvers.margin import maximum_margin
 from loadstone.streams.stream import Stream
 from loadstone.studies.kit.rows import row_of
-from loadstone.tasks.capacity import instance_capacity
+from loadstone.tasks.capacity import exact_capacity
 from loadstone.tasks.edits import Edits, edited
 
 D, P = 6, 8
@@ -27,7 +27,7 @@ def counts(method, action, edits):
 
 
 def test_a_refit_keeps_everything_up_to_the_capacity_and_no_old_fact_is_lost():
-    p_c = instance_capacity("original", STREAM).p_c
+    p_c = exact_capacity(Instance(STREAM, D)).p_c
     found = counts("refit", "add", p_c - P + 4)
     assert [one.edits for one in found if not one.missed][-1] == p_c - P  # every number is counted, as there are few
     assert found[-1].edits == p_c - P + 4 and found[-1].missed > 0
@@ -73,15 +73,12 @@ def test_few_edits_are_all_counted_and_many_at_some():
     assert many[0] == 1 and many[-1] == 1000 and len(many) < 30 and many == sorted(set(many))
 
 
-def test_changed_facts_get_other_answers_and_the_others_keep_theirs():
-    from loadstone.tasks.edits import _Facts
-
-    facts = _Facts(Instance(STREAM, P), Edits("batch", "change", P))
-    before, after = facts.after(0), facts.after(4)
-    assert (before.targets[:4] != after.targets[:4]).all() and (before.targets[4:] == after.targets[4:]).all()
-    assert list(facts.rows(4)) == [0, 1, 2, 3] and len(after.outputs) == P
-    added = _Facts(Instance(STREAM, P), Edits("batch", "add", 3))
-    assert list(added.rows(3)) == [8, 9, 10] and len(added.after(3).outputs) == 11
+def test_a_changed_fact_is_missed_until_it_is_learnt_and_the_others_count_as_lost_only_without_their_own_answer():
+    """Of facts that all change, none can be lost; of those that stay, a batch of one change keeps most."""
+    (*_, last) = counts("rank-one", "change", P)
+    assert last.edits == P and last.lost == 0 and last.missed < P
+    (first,) = counts("batch", "change", 1)
+    assert (first.edits, first.missed) == (1, 0) and first.lost < P - 1
 
 
 def test_edits_are_a_record_and_too_many_facts_leave_none():

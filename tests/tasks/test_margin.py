@@ -1,13 +1,17 @@
 """The record of a largest margin: proved by a linear program of another kind, and recall measured beside predicted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from loadstone.problems.instance import Instance
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
+from loadstone.solvers.margin import maximum_margin
 from loadstone.streams.stream import Stream
 from loadstone.studies.kit.rows import row_of
+from loadstone.tasks import margin
 from loadstone.tasks.margin import DRAWS, NOISES, robustness
 from tests.solvers.linear_program import largest_margin
 
@@ -28,11 +32,19 @@ def test_a_largest_margin_is_a_record(record):
 
 
 def test_the_same_instance_gives_the_same_numbers(record):
-    again = robustness(Instance(Stream(1, 6), 5, kind="decoupled").arrays(), seed=1)
-    assert [one.recalled for one in again.recalls] == record.result["recalled"]
-    assert again.found.margin == record.result["margin"]
-    other = robustness(Instance(Stream(1, 6), 5, kind="decoupled").arrays(), seed=2)
-    assert [one.recalled for one in other.recalls] != record.result["recalled"]
+    arrays = Instance(Stream(1, 6), 5, kind="decoupled").arrays()
+    assert robustness(arrays, seed=1) == record.result
+    other = robustness(arrays, seed=2)
+    assert other["recalled"] != record.result["recalled"] and other["margin"] == record.result["margin"]
+
+
+def test_a_margin_that_is_not_proved_is_called_so(monkeypatch):
+    """No small instance leaves a gap, so it is made here."""
+    arrays = Instance(Stream(1, 6), 5, kind="decoupled").arrays()
+    best = maximum_margin(arrays)
+    for gap, status in ((1e-6, "proved"), (1.1e-6, "not proved")):
+        monkeypatch.setattr(margin, "maximum_margin", lambda *_, gap=gap: replace(best, gap=gap))
+        assert robustness(arrays)["status"] == status
 
 
 def test_recall_falls_with_the_noise_as_predicted(record):

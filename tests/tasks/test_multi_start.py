@@ -15,12 +15,10 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import NO_LIMITS
 from loadstone.streams.stream import Stream
-from loadstone.tasks import multi_start, reach
-from loadstone.tasks.capacity import instance_capacity
+from loadstone.tasks.capacity import exact_capacity
 from loadstone.tasks.multi_start import MultiStart, truncated
 from loadstone.tasks.reach import largest_stored
 from loadstone.theory.margin import margin_capacity
-from tests.measurements.stand_ins import Associations, searched
 
 ALL = MultiStart(starts=3, truncated=True, grown=True, alternating=True)
 ONE = MultiStart(passes=150)
@@ -36,7 +34,7 @@ def found():
         (m, searches): largest_stored(Instance(stream, 13), m / 6, family="low rank", searches=searches)
         for m, searches in ((2, ONE), (2, MOST), (6, GROWN))
     }
-    return stored, instance_capacity("original", stream, around=13).p_c
+    return stored, exact_capacity(Instance(stream, 13)).p_c
 
 
 def test_no_rank_stores_more_than_is_proved_and_full_rank_stores_just_that(found):
@@ -83,30 +81,13 @@ def test_truncation_keeps_the_largest_singular_values():
     np.testing.assert_allclose(np.linalg.norm(cut.left), np.linalg.norm(cut.right), rtol=1e-5)
 
 
-def test_growing_begins_with_the_memory_that_stored_most(monkeypatch):
-    """With searches that store up to 20 from scratch, and one more than the memory that they begin with."""
-    begun = []
-
-    def search(p, memory, *rest):
-        begun.append((p, memory))
-        good = p <= 20 or (isinstance(memory, int) and memory >= p - 1 and p <= 24)
-        return searched("stored" if good else "out of passes", p)
-
-    monkeypatch.setattr(reach.SameShape, "first", lambda self, p: Associations(p))
-    monkeypatch.setattr(reach, "solve", search)
-    monkeypatch.setattr(multi_start, "_in_float32", lambda memory: memory)
-    found = largest_stored(Instance(Stream(0, 8), 17), 0.5, searches=MultiStart(grown=True))
-    assert (found.stored, found.not_stored) == (24, 25)
-    assert [memory for p, memory in begun if isinstance(memory, int)] == [20, 21, 22, 23, 24]
-    assert [one.start for one in found.attempts if one.p > 20][-5:] == ["grown"] * 5
-    assert largest_stored(Instance(Stream(0, 8), 17), 0.5).stored == 20
-
-
 @pytest.mark.parametrize("bad", [{"starts": 0}, {"starts": 1.5}, {"truncated": 1}, {"grown": "no"}, {"alternating": 2},
-                                 {"patient": "no"}, {"width": 0.0}, {"width": "wide"}, {"passes": 0},
-                                 {"passes": 1.5}])  # fmt: skip
+                                 {"patient": "no"}, {"width": 0.0}, {"width": "wide"}, {"passes": 0}, {"passes": 1.5},
+                                 {"rivals": 0}, {"enough": "none"}, {"digits": "int8"},
+                                 {"optimiser": "prune"}])  # fmt: skip
 def test_bad_parameters(bad):
-    with pytest.raises(ValueError, match=f"{next(iter(bad))} is .* but must be"):
+    name = next(iter(bad)).replace("optimiser", "solver")
+    with pytest.raises(ValueError, match=f"{name} is .* but must be"):
         MultiStart(**bad)
 
 
@@ -150,3 +131,8 @@ def test_which_searches_are_given_up(searches, kappa, margin):
 def test_what_is_lost_by_giving_up_is_far_less_than_the_usual_width(answers, lost):
     without, with_margin = (margin_capacity(400.0, answers, margin=margin) for margin in (0.0, 0.001))
     assert 0 < 1 - with_margin / without < lost < MultiStart().width / 4
+
+
+def test_how_many_searches_there_are_at_most():
+    more = [{}, {"starts": 3}, {"grown": True}, {"truncated": True}, {"alternating": True}]
+    assert [MultiStart(**one).searches for one in more] == [1, 3, 2, 3, 3]

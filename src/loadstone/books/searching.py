@@ -78,7 +78,7 @@ class Search:
             solution = lbfgs_numpy.store(self.gathered.arrays(rows), self._single(), limits, self.subspace)
             weights = np.asarray(solution.memory.weights, np.float64)
             inside = weights if self.subspace is None else self.subspace.projected(weights)
-            self.weights, status = inside, stored.status
+            self.weights, status = inside, solution.status
         else:
             # Facts that occur twice ask for nothing new, and one length means one compiled program.
             asked = np.resize(np.fromiter(rows, int, len(rows)), len(self.gathered))

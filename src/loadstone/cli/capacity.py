@@ -104,7 +104,7 @@ def capacity(
                 answers=answers,
                 frequencies=drawn,
             )
-            found.append(exact_capacity(first, limits, tell, family))
+            found.append(exact_capacity(first, limits, progress=tell, family=family))
         advance(seeds, "")
     decided = [one.p_c for one in found if one.p_c is not None]
     record: dict[str, Any] = {

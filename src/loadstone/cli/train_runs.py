@@ -16,7 +16,7 @@ from loadstone.progress import Progress
 from loadstone.runs.plan import batch_size
 from loadstone.runs.spec import Spec
 from loadstone.solvers.stop import NO_LIMITS, Limits
-from loadstone.tasks.task import Asked
+from loadstone.tasks.asked import Asked
 from loadstone.tasks.train import Run, run_batch
 from loadstone.theory.load import load
 

@@ -37,7 +37,7 @@ class RandomMask(Projected):
     @classmethod
     def subspace_of_family(cls, d: int, seed: int | None, density: float) -> Masked:  # type: ignore[override]
         if seed is None:
-            drawn = "given with a mask: a density needs a seed, as instance_capacity and `loadstone certify` have one"
+            drawn = "given with a mask: a density needs a seed, as exact_capacity and `loadstone certify` have one"
             raise refuse("family", "masked", drawn)
         return drawn_mask(d, seed, density)
 

@@ -1,8 +1,8 @@
 """A store as a flat table for other programs: one row for each record, in CSV or Parquet.
 
-Columns are the key, the spec (the protocol as `protocol_steps` and so on, `hold` as `form_asked`), the numbers and
-words of the result under their own names, and the circumstances as `run_seconds` and so on. Traces, spectra and
-histograms stay in the records.
+Columns are the key, the spec (the paper's protocol as the solver `paper` with `protocol_steps` and so on, `hold` as
+`form_asked`), the numbers and words of the result under their own names, and the circumstances as `run_seconds` and so
+on. Traces, spectra and histograms stay in the records.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from loadstone.arguments import choice
 from loadstone.files import write_whole
 from loadstone.runs.record import canonical
 from loadstone.runs.store import Store
+from loadstone.tasks.fields import PROTOCOL
 
 FORMATS = ("csv", "parquet")
 
@@ -39,10 +40,12 @@ _NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 def rows(store: Store) -> list[dict[str, Cell]]:
     """One row for each record, all with the same columns in the same order; None where a record has no value."""
-    found = [_row(key, summary) for key, summary in store.summaries().items()]
-    others = sorted({name for row in found for name in row} - set(_FIRST))
-    whole = [{name: row.get(name) for name in (*_FIRST, *others)} for row in found]
-    return sorted(whole, key=lambda row: [_rank(row[name]) for name in _SORTED_BY])
+    held = [_row(key, summary) for key, summary in store.summaries().items()]
+    names = (*_FIRST, *sorted({name for row in held for name in row} - set(_FIRST)))
+    return sorted(
+        ({name: row.get(name) for name in names} for row in held),
+        key=lambda row: [_rank(row[name]) for name in _SORTED_BY],
+    )
 
 
 def export(store: Store, path: str | Path, format: str) -> int:
@@ -57,8 +60,10 @@ def export(store: Store, path: str | Path, format: str) -> int:
 def _row(key: str, summary: dict[str, dict[str, object]]) -> dict[str, Cell]:
     spec = {"form_asked" if name == "form" else name: value for name, value in summary["spec"].items()}
     protocol = spec.pop("protocol", None)
-    if isinstance(solver := spec.get("solver"), dict):  # every solver but the paper's is written with its parameters
-        spec = spec | {"solver": solver.get("name")}
+    if (solver := spec.get("solver")) == PROTOCOL:
+        spec["solver"] = "paper"
+    elif isinstance(solver, dict):  # every solver but the paper's is written with its parameters
+        spec["solver"] = solver.get("name")
         spec |= {f"solver_{name}": value for name, value in solver.items() if name != "name"}
     parts = {name: value for name, value in summary["result"].items() if not name.startswith(_NOT_OF_RESULTS)}
     parts |= {f"run_{name}": value for name, value in summary["circumstances"].items()}

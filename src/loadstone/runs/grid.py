@@ -26,9 +26,10 @@ from pathlib import Path
 from loadstone.arguments import positive, refuse, whole
 from loadstone.frequencies import read_frequencies
 from loadstone.loads import nearest_associations
-from loadstone.runs.spec import MOST_DIMENSION, Spec
+from loadstone.runs.spec import Spec
 from loadstone.solvers.registry import parameter_names
 from loadstone.tasks import TASKS, task_of
+from loadstone.tasks.asked import MOST_DIMENSION
 
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 _associations = cache(nearest_associations)

@@ -5,7 +5,6 @@ The capacity of the stream is proved first, so that a search that fails is known
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,10 +24,11 @@ from loadstone.solvers.registry import solver_of
 from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.stop import Limits
-from loadstone.tasks.capacity import CAPACITY, InstanceCapacity, exact_capacity
+from loadstone.tasks.asked import Asked
+from loadstone.tasks.capacity import CAPACITY, exact_capacity
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.reach import Attempt, SameShape
-from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
+from loadstone.tasks.task import OneAtATime, require_full
 from loadstone.tasks.train import search_seconds
 from loadstone.threads import one_thread
 
@@ -56,40 +56,29 @@ class PassesNearCapacity:
             set_as(self, "optimiser", text_of(str(self.optimiser).partition(":")[0], solver_of(self.optimiser)))
 
 
-@dataclass(frozen=True)
-class Approached:
-    """What came out.
+def approach(
+    instance: Instance, tried: PassesNearCapacity | None = None, budget: Budget | None = None
+) -> tuple[int | None, list[Attempt]]:
+    """Prove the capacity of a stream, looking around p first, and store it up to each of DISTANCES below.
 
-    p_c: the proved capacity of the stream; None if a verdict was undecided, and nothing was tried then.
-    attempts: one for each distance, in the order of DISTANCES.
-    seconds: time taken, without the proof.
+    Returns the capacity and an attempt for each distance: None and no attempts if a verdict was undecided.
     """
-
-    p_c: int | None
-    attempts: tuple[Attempt, ...]
-    seconds: float
-
-
-def approach(instance: Instance, tried: PassesNearCapacity | None = None, budget: Budget | None = None) -> Approached:
-    """Prove the capacity of a stream, looking around p first, and store it up to each distance below."""
     tried = tried or PassesNearCapacity()
     whole("p", instance.p, 4)
-    p_c = proved_capacity(instance.without_arrays()).p_c
+    p_c = _proved_capacity(instance.without_arrays())
     if p_c is None:
-        return Approached(None, (), 0.0)
-    began, sizes = time.perf_counter(), [max(2, round((1 - distance) * p_c)) for distance in DISTANCES]
+        return None, []
+    sizes = [max(2, round((1 - distance) * p_c)) for distance in DISTANCES]
     if tried.optimiser == NEWTON:
-        attempts = [_newton(instance.first(p).arrays(), tried.passes) for p in sizes]
-    else:
-        problems = SameShape(instance, budget)
-        attempts = [_search(problems.first(p), instance.first(p), tried) for p in sizes]
-    return Approached(p_c, tuple(attempts), time.perf_counter() - began)
+        return p_c, [_newton(instance.first(p).arrays(), tried.passes) for p in sizes]
+    problems = SameShape(instance, budget)
+    return p_c, [_search(problems.first(p), instance.first(p), tried) for p in sizes]
 
 
 @lru_cache(maxsize=256)
-def proved_capacity(instance: Instance) -> InstanceCapacity:
-    """The exact capacity, proved once for all solvers that are tried on a stream in this process."""
-    return exact_capacity(instance.without_arrays())
+def _proved_capacity(instance: Instance) -> int | None:
+    """Proved once for all solvers that are tried on a stream in this process."""
+    return exact_capacity(instance.without_arrays()).p_c
 
 
 def _search(problem: Problem, instance: Instance, tried: PassesNearCapacity) -> Attempt:
@@ -141,13 +130,16 @@ class Approach(OneAtATime):
     def cost(self, asked: Asked, platform: str) -> float:
         return CAPACITY.cost(asked, platform) + asked.settings.passes * search_seconds(asked, 2, platform)
 
-    def result(self, asked: Asked, budget: Budget | None) -> Result:
+    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
         tried: PassesNearCapacity = asked.settings
-        approached = approach(asked.instance, tried, budget)
-        p_c = approached.p_c
-        fields: dict[str, object] = {"status": "undecided" if p_c is None else "proved", "p_c": p_c}
-        fields |= {"distances": list(DISTANCES), "attempts": [one.row() for one in approached.attempts]}
-        return Result(fields | {"limit": tried.passes}, approached.seconds)
+        p_c, attempts = approach(asked.instance, tried, budget)
+        return {
+            "status": "undecided" if p_c is None else "proved",
+            "p_c": p_c,
+            "distances": list(DISTANCES),
+            "attempts": [attempt.row() for attempt in attempts],
+            "limit": tried.passes,
+        }
 
 
 APPROACH = Approach()

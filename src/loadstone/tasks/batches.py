@@ -8,7 +8,7 @@ trained alone has the same last digits whatever else is run.
 from __future__ import annotations
 
 from loadstone.problems.kinds import is_grouped
-from loadstone.tasks.task import Asked
+from loadstone.tasks.asked import Asked
 
 #: Above this d a run takes long compared with its compilation.
 _PADDED = 512

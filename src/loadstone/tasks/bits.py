@@ -14,17 +14,17 @@ from jaxtyping import Float64
 
 from loadstone.arguments import choice, set_as, whole
 from loadstone.bisect import largest
-from loadstone.deadline import Deadline
 from loadstone.levels import MOST_BITS
 from loadstone.memories.rounding import rounded_to_bits
 from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.space.sample import sample
 from loadstone.space.starts import NotStorableError
+from loadstone.tasks.asked import Asked
 from loadstone.tasks.fields import FIELDS
-from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
+from loadstone.tasks.margin import margins
+from loadstone.tasks.task import OneAtATime, require_full
 
 WAYS = ("largest margin", "centre")
 #: How closely the largest margin is found.
@@ -54,10 +54,7 @@ def largest_rounded(instance: Instance, how: Bits) -> int:
 
 def _stored(instance: Instance, how: Bits) -> bool:
     memory = _memory(instance.without_arrays(), how.way)
-    if memory is None:
-        return False
-    exact = ExactPass(instance.arrays())
-    return bool((np.asarray(exact.margins(exact.scores(rounded_to_bits(memory, how.bits)))) > 0).all())
+    return memory is not None and bool((margins(instance.arrays(), rounded_to_bits(memory, how.bits)) > 0).all())
 
 
 @lru_cache(maxsize=256)
@@ -70,10 +67,10 @@ def _memory(instance: Instance, way: str) -> Float64[np.ndarray, "d d"] | None:
         except NoMarginError:
             return None
     try:
-        sampled = sample(arrays, seed=instance.stream.seed % 2**31, with_volume=False)
+        centre = sample(arrays, seed=instance.stream.seed % 2**31, with_volume=False).centre
     except NotStorableError:
         return None
-    return None if sampled.centre is None else np.asarray(sampled.centre.matrix(), np.float64)
+    return None if centre is None else np.asarray(centre.matrix(), np.float64)
 
 
 class Rounding(OneAtATime):
@@ -86,13 +83,12 @@ class Rounding(OneAtATime):
         require_full(asked, "rounding")
 
     def cost(self, asked: Asked, platform: str) -> float:
-        one = 5.0 if asked.settings.way == "centre" else 0.05
-        return 5 * one * (1 + (asked.d / 12) ** 3)
+        seconds = 25.0 if asked.settings.way == "centre" else 0.25
+        return seconds * (1 + (asked.d / 12) ** 3)
 
-    def result(self, asked: Asked, budget: Budget | None) -> Result:
-        clock = Deadline()
+    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
         stored = largest_rounded(asked.instance, asked.settings)
-        return Result({"status": "bracketed", "stored": stored, "not_stored": stored + 1}, clock.taken)
+        return {"status": "bracketed", "stored": stored, "not_stored": stored + 1}
 
 
 BITS = Rounding()

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.arguments import whole
-from loadstone.frequencies import Frequencies
 from loadstone.measurements.scores import moments, targets_by_length
 from loadstone.measurements.spectrum import matrix_singular_values
 from loadstone.memories.families import subspace_of
@@ -23,9 +21,9 @@ from loadstone.problems.instance import Instance
 from loadstone.proofs.verdict import Outcome, Verdict
 from loadstone.readable import readable
 from loadstone.solvers.decide import DEFAULT_LIMITS, ProofLimits, decide
-from loadstone.streams.stream import Stream
+from loadstone.tasks.asked import Asked
 from loadstone.tasks.fields import FIELDS
-from loadstone.tasks.task import Asked, OneAtATime, Result, numbers, require_linear
+from loadstone.tasks.task import OneAtATime, numbers, require_linear
 
 #: Stands for the smallest p that is not storable if none was found.
 _NONE_FOUND = 2**31
@@ -53,31 +51,10 @@ class InstanceCapacity:
     __repr__ = readable
 
 
-def instance_capacity(
-    kind: str,
-    stream: Stream,
-    *,
-    around: int | None = None,
-    limits: ProofLimits = DEFAULT_LIMITS,
-    progress: Callable[[int, Verdict], None] | None = None,
-    answers: int | None = None,
-    frequencies: Frequencies = "uniform",
-    family: str | Subspace = "full",
-) -> InstanceCapacity:
-    """The exact capacity of one stream. `around` is a first guess; `progress` is called with each p and its verdict.
-
-    answers, frequencies: how many outputs there are, and how often each is a target (frequencies.py).
-    family: only matrices of a linear family may store; a random mask is drawn from the seed of the stream.
-    """
-    around = stream.d if around is None else whole("around", around, 1)
-    return exact_capacity(
-        Instance(stream, max(2, around), kind=kind, answers=answers, frequencies=frequencies), limits, progress, family
-    )
-
-
 def exact_capacity(
     instance: Instance,
     limits: ProofLimits = DEFAULT_LIMITS,
+    *,
     progress: Callable[[int, Verdict], None] | None = None,
     family: str | Subspace = "full",
 ) -> InstanceCapacity:
@@ -86,26 +63,31 @@ def exact_capacity(
     limits: of each verdict; the first one that is undecided ends the search.
     progress: called with each p and its verdict.
     family: only matrices of a linear family may store; a random mask is drawn from the seed of the stream.
+
+    Example:
+        >>> exact = loadstone.exact_capacity(loadstone.Instance(loadstone.Stream(seed=1, d=6), p=12))
+        >>> exact.p_c, exact.storable, exact.not_storable
+        (14, 14, 15)
     """
     subspace = subspace_of(family, instance.d, seed=instance.stream.seed)
     # One association alone is storable; the first question is p = 2.
     low, high, p = 1, None, instance.p
     stride = max(1, p // 16)
-    asked: list[tuple[int, Outcome]] = []
+    verdicts: list[tuple[int, Outcome]] = []
     start, witness, seconds = None, None, 0.0
     while high is None or high - low > 1:
         verdict = decide(instance.first(p), limits, start=start, family=subspace or "full")
-        asked.append((p, verdict.verdict))
+        verdicts.append((p, verdict.verdict))
         seconds += verdict.seconds
         if progress:
             progress(p, verdict)
         if verdict.verdict == Outcome.UNDECIDED:
-            return InstanceCapacity(None, low, high or _NONE_FOUND, tuple(asked), seconds, witness)
+            return InstanceCapacity(None, low, high or _NONE_FOUND, tuple(verdicts), seconds, witness)
         # The last W is near the solution of the next, neighbouring instance.
         start = verdict.last
         if verdict.verdict == Outcome.STORABLE:
             low, witness = p, verdict.witness
-        elif verdict.verdict == Outcome.NOT_STORABLE:
+        else:
             high = p
         if high is None:
             p, stride = p + stride, 2 * stride
@@ -113,7 +95,7 @@ def exact_capacity(
             p, stride = max(2, high - stride), 2 * stride
         else:
             p = (low + high) // 2
-    return InstanceCapacity(low, low, high, tuple(asked), seconds, witness)
+    return InstanceCapacity(low, low, high, tuple(verdicts), seconds, witness)
 
 
 class Proved(OneAtATime):
@@ -127,17 +109,21 @@ class Proved(OneAtATime):
     def cost(self, asked: Asked, platform: str) -> float:
         return 0.05 + 0.3 * (asked.d / 20) ** 5
 
-    def result(self, asked: Asked, budget: Budget | None) -> Result:
+    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
         instance = asked.instance
         proved = exact_capacity(instance, family=asked.family)
-        fields: dict[str, object] = {"status": "undecided" if proved.p_c is None else "proved", "p_c": proved.p_c}
-        fields |= {"storable": proved.storable, "not_storable": proved.not_storable}
-        fields["verdicts"] = [[p, verdict] for p, verdict in proved.verdicts]
+        fields: dict[str, object] = {
+            "status": "undecided" if proved.p_c is None else "proved",
+            "p_c": proved.p_c,
+            "storable": proved.storable,
+            "not_storable": proved.not_storable,
+            "verdicts": [[p, verdict] for p, verdict in proved.verdicts],
+        }
         if proved.p_c is not None and proved.witness is not None:
             by_length = targets_by_length(instance.first(proved.p_c).arrays(), proved.witness)
             values = matrix_singular_values(proved.witness, asked.d)
             fields |= {"singular_values": numbers(values), "own_target": moments(by_length)}
-        return Result(fields, proved.seconds)
+        return fields
 
 
 CAPACITY = Proved()

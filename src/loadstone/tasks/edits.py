@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
 
 from loadstone.arguments import choice, refuse, set_as, whole
-from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.instance import Instance
 from loadstone.problems.kinds import ORIGINAL
-from loadstone.problems.numpy_pass import ExactPass
 from loadstone.solvers.margin import NoMarginError, maximum_margin
 from loadstone.solvers.refitting import refit
 from loadstone.solvers.updates import all_at_once, one_at_a_time
+from loadstone.tasks.asked import Asked
 from loadstone.tasks.fields import FIELDS
-from loadstone.tasks.margin import MARGIN
-from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
+from loadstone.tasks.margin import MARGIN, margins
+from loadstone.tasks.task import OneAtATime, require_full
 from loadstone.threads import one_thread
 
 #: 'rank-one' makes one edit after the other, 'batch' all that were asked for so far at once from the first memory;
@@ -33,8 +33,6 @@ METHODS = ("rank-one", "batch", "refit")
 ACTIONS = ("add", "change")
 #: How closely the largest margin is found.
 _TOLERANCE = 0.01
-#: What a record has of each number of edits.
-_COUNTED = ("edits", "lost", "missed", "undecided")
 #: Facts are counted after so many numbers of edits, spaced evenly, and after so many spaced evenly in the logarithm.
 _EVENLY, _IN_LOGARITHM = 16, 9
 
@@ -60,12 +58,11 @@ class Edits:
     def counts(self) -> list[int]:
         """After how many edits facts are counted."""
         evenly = np.linspace(0, self.edits, _EVENLY + 1)[1:]
-        found = np.concatenate([evenly, np.geomspace(1, self.edits, _IN_LOGARITHM)])
-        return [int(count) for count in np.unique(np.maximum(1, found.round()))]
+        counts = np.concatenate([evenly, np.geomspace(1, self.edits, _IN_LOGARITHM)])
+        return [int(count) for count in np.unique(np.maximum(1, counts.round()))]
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """How many facts a memory lacks after some edits.
 
     edits: how many were made.
@@ -87,8 +84,9 @@ def edited(instance: Instance, done: Edits) -> tuple[str, list[Counted]]:
     if isinstance(start, str):
         return start, []
     with one_thread():
-        margin = float(np.median(_margins(start, facts.after(0))))
-        return "edited", {"rank-one": _one, "batch": _batch, "refit": _refit}[done.method](facts, start, margin, done)
+        margin = float(np.median(margins(facts.after(0), start)))
+        method = {"rank-one": _rank_one, "batch": _batch, "refit": _refit}[done.method]
+        return "edited", method(facts, start, margin, done.counts())
 
 
 class _Facts:
@@ -101,13 +99,13 @@ class _Facts:
         m = len(first.outputs)
         # Another answer than its own, each with the same probability.
         steps = np.random.default_rng(instance.stream.seed).integers(1, m, size=self.p)
-        self.others = (first.targets + steps) % m
+        self.changed = (first.targets + steps) % m
 
     def after(self, edits: int) -> Arrays:
         if self.action == "add":
             return self.instance.first(self.p + edits).arrays()
         first = self.instance.arrays()
-        targets = np.where(np.arange(self.p) < edits, self.others, first.targets)
+        targets = np.where(np.arange(self.p) < edits, self.changed, first.targets)
         return Arrays(first.inputs, first.outputs, targets)
 
     def rows(self, edits: int) -> range:
@@ -116,36 +114,34 @@ class _Facts:
 
     def counted(self, weights: Float64[np.ndarray, "d d"], edits: int, undecided: int = 0) -> Counted:
         facts, rows = self.after(edits), np.asarray(self.rows(edits), int)
-        lacking = _margins(weights, facts) <= 0
+        lacking = margins(facts, weights) <= 0
         missed = int(lacking[rows].sum())
         return Counted(edits, int(lacking.sum()) - missed, missed, undecided)
 
 
-def _one(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done: Edits) -> list[Counted]:
-    found, weights, counts = [], start, set(done.counts())
-    for edits in range(1, done.edits + 1):
+def _rank_one(facts: _Facts, weights: Float64[np.ndarray, "d d"], margin: float, counts: list[int]) -> list[Counted]:
+    counted = []
+    for edits in range(1, counts[-1] + 1):
         weights = one_at_a_time(weights, facts.after(edits), [facts.rows(edits)[-1]], margin)
         if edits in counts:
-            found.append(facts.counted(weights, edits))
-    return found
+            counted.append(facts.counted(weights, edits))
+    return counted
 
 
-def _batch(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done: Edits) -> list[Counted]:
-    return [
-        facts.counted(all_at_once(start, facts.after(edits), facts.rows(edits), margin), edits)
-        for edits in done.counts()
-    ]
+def _batch(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, counts: list[int]) -> list[Counted]:
+    changed = (all_at_once(start, facts.after(edits), facts.rows(edits), margin) for edits in counts)
+    return [facts.counted(weights, edits) for weights, edits in zip(changed, counts)]
 
 
-def _refit(facts: _Facts, start: Float64[np.ndarray, "d d"], margin: float, done: Edits) -> list[Counted]:
-    found, weights, kept, undecided, before = [], start, list(range(facts.p)), 0, 0
-    for edits in done.counts():
+def _refit(facts: _Facts, weights: Float64[np.ndarray, "d d"], margin: float, counts: list[int]) -> list[Counted]:
+    counted, kept, undecided, before = [], list(range(facts.p)), 0, 0
+    for edits in counts:
         new = facts.rows(edits)[before:]
         changed = set(new)
         result = refit(facts.after(edits), [*(row for row in kept if row not in changed), *new], weights)
         weights, kept, undecided, before = result.weights, list(result.kept), undecided + len(result.undecided), edits
-        found.append(facts.counted(weights, edits, undecided))
-    return found
+        counted.append(facts.counted(weights, edits, undecided))
+    return counted
 
 
 @lru_cache(maxsize=64)
@@ -155,11 +151,6 @@ def _first(instance: Instance) -> Float64[np.ndarray, "d d"] | str:
         return np.asarray(maximum_margin(instance.without_arrays().arrays(), _TOLERANCE).memory.weights)
     except NoMarginError as error:
         return error.outcome.value
-
-
-def _margins(weights: Float64[np.ndarray, "d d"], facts: Arrays) -> Float64[np.ndarray, "n"]:
-    exact = ExactPass(facts)
-    return np.asarray(exact.margins(exact.scores(weights)))
 
 
 class Edited(OneAtATime):
@@ -183,13 +174,9 @@ class Edited(OneAtATime):
         proofs = 0.01 * done.edits * (asked.d / 20) ** 4 if done.method == "refit" else 0.0
         return MARGIN.cost(asked, platform) + 0.004 * done.edits + proofs
 
-    def result(self, asked: Asked, budget: Budget | None) -> Result:
-        clock = Deadline()
+    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
         status, counts = edited(asked.instance, asked.settings)
-        fields: dict[str, object] = {"status": status}
-        if counts:
-            fields |= {name: [getattr(one, name) for one in counts] for name in _COUNTED}
-        return Result(fields, clock.taken)
+        return {"status": status} | dict(zip(Counted._fields, map(list, zip(*counts))))
 
 
 EDITS = Edited()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import numpy as np
+from jaxtyping import Float64
 
 from loadstone.arguments import whole
-from loadstone.deadline import Deadline
 from loadstone.measurements.noise import measured_noisy_accuracy, predicted_noisy_accuracy
-from loadstone.problems.arrays import HasArrays
+from loadstone.problems.arrays import Arrays, HasArrays
 from loadstone.problems.budget import Budget
-from loadstone.solvers.margin import MaximumMargin, NoMarginError, maximum_margin
+from loadstone.problems.numpy_pass import ExactPass
+from loadstone.solvers.margin import NoMarginError, maximum_margin
+from loadstone.tasks.asked import Asked
 from loadstone.tasks.fields import FIELDS
-from loadstone.tasks.task import Asked, OneAtATime, Result, require_full
+from loadstone.tasks.task import OneAtATime, require_full
 
 #: Deviations of the noise in units of an input's components, from almost none to more than the input itself.
 NOISES = (0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.2)
@@ -21,48 +23,37 @@ DRAWS = 100
 PROVED = 1e-6
 
 
-@dataclass(frozen=True)
-class NoisyRecall:
-    """Recall from inputs with noise of one deviation.
+def robustness(instance: HasArrays, seed: int = 0) -> dict[str, object]:
+    """What a record holds: the largest margin with its proof, and the shares that are recalled from noisy inputs.
 
-    noise: the deviation.
-    recalled: the share that is recalled, measured, and its error from the draws of the noise.
-    predicted: the share that the memory's margins predict.
+    Each share is measured, with its error from the draws of the noise, and predicted from the margins of the memory.
+
+    seed: of the noise.
     """
-
-    noise: float
-    recalled: float
-    error: float
-    predicted: float
-
-
-@dataclass(frozen=True)
-class Robustness:
-    """What came out.
-
-    status: 'proved', 'not proved' if the gap stayed too wide, or why there is none: 'not storable' or 'undecided'.
-    found: the memory of largest margin, if there is one.
-    recalls: one for each noise.
-    """
-
-    status: str
-    found: MaximumMargin | None
-    recalls: tuple[NoisyRecall, ...]
-
-
-def robustness(instance: HasArrays, seed: int = 0) -> Robustness:
-    """Find the largest margin, prove it, and recall from noisy inputs; the seed is that of the noise."""
     seed = whole("seed", seed, 0)
     try:
-        found = maximum_margin(instance, PROVED)
+        best = maximum_margin(instance, PROVED)
     except NoMarginError as error:
-        return Robustness(error.outcome.value, None, ())
-    recalls = []
-    for noise in NOISES:
-        recalled, error_of_draws = measured_noisy_accuracy(instance, found.memory, noise=noise, draws=DRAWS, seed=seed)
-        predicted = predicted_noisy_accuracy(instance, found.memory, noise=noise).predicted
-        recalls.append(NoisyRecall(noise, recalled, error_of_draws, predicted))
-    return Robustness("proved" if found.gap <= PROVED else "not proved", found, tuple(recalls))
+        return {"status": error.outcome.value}
+    measured = [measured_noisy_accuracy(instance, best.memory, noise=noise, draws=DRAWS, seed=seed) for noise in NOISES]
+    predicted = [predicted_noisy_accuracy(instance, best.memory, noise=noise).predicted for noise in NOISES]
+    return {
+        "status": "proved" if best.gap <= PROVED else "not proved",
+        "margin": best.margin,
+        "upper_bound": best.upper_bound,
+        "gap": best.gap,
+        "steps": best.passes,
+        "noises": list(NOISES),
+        "recalled": [share for share, _ in measured],
+        "recalled_error": [error for _, error in measured],
+        "recalled_predicted": predicted,
+    }
+
+
+def margins(arrays: Arrays, weights: Float64[np.ndarray, "d d"]) -> Float64[np.ndarray, "n"]:
+    """By how much W scores each target above its best rival: negative where it does not recall it."""
+    exact = ExactPass(arrays)
+    return np.asarray(exact.margins(exact.scores(weights)))
 
 
 class Margin(OneAtATime):
@@ -76,19 +67,9 @@ class Margin(OneAtATime):
     def cost(self, asked: Asked, platform: str) -> float:
         return 0.2 + 1.5 * (asked.d / 30) ** 3
 
-    def result(self, asked: Asked, budget: Budget | None) -> Result:
-        clock = Deadline()
+    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
         # The noise has the seed of the stream, so that the record can be made again.
-        measured = robustness(asked.instance.arrays(), asked.seed)
-        fields: dict[str, object] = {"status": measured.status}
-        if measured.found is not None:
-            fields |= {"margin": measured.found.margin, "upper_bound": measured.found.upper_bound}
-            fields |= {"gap": measured.found.gap, "steps": measured.found.passes}
-            fields["noises"] = [one.noise for one in measured.recalls]
-            fields["recalled"] = [one.recalled for one in measured.recalls]
-            fields["recalled_error"] = [one.error for one in measured.recalls]
-            fields["recalled_predicted"] = [one.predicted for one in measured.recalls]
-        return Result(fields, clock.taken)
+        return robustness(asked.instance.arrays(), asked.seed)
 
 
 MARGIN = Margin()

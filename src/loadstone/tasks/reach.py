@@ -5,7 +5,6 @@ The parameters say what is tried before a number counts as not stored, and by wh
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -29,10 +28,11 @@ from loadstone.solvers.solution import Status
 from loadstone.solvers.solve import solve
 from loadstone.solvers.solver import Iterative
 from loadstone.solvers.stop import Limits, met
+from loadstone.tasks.asked import Asked
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.multi_start import MultiStart
 from loadstone.tasks.short_lists import recalled_in_list
-from loadstone.tasks.task import Asked, OneAtATime, Result
+from loadstone.tasks.task import OneAtATime
 from loadstone.tasks.train import search_seconds
 
 #: Problems are padded to this factor times the first guess, so that one compiled program serves most of the bisection.
@@ -77,14 +77,12 @@ class Reach:
     stored: the largest p that was stored.
     not_stored: the smallest p that was not.
     attempts: everything that was tried, in order.
-    seconds: time taken.
     memory: one that stores `stored` associations; None if no search stored any.
     """
 
     stored: int
     not_stored: int
     attempts: tuple[Attempt, ...]
-    seconds: float
     memory: Any = None
 
 
@@ -105,57 +103,56 @@ def largest_stored(
         of the starts stores the next p.
     """
     whole("p", instance.p, 4)
-    problems, stream = SameShape(instance, budget), instance.stream
-    began, attempts = time.perf_counter(), list[Attempt]()
-
-    limits, best = Limits(searches.passes), None
-    first = searches.one_start
-    rivals, rule, precision, stored_by = searches.rivals, searches.enough, searches.digits, dict[int, Any]()
+    problems, stream, limits = SameShape(instance, budget), instance.stream, Limits(searches.passes)
+    attempts, stored_by, best = list[Attempt](), dict[int, Any](), None
+    rule, precision = searches.enough, searches.digits
 
     def initial(number: int) -> Any:
         return initial_memory(stream.d, kappa, seed=(stream.seed + number * _NEXT_START) % 2**64, family=family)
 
-    def attempt(p: int, searches: MultiStart = first) -> bool:
+    def attempt(p: int, searches: MultiStart = searches.one_start) -> bool:
         nonlocal best
-        problem, taken = problems.first(p), 0
-        if rivals > 1:
-            problem = listwise(problem, min(rivals, p - 2))
+        problem, passes = problems.first(p), 0
+        if searches.rivals > 1:
+            problem = listwise(problem, min(searches.rivals, p - 2))
         for start in searches.all_starts(problem, initial, limits, best):
-            found = solve(problem, start.memory, solver=start.solver, stop=rule, limits=limits, precision=precision)
-            taken += found.passes
+            solution = solve(problem, start.memory, solver=start.solver, stop=rule, limits=limits, precision=precision)
+            passes += solution.passes
             # Not of p: where padding repeats facts, the rule counts them as often as the search did.
-            good = found.status in _ENDED and bool(met(rule, found.measured.violations, problem.associations))
-            if good:
-                best = stored_by[p] = found.memory
+            stored = solution.status in _ENDED and bool(met(rule, solution.measured.violations, problem.associations))
+            if stored:
+                best = stored_by[p] = solution.memory
                 break
-        attempts.append(Attempt(p, good, found.status, taken, start.name))
-        return good
+        attempts.append(Attempt(p, stored, solution.status, passes, start.name))
+        return stored
 
     searches.check(initial(0))
-    _bracket(attempt, instance.p)
-    not_stored = min(one.p for one in attempts if not one.stored)
-    # A larger p that happens to be stored does not count.
-    stored = max((one.p for one in attempts if one.stored and one.p < not_stored), default=1)
-    while not_stored - stored > max(1, searches.width * stored):
+    stored, not_stored = bracket(attempt, instance.p, searches.width)
+    while searches.searches > 1 and attempt(not_stored, searches):
+        stored, not_stored = not_stored, not_stored + max(1, int(searches.width * not_stored))
+    return Reach(stored, not_stored, tuple(attempts), stored_by.get(stored))
+
+
+def bracket(is_stored: Callable[[int], bool], around: int, width: float) -> tuple[int, int]:
+    """The largest p that is stored and the smallest p that is not, which differ by a share `width` of the first or by
+    one. Each p is asked about once, `around` first."""
+    stride, upwards = _first_step(around), is_stored(around)
+    stored, not_stored = (around, 0) if upwards else (1, around)
+    while (p := stored + stride if upwards else not_stored - stride) >= 2:
+        stride *= 2
+        if is_stored(p):
+            stored = p
+        else:
+            not_stored = p
+        if (p == stored) != upwards:
+            break
+    while not_stored - stored > max(1, width * stored):
         middle = (stored + not_stored) // 2
-        if attempt(middle):
+        if is_stored(middle):
             stored = middle
         else:
             not_stored = middle
-    while searches.searches > 1 and attempt(not_stored, searches):
-        stored, not_stored = not_stored, not_stored + max(1, int(searches.width * not_stored))
-    return Reach(stored, not_stored, tuple(attempts), time.perf_counter() - began, stored_by.get(stored))
-
-
-def _bracket(attempt: Callable[[int], bool], around: int) -> None:
-    """Try p around a guess until one was stored and a larger one was not."""
-    first, stride = attempt(around), _first_step(around)
-    p = around
-    while True:
-        p = p + stride if first else p - stride
-        if p < 2 or attempt(p) != first:
-            return
-        stride *= 2
+    return stored, not_stored
 
 
 def _first_step(around: int) -> int:
@@ -216,17 +213,21 @@ class Reached(OneAtATime):
                 yield from loop.programs(problem, memory, loop.program_of(solver, options, precision), 1)
         yield from accuracy.programs(problem, memory)
 
-    def result(self, asked: Asked, budget: Budget | None) -> Result:
+    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
         instance, searches = asked.instance, asked.settings
         reached = largest_stored(instance, asked.kappa, asked.family, searches, budget)
-        fields: dict[str, object] = {"status": "bracketed", "rank": rank_of(asked.kappa, asked.d)}
-        fields |= {"attempts": [one.row() for one in reached.attempts]}
-        fields |= {"ways": [one.start for one in reached.attempts]}
-        fields |= {"stored": reached.stored, "not_stored": reached.not_stored}
+        fields: dict[str, object] = {
+            "status": "bracketed",
+            "rank": rank_of(asked.kappa, asked.d),
+            "attempts": [attempt.row() for attempt in reached.attempts],
+            "ways": [attempt.start for attempt in reached.attempts],
+            "stored": reached.stored,
+            "not_stored": reached.not_stored,
+        }
         if searches.rivals > 1 and reached.memory is not None:
             problem = SameShape(instance.first(reached.stored), budget).first(reached.stored)
             fields |= recalled_in_list(problem, reached.memory, searches.rivals)
-        return Result(fields, reached.seconds)
+        return fields
 
 
 REACH = Reached()

@@ -9,55 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from loadstone.compiling import Call
+from loadstone.deadline import Deadline
 from loadstone.memories.families import is_linear
 from loadstone.parameters import made
 from loadstone.problems.budget import Budget
-from loadstone.problems.instance import Instance
 from loadstone.tasks.values import Field
 
-
-class Asked(Protocol):
-    """What a task reads of a spec (runs/spec.py, where each is explained)."""
-
-    @property
-    def problem(self) -> str: ...
-    @property
-    def d(self) -> int: ...
-    @property
-    def p(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
-    @property
-    def kappa(self) -> float: ...
-    @property
-    def law(self) -> str: ...
-    @property
-    def family(self) -> str: ...
-    @property
-    def answers(self) -> int | None: ...
-    @property
-    def solver(self) -> str: ...
-    @property
-    def stop(self) -> str: ...
-    @property
-    def precision(self) -> str: ...
-    @property
-    def hold(self) -> str: ...
-    @property
-    def stored_dtype(self) -> str: ...
-    @property
-    def is_iterative(self) -> bool: ...
-    @property
-    def passes(self) -> int: ...
-    @property
-    def settings(self) -> Any: ...
-    @property
-    def instance(self) -> Instance: ...
+if TYPE_CHECKING:
+    from loadstone.tasks.asked import Asked
 
 
 class Result(NamedTuple):
@@ -124,13 +88,17 @@ class OneAtATime(Task):
     """A task whose runs are done one after the other, each from beginning to end."""
 
     @abstractmethod
-    def result(self, asked: Asked, budget: Budget | None) -> Result:
-        """Do it."""
+    def result(self, asked: Asked, budget: Budget | None) -> dict[str, object]:
+        """Do it, and return what its record holds."""
 
     def run(
         self, asked: Sequence[Asked], budget: Budget | None = None, together: int = 1
     ) -> list[Callable[[], Result]]:
-        return [partial(_same, self.result(one, budget)) for one in asked]
+        results: list[Callable[[], Result]] = []
+        for one in asked:
+            clock = Deadline()
+            results.append(partial(Result, self.result(one, budget), clock.taken))
+        return results
 
 
 def require_full(asked: Asked, what: str) -> None:
@@ -149,7 +117,3 @@ def require_linear(asked: Asked, what: str) -> None:
 def numbers(values: Iterable[Any]) -> list[float]:
     """The numbers of an array as JSON holds them."""
     return [float(value) for value in np.asarray(values)]
-
-
-def _same(result: Result) -> Result:
-    return result

@@ -32,9 +32,10 @@ from loadstone.solvers.solution import Solution, Status
 from loadstone.solvers.solve import solve_batch
 from loadstone.solvers.solver import Iterative, Solver
 from loadstone.solvers.stop import NO_LIMITS, Limits
+from loadstone.tasks.asked import Asked
 from loadstone.tasks.batches import rows_of, searches_together
 from loadstone.tasks.fields import FIELDS
-from loadstone.tasks.task import Asked, Result, Task, numbers, require_full
+from loadstone.tasks.task import Result, Task, numbers, require_full
 
 #: Histograms hold about this many non-target scores at most: enough for a curve, and quick even for large runs.
 _HISTOGRAM_SCORES = 500_000
