@@ -25,7 +25,7 @@ def test_passes_are_heard_over_all_runs(monkeypatch):
 
     monkeypatch.setattr(train_runs, "run_batch", run_batch)
     monkeypatch.setattr(train_runs, "batch_size", lambda spec, platform: 2 if spec.is_iterative else 1)
-    assert run_all(specs, advance=lambda *words: heard.append(words)) == specs
+    assert run_all(specs, progress=lambda *words: heard.append(words)) == specs
     assert batches == [(2, 1, None), (1, 1, None), (1, 1, None)]
     assert heard == [(10, "loss"), (2 * 513, ""), (2 * 513 + 5, "loss"), (3 * 513, ""), (3 * 513 + 5, "loss"),
                      (3 * 513 + 1, "")]  # fmt: skip

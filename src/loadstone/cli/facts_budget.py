@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import positive, refuse, whole
-from loadstone.cli.facts_options import (
-    BookFile,
-    ColumnNames,
-    Phrases,
-    WordsFile,
-    conflict_in_words,
-    counted,
-    gathered_from,
-    say_what_is_done,
-)  # fmt: skip
-from loadstone.cli.options import Json
+from loadstone.cli import options
+from loadstone.cli.facts_words import conflict_in_words, counted, gathered_from, say_progress
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
@@ -28,15 +19,15 @@ if TYPE_CHECKING:
 
 
 def budget(
-    book: BookFile,
+    book: options.BookFile,
     more: Annotated[Optional[str], typer.Option(help="Further facts: how many fit beside the stored ones?")] = None,
     vectors: Annotated[Optional[str], typer.Option(help="Their vectors; default: of the book's words.")] = None,
-    words: WordsFile = None,
-    columns: ColumnNames = "subject,object",
-    phrases: Phrases = "mean",
+    words: options.WordsFile = None,
+    columns: options.ColumnNames = "subject,object",
+    phrases: options.Phrases = "mean",
     shuffles: Annotated[int, typer.Option(help="How often to shuffle the answers for the control.")] = 3,
     seconds: Annotated[float, typer.Option(help="Most seconds, about; then bounds are given.")] = 60.0,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """How full a book is: by the law, by a shuffled control and, with --more, exactly for further facts."""
     positive("seconds", seconds)
@@ -50,17 +41,14 @@ def budget(
     further = None
     if more is not None:
         further = gathered_from(more, vectors or opened.vectors(), words, columns, phrases, least_answers=1)
-    full = budget_of(opened, further, seconds, shuffles, say_what_is_done)
+    full = budget_of(opened, further, seconds, shuffles, say_progress)
     if json:
         print_json({"book": book, "family": opened.family} | full.described())
         return
-    print_pairs(f"{book}: {full.stored} of {counted(full.facts, 'fact', 'facts')} stored", _rows(full))
+    rows = _law_rows(full.law) | _control_rows(full.shuffled) | _more_rows(full.more)
+    print_pairs(f"{book}: {full.stored} of {counted(full.facts, 'fact', 'facts')} stored", rows)
     for sentence in (*full.law.caveats, *_control_words(full), *_more_words(full.more)):
         say(sentence)
-
-
-def _rows(full: BookBudget) -> dict[str, str]:
-    return _law_rows(full.law) | _control_rows(full.shuffled) | _more_rows(full.more)
 
 
 def _law_rows(law: Law) -> dict[str, str]:
