@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from tests.cli.said import KEPT, refused
 
 from loadstone.runs.record import Record, key_of
 from loadstone.runs.store import Store
-from tests.cli.said import KEPT, refused
 
 EXTREME = ["0", "-1", "nan", "inf", "1e308", "1e-320", "1" + 400 * "0", "", "x" * 3000, "٣"]
 

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.said import KEPT, said
 
 from loadstone.cli.predict import MODEL_WIDTHS
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.prediction import predict
 from loadstone.theory.question import least_dimension
 from loadstone.theory.storable import probability_storable
-from tests.cli.said import KEPT, said
 from tests.kept import differences
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
