@@ -45,13 +45,14 @@ def budget(
     if json:
         print_json({"book": book, "family": opened.family} | full.described())
         return
-    rows = _law_rows(full.law) | _control_rows(full.shuffled) | _more_rows(full.more)
+    rows = law_rows(full.law) | control_rows(full.shuffled) | more_rows(full.more)
     print_pairs(f"{book}: {full.stored} of {counted(full.facts, 'fact', 'facts')} stored", rows)
-    for sentence in (*full.law.caveats, *_control_words(full), *_more_words(full.more)):
+    for sentence in (*full.law.caveats, *control_words(full), *more_words(full.more)):
         say(sentence)
 
 
-def _law_rows(law: Law) -> dict[str, str]:
+def law_rows(law: Law) -> dict[str, str]:
+    """What the law says of random facts."""
     dimensions = f"{law.input_dimensions}, {law.output_dimensions}"
     rows = {"answers": str(law.answers), "dimensions of subjects and answers": dimensions}
     if law.capacity is None:
@@ -66,7 +67,8 @@ def _law_rows(law: Law) -> dict[str, str]:
     return rows
 
 
-def _control_rows(control: Control | None) -> dict[str, str]:
+def control_rows(control: Control | None) -> dict[str, str]:
+    """How many facts fit if their answers are shuffled."""
     if control is None:
         return {}
     least, most = control.structure
@@ -78,7 +80,8 @@ def _control_rows(control: Control | None) -> dict[str, str]:
     return {"shuffled facts that fit": fits, "structure, stored / shuffled": structure}
 
 
-def _more_rows(more: FurtherFacts | None) -> dict[str, str]:
+def more_rows(more: FurtherFacts | None) -> dict[str, str]:
+    """How many further facts fit."""
     if more is None:
         return {}
     fitting = more.fitting
@@ -87,7 +90,8 @@ def _more_rows(more: FurtherFacts | None) -> dict[str, str]:
     return {"further facts that fit": f"{least} of {fitting.count}{proved}"}
 
 
-def _control_words(full: BookBudget) -> list[str]:
+def control_words(full: BookBudget) -> list[str]:
+    """What the control means."""
     control = full.shuffled
     if control is None:
         return []
@@ -110,7 +114,8 @@ def _control_words(full: BookBudget) -> list[str]:
     return words
 
 
-def _more_words(more: FurtherFacts | None) -> list[str]:
+def more_words(more: FurtherFacts | None) -> list[str]:
+    """What stands in the way of further facts."""
     if more is None:
         return []
     words = []
