@@ -62,7 +62,7 @@ def test_people_read_what_is_stored_and_why_something_is_not(command, files):
     assert [one["kind"] for one in found["obstructions"]] == ["parallel inputs"]
 
 
-def test_of_many_failures_twenty_are_named_and_of_a_conflict_twelve(command, folder):
+def test_of_many_failures_twenty_are_named(command, folder):
     """Most of 30 facts do not fit into three dimensions."""
     asked = ("store", "many.csv", "--vectors", "w.txt")
     known = json.loads(run(command, folder, *asked, "--json").stdout)

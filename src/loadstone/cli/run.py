@@ -73,12 +73,13 @@ def run(
         left = len(records.missing([spec.key for spec in specs]))
         say(f"{len(specs) - left} of {len(specs)} runs are recorded; start again to run the rest.")
         raise
-    _report(outcome, json)
+    report(outcome, json)
     if not outcome.complete:
         raise typer.Exit(1)
 
 
-def _report(outcome: Outcome, json: bool) -> None:
+def report(outcome: Outcome, json: bool) -> None:
+    """Say how a sweep has ended."""
     if outcome.quarantined:
         say(f"{outcome.quarantined} damaged records were set aside and their runs repeated.")
     if outcome.lost_workers:
