@@ -86,22 +86,15 @@ def capacity(
         progress(seeds, "")
     decided = [one.p_c for one in capacities if one.p_c is not None]
     record: dict[str, Any] = {
-        "problem": problem,
-        "d": d,
-        "law": law,
-        "family": family,
-        "dimensions": dimensions,
+        "problem": problem, "d": d, "law": law, "family": family, "dimensions": dimensions,
         **({} if answers is None else {"answers": facts.answers, "frequencies": facts.frequencies}),
-        "seeds": list(range(seed, seed + seeds)),
-        "p_c": [one.p_c for one in capacities],
+        "seeds": list(range(seed, seed + seeds)), "p_c": [one.p_c for one in capacities],
         "alpha_c": [None if one.p_c is None else float(alpha(one.p_c, d)) for one in capacities],
-        "mean_p_c": fmean(decided) if decided else None,
-        "undecided": seeds - len(decided),
-        "predicted_p_c": predicted,
-        "predicted_interval": interval,
+        "mean_p_c": fmean(decided) if decided else None, "undecided": seeds - len(decided),
+        "predicted_p_c": predicted, "predicted_interval": interval,
         "verdicts": sum(verdict != Outcome.UNDECIDED for one in capacities for _, verdict in one.verdicts),
         "seconds": sum(one.seconds for one in capacities),
-    }
+    }  # fmt: skip
     if json:
         print_json(record)
     else:

@@ -56,7 +56,7 @@ def predict(
     if json:
         print_json(_record(prediction) | (_record_of_minimiser(trained) if trained else {}))
         return
-    rows = _rows_of_the_paper(prediction) if prediction.is_paper_setting else _rows(prediction)
+    rows = rows_of_the_paper(prediction) if prediction.is_paper_setting else _rows(prediction)
     print_pairs(_title(prediction), rows | (_rows_of_minimiser(trained) if trained else {}))
     for sentence in (*prediction.caveats, intuition(prediction)):
         if sentence:
@@ -113,7 +113,8 @@ def _rows(prediction: Prediction) -> dict[str, str]:
     }
 
 
-def _rows_of_the_paper(prediction: Prediction) -> dict[str, str]:
+def rows_of_the_paper(prediction: Prediction) -> dict[str, str]:
+    """What is said of as many answers as facts, without a family or a margin. The explorer says the same."""
     x = prediction
     interval = _interval(x)
     return {
