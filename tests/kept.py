@@ -8,7 +8,6 @@ processor that the file names, and skipped on others.
 import hashlib
 import json
 import os
-import re
 
 import numpy as np
 import pytest
@@ -62,12 +61,6 @@ def written(value, indent=""):
     ]  # fmt: skip
     first, last = "{}" if named else "[]"
     return f"{first}\n" + ",\n".join(f"{indent} {part}" for part in parts) + f"\n{indent}{last}"
-
-
-def sentence(text):
-    """Words, and the numbers between them."""
-    parts = re.split(r"(\d+(?:\.\d+)?)", text)
-    return [[float(part)] if place % 2 else part for place, part in enumerate(parts)]
 
 
 def flat(value):

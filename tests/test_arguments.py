@@ -1,69 +1,102 @@
-"""Which values are taken, which are refused, and in what words."""
+"""Each validator takes what its sentence says is allowed, in plain type, and refuses the rest by name and value."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from loadstone.arguments import choice, file_name, positive, rank_fraction, refuse, whole
-from loadstone.cli.options import MOST_ASSOCIATIONS, MOST_DIMENSION, associations_from
+from loadstone.arguments import choice, file_name, positive, rank_fraction, rank_of, refuse, whole
 from tests.arguments_of import refusals
 
-
-def test_whole_numbers_keep_their_bounds():
-    assert [whole("n", value, 2, 4) for value in (2, 3, 4, np.int8(3))] == [2, 3, 4, 3]
-    assert type(whole("n", np.int64(3), 2)) is int and whole("n", 10**400, 2) == 10**400
-    for bad in (1, 5, 2.0, True, "3", None, math.nan, np.float64(3)):
-        with pytest.raises(ValueError, match="^n is .*, but must be a whole number of at least 2 and at most 4[.]$"):
-            whole("n", bad, 2, 4)
-    with pytest.raises(ValueError, match="^n is 1, but must be a whole number of at least 2[.]$"):
-        whole("n", np.int64(1), 2)
-
-
-def test_positive_numbers():
-    assert [positive("x", value) for value in (1e-320, 1, 1e308, Fraction(1, 2))] == [1e-320, 1.0, 1e308, 0.5]
-    assert type(positive("x", np.float32(0.5))) is float
-    for bad in (0, -0.0, -1, math.nan, math.inf, -math.inf, 10**400, True, "1", None, 1j, Fraction(1, 10**400)):
-        with pytest.raises(ValueError, match="^x is .*, but must be a finite number above 0[.]$"):
-            positive("x", bad)
+NUMBERS = st.one_of(
+    st.integers(), st.integers(-5, 5), st.floats(), st.fractions(), st.floats(0, 2), st.integers(0, 9).map(np.int8),
+    st.floats(width=32).map(np.float32), st.sampled_from([10**400, Fraction(1, 10**400), 1e-320, -0.0]),
+)  # fmt: skip
+NO_NUMBERS = st.one_of(
+    st.booleans(), st.none(), st.text(max_size=9), st.complex_numbers(), st.lists(st.integers(), max_size=2),
+    st.just(np.zeros(3)),
+)  # fmt: skip
+VALUES = NUMBERS | NO_NUMBERS
 
 
-def test_rank_fractions():
-    assert [rank_fraction("kappa", value) for value in (1e-320, 0.5, 1, np.float32(1))] == [1e-320, 0.5, 1.0, 1.0]
-    for bad in (0, -0.0, 1.0000001, -1, math.nan, math.inf, 10**400, True, "1", None, Fraction(1, 10**400)):
-        with pytest.raises(ValueError, match=r"^kappa is .*, but must be a number in \(0, 1\][.]$"):
-            rank_fraction("kappa", bad)
+def taken(value, allowed, kind, check, sentence):
+    """A value that is allowed is taken, as a value of this plain type; any other is refused in this sentence."""
+    if allowed:
+        assert check(value) == kind(value) and type(check(value)) is kind
+        return
+    with pytest.raises(ValueError) as refusal:
+        check(value)
+    plain = int(value) if isinstance(value, np.integer) else value
+    assert str(refusal.value) in {str(refuse("some name", shown, sentence)) for shown in (value, plain)}
+    assert str(refusal.value).startswith("some name is ") and str(refusal.value).endswith(f", but must be {sentence}.")
 
 
-def test_choices_and_names_of_files():
-    assert choice("word", "b", ("a", "b")) == "b" and file_name("out", " a") == " a"
-    for bad in ("c", "", None, 3, ["a"], np.zeros(3), "a, b"):
-        with pytest.raises(ValueError, match="(?s)^word is .*, but must be one of a, b[.]$"):
-            choice("word", bad, ("a", "b"))
-    for bad in ("", " ", "\t\n", "a\0b"):
-        with pytest.raises(ValueError, match="^out is .*, but must be the name of a file[.]$"):
-            file_name("out", bad)
+def is_number(value):
+    return isinstance(value, (int, float, Fraction, np.number)) and not isinstance(value, (bool, np.complexfloating))
+
+
+def as_float(value):
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+@given(VALUES, st.integers(-3, 3), st.none() | st.integers(0, 5))
+@example(np.float64(3), 2, None)
+@example(2, 2, 0)
+@example(4, 2, 2)
+def test_whole_numbers_keep_their_bounds(value, least, further):
+    most = None if further is None else least + further
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    allowed = is_whole and least <= value and (most is None or value <= most)
+    upper = "" if most is None else f" and at most {most}"
+    sentence = f"a whole number of at least {least}{upper}"
+    taken(value, allowed, int, lambda one: whole("some name", one, least, most), sentence)
+
+
+@given(VALUES)
+@example(math.inf)
+@example(5e-324)
+def test_positive_numbers_are_finite_and_above_zero(value):
+    allowed = is_number(value) and 0 < as_float(value) < math.inf
+    taken(value, allowed, float, lambda one: positive("some name", one), "a finite number above 0")
+
+
+@given(VALUES)
+@example(1)
+@example(math.nextafter(1, 2))
+def test_rank_fractions_lie_in_0_to_1(value):
+    allowed = is_number(value) and 0 < as_float(value) <= 1
+    taken(value, allowed, float, lambda one: rank_fraction("some name", one), "a number in (0, 1]")
+
+
+@given(st.sampled_from(["a", "b", "c", "", "a, b"]) | VALUES, st.permutations(["a", "b"]))
+def test_a_choice_is_one_of_the_words(value, words):
+    allowed = isinstance(value, str) and value in words
+    taken(value, allowed, str, lambda one: choice("some name", one, tuple(words)), f"one of {', '.join(words)}")
+
+
+@given(st.text(" \t\n\0ab", max_size=4))
+def test_a_name_of_a_file_has_letters_and_no_zero_byte(value):
+    allowed = re.fullmatch(r"[^\0]*[ab][^\0]*", value)
+    taken(value, allowed, str, lambda one: file_name("some name", one), "the name of a file")
+
+
+@given(st.floats(1e-6, 1), st.integers(1, 10**6))
+def test_a_rank_is_the_nearest_to_kappa_d_and_at_least_one(kappa, d):
+    m = rank_of(kappa, d)
+    assert 1 <= m <= d and (m == 1 or abs(m - kappa * d) <= 0.5)
 
 
 def test_long_values_are_cut():
     assert str(refuse("x", "a" * 298, "short")) == f"x is '{'a' * 298}', but must be short."
     assert str(refuse("x", "a" * 299, "short")) == f"x is '{'a' * 299}... (301 characters), but must be short."
     assert str(refuse("x", 10**5000, "short")) == "x is a number of thousands of digits, but must be short."
-
-
-def test_sizes_through_the_load():
-    assert associations_from(7, None, 10) == 7 and associations_from(None, 0.5, 10) == 17
-    assert associations_from(MOST_ASSOCIATIONS, None, MOST_DIMENSION) == MOST_ASSOCIATIONS == 2**31 - 1
-    assert associations_from(None, 2 * math.log(2) / 9, 3) == 2  # the least
-    for p, load, d, sentence in (
-        (None, None, 3, "give either"), (4, 0.5, 3, "give either"), (1, None, 3, "p is 1"),
-        (2**31, None, 3, "p is 2147483648"), (4, None, 0, "d is 0"), (4, None, 2**24 + 1, "d is 16777217"),
-        (None, 0.01, 3, "it gives p = 1 at d = 3"), (None, 1e6, 2**14, "at most 2147483647: it gives p = "),
-        (None, 1e30, 2**24, "small enough for at most 1e.15 associations"), (None, math.nan, 3, "load is nan"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=sentence):
-            associations_from(p, load, d)
 
 
 def test_public_functions_say_which_argument_is_wrong_and_what_is_allowed():

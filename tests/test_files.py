@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.files import _short, check_writable, write_whole
+from loadstone.files import check_writable, write_whole
 
 LOADSTONE = Path(sys.executable).with_name("loadstone")
 #: A user without rights, to whom root can turn.
@@ -76,7 +76,8 @@ def test_a_read_only_file_is_replaced_and_a_name_may_be_as_long_as_names_can_be(
 @pytest.mark.parametrize("name, kind, sentence", [
     ("", ValueError, "file is '', but must be the name of a file"),
     ("a\0b", ValueError, "but must be the name of a file"),
-    ("n" * 256, OSError, r"n\.\.\.n+ cannot be the name of a file \(File name too long\): give another"),
+    ("a" * 128 + "b" * 128, OSError,
+     rf"^{'a' * 40}\.\.\.{'b' * 40} cannot be the name of a file \(File name too long\): give another"),
     ("nowhere/file", FileNotFoundError, "nowhere is not a folder: make it first"),
     ("plain/file", FileNotFoundError, "plain is not a folder"),
     ("folder", IsADirectoryError, "folder is a folder: give the name of a file"),
@@ -153,9 +154,3 @@ def test_a_signal_while_an_instance_is_written_leaves_nothing(tmp_path, number):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "interrupted" in err and "Traceback" not in err
     assert not list(tmp_path.iterdir())
-
-
-def test_long_names_are_shown_by_both_ends():
-    assert _short(Path("a" * 40 + "b" * 40)) == "a" * 40 + "b" * 40
-    assert _short(Path("a" * 40 + "c" + "b" * 40)) == "a" * 40 + "..." + "b" * 40
-    assert _short(Path("abcdefg"), 6) == "abc...efg"

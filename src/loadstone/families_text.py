@@ -94,5 +94,5 @@ def told_dimension(family: str, d: int, directions: int) -> ToldDimension | None
 
     Imported by name, and only when it is asked for: theory rests on no memory, and answers without loading JAX.
     """
-    found: ToldDimension | None = import_module("loadstone.memories.families").told_dimension(family, d, directions)
-    return found
+    told: ToldDimension | None = import_module("loadstone.memories.families").told_dimension(family, d, directions)
+    return told

@@ -55,14 +55,14 @@ def _temporary(path: Path) -> Path:
 def _check_present(path: Path) -> None:
     """Refuse a path at which something exists that a new file must not or cannot replace."""
     try:
-        found = os.stat(path)
+        present = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:  # such as a name that is too long
         raise type(error)(f"{_short(path)} cannot be the name of a file ({error.strerror}): give another.") from error
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(present.st_mode):
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(present.st_mode):
         # The rename would replace the device or pipe by a plain file.
         raise FileExistsError(f"{path} is a device or a pipe, not a plain file: give the name of a file.")
     folder = os.stat(path.parent)

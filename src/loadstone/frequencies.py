@@ -58,9 +58,9 @@ def read_frequencies(text: str) -> Frequencies:
 
 
 def _word(text: str) -> str:
-    name, _, exponent = text.partition(":")
     if text in ("uniform", "balanced"):
         return text
+    name, _, exponent = text.partition(":")
     try:
         value = float(exponent) if name == "zipf" else math.nan
     except ValueError:
@@ -76,7 +76,7 @@ def _numbers(values: object, answers: int) -> tuple[float, ...]:
         raise refuse("frequencies", values, _ALLOWED)
     if len(numbers) != answers:
         raise ValueError(f"frequencies has {len(numbers)} numbers, but must have {answers}, one for each answer.")
-    found = tuple(float(one) for one in numbers)
-    if not all(0 <= one < math.inf for one in found) or not any(found):
-        raise refuse("frequencies", found, "finite numbers, none negative, that sum to something above 0")
-    return found
+    shares = tuple(map(float, numbers))
+    if not all(0 <= share < math.inf for share in shares) or not any(shares):
+        raise refuse("frequencies", shares, "finite numbers, none negative, that sum to something above 0")
+    return shares

@@ -35,10 +35,10 @@ def _word(held: Any) -> str:
     if isinstance(held, tuple) and hasattr(held, "_fields"):
         return _in_words(held, held._fields)
     if isinstance(held, (tuple, list)):
-        shown = [_word(one) for one in held[:_SHOWN]]
+        shown = [_word(item) for item in held[:_SHOWN]]
         if len(held) > _SHOWN:
             shown.append(f"... {len(held)} in all")
         return f"[{', '.join(shown)}]"
     if isinstance(held, Mapping):
-        return f"{{{', '.join(f'{key}: {_word(one)}' for key, one in list(held.items())[:_SHOWN])}}}"
+        return f"{{{', '.join(f'{key}: {_word(item)}' for key, item in list(held.items())[:_SHOWN])}}}"
     return repr(held)

@@ -31,19 +31,20 @@ def tree(data: Sequence[str], meta: Sequence[str] = ()) -> Callable[[Node], Node
     """
     arrays, constants = tuple(data), tuple(meta)
 
+    keys = tuple(map(GetAttrKey, arrays))
+
+    def flatten(value: Any) -> tuple[tuple, tuple]:
+        return tuple(getattr(value, name) for name in arrays), tuple(getattr(value, name) for name in constants)
+
+    def flatten_with_keys(value: Any) -> tuple[tuple, tuple]:
+        children, constant = flatten(value)
+        return tuple(zip(keys, children)), constant
+
     def register(node: Node) -> Node:
         _check_fields(node, arrays, constants)
-        array_values, constant_values = _values(arrays), _values(constants)
-        keys = tuple(GetAttrKey(name) for name in arrays)
-
-        def flatten_with_keys(value: Any) -> tuple[tuple, tuple]:
-            return tuple(zip(keys, array_values(value))), constant_values(value)
 
         def unflatten(constant: tuple, children: Iterable) -> Any:
             return node(**dict(zip(arrays, children)), **dict(zip(constants, constant)))
-
-        def flatten(value: Any) -> tuple[tuple, tuple]:
-            return array_values(value), constant_values(value)
 
         register_pytree_with_keys(node, flatten_with_keys, unflatten, flatten)
         if node.__dict__["__dataclass_params__"].repr:  # the one of dataclasses prints every number
@@ -66,8 +67,8 @@ def is_told_apart(kind: type) -> bool:
 
 def parameters(value: object) -> str:
     """What programs are compiled for, of a value of a registered class, in words; empty if there is nothing."""
-    found = default_registry.flatten_one_level(value)
-    return "" if found is None or found[1] is None or found[1] == () else str(found[1])
+    _, constants = default_registry.flatten_one_level(value) or ((), None)
+    return "" if constants is None or constants == () else str(constants)
 
 
 def _check_fields(node: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
@@ -76,8 +77,3 @@ def _check_fields(node: type, data: tuple[str, ...], meta: tuple[str, ...]) -> N
     there, named = [field.name for field in fields(node) if field.init], [*data, *meta]
     if sorted(there) != sorted(named):
         raise refuse("data and meta", named, f"all fields of {node.__name__}, each once ({', '.join(there)})")
-
-
-def _values(names: tuple[str, ...]) -> Callable[[Any], tuple]:
-    """What reads these fields."""
-    return lambda value: tuple(getattr(value, name) for name in names)

@@ -12,25 +12,6 @@ import pytest
 TRAIN = ("train", "--d", 6, "--p", 12)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (("--devices", 0), "devices is 0, but must be 1, because JAX sees 1 CPU device."),
-        (("--devices", 2), "devices is 2, but must be 1, because JAX sees 1 CPU device."),
-        (("--processes", 2), "processes is 2, but must be left out without --coordinator"),
-        (("--process", 0), "process is 0, but must be left out without --coordinator"),
-        (("--coordinator", "here"), "coordinator is 'here', but must be host:port of the first process"),
-        (("--coordinator", "here:x"), "coordinator is 'here:x', but must be host:port"),
-        (("--coordinator", "here:1"), "processes is None, but must be a whole number of at least 1"),
-        (("--coordinator", "here:1", "--processes", 2, "--process", 2), "process is 2, but must be a whole number"),
-        (("--coordinator", "auto", "--processes", 2), "coordinator is 'auto', but must be host:port if processes"),
-    ],
-)
-def test_mistakes_end_in_one_sentence(command, options, sentence):
-    done = command(*TRAIN, *options)
-    assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1
-
-
 def test_a_platform_that_jax_does_not_have_ends_in_one_sentence():
     """In a process of its own, because JAX looks for its devices once."""
     line = [Path(sys.executable).with_name("loadstone"), *map(str, TRAIN)]

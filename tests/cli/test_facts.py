@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from loadstone.cli import output
+from loadstone.cli.facts_words import conflict_in_words, counted, named_columns, some
 
 PAIRS = [("France", "Paris"), ("Peru", "Lima"), ("Japan", "Tokyo"), ("New Zealand", "Wellington")]
 PAIRS += [("Chad", "N'Djamena")]
@@ -62,43 +62,35 @@ def test_people_read_what_is_stored_and_why_something_is_not(command, files):
     assert [one["kind"] for one in found["obstructions"]] == ["parallel inputs"]
 
 
-BAD = {
-    "columns": (["store", "f.csv", "--vectors", "v.txt"], "column 'subject' is not there in f.csv"),
-    "one column": (["screen", "f.csv", "--vectors", "v.txt", "--columns", "country"], "two names with a comma"),
-    "no file": (["store", "nowhere.csv", "--vectors", "v.txt"], "nowhere.csv: No such file"),
-    "no vectors": (["store", "f.csv", "--vectors", "x.txt", "--columns", "country,capital"], "x.txt: No such file"),
-    "phrases": (["store", "f.csv", "--vectors", "v.txt", "--phrases", "some"], "phrases is 'some'"),
-    "seconds": (["store", "f.csv", "--vectors", "v.txt", "--seconds", "0"], "seconds is 0.0"),
-    "family": (
-        ["store", "f.csv", "--vectors", "v.txt", "--columns", "country,capital", "--family", "rank:2"],
-        "family is 'rank:2', but must be linear",
-    ),
-    "out": (["store", "f.csv", "--vectors", "v.txt", "--out", "no/b.safetensors"], "no is not a folder"),
-    "no book": (["recall", "f.csv", "France"], "a file that `loadstone facts store` wrote"),
-    "top": (["recall", "f.csv", "France", "--top", "0"], "top is 0"),
-    "nothing asked": (["recall", "f.csv"], "Missing argument"),
-}  # fmt: skip
+def test_of_many_failures_twenty_are_named(command, folder):
+    """Most of 30 facts do not fit into three dimensions."""
+    asked = ("store", "many.csv", "--vectors", "w.txt")
+    known = json.loads(run(command, folder, *asked, "--json").stdout)
+    done = run(command, folder, *asked)
+    first, *named, last = done.stdout.splitlines()
+    missing = len(known["failures"])
+    assert first.startswith(f"stored {known['stored']} of 30") and known["stored"] + missing == 30 and missing > 20
+    assert named == [
+        f"  {subject} -> {answer} loses to {rival} by {-margin:.3g}"
+        for subject, answer, rival, margin in known["failures"][:20]
+    ]
+    assert last == f"  and {missing - 20} more (--json has them all)"
+    assert [line.partition(":")[0] for line in done.stderr.splitlines() if "What to do: " in line] == [
+        reason["kind"] for reason in known["obstructions"]
+    ]
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, files):
-    arguments, sentence = BAD[name]
-    before = sorted(files.iterdir())
-    done = run(command, files, *arguments)
-    assert done.returncode == 2 and sentence in done.stderr.splitlines()[-1], done.stderr
-    assert sorted(files.iterdir()) == before and "Traceback" not in done.stderr
+@pytest.mark.parametrize("count, words", [(0, "0 facts are"), (1, "1 fact is"), (2, "2 facts are")])
+def test_one_is_counted_differently_from_many(count, words):
+    assert counted(count, "fact is", "facts are") == words
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_reading_a_large_file_is_shown(terminal, files, monkeypatch, capfd):
-    """On a terminal a bar, elsewhere a line now and then; nothing if it takes less than a second."""
-    monkeypatch.setattr("rich.console.Console.is_terminal", terminal)
-    with output.reading_bar("v[1].txt", 4) as progress:
-        progress(1, "")
-    assert capfd.readouterr().err == ""
-    monkeypatch.setattr(output, "_SHOW_SECONDS", 0.0)
-    monkeypatch.setattr(output, "_SPEAK_SECONDS", 0.0)
-    with output.reading_bar("v[1].txt", 4000) as progress:
-        progress(1000, "")
-    shown = capfd.readouterr().err
-    assert "reading v[1].txt" in shown and ("1.0/4.0 kB" if terminal else "25%") in shown
+def test_names_in_a_row():
+    names = [str(number) for number in range(9)]
+    assert some(names[:8]) == "0, 1, 2, 3, 4, 5, 6, 7" and some(names) == "0, 1, 2, 3, 4, 5, 6, 7 and 1 more"
+    assert some(("a", "b", "c"), most=2, between="; ") == "a; b and 1 more"
+    assert conflict_in_words(["a", "b"], False) == "These facts cannot stand together: a; b."
+    assert conflict_in_words(["a"] * 9, True) == (
+        "These facts cannot stand together, each of them needed for that: a; a; a; a; a; a; a; a and 1 more."
+    )
+    assert named_columns(" a , b") == ("a", "b")

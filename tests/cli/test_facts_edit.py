@@ -63,22 +63,22 @@ def test_when_time_is_up_it_is_said(command, files):
     assert json.loads(done.stdout)["proved"] is False and "with more --seconds, more facts may be kept" in done.stderr
 
 
-BAD = {
-    "no book": (["c.csv", "c.csv"], "a file that `loadstone facts store` wrote"),
-    "no file": (["b.safetensors", "nowhere.csv"], "nowhere.csv: No such file"),
-    "columns": (["b.safetensors", "c.csv"], "column 'subject' is not there in c.csv"),
-    "new words": (["b.safetensors", "c.csv", "--columns", "who,what"], "the book has no vector for 's10'"),
-    "method": (["b.safetensors", "c.jsonl", "--method", "rome"], "method is 'rome', but must be one of refit"),
-    "out": (["b.safetensors", "c.jsonl", "--out", "no/b.safetensors"], "no is not a folder"),
-    "old": (["b.safetensors", "c.jsonl", "--old", "2"], "old is 2.0, but must be left out for the method refit"),
-    "seconds": (["b.safetensors", "c.jsonl", "--seconds", "-1"], "seconds is -1.0"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_arguments_get_one_sentence_and_leave_no_file(name, command, files):
-    arguments, sentence = BAD[name]
-    before = sorted((path, path.read_bytes()) for path in files.iterdir())
-    done = command("facts", "edit", *arguments, cwd=files)
-    assert done.returncode == 2 and sentence in done.stderr.splitlines()[-1], done.stderr
-    assert sorted((path, path.read_bytes()) for path in files.iterdir()) == before and "Traceback" not in done.stderr
+def test_twenty_of_each_kind_are_named_and_json_has_all(command, folder):
+    """A batch of thirty edits at once, of which three dimensions hold a few."""
+    command("facts", "store", "many.csv", "--vectors", "w.txt", "--out", "many.book", cwd=folder)
+    rotated = [f"s{number},a{(number + 1) % 30}\n" for number in range(30)]
+    (folder / "rotated.csv").write_text("subject,object\n" + "".join(rotated[:28]))
+    asked = ("facts", "edit", "many.book", "rotated.csv", "--method", "batch")
+    known = json.loads(command(*asked, "--json").stdout)
+    done = command(*asked)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"took {len(known['taken'])} of 28 edits, lost {len(known['lost'])} of ")
+    assert [line for line in lines if "  not taken: " in line] == [
+        f"  not taken: {one}" for one in known["missed"][:20]
+    ]
+    assert [line for line in lines if "  stored now: " in line] == [
+        f"  stored now: {one}" for one in known["gained"][:20]
+    ]
+    assert len(known["missed"]) > 20 and lines[-1] == "  and more (--json has them all)"
+    few = command("facts", "edit", "b.book", "c.csv", "--vectors", "v.txt", "--method", "batch")
+    assert "and more" not in few.stdout

@@ -1,5 +1,6 @@
 """loadstone reproduce, as far as it takes no training: shipped records, and what becomes of them."""
 
+import base64
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from loadstone.runs.pack import PackedStore, pack
 from loadstone.runs.record import Record
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
+from loadstone.runs.sweep import Outcome
 from loadstone.studies.registry import named_sweep, study_of
 
 
@@ -105,3 +107,29 @@ def test_without_matplotlib_one_sentence_says_what_to_install(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.returncode == 2 and done.stdout == "" and not (tmp_path / "out").exists()
     assert done.stderr == "loadstone: figures need matplotlib: pip install 'loadstone[figures]'.\n"
+
+
+def test_without_a_number_of_seeds_all_are_wanted(shipped, command, tmp_path):
+    done = command("reproduce", "hebbian", "--from-shipped", "--out", "out", cwd=tmp_path)
+    every = len(named_sweep("hebbian"))
+    assert f"hebbian: {every - 3} of {every} runs are not among the shipped records." in done.stderr
+    drawn = base64.b64encode((tmp_path / "out" / "hebbian.svg").read_bytes()).decode()
+    assert drawn in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("changes, reason", [
+    ({"failed": {name: f"why {name}" for name in "abcd"}}, "why a; why b; why c"), ({"stopped": "no room"}, "no room"),
+])  # fmt: skip
+def test_it_ends_where_runs_are_missing(changes, reason, command, tmp_path, monkeypatch):
+    known = {"total": 5, "before": 0, "done": 1, "diverged": 0, "missing": 4, "failed": {}, "lost_workers": 0}
+    outcome = Outcome(**known | {"quarantined": 0, "seconds": 1.0, "stopped": ""} | changes)
+    monkeypatch.setattr("loadstone.runs.sweep.run_sweep", lambda *_: outcome)
+    done = command("reproduce", "hebbian", "--workers", 1, "--out", "out", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr == f"loadstone: 4 of 5 runs are missing: {reason}\n"
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_folder_that_cannot_be_filled_is_refused(tmp_path, command):
+    (tmp_path / "taken" / "accuracy.json").mkdir(parents=True)
+    done = command("reproduce", "accuracy", "--out", tmp_path / "taken")
+    assert done.returncode == 2 and "accuracy.json is a folder: give the name of a file." in done.stderr

@@ -1,26 +1,20 @@
-"""pack, unpack and export as a user runs them: real processes, real files, exit codes."""
+"""pack, unpack, export, run and status as a user runs them: files and exit codes."""
 
 import csv
 import json
-import subprocess
-import sys
-from pathlib import Path
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pyarrow.parquet
 import pytest
 
+from loadstone.cli import run
 from loadstone.runs.pack import pack
 from loadstone.runs.record import Record, key_of
 from loadstone.runs.result import perform
 from loadstone.runs.store import Store
-from loadstone.studies.registry import named_sweep
-
-LOADSTONE = Path(sys.executable).with_name("loadstone")
-
-
-def process(*arguments, **options):
-    """A command as a process of its own, where that is the point: it takes seconds to start."""
-    return subprocess.run([LOADSTONE, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+from loadstone.studies.registry import named_sweep, specs_of
+from tests.cli.folder import GRID
 
 
 def record(number):
@@ -86,27 +80,6 @@ def test_a_table_in_either_format(store, tmp_path, command):
     assert table.column("p").to_pylist() == [60, 61, 62, 63]
 
 
-BAD = {
-    "pack nothing": (("pack", "--store", "nowhere", "--out", "s.zip"), "store is 'nowhere', but must be the folder of"),
-    "export no store": (("export", "--store", ".", "--out", "t.csv"), "store is '.', but must be the folder of"),
-    "no such folder": (("pack", "--store", "store", "--out", "no/s.zip"), "no is not a folder: make it first"),
-    "no such file": (("unpack", "nowhere.zip", "--store", "new"), "nowhere.zip is not a file: give the name"),
-    "no packed store": (("unpack", "text", "--store", "new"), "text cannot be unpacked: File is not a zip file."),
-    "store is a file": (("unpack", "text", "--store", "text"), "store is 'text', which is a file"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_input_gets_one_sentence_and_leaves_nothing(name, store, command, tmp_path):
-    arguments, sentence = BAD[name]
-    (tmp_path / "text").write_text("not a zip")
-    before = sorted(tmp_path.rglob("*"))
-    done = command(*arguments, cwd=tmp_path)
-    assert done.returncode == 2 and done.stdout == "", done.stderr
-    assert sentence in done.stderr and done.stderr.count("\n") == 1
-    assert [path for path in sorted(tmp_path.rglob("*")) if path.name != "index.json"] == before
-
-
 def test_a_damaged_file_is_refused_and_the_store_stays_as_it_was(store, tmp_path, command):
     pack(store, tmp_path / "store.zip")
     content = (tmp_path / "store.zip").read_bytes()
@@ -117,3 +90,67 @@ def test_a_damaged_file_is_refused_and_the_store_stays_as_it_was(store, tmp_path
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
     assert "store.zip cannot be unpacked: 'records/" in done.stderr
     assert other.keys() == {record(9).key}
+
+
+def test_the_time_that_is_left_is_that_of_the_device_of_most_runs(command, tmp_path):
+    """Two runs of two seconds on average on one device, and a long one on another; two runs are missing."""
+    (tmp_path / "grid.toml").write_text(GRID.replace("[0, 1]", "[0, 1, 2, 3, 4]").replace("[6, 8]", "6"))
+    specs, store = specs_of(str(tmp_path / "grid.toml"), "quick"), Store(tmp_path / "s")
+
+    def status(*options):
+        return command("status", "grid.toml", "--store", "s", *options, cwd=tmp_path).stdout
+
+    assert json.loads(status("--json"))["seconds_left"] is None and "unknown" in status() and "none" in status()
+    beside = replace(specs[0], p=7)  # not of the grid, and counted only among all records
+    runs = zip([*specs[:3], beside], [(1.0, "cpu"), (3.0, "cpu"), (90.0, "other"), (50.0, "cpu")])
+    for spec, (seconds, device) in runs:
+        result, circumstances = {"status": "closed form"}, {"seconds": seconds, "device": device}
+        store.put(Record(spec.key, spec.identity(), result, circumstances))
+    record = json.loads(status("--json"))
+    assert (record["total"], record["done"], record["missing"], record["records"]) == (5, 3, 2, 4)
+    assert record["seconds_left"] == pytest.approx(4.0) and record["statuses"] == {"closed form": 3}
+    assert json.loads(status("--workers", 4, "--json"))["seconds_left"] == pytest.approx(1.0)
+    assert "00:00:04" in status() and "3 closed form" in status()
+
+
+def test_ten_damaged_records_are_named(command, tmp_path):
+    made = Store(tmp_path / "store")
+    for number in range(11):
+        made.put(record(number))
+    for path in made.records.rglob("*.record"):
+        path.write_bytes(b"damaged")
+    (made.folder / "index.json").unlink(missing_ok=True)
+    done = command("status", "--store", "store", cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr.count("quarantined: ") == 10 and "11" in done.stdout
+
+
+def test_a_sweep_ends_with_a_report(capfd):
+    def said(**changes):
+        known = dict.fromkeys(("quarantined", "lost_workers", "diverged", "missing"), 0) | {"stopped": "", "failed": {}}
+        known |= {"total": 9, "before": 4, "done": 5, "seconds": 61.0, "complete": True}
+        run.report(SimpleNamespace(**known | changes), json=False)
+        return capfd.readouterr().err.splitlines()
+
+    last = "9 runs: 4 were recorded before, 5 done in 00:01:01; complete."
+    assert said() == [last]
+    assert said(quarantined=2)[0] == "2 damaged records were set aside and their runs repeated."
+    assert said(lost_workers=1)[0] == "1 workers were lost; their runs were given to others."
+    assert said(stopped="no room")[0] == "stopped: no room" and said(diverged=3)[0].startswith("3 runs diverged")
+    assert said(complete=False, missing=2)[-1].endswith("done in 00:01:01; 2 missing, start again to run them.")
+    for count, more in ((10, []), (11, ["failed: 1 more."]), (12, ["failed: 2 more."])):
+        failed = {str(number): f"why {number}" for number in range(count)}
+        assert said(failed=failed) == [*(f"failed: why {number}" for number in range(10)), *more, last]
+
+
+def test_an_interrupted_sweep_says_what_is_recorded(command, monkeypatch, tmp_path):
+    def interrupted(specs, records, engine, watch):
+        records.put(Record(specs[0].key, specs[0].identity(), {"status": "closed form"}, {}))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("loadstone.runs.sweep.run_sweep", interrupted)
+    (tmp_path / "grid.toml").write_text(GRID)
+    done = command("run", "grid.toml", "--store", "s", "--workers", 1, cwd=tmp_path)
+    assert done.returncode == 130 and done.stderr.splitlines() == [
+        "1 of 4 runs are recorded; start again to run the rest.",
+        "loadstone: interrupted; nothing half-written was left behind.",
+    ]  # fmt: skip

@@ -1,9 +1,11 @@
-"""The runs of `loadstone train`: which of them are trained together, and what is heard of them."""
+"""The runs of `loadstone train`: what is said of one and of several, and how far they are."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
-from loadstone.cli import train_runs
-from loadstone.cli.train_runs import about, run_all
+from loadstone.cli.train_runs import about, run_all, summary
 from loadstone.runs.spec import Spec
 
 
@@ -13,25 +15,39 @@ def test_a_checkpoint_is_for_one_run():
         run_all(specs, checkpoint="c.npz")
 
 
-def test_passes_are_heard_over_all_runs(monkeypatch):
-    """Three runs of one program, two at a time, and one of another: each batch says what it has done."""
+def test_progress_counts_the_passes_of_all_runs():
+    """Three runs of one program and one of another, a closed form of one pass: a batch counts as done when it is."""
     specs = [*(Spec("original", 6, 12, seed) for seed in range(3)), Spec("original", 6, 12, solver="hebbian")]
-    heard, batches = [], []
+    said = []
+    runs = run_all(specs, progress=lambda done, words: said.append((done, words)))
+    assert [run.asked for run in runs] == specs
+    counts = [done for done, _ in said]
+    assert counts == sorted(counts) and said[-1] == (3 * specs[0].passes + 1, "")
+    assert (3 * specs[0].passes, "") in said and any("loss" in words for _, words in said)
 
-    def run_batch(batch, budget, hear, together, limits, checkpoint, devices):
-        batches.append((len(batch), together, devices))
-        hear(5, "loss")
-        return [(None, spec) for spec in batch]
 
-    monkeypatch.setattr(train_runs, "run_batch", run_batch)
-    monkeypatch.setattr(train_runs, "batch_size", lambda spec, platform: 2 if spec.is_iterative else 1)
-    assert run_all(specs, advance=lambda *words: heard.append(words)) == specs
-    assert batches == [(2, 1, None), (1, 1, None), (1, 1, None)]
-    assert heard == [(10, "loss"), (2 * 513, ""), (2 * 513 + 5, "loss"), (3 * 513, ""), (3 * 513 + 5, "loss"),
-                     (3 * 513 + 1, "")]  # fmt: skip
-    del batches[:]
-    run_all(specs[:3], devices=1)
-    assert batches == [(1, 1, 1)] * 3
+def outcomes(*statuses):
+    """Runs whose numbers are 4, 2, 0, ... with these statuses."""
+    names = ("accuracy", "violations", "loss", "steps", "passes", "seconds", "margin")
+    ends = [dict.fromkeys(names, 4.0 - 2 * seed) | {"seed": seed, "status": one} for seed, one in enumerate(statuses)]
+    specs = [Spec("original", 5, 8, seed) for seed in range(len(statuses))]
+    return ends, [
+        SimpleNamespace(asked=spec, description="words", outcome=lambda end=end: end) for spec, end in zip(specs, ends)
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_several_seeds_are_summed_up_whatever_their_number(count):
+    ends, runs = outcomes(*["stored"] * count)
+    record = summary(runs)
+    assert {record[name] for name in ("accuracy", "violations", "loss", "steps", "passes")} == {5.0 - count}
+    assert record["seconds"] == count * (5.0 - count) and record["margin"] == 6.0 - 2 * count
+    assert record["status"] == "stored" and record["runs"] == ends and record["load"] == pytest.approx(np.log(8) * 0.32)
+    assert (record["seeds"], record["seed"], record["description"]) == (count, 0, "words")
+
+
+def test_runs_that_end_differently_are_mixed():
+    assert summary(outcomes("stored", "diverged")[1])["status"] == "mixed"
 
 
 def test_what_is_said_of_a_run():

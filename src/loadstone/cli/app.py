@@ -12,7 +12,7 @@ import typer
 from loadstone import __version__
 from loadstone.cli.devices import missing_platform
 from loadstone.cli.interrupts import ends_like_an_interrupt
-from loadstone.cli.streams import answering, drop_unwritten, open_streams, tell
+from loadstone.cli.streams import answering, drop_unwritten, open_streams, say
 
 #: The commands in the groups of `loadstone --help`, each with its module. Only the one that is asked for is imported:
 #: all of them together take a second.
@@ -54,11 +54,11 @@ def app_of(names: Iterable[str]) -> typer.Typer:
     app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback()(loadstone)
     for name in names:
-        found = getattr(import_module(f"loadstone.cli.{COMMANDS[name]}"), name)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name, rich_help_panel=_GROUP[name])
+        command = getattr(import_module(f"loadstone.cli.{COMMANDS[name]}"), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=_GROUP[name])
         else:
-            app.command(name, rich_help_panel=_GROUP[name])(found)
+            app.command(name, rich_help_panel=_GROUP[name])(command)
     return app
 
 
@@ -100,5 +100,5 @@ def _sentence(error: ValueError | OSError) -> str:
 
 def _stop(sentence: str, code: int) -> None:
     drop_unwritten()
-    tell(f"loadstone: {' '.join(sentence.split())}")
+    say(f"loadstone: {' '.join(sentence.split())}")
     sys.exit(code)

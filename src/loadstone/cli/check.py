@@ -1,4 +1,4 @@
-"""loadstone check: verify a proof without the solver that found it."""
+"""loadstone check: verify a proof without the solver that made it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.cli.options import Json
+from loadstone.cli import options
 from loadstone.cli.output import print_json
 
 
 def check(
     proof: Annotated[str, typer.Argument(help="The proof (.npz) to check.")],
     instance: Annotated[Optional[str], typer.Option(help="Also check that it is about this instance (.npz).")] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Check a proof. Exit code 0 only if it is valid."""
     from loadstone.problems.instance_files import read_instance
     from loadstone.proofs.certificate import check_proof
 
-    found = check_proof(proof, None if instance is None else read_instance(instance))
+    checked = check_proof(proof, None if instance is None else read_instance(instance))
     if json:
-        print_json(asdict(found))
+        print_json(asdict(checked))
     else:
-        print(f"{'valid' if found.valid else 'NOT valid'}: {found.verdict or 'no verdict'}. {found.reason}")
-    if not found.valid:
+        print(f"{'valid' if checked.valid else 'NOT valid'}: {checked.verdict or 'no verdict'}. {checked.reason}")
+    if not checked.valid:
         raise typer.Exit(1)

@@ -7,25 +7,22 @@ from typing import Annotated, Optional
 
 import typer
 
-from loadstone.arguments import file_name
-from loadstone.cli.existing import existing_store
-from loadstone.cli.options import Json
+from loadstone.cli import options
 from loadstone.cli.output import print_json, say
-from loadstone.files import check_writable
 
 
 def export(
-    store: Annotated[str, typer.Option(help="Folder of the store.")],
+    store: options.StoreFolder,
     out: Annotated[str, typer.Option(help="The file to write.")],
     format: Annotated[Optional[str], typer.Option(help="csv or parquet; by default what --out ends in.")] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Write one row for each record of a store: what was run, what came out, how long it took."""
     from loadstone.runs.export import export as export_store
 
     format = format or ("parquet" if Path(out).suffix == ".parquet" else "csv")
-    check_writable(file_name("out", out))
-    count = export_store(existing_store(store), out, format)
+    options.checked_file(out)
+    count = export_store(options.existing_store(store), out, format)
     if json:
         print_json({"store": store, "out": out, "format": format, "records": count})
     else:

@@ -15,9 +15,5 @@ facts = typer.Typer(
     no_args_is_help=True,
     help="Your own facts, in words: screen them, store them in a book, ask it, edit it, see how full it is.",
 )
-facts.command()(screen)
-facts.command()(store)
-facts.command()(recall)
-facts.command()(budget)
-facts.command()(edit)
-facts.command()(report)
+for command in (screen, store, recall, budget, edit, report):
+    facts.command()(command)

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import positive, refuse, whole
-from loadstone.cli.facts_options import (
-    BookFile,
-    ColumnNames,
-    Phrases,
-    WordsFile,
-    conflict_in_words,
-    counted,
-    gathered_from,
-    say_what_is_done,
-)  # fmt: skip
-from loadstone.cli.options import Json
+from loadstone.cli import options
+from loadstone.cli.facts_words import conflict_in_words, counted, gathered_from, say_progress
 from loadstone.cli.output import print_json, print_pairs, say
 
 if TYPE_CHECKING:
@@ -28,15 +19,15 @@ if TYPE_CHECKING:
 
 
 def budget(
-    book: BookFile,
+    book: options.BookFile,
     more: Annotated[Optional[str], typer.Option(help="Further facts: how many fit beside the stored ones?")] = None,
     vectors: Annotated[Optional[str], typer.Option(help="Their vectors; default: of the book's words.")] = None,
-    words: WordsFile = None,
-    columns: ColumnNames = "subject,object",
-    phrases: Phrases = "mean",
+    words: options.WordsFile = None,
+    columns: options.ColumnNames = "subject,object",
+    phrases: options.Phrases = "mean",
     shuffles: Annotated[int, typer.Option(help="How often to shuffle the answers for the control.")] = 3,
     seconds: Annotated[float, typer.Option(help="Most seconds, about; then bounds are given.")] = 60.0,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """How full a book is: by the law, by a shuffled control and, with --more, exactly for further facts."""
     positive("seconds", seconds)
@@ -50,20 +41,18 @@ def budget(
     further = None
     if more is not None:
         further = gathered_from(more, vectors or opened.vectors(), words, columns, phrases, least_answers=1)
-    full = budget_of(opened, further, seconds, shuffles, say_what_is_done)
+    full = budget_of(opened, further, seconds, shuffles, say_progress)
     if json:
         print_json({"book": book, "family": opened.family} | full.described())
         return
-    print_pairs(f"{book}: {full.stored} of {counted(full.facts, 'fact', 'facts')} stored", _rows(full))
-    for sentence in (*full.law.caveats, *_control_words(full), *_more_words(full.more)):
+    rows = law_rows(full.law) | control_rows(full.shuffled) | more_rows(full.more)
+    print_pairs(f"{book}: {full.stored} of {counted(full.facts, 'fact', 'facts')} stored", rows)
+    for sentence in (*full.law.caveats, *control_words(full), *more_words(full.more)):
         say(sentence)
 
 
-def _rows(full: BookBudget) -> dict[str, str]:
-    return _law_rows(full.law) | _control_rows(full.shuffled) | _more_rows(full.more)
-
-
-def _law_rows(law: Law) -> dict[str, str]:
+def law_rows(law: Law) -> dict[str, str]:
+    """What the law says of random facts."""
     dimensions = f"{law.input_dimensions}, {law.output_dimensions}"
     rows = {"answers": str(law.answers), "dimensions of subjects and answers": dimensions}
     if law.capacity is None:
@@ -78,7 +67,8 @@ def _law_rows(law: Law) -> dict[str, str]:
     return rows
 
 
-def _control_rows(control: Control | None) -> dict[str, str]:
+def control_rows(control: Control | None) -> dict[str, str]:
+    """How many facts fit if their answers are shuffled."""
     if control is None:
         return {}
     least, most = control.structure
@@ -90,7 +80,8 @@ def _control_rows(control: Control | None) -> dict[str, str]:
     return {"shuffled facts that fit": fits, "structure, stored / shuffled": structure}
 
 
-def _more_rows(more: FurtherFacts | None) -> dict[str, str]:
+def more_rows(more: FurtherFacts | None) -> dict[str, str]:
+    """How many further facts fit."""
     if more is None:
         return {}
     fitting = more.fitting
@@ -99,7 +90,8 @@ def _more_rows(more: FurtherFacts | None) -> dict[str, str]:
     return {"further facts that fit": f"{least} of {fitting.count}{proved}"}
 
 
-def _control_words(full: BookBudget) -> list[str]:
+def control_words(full: BookBudget) -> list[str]:
+    """What the control means."""
     control = full.shuffled
     if control is None:
         return []
@@ -122,7 +114,8 @@ def _control_words(full: BookBudget) -> list[str]:
     return words
 
 
-def _more_words(more: FurtherFacts | None) -> list[str]:
+def more_words(more: FurtherFacts | None) -> list[str]:
+    """What stands in the way of further facts."""
     if more is None:
         return []
     words = []

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loadstone.arguments import whole
-from loadstone.cli.facts_options import BookFile
-from loadstone.cli.options import Json
+from loadstone.cli import options
 from loadstone.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def recall(
-    book: BookFile,
+    book: options.BookFile,
     subjects: Annotated[list[str], typer.Argument(help="What to ask; - reads one subject a line.")],
     top: Annotated[int, typer.Option(help="How many answers.")] = 1,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Ask a book for the answers to subjects. Exit code 1 if one of them is not in it."""
     whole("top", top, 1)

@@ -6,33 +6,29 @@ from typing import Annotated
 
 import typer
 
+from loadstone.cli import options
 from loadstone.cli.interrupts import ends_like_an_interrupt
-from loadstone.cli.options import Answers, Dimension, Frequencies, Kind, Law, Load, Seed, Size, associations_from
 from loadstone.cli.output import say
 
 
 def instance(
-    d: Dimension,
+    d: options.Dimension,
     out: Annotated[str, typer.Option(help="The .npz file to write: inputs, outputs, targets, about.")],
-    problem: Kind = "original",
-    p: Size = None,
-    load: Load = None,
-    seed: Seed = 0,
-    law: Law = "gaussian",
-    answers: Answers = None,
-    frequencies: Frequencies = "uniform",
+    problem: options.Kind = "original",
+    p: options.Size = None,
+    load: options.Load = None,
+    seed: options.Seed = 0,
+    law: options.Law = "gaussian",
+    answers: options.Answers = None,
+    frequencies: options.Frequencies = "uniform",
 ) -> None:
     """Write the first p associations of a stream as .npz."""
-    p = associations_from(p, load, d)
+    p = options.associations_from(p, load, d)
     if not out.endswith(".npz"):
         raise ValueError(f"out is {out!r}, but must end in .npz.")
-    from loadstone.frequencies import read_frequencies
-    from loadstone.problems.instance import Instance
-    from loadstone.streams.stream import Stream
-
     with ends_like_an_interrupt():
-        Instance(
-            Stream(seed, d, law=law), p, kind=problem, answers=answers, frequencies=read_frequencies(frequencies)
+        options.drawn_instance(
+            d, p, problem=problem, seed=seed, law=law, answers=answers, frequencies=frequencies
         ).write(out)
     outputs = "" if answers is None else f", {answers} answers"
     say(f"{out}: {problem} problem, p = {p}{outputs}, d = {d}, seed {seed}, {law}.")

@@ -6,29 +6,37 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rich import progress as bars
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.cli.streams import answering, tell
+from loadstone.cli.streams import answering
+from loadstone.cli.streams import say as say
+from loadstone.progress import Progress
 
 if TYPE_CHECKING:
     from loadstone.runs import sweep
 
+#: Exit code of a search without a verdict, and of chains that have not mixed.
+UNDECIDED = 3
+#: Where there is no terminal, a line comes every few seconds; a bar appears for what takes longer than a second.
+_SPEAK_SECONDS, _SHOW_SECONDS = 5.0, 1.0
+_WORDS = bars.TextColumn("{task.fields[words]}")
 
-def print_json(record: dict[str, object]) -> None:
+
+def print_json(record: Mapping[str, object]) -> None:
     """Exactly one JSON object; numbers that JSON cannot hold (NaN, infinities) become null."""
     with answering():
         print(json.dumps(_finite(record), allow_nan=False))
 
 
-def print_table(title: str, rows: list[dict[str, object]]) -> None:
+def print_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
     """A table for people, one row per run."""
     table = Table(title=title, title_justify="left")
     for name in rows[0]:
@@ -38,7 +46,7 @@ def print_table(title: str, rows: list[dict[str, object]]) -> None:
     _print(table)
 
 
-def print_pairs(title: str, rows: dict[str, str]) -> None:
+def print_pairs(title: str, rows: Mapping[str, str]) -> None:
     """A table for people, one quantity per row."""
     table = Table(title=Text(title), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
@@ -58,38 +66,37 @@ def _print(table: Table) -> None:
         _Answer(width=None if sys.stdout.isatty() else 200).print(table)
 
 
-def say(sentence: str) -> None:
-    """A line for people, on standard error: programs read only standard output."""
-    tell(sentence)
+def _bar(*columns: bars.ProgressColumn) -> bars.Progress:
+    """A bar on standard error that is gone in the end, if that is a terminal."""
+    left = bars.TextColumn("{task.description}"), bars.BarColumn()
+    return bars.Progress(*left, *columns, console=Console(stderr=True), transient=True)
 
 
 @contextmanager
-def progress_of(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """Yield `advance(done, words)`, which shows a bar on a terminal and otherwise prints a line now and then."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+def progress_of(what: str, total: int) -> Iterator[Progress]:
+    """Progress of a search: a bar on a terminal, otherwise a line now and then."""
+    bar = _bar(bars.MofNCompleteColumn(), bars.TimeElapsedColumn(), _WORDS)
+    if not bar.console.is_terminal:
         yield lambda done, words: say(f"{what}: {done}/{total} {words}") if words else None
         return
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, TextColumn("{task.fields[words]}"), console=console, transient=True) as bar:
+    with bar:
         task = bar.add_task(what, total=total, words="")
         yield lambda done, words: bar.update(task, completed=done, words=words)
 
 
 @contextmanager
-def reading_bar(name: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """Yield `progress(done, words)` for a file of `total` bytes, of which `done` are read. Of a file
-    that is read within a second nothing is shown."""
-    console, began, spoken = Console(stderr=True), time.monotonic(), [time.monotonic()]
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=console, transient=True)
+def reading_bar(name: str, total: int) -> Iterator[Progress]:
+    """Progress in a file of `total` bytes. Of a file that is read within a second nothing is shown."""
+    began, spoken = time.monotonic(), [time.monotonic()]
+    bar = _bar(bars.DownloadColumn())
     task = bar.add_task(f"reading {escape(name)}")
 
     def progress(done: int, words: str) -> None:
         now = time.monotonic()
-        if console.is_terminal and now - began > _SHOW_SECONDS:
+        if bar.console.is_terminal and now - began > _SHOW_SECONDS:
             bar.start()
             bar.update(task, completed=done, total=total)
-        elif not console.is_terminal and now - spoken[0] >= _SPEAK_SECONDS:
+        elif not bar.console.is_terminal and now - spoken[0] >= _SPEAK_SECONDS:
             spoken[0] = now
             say(f"reading {name}: {done / total:.0%}")
 
@@ -102,10 +109,10 @@ def reading_bar(name: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 @contextmanager
 def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
-    """Yield `watch(progress)` for a sweep: it shows runs done, rate, time left and a current run."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        spoken = [0.0]
+    """Progress of a sweep: runs done, rate, time left and a current run."""
+    bar = _bar(bars.MofNCompleteColumn(), _WORDS)
+    if not bar.console.is_terminal:
+        spoken = [-_SPEAK_SECONDS]
 
         def watch(progress: sweep.Progress) -> None:
             if time.monotonic() - spoken[0] >= _SPEAK_SECONDS:
@@ -114,15 +121,11 @@ def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
 
         yield watch
         return
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}")
-    with Progress(*columns, console=console, transient=True) as bar:
+    with bar:
         task = bar.add_task(escape(what), total=None, words="starting workers")
         yield lambda progress: bar.update(
             task, total=progress.total, completed=progress.before + progress.done, words=escape(_pace(progress))
         )
-
-
-_SPEAK_SECONDS, _SHOW_SECONDS = 5.0, 1.0
 
 
 def duration(seconds: float) -> str:
@@ -141,7 +144,7 @@ def _pace(progress: sweep.Progress) -> str:
 
 
 def _finite(value: object) -> object:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_finite(item) for item in value]

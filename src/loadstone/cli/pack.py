@@ -7,24 +7,23 @@ from typing import Annotated
 
 import typer
 
-from loadstone.cli.existing import existing_store
-from loadstone.cli.options import Json
+from loadstone.cli import options
 from loadstone.cli.output import print_json, say
 from loadstone.files import check_writable
 
 
 def pack(
-    store: Annotated[str, typer.Option(help="Folder of the store.")],
+    store: options.StoreFolder,
     out: Annotated[str, typer.Option(help="The file to write, a zip.")],
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Write all records of a store to one file."""
     from loadstone.runs.pack import pack as pack_store
 
     check_writable(out)
-    packed = pack_store(existing_store(store), out)
+    packed = pack_store(options.existing_store(store), out)
     if json:
-        print_json({"store": store, "out": out, "records": packed.records, "damaged": packed.damaged})
+        print_json({"store": store, "out": out} | packed._asdict())
     else:
         damaged = f"; {packed.damaged} were damaged and moved to quarantine" if packed.damaged else ""
         say(f"{out}: {packed.records} records{damaged}.")
@@ -33,7 +32,7 @@ def pack(
 def unpack(
     file: Annotated[str, typer.Argument(help="The file that loadstone pack wrote.")],
     store: Annotated[str, typer.Option(help="Folder of the store; made if missing.")],
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Add the records of a packed file to a store. The store keeps the records that it has."""
     from loadstone.runs.pack import check_packed
@@ -44,7 +43,6 @@ def unpack(
         check_packed(file)  # so that a refused file leaves no new folder behind
     unpacked = unpack_into(file, Store(store))
     if json:
-        added, already_there = unpacked.added, unpacked.already_there
-        print_json({"file": file, "store": store, "added": added, "already_there": already_there})
+        print_json({"file": file, "store": store} | unpacked._asdict())
     else:
         say(f"{store}: {unpacked.added} records added, {unpacked.already_there} were there already.")

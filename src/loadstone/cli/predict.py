@@ -6,9 +6,8 @@ import math
 from dataclasses import asdict
 from typing import Annotated, Optional
 
-import typer
-
 from loadstone.arguments import choice, refuse
+from loadstone.cli import options
 from loadstone.cli.output import print_json, print_pairs
 from loadstone.frequencies import read_frequencies
 from loadstone.theory import prediction as theory
@@ -33,40 +32,31 @@ _LARGEST_WITH_INTERVAL = 4096
 
 
 def predict(
-    d: Annotated[Optional[int], typer.Option(help="Dimension of the embeddings.")] = None,
-    p: Annotated[Optional[int], typer.Option("--p", "--facts", help="Number of associations.")] = None,
-    load: Annotated[Optional[float], typer.Option(help="Load p log p / d^2, instead of --d or --p.")] = None,
-    kappa: Annotated[float, typer.Option(help="Rank fraction m / d, in (0, 1].")] = 1.0,
-    answers: Annotated[Optional[int], typer.Option(help="Number of outputs; default: as many as facts.")] = None,
-    frequencies: Annotated[
-        str, typer.Option(help="How often each answer is a target: uniform, balanced, zipf:s or a file of numbers.")
-    ] = "uniform",
+    d: options.DimensionOrFile = None,
+    p: options.Size = None,
+    load: Annotated[Optional[float], options.what(help="Load p log p / d^2, instead of --d or --p.")] = None,
+    kappa: options.RankFraction = 1.0,
+    answers: Annotated[Optional[int], options.what(help="Number of outputs; default: as many as facts.")] = None,
+    frequencies: options.Frequencies = "uniform",
     memory: Annotated[
-        str, typer.Option("--memory", "--family", help="Family of memories: full, rank:25, symmetric, blocks:8...")
+        str, options.what("--memory", "--family", help="Family of memories: full, rank:25, symmetric, blocks:8...")
     ] = "full",
-    margin: Annotated[float, typer.Option(help="Margin of every fact, in units of |W|.")] = 0.0,
-    problem: Annotated[str, typer.Option(help="original (shared outputs) or decoupled.")] = "original",
-    curves: Annotated[bool, typer.Option("--curves", help="Also loss and accuracy of the trained memory.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    margin: Annotated[float, options.what(help="Margin of every fact, in units of |W|.")] = 0.0,
+    problem: Annotated[str, options.what(help="original (shared outputs) or decoupled.")] = "original",
+    curves: Annotated[bool, options.output("--curves", help="Also loss and accuracy of the trained memory.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Predict how many facts fit into a d x d memory, and whether so many do."""
     decoupled = choice("problem", problem, ("original", "decoupled")) == "decoupled"
     prediction = theory.predict(
-        d,
-        p,
-        load=load,
-        kappa=kappa,
-        answers=answers,
-        family=memory,
-        decoupled=decoupled,
-        margin=margin,
+        d, p, load=load, kappa=kappa, answers=answers, family=memory, decoupled=decoupled, margin=margin,
         frequencies=read_frequencies(frequencies),
-    )
+    )  # fmt: skip
     trained = _trained(prediction) if curves else None
     if json:
         print_json(_record(prediction) | (_record_of_minimiser(trained) if trained else {}))
         return
-    rows = _rows_of_the_paper(prediction) if prediction.is_paper_setting else _rows(prediction)
+    rows = rows_of_the_paper(prediction) if prediction.is_paper_setting else _rows(prediction)
     print_pairs(_title(prediction), rows | (_rows_of_minimiser(trained) if trained else {}))
     for sentence in (*prediction.caveats, intuition(prediction)):
         if sentence:
@@ -123,7 +113,8 @@ def _rows(prediction: Prediction) -> dict[str, str]:
     }
 
 
-def _rows_of_the_paper(prediction: Prediction) -> dict[str, str]:
+def rows_of_the_paper(prediction: Prediction) -> dict[str, str]:
+    """What is said of as many answers as facts, without a family or a margin. The explorer says the same."""
     x = prediction
     interval = _interval(x)
     return {

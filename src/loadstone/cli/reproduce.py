@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Optional
@@ -62,8 +62,8 @@ def reproduce(
         _run(specs, own, workers)
     with PackedStore(packed) as shipped:
         rows = _rows(specs, [own, shipped] if own else [shipped])
-    sections = [_section(one, wanted[one.name], rows, folder) for one in chosen]
-    _report([section for section in sections if section], folder, scale)
+    sections = [section for one in chosen if (section := _section(one, wanted[one.name], rows, folder))]
+    _report(sections, folder, scale)
 
 
 def _folder(out: str) -> Path:
@@ -139,21 +139,20 @@ def _section(study: Study, wanted: list[Spec], rows: dict[Spec, Row], folder: Pa
 
 def _usable(name: str, wanted: list[Spec], rows: dict[Spec, Row]) -> list[Row]:
     """The rows of runs that exist and did not diverge; lines say how many others there are."""
-    found = [rows[spec] for spec in wanted if spec in rows]
-    kept = [row for row in found if row["status"] != "diverged"]
-    if len(kept) < len(found):
-        say(f"{name}: {len(found) - len(kept)} of {len(wanted)} runs diverged and are left out.")
-    if len(found) < len(wanted):
-        say(f"{name}: {len(wanted) - len(found)} of {len(wanted)} runs are not among the shipped records.")
-    return kept
+    recorded = [rows[spec] for spec in wanted if spec in rows]
+    usable = [row for row in recorded if row["status"] != "diverged"]
+    if len(usable) < len(recorded):
+        say(f"{name}: {len(recorded) - len(usable)} of {len(wanted)} runs diverged and are left out.")
+    if len(recorded) < len(wanted):
+        say(f"{name}: {len(wanted) - len(recorded)} of {len(wanted)} runs are not among the shipped records.")
+    return usable
 
 
 def _times(rows: list[Row]) -> dict[str, float]:
     """Seconds that the runs took, by device."""
-    times: dict[str, float] = defaultdict(float)
+    times: Counter[str] = Counter()
     for row in rows:
-        circumstances = row["circumstances"]
-        times[str(circumstances.get("device", "unknown"))] += float(circumstances.get("seconds", 0.0))
+        times[str(row["circumstances"].get("device", "unknown"))] += row["circumstances"].get("seconds", 0.0)
     return dict(times)
 
 
@@ -164,11 +163,7 @@ def _report(sections: list[Section], folder: Path, scale: str) -> None:
     from loadstone.studies.report.numbers import report_numbers, report_text
 
     numbers = report_numbers(sections, scale, loadstone.__version__)
-    _write(folder / "report.html", report_page(sections, scale, loadstone.__version__))
-    _write(folder / "report.json", report_text(numbers))
-    _write(folder / "explore.html", explorer_page())
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, lambda file: file.write(text.encode()))
-    say(f"Written: {path}")
+    pages = {"report.html": report_page(sections, scale, loadstone.__version__), "report.json": report_text(numbers)}
+    for name, text in (pages | {"explore.html": explorer_page()}).items():
+        write_whole(folder / name, lambda file: file.write(text.encode()))  # noqa: B023 (called at once)
+        say(f"Written: {folder / name}")

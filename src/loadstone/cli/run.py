@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import choice, positive, whole
+from loadstone.cli import options
 from loadstone.cli.interrupts import ends_like_an_interrupt
-from loadstone.cli.options import Json
 from loadstone.cli.output import duration, print_json, say, sweep_bar
 from loadstone.cli.workers import default_workers, engine_here
 
 if TYPE_CHECKING:
     from loadstone.runs.sweep import Engine, Outcome
 
-ENGINES = ("auto", "process", "dask")
-
 
 def run(
     grid: Annotated[str, typer.Argument(help="A grid (.toml), or the name of a sweep: accuracy, paper, all...")],
     store: Annotated[str, typer.Option(help="Folder of the records; made if missing.")],
-    scale: Annotated[str, typer.Option(help="Of a named sweep: quick or paper.")] = "quick",
+    scale: options.NamedScale = "quick",
     workers: Annotated[
         Optional[int],
         typer.Option(help="1: in this process; more: processes through Dask. Default: one per core, or one on a GPU."),
@@ -36,10 +34,10 @@ def run(
     tls_cert: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: our certificate (.pem).")] = None,
     tls_key: Annotated[Optional[str], typer.Option(help="Scheduler elsewhere: our key (.pem).")] = None,
     trust_network: Annotated[bool, typer.Option(help="Allow tcp:// to another machine without TLS.")] = False,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Run the specs of a grid that have no record in the store, and write their records. Start it again to go on."""
-    choice("engine", engine, ENGINES)
+    choice("engine", engine, ("auto", "process", "dask"))
     choice("scale", scale, ("quick", "paper"))
     positive("patience", patience)
     elsewhere = bool(scheduler_file or address)
@@ -53,13 +51,13 @@ def run(
         workers = 1 if engine == "process" else default_workers()
     whole("workers", workers, 1, 1024)
 
-    from loadstone.problems.budget import Budget
     from loadstone.runs.store import Store
     from loadstone.runs.sweep import run_sweep
     from loadstone.studies.registry import specs_of
 
     specs = specs_of(grid, scale)
-    limit = Budget.parse(budget).bytes if budget is not None else None
+    allowed = options.budget_from(budget)
+    limit = None if allowed is None else allowed.bytes
     if elsewhere or engine == "dask":
         from loadstone.runs.engines.dask import DaskEngine, Elsewhere, ThisMachine
 
@@ -75,12 +73,13 @@ def run(
         left = len(records.missing([spec.key for spec in specs]))
         say(f"{len(specs) - left} of {len(specs)} runs are recorded; start again to run the rest.")
         raise
-    _report(outcome, json)
+    report(outcome, json)
     if not outcome.complete:
         raise typer.Exit(1)
 
 
-def _report(outcome: Outcome, json: bool) -> None:
+def report(outcome: Outcome, json: bool) -> None:
+    """Say how a sweep has ended."""
     if outcome.quarantined:
         say(f"{outcome.quarantined} damaged records were set aside and their runs repeated.")
     if outcome.lost_workers:

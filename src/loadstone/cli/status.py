@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from loadstone.arguments import whole
-from loadstone.cli.existing import existing_store
-from loadstone.cli.options import Json
+from loadstone.cli import options
 from loadstone.cli.output import duration, print_json, print_pairs, say
 
 if TYPE_CHECKING:
@@ -20,33 +19,33 @@ if TYPE_CHECKING:
 def status(
     store: Annotated[str, typer.Option(help="Folder of the records.")],
     grid: Annotated[Optional[str], typer.Argument(help="A grid (.toml), or the name of a sweep.")] = None,
-    scale: Annotated[str, typer.Option(help="Of a named sweep: quick or paper.")] = "quick",
+    scale: options.NamedScale = "quick",
     workers: Annotated[int, typer.Option(help="How many processes will share the rest.")] = 1,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Count the records of a store; with a grid, also its missing runs and how long they will take."""
     whole("workers", workers, 1)
-    records = existing_store(store)
+    records = options.existing_store(store)
 
     from loadstone.studies.registry import specs_of
 
     summaries = records.summaries()
-    found: dict[str, object] = {"records": len(summaries)}
+    counts: dict[str, object] = {"records": len(summaries)}
     if grid is not None:
         specs = specs_of(grid, scale)
         keys = {spec.key for spec in specs}
         missing = [spec for spec in specs if spec.key not in summaries]
         summaries = {key: summary for key, summary in summaries.items() if key in keys}
         left = _seconds_left(summaries.values(), missing, workers)
-        found |= {"total": len(specs), "done": len(summaries), "missing": len(missing), "seconds_left": left}
+        counts |= {"total": len(specs), "done": len(summaries), "missing": len(missing), "seconds_left": left}
     statuses = Counter(str(summary["result"].get("status")) for summary in summaries.values())
-    found |= {"diverged": statuses["diverged"], "quarantined": len(records.quarantined()), "statuses": dict(statuses)}
+    counts |= {"diverged": statuses["diverged"], "quarantined": len(records.quarantined()), "statuses": dict(statuses)}
     if json:
-        print_json(found)
+        print_json(counts)
         return
     for why in records.quarantined()[:10]:
         say(f"quarantined: {why}")
-    print_pairs(str(store), {name.replace("_", " "): _words(name, value) for name, value in found.items()})
+    print_pairs(str(store), {name.replace("_", " "): _words(name, value) for name, value in counts.items()})
 
 
 def _seconds_left(summaries: Iterable[Mapping], missing: Sequence[Spec], workers: int) -> float | None:

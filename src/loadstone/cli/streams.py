@@ -65,8 +65,8 @@ def drop_unwritten() -> None:
         _silence(sys.stdout)
 
 
-def tell(sentence: str) -> None:
-    """Print a line on standard error. If it cannot be written, work goes on without it."""
+def say(sentence: str) -> None:
+    """Print a line for people on standard error. If it cannot be written, work goes on without it."""
     try:
         print(sentence, file=sys.stderr, flush=True)
     except OSError:

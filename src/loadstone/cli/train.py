@@ -7,110 +7,63 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Optional
 
-import typer
-
 from loadstone.arguments import file_name, rank_fraction, refuse, whole
-from loadstone.cli.options import (
-    DEVICES,
-    HOW,
-    LIMITS,
-    OUTPUT,
-    Answers,
-    AnyFamily,
-    Dimension,
-    FirstSeed,
-    Frequencies,
-    Json,
-    Kind,
-    Law,
-    Load,
-    RankFraction,
-    Seeds,
-    Settings,
-    Size,
-    associations_from,
-    parameters_from,
-)
+from loadstone.cli import options
 from loadstone.cli.output import print_json, print_table, progress_of, say
 from loadstone.files import check_writable
 from loadstone.parameters import changed_parameters
+from loadstone.progress import silent
 from loadstone.theory.load import load as alpha
 
 
 def train(
-    d: Dimension,
-    problem: Kind = "original",
-    p: Size = None,
-    load: Load = None,
-    kappa: RankFraction = 1.0,
-    family: AnyFamily = "full",
-    law: Law = "gaussian",
-    answers: Answers = None,
-    frequencies: Frequencies = "uniform",
-    seed: FirstSeed = 0,
-    seeds: Seeds = 1,
+    d: options.Dimension,
+    problem: options.Kind = "original",
+    p: options.Size = None,
+    load: options.Load = None,
+    kappa: options.RankFraction = 1.0,
+    family: options.AnyFamily = "full",
+    law: options.Law = "gaussian",
+    answers: options.Answers = None,
+    frequencies: options.Frequencies = "uniform",
+    seed: options.FirstSeed = 0,
+    seeds: options.Seeds = 1,
     solver: Annotated[
-        str,
-        typer.Option(help="lbfgs, paper, hebbian, perceptron, minibatch, adam, pruning:0.25...", rich_help_panel=HOW),
+        str, options.how(help="lbfgs, paper, hebbian, perceptron, minibatch, adam, pruning:0.25...")
     ] = "lbfgs",
-    settings: Settings = None,
+    settings: options.Settings = None,
     stop: Annotated[
         Optional[str],
-        typer.Option(
-            help="exact (all margins positive), paper (99.9 % accuracy), 99% or none; default: the solver's.",
-            rich_help_panel=HOW,
-        ),
+        options.how(help="exact (all margins positive), paper (99.9 % accuracy), 99% or none; default: the solver's."),
     ] = None,
-    precision: Annotated[
-        str,
-        typer.Option(help="Products: auto, float64, float32, split, float16.", rich_help_panel=HOW),
-    ] = "auto",
-    hold: Annotated[
-        str, typer.Option(help="Decoupled outputs: auto, stored or regenerated.", rich_help_panel=HOW)
-    ] = "auto",
-    stored_dtype: Annotated[
-        str, typer.Option(help="Stored decoupled outputs: float32 or float16.", rich_help_panel=HOW)
-    ] = "float32",
-    passes: Annotated[Optional[int], typer.Option(help="Most passes over the outputs.", rich_help_panel=LIMITS)] = None,
+    precision: Annotated[str, options.how(help="Products: auto, float64, float32, split, float16.")] = "auto",
+    hold: Annotated[str, options.how(help="Decoupled outputs: auto, stored or regenerated.")] = "auto",
+    stored_dtype: Annotated[str, options.how(help="Stored decoupled outputs: float32 or float16.")] = "float32",
+    passes: Annotated[Optional[int], options.limits(help="Most passes over the outputs.")] = None,
     seconds: Annotated[
         Optional[float],
-        typer.Option(
-            help="Most seconds of a search. Compilation counts, but is not cut short, nor is the first pass.",
-            rich_help_panel=LIMITS,
+        options.limits(
+            help="Most seconds of a search. Compilation counts, but is not cut short, nor is the first pass."
         ),
     ] = None,
-    budget: Annotated[
-        Optional[str], typer.Option(help="Memory a problem may take, such as 8GiB.", rich_help_panel=LIMITS)
-    ] = None,
-    devices: Annotated[
-        Optional[int], typer.Option(help="Spread each problem over so many devices.", rich_help_panel=DEVICES)
-    ] = None,
+    budget: options.ProblemBudget = None,
+    devices: Annotated[Optional[int], options.devices(help="Spread each problem over so many devices.")] = None,
     coordinator: Annotated[
-        Optional[str],
-        typer.Option(
-            help="Be one of several processes: host:port of the first, or auto (SLURM).", rich_help_panel=DEVICES
-        ),
+        Optional[str], options.devices(help="Be one of several processes: host:port of the first, or auto (SLURM).")
     ] = None,
-    processes: Annotated[
-        Optional[int], typer.Option(help="How many processes there are.", rich_help_panel=DEVICES)
-    ] = None,
-    process: Annotated[
-        Optional[int], typer.Option(help="Which of them this is, from 0.", rich_help_panel=DEVICES)
-    ] = None,
+    processes: Annotated[Optional[int], options.devices(help="How many processes there are.")] = None,
+    process: Annotated[Optional[int], options.devices(help="Which of them this is, from 0.")] = None,
     checkpoint: Annotated[
         Optional[str],
-        typer.Option(
-            help="File (.npz) that the search is kept in; the same command goes on from it.", rich_help_panel=OUTPUT
-        ),
+        options.output(help="File (.npz) that the search is kept in; the same command goes on from it."),
     ] = None,
     out: Annotated[
-        Optional[str],
-        typer.Option(help="File for the memory (.safetensors), {seed} for several.", rich_help_panel=OUTPUT),
+        Optional[str], options.output(help="File for the memory (.safetensors), {seed} for several.")
     ] = None,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Store p associations in a d x d memory and measure how many it recalls."""
-    p, parameters = associations_from(p, load, d), parameters_from(settings)
+    p, parameters = options.associations_from(p, load, d), options.parameters_from(settings)
     rank_fraction("kappa", kappa)
     whole("seed", seed, 0)
     whole("seeds", seeds, 1, 10**6)
@@ -126,7 +79,6 @@ def train(
     from loadstone.frequencies import read_frequencies
     from loadstone.hosts import is_first
     from loadstone.memories.files import save_memory
-    from loadstone.problems.budget import Budget
     from loadstone.runs.spec import Spec
     from loadstone.solvers.registry import solver_of
     from loadstone.solvers.stop import Limits
@@ -142,11 +94,11 @@ def train(
         )
         for i in range(seeds)
     ]  # fmt: skip
-    allowed = Budget.parse(budget) if budget is not None else None
-    over = devices_of(devices, coordinator, processes, process)
-    with kept_in(checkpoint), progress_of(f"{problem}, d = {d}, p = {p}", seeds * specs[0].passes) as advance:
-        told = advance if is_first() else None
-        runs = run_all(specs, allowed, told, Limits(passes, seconds), checkpoint, over)
+    allowed, spread_over = options.budget_from(budget), devices_of(devices, coordinator, processes, process)
+    with kept_in(checkpoint), progress_of(f"{problem}, d = {d}, p = {p}", seeds * specs[0].passes) as progress:
+        runs = run_all(
+            specs, allowed, progress if is_first() else silent, Limits(passes, seconds), checkpoint, spread_over
+        )
     if not is_first():  # of several processes one speaks for all
         return
     for file, run in zip(files, runs):

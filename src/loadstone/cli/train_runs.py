@@ -12,7 +12,7 @@ import jax
 
 from loadstone.arguments import rank_of, refuse
 from loadstone.problems.budget import Budget
-from loadstone.progress import Progress
+from loadstone.progress import Progress, silent
 from loadstone.runs.plan import batch_size
 from loadstone.runs.spec import Spec
 from loadstone.solvers.stop import NO_LIMITS, Limits
@@ -24,26 +24,25 @@ from loadstone.theory.load import load
 def run_all(
     specs: Sequence[Spec],
     budget: Budget | None = None,
-    advance: Progress | None = None,
+    progress: Progress = silent,
     limits: Limits = NO_LIMITS,
     checkpoint: str | Path | None = None,
     devices: int | None = None,
 ) -> list[Run]:
-    """Run every spec; `advance(done, words)` is told how many passes are done (1 for a closed form). A single run may
-    have a checkpoint. With a number of devices each run is spread over so many."""
+    """The run of every spec. Progress counts the passes that are done (1 for a closed form). A single run may have a
+    checkpoint. With a number of devices each run is spread over so many."""
     if checkpoint is not None and len(specs) > 1:
         raise refuse("checkpoint", str(checkpoint), f"left out for {len(specs)} runs: it holds one search")
     runs: list[Run] = []
     done = 0
     for batch in _batches(specs) if devices is None else ([spec] for spec in specs):
 
-        def hear(passes: int, words: str, done: int = done, size: int = len(batch)) -> None:
-            if advance:
-                advance(done + size * passes, words)
+        def of_batch(passes: int, words: str, done: int = done, size: int = len(batch)) -> None:
+            progress(done + size * passes, words)
 
-        runs += [run for _, run in run_batch(batch, budget, hear, 1, limits, checkpoint, devices)]
+        runs += [run for _, run in run_batch(batch, budget, of_batch, 1, limits, checkpoint, devices)]
         done += batch[0].passes * len(batch)
-        hear(batch[0].passes, "")
+        progress(done, "")
     return runs
 
 
@@ -58,12 +57,11 @@ def summary(runs: list[Run]) -> dict[str, object]:
     """One object for all seeds: means, smallest margin, the status if it is the same for all; each run in `runs`."""
     outcomes: list[dict[str, Any]] = [run.outcome() for run in runs]
     asked = runs[0].asked
-    together: dict[str, Callable[[list[float]], float]]
-    together = {"accuracy": fmean, "violations": fmean, "loss": fmean, "margin": min, "steps": fmean, "passes": fmean}
-    together["seconds"] = sum
+    of_all: dict[str, Callable[[list[float]], float]]
+    of_all = dict.fromkeys(("accuracy", "violations", "loss", "margin", "steps", "passes"), fmean)
+    of_all |= {"margin": min, "seconds": sum}
     statuses = {outcome["status"] for outcome in outcomes}
-    combined: dict[str, object]
-    combined = {name: combine([outcome[name] for outcome in outcomes]) for name, combine in together.items()}
+    combined: dict[str, object] = {name: of([outcome[name] for outcome in outcomes]) for name, of in of_all.items()}
     combined["status"] = statuses.pop() if len(statuses) == 1 else "mixed"
     shared = {"load": load(asked.p, asked.d), "seeds": len(runs), "description": runs[0].description}
     return about(asked) | shared | (outcomes[0] if len(runs) == 1 else combined) | {"runs": outcomes}
@@ -71,11 +69,12 @@ def summary(runs: list[Run]) -> dict[str, object]:
 
 def about(asked: Asked) -> dict[str, object]:
     """The words and numbers that identify a run."""
-    found: dict[str, object] = {
+    run: dict[str, object] = {
         "problem": asked.problem, "p": asked.p, "d": asked.d, "kappa": asked.kappa,
         "rank": rank_of(asked.kappa, asked.d),
         "law": asked.law, "family": asked.family, "seed": asked.seed, "solver": asked.solver,
         "stop": asked.stop if asked.is_iterative else "none",
     }  # fmt: skip
-    instance = asked.instance
-    return found if asked.answers is None else found | {"answers": asked.answers, "frequencies": instance.frequencies}
+    if asked.answers is None:
+        return run
+    return run | {"answers": asked.answers, "frequencies": asked.instance.frequencies}

@@ -1,35 +1,25 @@
-"""What the commands about a person's own facts have in common."""
+"""What the commands about a person's own facts say: of the files that they read, and of facts that do not fit."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Optional
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from loadstone.arguments import refuse
 from loadstone.cli.output import reading_bar, say
 
 if TYPE_CHECKING:
+    from loadstone.books.book import Failure
     from loadstone.books.gathered import Gathered
     from loadstone.books.screening import Obstruction
     from loadstone.books.vectors import Source
-
-FactsFile = Annotated[str, typer.Argument(help="Facts: .csv, .tsv, .jsonl or .parquet, one fact a line.")]
-VectorsFile = Annotated[
-    str, typer.Option(help="Vectors: text of GloVe or word2vec, .bin, .npz (words, vectors), .npy or .safetensors.")
-]
-WordsFile = Annotated[Optional[str], typer.Option(help="Words of an .npy or .safetensors file, one a line.")]
-ColumnNames = Annotated[str, typer.Option(help="The two columns, as in country,capital.")]
-BookFile = Annotated[str, typer.Argument(help="The book that loadstone facts store wrote.")]
-Phrases = Annotated[str, typer.Option(help="Names without a vector: mean (of the vectors of their words) or exact.")]
 
 
 def gathered_from(
     facts: str, vectors: Source, words: str | None, columns: str, phrases: str, least_answers: int = 2
 ) -> Gathered:
-    """Read the facts, and say what was left out or made up on the way."""
+    """Read the facts, and say what was left out or averaged on the way."""
     from loadstone.books.gathered import gather
 
     size = os.path.getsize(vectors) if isinstance(vectors, str) and os.path.isfile(vectors) else 0
@@ -41,6 +31,44 @@ def gathered_from(
     if gathered.missing:
         say_missing([name for name, _ in gathered.missing], counted(len(gathered.left_out), "fact is", "facts are"))
     return gathered
+
+
+def named_columns(columns: str) -> tuple[str, str]:
+    """The columns of subjects and of answers."""
+    named = tuple(name.strip() for name in columns.split(","))
+    if len(named) != 2 or not all(named):
+        raise refuse("columns", columns, "two names with a comma between them")
+    return named[0], named[1]
+
+
+def about_own(gathered: Gathered, instance: str, vectors: str) -> dict[str, Any]:
+    """What `certify` and `capacity` say about facts in words, in the place of an instance."""
+    return {
+        "problem": "original", "instance": instance, "vectors": vectors, "d": int(gathered.inputs.shape[1]),
+        "p": len(gathered), "answers": len(gathered.answers),
+        "out_of_vocabulary": [name for name, _ in gathered.missing],
+    }  # fmt: skip
+
+
+def about(gathered: Gathered) -> dict[str, object]:
+    """Keys that the commands of `facts` print."""
+    return {
+        "facts": len(gathered), "answers": len(gathered.answers), "d": int(gathered.inputs.shape[1]),
+        "repeated": gathered.repeated, "averaged": list(gathered.averaged),
+        "out_of_vocabulary": [name for name, _ in gathered.missing],
+        "left_out": [[pair.subject, pair.answer] for pair in gathered.left_out],
+    }  # fmt: skip
+
+
+def described(gathered: Gathered, reason: Obstruction) -> dict[str, object]:
+    """An obstruction for JSON."""
+    names = [gathered.name(row) for row in reason.facts]
+    return {"kind": reason.kind, "facts": names, "statement": reason.statement, "advice": reason.advice}
+
+
+def described_failures(failures: Iterable[Failure]) -> list[list[object]]:
+    """Facts that are not stored, for JSON."""
+    return [[failure.subject, failure.answer, failure.rival, failure.margin] for failure in failures]
 
 
 def say_averaged(names: Sequence[str]) -> None:
@@ -61,39 +89,15 @@ def say_obstructions(reasons: Iterable[Obstruction]) -> None:
         say(f"{reason.kind}: {reason.statement} What to do: {reason.advice}")
 
 
-def conflict_in_words(names: Sequence[str], minimal: bool, most: int = 8) -> str:
-    """A sentence about facts that cannot all be stored."""
-    needed = ", each of them needed for that" if minimal else ""
-    return f"These facts cannot stand together{needed}: {some(names, most, '; ')}."
-
-
-def say_what_is_done(done: int, words: str) -> None:
+def say_progress(done: int, words: str) -> None:
     """Progress of long work, in words alone."""
     say(words)
 
 
-def named_columns(columns: str) -> tuple[str, str]:
-    """The columns of subjects and of answers."""
-    named = tuple(name.strip() for name in columns.split(","))
-    if len(named) != 2 or not all(named):
-        raise refuse("columns", columns, "two names with a comma between them")
-    return named[0], named[1]
-
-
-def about(gathered: Gathered) -> dict[str, object]:
-    """Keys that every command about facts prints."""
-    return {
-        "facts": len(gathered), "answers": len(gathered.answers), "d": int(gathered.inputs.shape[1]),
-        "repeated": gathered.repeated, "averaged": list(gathered.averaged),
-        "out_of_vocabulary": [name for name, _ in gathered.missing],
-        "left_out": [[pair.subject, pair.answer] for pair in gathered.left_out],
-    }  # fmt: skip
-
-
-def described(gathered: Gathered, reason: Obstruction) -> dict[str, object]:
-    """An obstruction for JSON."""
-    names = [gathered.name(row) for row in reason.facts]
-    return {"kind": reason.kind, "facts": names, "statement": reason.statement, "advice": reason.advice}
+def conflict_in_words(names: Sequence[str], minimal: bool, most: int = 8) -> str:
+    """A sentence about facts that cannot all be stored."""
+    needed = ", each of them needed for that" if minimal else ""
+    return f"These facts cannot stand together{needed}: {some(names, most, '; ')}."
 
 
 def counted(count: int, one: str, many: str) -> str:
