@@ -18,10 +18,7 @@ from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.bits import counting_bound, rounded_facts
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Figure, Line2D, Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 8, 20: 4}}

@@ -19,10 +19,7 @@ from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 #: Training is tried at these shares of the predicted capacity.
 _SHARES = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)

@@ -14,11 +14,7 @@ from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3, 100: 2}}

@@ -24,8 +24,7 @@ from loadstone.theory.entropy import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from loadstone.studies.kit.types import Axes, Figure
 
 #: Colour and number of samples of the curve of each finite p.
 _SIZES = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}

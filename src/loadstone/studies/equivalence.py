@@ -15,9 +15,7 @@ from loadstone.studies.kit.runs import by_lbfgs, protocol, trained
 from loadstone.studies.kit.study import Caption, Study
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Figure, Spec
 
 
 def runs(scale: str) -> list[Spec]:

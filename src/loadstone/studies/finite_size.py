@@ -36,9 +36,7 @@ from loadstone.studies.kit.thresholds import (
 from loadstone.theory.capacity import finite_capacity
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Figure, Spec
 
 #: The slope that the paper expects.
 PAPER = -1.0

@@ -22,9 +22,7 @@ from loadstone.studies.kit.runs import exact_capacities
 from loadstone.theory.storable import capacity_moments
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Spec
 
 _GROUPS = "groups:"
 FORMULA = "the formula is for the decoupled problem"

@@ -16,10 +16,7 @@ from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 
 def runs(scale: str) -> list[Spec]:

@@ -16,11 +16,7 @@ from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 _SIZES = {
     "quick": {"original": (20, 40), "decoupled": (20,)},

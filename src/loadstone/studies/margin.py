@@ -21,11 +21,7 @@ from loadstone.theory.finite_margin import LENGTHS, finite_largest_margin
 from loadstone.theory.margin import largest_margin
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 48, 20: 32, 30: 16}}

@@ -35,10 +35,7 @@ from loadstone.theory.load import associations, load
 from loadstone.theory.some_lost import capacity_with_losses
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 _DIMENSIONS = {"quick": (8, 16, 32), "paper": (8, 16, 32, 64, 128, 256)}
 _SEEDS = {"quick": 3, "paper": 5}

@@ -18,11 +18,7 @@ from loadstone.studies.kit.runs import share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 #: Constant rates, those of defaults included, are the best of a few, a factor of 2 or 3 apart, on streams 100 to 103 of
 #: d = 30 at 3 % below their capacity. Adam's is the usual one; 0.3 would be faster.

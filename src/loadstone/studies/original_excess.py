@@ -25,10 +25,7 @@ from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import capacity_moments
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 #: Larger sizes, where proofs take minutes: what L-BFGS stores, found to 0.1 % with long searches.
 _REACHED = (("original", (100, 150, 200, 300)), ("decoupled", (100,)))

@@ -28,10 +28,7 @@ from loadstone.studies.solution_space import notes_on, predicted, room_of
 from loadstone.theory.output_lengths import length_shift
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
+    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 #: The largest dimension at which streams are sampled again with embeddings on a sphere, and how full they are at most:
 #: beyond a half of the capacity some volumes are too small to be seen.

@@ -21,8 +21,7 @@ from loadstone.studies.kit.sampled import nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from loadstone.studies.kit.types import Axes, Figure
 
 #: With fewer streams the scatter is not known, and neither is the shape with fewer than that many.
 _FEWEST, _FEWEST_FOR_SHAPE = 3, 8

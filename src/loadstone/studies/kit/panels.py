@@ -42,6 +42,12 @@ class NothingToDrawError(ValueError):
     """The records hold nothing that the picture can show: they are missing, diverged or undecided."""
 
 
+def need(points: object, otherwise: str) -> None:
+    """Refuse to draw, in these words, where there are no points."""
+    if not points:
+        raise NothingToDrawError(otherwise)
+
+
 def check_installed() -> None:
     """Refuse to draw, before any long work, where matplotlib is not installed."""
     try:
@@ -92,25 +98,47 @@ def counted(counts: Iterable[int], what: str) -> str:
 MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
 
 
+def mark_of(problem: str, ink: str) -> dict[str, Any]:
+    """How points of a problem look in this colour, in panels and in legends."""
+    mark, face = MARKS[problem]
+    return {"marker": mark, "color": ink, "mfc": face or ink, "ls": ""}
+
+
+def mark_keys(points: Iterable[dict], words: str, **style: Any) -> list[Line2D]:
+    """Keys of a legend for the marks of the problems among the points: 'original, proved' if `words` is 'proved'."""
+    problems = sorted({point["problem"] for point in points}, reverse=True)
+    return [key(f"{problem}, {words}", **mark_of(problem, "0.3"), **style) for problem in problems]
+
+
 def trained_keys(points: Iterable[dict]) -> list[Line2D]:
     """Keys of a legend for points of the paper's protocol: a colour for each dimension, a mark for each problem."""
     points = list(points)
     keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
-    for problem in sorted({point["problem"] for point in points}, reverse=True):
-        mark, face = MARKS[problem]
-        keys.append(key(f"{problem}, Adam", marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
-    return keys
+    return keys + mark_keys(points, "Adam", ms=4.5)
 
 
-def legend(figure: Figure, columns: int) -> int:
-    """Draw one legend below all panels, with each label once; return the number of its lines."""
-    labels: dict[str, Artist] = {}
-    for panel in figure.axes:
-        for handle, name in zip(*panel.get_legend_handles_labels()):
-            labels.setdefault(name, handle)
+def legend(figure: Figure, columns: int, keys: list[Line2D] | None = None) -> int:
+    """Draw one legend below all panels, of these keys or else with each label once; return the number of its lines."""
+    labels: dict[str, Artist] = {str(key.get_label()): key for key in keys or ()}
+    if keys is None:
+        for panel in figure.axes:
+            for handle, name in zip(*panel.get_legend_handles_labels()):
+                labels.setdefault(name, handle)
     handles, names = list(labels.values()), list(labels)
     figure.legend(handles, names, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
     return -(-len(labels) // columns)
+
+
+def finish(
+    figure: Figure, title: str, columns: int, below: float, of_line: float = 0.0, keys: list[Line2D] | None = None
+) -> None:
+    """A title above all panels and one legend below them: of these keys, or else of every label once.
+
+    below, of_line: the share of the picture's height that is left for the legend, and for each of its lines.
+    """
+    figure.suptitle(title, fontsize=10)
+    lines = legend(figure, columns, keys)
+    figure.tight_layout(rect=(0, below + of_line * lines, 1, 1))
 
 
 #: How every figure is written.
