@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, finish, subplots
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.study import Caption, Study, no_runs
 from loadstone.theory.capacity import finite_capacity
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from loadstone.studies.kit.types import Axes, Figure
 
 #: Colour and number of samples of the curve of each finite p.
-_SIZES = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}
+_INKS = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}
 _SAMPLES = {10: 600, 100: 200, 1000: 60}
 
 
 class FiniteCurve(NamedTuple):
-    """The curve of a finite p."""
+    """The curve of a finite p, over loads up to its capacity."""
 
     p: int
     samples: int
@@ -41,7 +41,7 @@ class FiniteCurve(NamedTuple):
 
 
 def points(rows: list[Row]) -> list[FiniteCurve]:
-    """For each p the curve over loads up to its capacity, which takes seconds for p = 1000."""
+    """The curve of each p, which takes seconds for p = 1000."""
     curves = []
     for p, samples in _SAMPLES.items():
         loads = np.linspace(0.02, 0.995, 60) * float(finite_capacity(p))
@@ -54,20 +54,17 @@ def draw(figure: Figure, points: list[FiniteCurve]) -> None:
     left, middle, right = subplots(figure, 1, 3, size=(9.6, 3.7))
     _limits(left, middle)
     for p, _, loads, curve in points:
-        left.plot(loads, curve.phi, color=_SIZES[p], lw=1.3, label=f"p = {p}")
-        middle.plot(loads, curve.q, color=_SIZES[p], lw=1.3)
-        right.plot(curve.nodes, (1 - curve.nodes) * curve.energetic, color=_SIZES[p], lw=1.3)
+        left.plot(loads, curve.phi, color=_INKS[p], lw=1.3, label=f"p = {p}")
+        middle.plot(loads, curve.q, color=_INKS[p], lw=1.3)
+        right.plot(curve.nodes, (1 - curve.nodes) * curve.energetic, color=_INKS[p], lw=1.3)
         for panel in (left, middle):
-            panel.axvline(float(finite_capacity(p)), color=_SIZES[p], lw=0.8, ls=":")
+            panel.axvline(float(finite_capacity(p)), color=_INKS[p], lw=0.8, ls=":")
     _bounds(right)
     left.set(xlabel=r"load $\alpha$", ylabel=r"free entropy $\varphi$", ylim=(-2.6, 0.05))
     middle.set(xlabel=r"load $\alpha$", ylabel=r"overlap $q$", ylim=(0, 1.03))
     right.set(xlabel="overlap $q$", ylabel=r"$(1-q)\,G(q)$", xlim=(0, 1), ylim=(-2.1, 0.05))
-    counts = [curve.samples for curve in points]
-    samples = f"{min(counts)} to {max(counts)} samples"
-    figure.suptitle(f"How many memories store everything ({samples}; dots: capacity)", fontsize=10)
-    lines = legend(figure, 4)
-    figure.tight_layout(rect=(0, 0.06 * lines, 1, 1))
+    samples = counted((curve.samples for curve in points), "samples")
+    finish(figure, f"How many memories store everything ({samples}; dots: capacity)", 4, 0, 0.06)
 
 
 def _limits(left: Axes, middle: Axes) -> None:
@@ -89,13 +86,11 @@ def _bounds(panel: Axes) -> None:
 
 def plotted(points: list[FiniteCurve]) -> dict[str, list[dict]]:
     """The curves of finite p."""
-    return {
-        "curves": [
-            {"p": p, "samples": samples, "load": loads.tolist()}
-            | {name: values.tolist() for name, values in vars(curve).items()}
-            for p, samples, loads, curve in points
-        ]
-    }
+    curves = []
+    for p, samples, loads, curve in points:
+        arrays = {"load": loads, **vars(curve)}
+        curves.append({"p": p, "samples": samples} | {name: values.tolist() for name, values in arrays.items()})
+    return {"curves": curves}
 
 
 ENTROPY = Study(

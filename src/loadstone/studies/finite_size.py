@@ -20,7 +20,7 @@ from jaxtyping import Float64
 from loadstone.studies import capacity
 from loadstone.studies.kit.brackets import Bracket
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, legend, need, subplots
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import DIMENSIONS, LOADS, SEEDS, associations, spec, trained
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 #: The slope that the paper expects.
 PAPER = -1.0
+_IN_THE_LIMIT = "the slope is -1 in the limit only"
 _STOPS = {"paper": "paper's stop", "exact": "exact stop"}
 _MARKS = {"proved": "o", "exact stop": "^", "paper's stop": "v"}
 _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
@@ -104,12 +105,10 @@ def compare_slopes(points: Points) -> list[Comparison]:
         measured, scatter = fitted_slope(p, np.log(alpha - 0.5), weights)
         exact, _ = fitted_slope(p, np.log(np.asarray(finite_capacity(p.round().astype(int))) - 0.5), weights)
         freedom = float(sum(point["seeds"] - 1 for point in group))
-        for beside, predicted in (("the exact law", exact), ("the paper's -1", PAPER)):
+        for beside, predicted, note in (("the exact law", exact, ""), ("the paper's -1", PAPER, _IN_THE_LIMIT)):
             family, streams = f"slope of the threshold beside {beside}", f"{kind}, {problem}"
-            note = "the slope is -1 in the limit only" if predicted == PAPER else ""
-            comparisons.append(
-                Comparison(f"{family}, {streams}", predicted, measured, scatter, freedom, note, family, streams)
-            )
+            numbers = predicted, measured, scatter, freedom
+            comparisons.append(Comparison(f"{family}, {streams}", *numbers, note, family, streams))
     return comparisons
 
 
@@ -118,17 +117,14 @@ def fitted_slope(
 ) -> tuple[float, float]:
     """The slope of a height against log log p by weighted least squares, and its standard error; weights are one over
     the squared errors of the heights."""
-    x = np.log(np.log(p))
-    x = x - np.average(x, weights=weights)
-    information = float((weights * x**2).sum())
-    return float((weights * x * height).sum()) / information, 1 / math.sqrt(information)
+    (slope, _), covariance = np.polyfit(_x(p), height, 1, w=np.sqrt(weights), cov="unscaled")
+    return float(slope), math.sqrt(covariance[0, 0])
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Both problems, all sizes; error bars include the error of the mean and the step between loads."""
     thresholds = thresholds_by_kind(points)
-    if not thresholds:
-        raise NothingToDrawError("no threshold is known")
+    need(thresholds, "no threshold is known")
     panel = subplots(figure, size=(4.8, 4.6))
     # Sizes beyond the points show where the curve bends towards slope -1.
     p = np.unique(np.geomspace(20, 1e6, 80).astype(int))
@@ -146,8 +142,7 @@ def draw(figure: Figure, points: Points) -> None:
         )  # fmt: skip
     panel.set(xlabel=r"$\log \log p$", ylabel=r"$\log(\alpha_c(p) - 1/2)$")
     panel.set_title(f"Finite-size threshold\n({_sample_sizes(thresholds)})", fontsize=9.5)
-    lines = legend(figure, 2)
-    figure.tight_layout(rect=(0, 0.043 * lines, 1, 1))
+    figure.tight_layout(rect=(0, 0.043 * legend(figure, 2), 1, 1))
 
 
 def thresholds_by_kind(points: Points) -> list[dict]:
@@ -158,12 +153,10 @@ def thresholds_by_kind(points: Points) -> list[dict]:
 
 def _sample_sizes(thresholds: list[dict]) -> str:
     """How many streams or seeds a point is the mean of, in words."""
-    words = []
-    for name, kinds in (("streams proved", ("proved",)), ("seeds trained by Adam", ("exact stop", "paper's stop"))):
-        counts = [point["seeds"] for point in thresholds if point["kind"] in kinds]
-        if counts:
-            words.append(counted(counts, name))
-    return ", ".join(words)
+    counts: dict[str, list[int]] = {"streams proved": [], "seeds trained by Adam": []}
+    for point in thresholds:
+        counts["streams proved" if point["kind"] == "proved" else "seeds trained by Adam"].append(point["seeds"])
+    return ", ".join(counted(numbers, name) for name, numbers in counts.items() if numbers)
 
 
 def _x(p: np.ndarray | float) -> np.ndarray | float:
