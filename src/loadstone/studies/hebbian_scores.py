@@ -30,11 +30,7 @@ def runs(scale: str) -> list[Spec]:
 
 
 class Points(NamedTuple):
-    """What is read off the Hebbian memories.
-
-    panels: densities of the scores at each size, and the means and deviations of their laws.
-    diagonal: mean and deviation of the scores on the diagonal.
-    """
+    """Densities of the scores at each size and the moments of their laws, and the moments on the diagonal."""
 
     panels: list[dict]
     diagonal: list[dict]
@@ -61,8 +57,8 @@ def diagonal(rows: list[Row]) -> list[dict]:
         errors = moment_errors(scatter, p * len(group))
         for name, predicted in {"mean": mean, "deviation": scatter}.items():
             measured = float(np.mean([row["scores"][f"target_{name}"] for row in group]))
-            point = {"d": d, "p": p, "name": name, "predicted": predicted, "measured": measured}
-            points.append(point | {"error": errors[name]})
+            numbers = {"predicted": predicted, "measured": measured, "error": errors[name]}
+            points.append({"d": d, "p": p, "name": name, "numbers": numbers})
     return points
 
 
@@ -72,9 +68,7 @@ def compare(points: Points) -> list[Comparison]:
     for point in points.diagonal:
         family, streams = f"{point['name']} on the diagonal", f"d = {point['d']}"
         what = f"{family}, {streams}, load {load(point['p'], point['d']):.3f}"
-        comparisons.append(
-            Comparison(what, point["predicted"], point["measured"], point["error"], family=family, streams=streams)
-        )
+        comparisons.append(Comparison(what, **point["numbers"], family=family, streams=streams))
     return comparisons
 
 

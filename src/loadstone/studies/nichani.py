@@ -26,7 +26,7 @@ import numpy as np
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, finish, need, subplots
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 
 _DIMENSIONS = {"quick": (8, 16, 32), "paper": (8, 16, 32, 64, 128, 256)}
 _SEEDS = {"quick": 3, "paper": 5}
-_RATE, _STEPS = 1000.0, 4096
+_RATE = 1000.0
+#: The memory is measured before each of the 4096 steps and after the last.
+_PROTOCOL: dict[str, object] = {"passes": 4096 + 1, "enough": "99%", "digits": "float32"}
 #: How closely the largest N is found; theirs is found to 1 %.
 _WIDTH = {"quick": 0.03, "paper": 0.01}
 #: Where the bisection begins, as a share of the predicted capacity.
@@ -65,27 +67,17 @@ _CONSTANTS = (
 def runs(scale: str) -> list[Spec]:
     """Their protocol; and exact capacities of the same associations, with outputs of equal and of random length."""
     protocol = [
-        spec("original", d, share_of_capacity(_GUESS, d), seed, law="sphere", solver="reach", parameters=parameters)
+        spec("original", d, share_of_capacity(_GUESS, d), seed, law=EQUAL, solver="reach", parameters=parameters)
         for d in _DIMENSIONS[scale]
-        for parameters in [_protocol(d) | {"width": _WIDTH[scale]}]
+        for parameters in [{"optimiser": f"adam:{_RATE / d}", "width": _WIDTH[scale], **_PROTOCOL}]
         for seed in range(_SEEDS[scale])
     ]
     return protocol + [
         spec("original", d, share_of_capacity(1, d), seed, law=law, solver="capacity")
-        for law in ("sphere", "gaussian")
+        for law in (EQUAL, RANDOM)
         for d, streams in _PROVED[scale].items()
         for seed in range(streams)
     ]
-
-
-def _protocol(d: int) -> dict[str, object]:
-    return {
-        "optimiser": f"adam:{_RATE / d}",
-        # The memory is measured before each step and after the last.
-        "passes": _STEPS + 1,
-        "enough": "99%",
-        "digits": "float32",
-    }
 
 
 @cache
@@ -95,11 +87,8 @@ def most_at_99_percent(d: int) -> Estimate:
 
 
 class Points(NamedTuple):
-    """What is read off the streams.
-
-    recalled: for each dimension, the largest N that was recalled to 99 %.
-    lengths: for each dimension, the proved capacities with outputs of equal and of Gaussian length.
-    """
+    """For each dimension the largest N that was recalled to 99 %, and the proved capacities with outputs of equal and
+    of Gaussian length."""
 
     recalled: list[dict]
     lengths: list[dict]
@@ -107,14 +96,9 @@ class Points(NamedTuple):
 
 def points(rows: list[Row]) -> Points:
     """What was recalled to 99 %, and what is proved with outputs of both kinds."""
-    recalled = [_recalled(d, group) for (d,), group in grouped([row for row in rows if row["solver"] == "reach"], "d")]
-    proved = [row | {"bracket": proved_bracket(row)} for row in rows if row["solver"] == "capacity"]
-    lengths = [
-        _with_both_lengths(d, *pairs)
-        for (d,), group in grouped([row for row in proved if row["bracket"]], "d")
-        if (pairs := _pairs(group))
-    ]
-    return Points(recalled, lengths)
+    recalled = [_recalled(d, group) for (d,), group in grouped((row for row in rows if row["solver"] == "reach"), "d")]
+    proved = grouped((row for row in rows if row["solver"] == "capacity" and proved_bracket(row)), "d")
+    return Points(recalled, [point for (d,), group in proved for point in _with_both_lengths(d, group)])
 
 
 def _recalled(d: int, rows: list[Row]) -> dict:
@@ -129,25 +113,24 @@ def _recalled(d: int, rows: list[Row]) -> dict:
     }  # fmt: skip
 
 
-def _pairs(rows: list[Row]) -> tuple[list[Bracket], list[Bracket]] | None:
-    """The brackets of streams with outputs of equal length, and of the same streams with Gaussian ones."""
-    of = {law: {row["seed"]: row["bracket"] for row in some} for (law,), some in grouped(rows, "law")}
-    equal, random = of.get(EQUAL, {}), of.get(RANDOM, {})
-    shared = sorted(equal.keys() & random.keys())
-    return ([equal[seed] for seed in shared], [random[seed] for seed in shared]) if shared else None
-
-
-def _with_both_lengths(d: int, equal: list[Bracket], random: list[Bracket]) -> dict:
-    """The mean capacity with outputs of equal length, that of the same streams with Gaussian ones, and the mean
-    difference, which is that of pairs."""
+def _with_both_lengths(d: int, rows: list[Row]) -> list[dict]:
+    """Of the streams that are proved with both: the mean capacity with outputs of equal length, that with Gaussian
+    ones, and the mean difference, which is that of pairs."""
+    capacities: dict[str, dict[int, Bracket | None]] = {EQUAL: {}, RANDOM: {}}
+    for row in rows:
+        capacities[row["law"]][row["seed"]] = proved_bracket(row)
+    seeds = sorted(capacities[EQUAL].keys() & capacities[RANDOM].keys())
+    if not seeds:
+        return []
+    equal, random = ([bracket for seed in seeds if (bracket := of[seed])] for of in capacities.values())
     unresolved = resolution(equal), resolution(random)
     of_equal, of_random = mean_of(middles(equal), unresolved[0]), mean_of(middles(random), unresolved[1])
     difference, scatter = mean_of(middles(equal) - middles(random))
-    return {
+    return [{
         "d": d, "streams": len(equal), "equal": of_equal.value, "random": of_random.value,
         "equal_error": of_equal.error, "random_error": of_random.error,
         "difference": difference, "error": math.hypot(scatter, *unresolved), "law": float(capacity_associations(d)),
-    }  # fmt: skip
+    }]  # fmt: skip
 
 
 def compare(points: Points) -> list[Comparison]:
@@ -157,41 +140,26 @@ def compare(points: Points) -> list[Comparison]:
     for point in points.recalled:
         if point["seeds"] < FEWEST:
             continue
-        d, freedom = point["d"], freedom_of(point["seeds"], point["error"], point["spread"])
+        size, freedom = f"d = {point['d']}", freedom_of(point["seeds"], point["error"], point["spread"])
         more = 100 * (point["bound"] / point["law"] - 1)
         law = f"{_ORIGINAL}; at 99 % the law allows at most {more:.1f} % more; 4096 steps may end short"
         for beside, predicted, note in (("the law", point["law"], law), ("1.3 N log N = d^2", point["published"], "")):
-            family = f"associations recalled to 99 % by Adam, beside {beside}"
-            what = f"{family}, d = {d}"
-            comparisons.append(
-                Comparison(what, predicted, point["p"], point["error"], freedom, note, family, f"d = {d}")
-            )
+            family, numbers = f"associations recalled to 99 % by Adam, beside {beside}", (point["p"], point["error"])
+            comparisons.append(Comparison(f"{family}, {size}", predicted, *numbers, freedom, note, family, size))
+    family, note = "capacity, outputs of equal length - Gaussian", "scaling outputs is not free at finite d"
     for point in points.lengths:
         if point["streams"] < FEWEST or not point["error"]:
             continue
-        family = "capacity, outputs of equal length - Gaussian"
-        freedom, note = freedom_of(point["streams"], 1.0, 1.0), "scaling outputs is not free at finite d"
-        comparisons.append(
-            Comparison(
-                f"{family}, d = {point['d']}",
-                0.0,
-                point["difference"],
-                point["error"],
-                freedom,
-                note,
-                family,
-                f"d = {point['d']}",
-                point["random"],
-            )  # fmt: skip
-        )
+        size, numbers = f"d = {point['d']}", (point["difference"], point["error"])
+        freedom, scale = freedom_of(point["streams"], 1.0, 1.0), point["random"]
+        comparisons.append(Comparison(f"{family}, {size}", 0.0, *numbers, freedom, note, family, size, scale))
     return comparisons
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Left the load that was recalled, right its ratio to the law, with proved capacities."""
     recalled, lengths = points
-    if not recalled:
-        raise NothingToDrawError("no stream was recalled to 99 %")
+    need(recalled, "no stream was recalled to 99 %")
     dimensions = sorted({point["d"] for point in recalled})
     left, right = subplots(figure, 1, 2, size=(8.2, 5.0))
     _draw_law(left, right, dimensions)
@@ -210,9 +178,7 @@ def draw(figure: Figure, points: Points) -> None:
     left.set(ylabel=r"$N \log N / d^2$", ylim=(0, None))
     right.set_ylabel("N / law")
     seeds = counted((point["seeds"] for point in recalled), "seeds")
-    figure.suptitle(f"The largest N recalled to 99 %, by the protocol of Nichani et al. ({seeds})", fontsize=10)
-    lines = legend(figure, 2)
-    figure.tight_layout(rect=(0, 0.01 + 0.042 * lines, 1, 1))
+    finish(figure, f"The largest N recalled to 99 %, by the protocol of Nichani et al. ({seeds})", 2, 0.01, 0.042)
 
 
 def _draw_law(left: Axes, right: Axes, dimensions: list[int]) -> None:
@@ -229,10 +195,8 @@ def _draw_law(left: Axes, right: Axes, dimensions: list[int]) -> None:
 
 def _draw_proved(panel: Axes, points: list[dict], name: str, label: str, mark: str) -> None:
     # If p associations are storable but not p + 1, the threshold lies between the two.
-    x, y = ([point[one] for point in points] for one in ("d", name))
-    ratios = (np.array(y) + 0.5) / np.array([point["law"] for point in points])
-    errors = np.array([point[f"{name}_error"] / point["law"] for point in points])
-    panel.errorbar(x, ratios, errors, fmt=mark, color=COLOURS[1], mfc="white", ms=5, lw=1, label=label)
+    x, y, error, law = (np.array([point[of] for point in points]) for of in ("d", name, f"{name}_error", "law"))
+    panel.errorbar(x, (y + 0.5) / law, error / law, fmt=mark, color=COLOURS[1], mfc="white", ms=5, lw=1, label=label)
 
 
 def remarks(points: Points) -> list[str]:
@@ -240,9 +204,10 @@ def remarks(points: Points) -> list[str]:
     sentences = []
     if recalled := points.recalled:
         sizes = ", ".join(str(point["d"]) for point in recalled)
-        measured = ", ".join(f"{point['constant']:.2f}" for point in recalled)
-        law = ", ".join(f"{1 / float(load(point['law'], point['d'])):.2f}" for point in recalled)
-        bound = ", ".join(f"{1 / float(load(point['bound'], point['d'])):.2f}" for point in recalled)
+        measured, law, bound = (
+            ", ".join(f"{1 / float(load(point[name], point['d'])):.2f}" for point in recalled)
+            for name in ("p", "law", "bound")
+        )
         sentences.append(
             f"At d = {sizes} the constant C of C N log N = d^2 is {measured} as measured, {law} by the law for full "
             f"storage and {bound} by the bound for 99 %; the published line has {PUBLISHED} at every d, and the limit "
