@@ -33,7 +33,7 @@ class Points(NamedTuple):
 
     curves: accuracy against the load.
     differences: decoupled - original in its mean over the loads, below full rank ('equivalence' has them at full rank).
-    all_stored: how often the Hebbian rule stores everything (`all_stored`).
+    all_stored: how often the Hebbian rule stores everything.
     """
 
     curves: list[dict]
