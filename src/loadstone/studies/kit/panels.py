@@ -92,13 +92,13 @@ def counted(counts: Iterable[int], what: str) -> str:
 MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
 
 
-def trained_keys(points: Iterable[dict]) -> list[Line2D]:
+def trained_keys(points: Iterable[dict], by: str = ", Adam") -> list[Line2D]:
     """Keys of a legend for points of the paper's protocol: a colour for each dimension, a mark for each problem."""
     points = list(points)
     keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
     for problem in sorted({point["problem"] for point in points}, reverse=True):
         mark, face = MARKS[problem]
-        keys.append(key(f"{problem}, Adam", marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
+        keys.append(key(f"{problem}{by}", marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
     return keys
 
 

@@ -33,19 +33,33 @@ def proved_facts(rows: list[Row]) -> list[dict]:
     ]
     points = []
     for (problem, d, family, _, frequencies), group in grouped(keyed, "problem", "d", "family", "order", "words"):
-        answers, brackets = group[0]["answers"], [bracket for row in group if (bracket := proved_bracket(row))]
-        if not brackets:
+        if not (streams := streams_of(group)):
             continue
-        facts, error = mean_of(middles(brackets), resolution(brackets))
-        decoupled = problem == "decoupled"
+        answers, decoupled = group[0]["answers"], problem == "decoupled"
         points.append(
             {"problem": problem, "d": d, "family": family, "answers": answers, "frequencies": frequencies}
-            | {"streams": len(brackets), "undecided": sum(row["p_c"] is None for row in group)}
-            | {"facts": facts, "error": error}
+            | streams
             | {"predicted": expected_capacity(family, d, answers, decoupled)}
             | {"delta": memories_seen(family, d, answers=answers or 10**9, decoupled=decoupled).delta}
         )
     return points
+
+
+def streams_of(rows: list[Row]) -> dict[str, float]:
+    """How many streams there are, how many of them stayed undecided, their mean proved capacity and its standard error;
+    nothing if none has a capacity that is bounded from above."""
+    brackets = [bracket for row in rows if (bracket := proved_bracket(row))]
+    if not brackets:
+        return {}
+    facts, error = mean_of(middles(brackets), resolution(brackets))
+    undecided = sum(row["p_c"] is None for row in rows)
+    return {"streams": len(brackets), "undecided": undecided, "facts": facts, "error": error}
+
+
+def note_on(point: dict, note: str) -> str:
+    """The note, and how many streams stayed undecided."""
+    undecided = f"{point['undecided']} streams stayed undecided" if point["undecided"] else ""
+    return "; ".join(filter(None, (note, undecided)))
 
 
 def _short(family: str) -> str:
@@ -92,13 +106,9 @@ def compare_proved_facts(points: list[dict]) -> list[Comparison]:
             f"mean of the proved capacity, {point['problem']}, d = {point['d']}, {point['family']} memories, answers: "
             f"{answers}{kind} ({point['streams']} streams)"
         )
-        note = SHARED_OUTPUTS if point["problem"] == "original" else ""
-        if point["undecided"]:
-            note = "; ".join(filter(None, (note, f"{point['undecided']} streams stayed undecided")))
+        note = note_on(point, SHARED_OUTPUTS if point["problem"] == "original" else "")
         # Memories of every family, and every number of answers, are tried on the same inputs.
         family, streams = f"mean of the proved capacity, {point['problem']}{kind}", f"d = {point['d']}"
-        freedom = point["streams"] - 1
-        comparisons.append(
-            Comparison(what, point["predicted"], point["facts"], point["error"], freedom, note, family, streams)
-        )
+        numbers = point["predicted"], point["facts"], point["error"]
+        comparisons.append(Comparison(what, *numbers, point["streams"] - 1, note, family, streams))
     return comparisons

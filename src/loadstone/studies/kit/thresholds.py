@@ -12,7 +12,7 @@ from loadstone.estimate import deviation, mean_of
 from loadstone.studies.kit.bounds import ABOVE, BoundComparison
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.censored import censored_mean
-from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.comparison import FEWEST, STORES_MORE, Comparison, freedom_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import associations, load
@@ -126,7 +126,7 @@ def compare_reach(reached: list[dict]) -> list[Comparison]:
         if point["seeds"] < FEWEST:
             continue
         what = f"associations that L-BFGS stores, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
-        note = "the original problem can store a little more at small d" if point["problem"] == "original" else ""
+        note = STORES_MORE if point["problem"] == "original" else ""
         if point["rank"] < point["d"]:
             note = "below full rank the prediction is an upper bound in the limit of large d"
             if point["out_of_passes"]:
@@ -148,7 +148,7 @@ def compare_capacity(capacities: Mapping[Kind, list[Bracket]]) -> list[Compariso
         if count < FEWEST:
             continue
         mean, scatter = capacity_moments(d)
-        note = "the original problem can store a little more at small d" if problem == "original" else ""
+        note = STORES_MORE if problem == "original" else ""
         of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
         errors = math.hypot(scatter / math.sqrt(count), resolution(brackets)), scatter / math.sqrt(2 * (count - 1))
         pairs = (mean, float(middles(brackets).mean())), (scatter, deviation(middles(brackets)))
