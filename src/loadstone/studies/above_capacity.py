@@ -10,7 +10,8 @@ import numpy as np
 
 from loadstone.estimate import deviation
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.panels import colour, counted, finish, key, mark_of, need, subplots, trained_keys
+from loadstone.studies.kit.panels import colour, key, mark_of, subplots, trained_keys
+from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import DIMENSIONS, associations, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -148,7 +149,7 @@ def draw_larger_sizes(figure: Figure, points: Points) -> None:
 def _draw(figure: Figure, points: Points, title: str, growth: float) -> None:
     """Marks grow by `growth` from one d to the next, so that points that coincide can all be seen."""
     trained, dimensions = points.trained, sorted(points.predicted)
-    need(trained, "no memory of full rank was trained at these sizes")
+    some(trained, "no memory of full rank was trained at these sizes")
     for panel, quantity in zip(subplots(figure, 1, 2, size=(7.4, 3.9)), _LABELS):
         for d in dimensions:
             _draw_predicted(panel, d, points.predicted[d], quantity)
@@ -159,9 +160,8 @@ def _draw(figure: Figure, points: Points, title: str, growth: float) -> None:
             size = 4.5 + growth * dimensions.index(d)
             panel.errorbar(loads, values, errors, **mark_of(problem, colour(d)), ms=size, lw=1)
         panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity], ylim=(0, None))
-    seeds = counted((point["seeds"] for point in trained), "seeds")
     keys = [*trained_keys(trained), key("predicted", color="0.3", lw=1.4)]
-    finish(figure, f"{title} ({seeds})", -(-len(keys) // 2), 0.11, keys=keys)
+    finish(figure, f"{title} ({{}})", trained, -(-len(keys) // 2), (0.11, 0), keys)
 
 
 def _draw_predicted(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:

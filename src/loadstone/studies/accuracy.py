@@ -81,12 +81,9 @@ def compare_all_stored(points: list[dict]) -> list[Comparison]:
     """How often the Hebbian rule stores everything, beside the law at finite size."""
     family, note = "share of Hebbian memories that store everything", "failures are taken as independent"
     return [
-        Comparison(
-            f"{family}, d = {point['d']}", point["predicted"], point["share"], point["error"], math.inf, note, family,
-            f"d = {point['d']}", scale=1.0,
-        )
+        Comparison.of(family, point, point["predicted"], point["share"], point["error"], note, dof=math.inf, scale=1.0)
         for point in points
-    ]  # fmt: skip
+    ]
 
 
 def compare_hebbian_accuracy(curves: list[dict]) -> list[Comparison]:

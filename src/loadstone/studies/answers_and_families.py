@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, finish, key, mark_keys, mark_of, need, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.proved_facts import compare_proved_facts, proved_facts
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import facts_by_the_law, spec
@@ -71,7 +72,7 @@ def points_of_families(rows: list[Row]) -> list[dict]:
 
 def draw_answers(figure: Figure, points: list[dict]) -> None:
     """Left how many facts fit, right the ratio to the law, both against the number of answers."""
-    need(points, "no capacity is proved")
+    some(points, "no capacity is proved")
     left, right = subplots(figure, 1, 2, size=(8.2, 4.2))
     most = max(point["answers"] for point in points)
     tints = dict(zip(sorted({point["d"] for point in points}), COLOURS))
@@ -85,8 +86,8 @@ def draw_answers(figure: Figure, points: list[dict]) -> None:
     right.axhline(1, color="0.3", lw=1, zorder=0)
     left.set(xscale="log", yscale="log", xlabel="answers M", ylabel="facts that fit, N")
     right.set(xscale="log", xlabel="answers M", ylabel="proved / law")
-    title = f"Facts that fit, proved ({_streams(points)}), and N D(M) = delta"
-    finish(figure, title, 4, 0.14, keys=_answer_keys(points, tints))
+    keys = _answer_keys(points, tints)
+    finish(figure, "Facts that fit, proved ({}), and N D(M) = delta", points, 4, (0.14, 0), keys)
 
 
 def _draw_law(panel: Axes, d: int, most: int, tint: str) -> None:
@@ -113,7 +114,7 @@ def _answer_keys(points: list[dict], tints: dict[int, str]) -> list[Line2D]:
 
 def draw_families(figure: Figure, points: list[dict]) -> None:
     """Left the statistical dimension that the proved capacity takes against the family's, right their ratio."""
-    need(points, "no capacity is proved")
+    some(points, "no capacity is proved")
     # Those with most free entries for their d come first.
     entries = {family: max(point["delta"] / point["d"] ** 2 for point in some)
                for (family,), some in grouped(points, "family")}  # fmt: skip
@@ -137,9 +138,9 @@ def draw_families(figure: Figure, points: list[dict]) -> None:
     left.set(xscale="log", yscale="log", xlabel="statistical dimension", ylabel="N D(N) at the proved capacity")
     right.set(ylabel="proved / law")
     right.set_xticks(range(len(families)), families, rotation=60, ha="right", fontsize=8)
-    title = f"Families of memories, d = {', '.join(map(str, dimensions))}, proved ({_streams(points)} a point)"
-    keys = [key("N D(N) = delta", color=PREDICTION, lw=1.2), *mark_keys(points, "proved")[::-1]]
-    finish(figure, title, 3, 0.06, keys=keys)
+    title = f"Families of memories, d = {', '.join(map(str, dimensions))}, proved ({{}} a point)"
+    keys = [key("N D(N) = delta", color=PREDICTION, lw=1.2), *mark_keys(points, ", proved")[::-1]]
+    finish(figure, title, points, 3, (0.06, 0), keys)
 
 
 def _dimension_taken(facts: float) -> float:
@@ -147,10 +148,6 @@ def _dimension_taken(facts: float) -> float:
     low = max(2, int(facts))
     first, second = (n * codimension(n) for n in (low, low + 1))
     return first + (facts - low) * (second - first)
-
-
-def _streams(points: list[dict]) -> str:
-    return counted((point["streams"] for point in points), "streams")
 
 
 ANSWERS = Study(

@@ -11,7 +11,8 @@ import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import colour, counted, finish, key, need, subplots
+from loadstone.studies.kit.panels import colour, key, subplots
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -30,8 +31,6 @@ _TRAINED_STREAMS = {"quick": 1, "paper": 4}
 #: Adam passes the rounding best; it takes longer than without.
 _TRAINING = {"optimiser": "adam:0.1", "passes": 2000, "width": 0.02}
 
-#: Of each point: its place, its height and error on the left, and its height on the right.
-_DRAWN = ("bits", "facts_per_parameter", "facts_error", "bits_per_bit")
 _ROUNDED = re.compile(r"rounded:bits=(\d+)")
 TRAINED = "trained through the rounding"
 #: Mark and words of each way to few bits.
@@ -94,9 +93,9 @@ def compare(points: list[dict]) -> list[Comparison]:
     """The memory of largest margin, rounded, beside the prediction from noise."""
     family = "facts stored by the rounded memory of largest margin"
     return [
-        Comparison(
-            f"{family}, d = {point['d']}, {point['bits']} bits ({point['streams']} streams)", point["noise"],
-            point["stored"], point["error"], point["streams"] - 1, _NOTE, family, f"d = {point['d']}",
+        Comparison.of(
+            family, point, point["noise"], point["stored"], point["error"], _NOTE,
+            f"d = {point['d']}, {point['bits']} bits ({point['streams']} streams)",
         )
         for point in points
         if point["way"] == "largest margin" and point["streams"] >= FEWEST and point["error"] > 0
@@ -105,7 +104,7 @@ def compare(points: list[dict]) -> list[Comparison]:
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left facts a parameter against bits, right bits of facts for each bit of the memory."""
-    need(points, "no memory of few bits was tried")
+    some(points, "no memory of few bits was tried")
     left, right = subplots(figure, 1, 2, size=(8.2, 4.4))
     for d in sorted({point["d"] for point in points}):
         bits = np.array(_BITS)
@@ -115,19 +114,18 @@ def draw(figure: Figure, points: list[dict]) -> None:
             right.plot(bits, facts * np.log2(facts) / (bits * d**2), style, color=colour(d), lw=1.2, zorder=0)
         for way in _MARKS:
             here = [point for point in points if point["d"] == d and point["way"] == way]
-            x, y, error, y_right = ([point[name] for point in here] for name in _DRAWN)
+            x, y, error, y_right = values_of(here, "bits", "facts_per_parameter", "facts_error", "bits_per_bit")
             left.errorbar(x, y, error, **_mark(way, colour(d)), lw=1)
             right.plot(x, y_right, **_mark(way, colour(d)))
     most = max(point["facts_per_parameter"] for point in points)
     left.set(xlabel="bits of each entry of W", ylabel="facts stored a parameter", ylim=(0, 1.6 * most))
     right.set(xlabel="bits of each entry of W", ylabel="bits of facts for each bit of W", ylim=(0, 1.05))
-    streams = counted((point["streams"] for point in points), "streams")
     tried = {point["way"] for point in points}
     keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
     keys += [key(words, **_mark(way, "0.3")) for way, (_, words) in _MARKS.items() if way in tried]
     keys += [key("predicted from noise", color="0.3", ls="--", lw=1.2)]
     keys += [key("most by counting", color="0.3", ls=":", lw=1.2)]
-    finish(figure, f"Memories of few bits ({streams} a point)", 4, 0.14, keys=keys)
+    finish(figure, "Memories of few bits ({} a point)", points, 4, (0.14, 0), keys)
 
 
 def _mark(way: str, ink: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from loadstone.studies.kit.brackets import Bracket
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, legend, need, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, legend, subplots
+from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import PROVED, exact_capacities, share_of_capacity, spec
@@ -66,7 +67,7 @@ def draw(figure: Figure, points: Points) -> None:
     """One panel per dimension."""
     numbers = plotted(points)
     dimensions = sorted({record["d"] for record in numbers["capacities"]})
-    need(dimensions, "no capacity is proved")
+    some(dimensions, "no capacity is proved")
     size = (3.3 * len(dimensions), 3.4)
     panels = subplots(figure, 1, len(dimensions), size=size, sharey=True, squeeze=False)[0]
     for panel, d in zip(panels, dimensions):
@@ -74,8 +75,7 @@ def draw(figure: Figure, points: Points) -> None:
         _draw_dimension(panel, d, **here)
     panels[0].set_ylabel("share of streams storable")
     legend(figure, 2)
-    streams = counted((record["streams"] for record in numbers["capacities"]), "streams")
-    seeds = len({record["seed"] for record in points.trained})
+    streams, seeds = streams_in(numbers["capacities"]), len({record["seed"] for record in points.trained})
     words = f"Storable or not, proved for each of {streams} a curve (Adam: {seeds} seeds)"
     figure.suptitle(words, y=0.985, fontsize=10)
     figure.tight_layout(rect=(0, 0.15, 1, 1))

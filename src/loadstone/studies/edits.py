@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, finish, key, need, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, key, subplots
+from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -113,7 +114,7 @@ def _edits_until_broken(edits: list[int], lost: list[float | None]) -> float | N
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """A column for each action: above the old facts that are lost, below the edits that are not recalled."""
-    need(points, "nothing was edited")
+    some(points, "nothing was edited")
     actions = {action: look for action, look in _X.items() if any(curve["action"] == action for curve in points)}
     dimensions = sorted({curve["d"] for curve in points})
     size = (4.4 * max(len(actions), 1.3), 6.4)
@@ -129,10 +130,9 @@ def draw(figure: Figure, points: list[dict]) -> None:
         column[1].set_xlabel(label)
     for panel, label in zip(panels[:, 0], _Y.values()):
         panel.set_ylabel(label)
-    streams = counted((curve["streams"] for curve in points), "streams")
-    title = f"Edits of a memory of largest margin, original problem ({streams} a line)"
+    title = "Edits of a memory of largest margin, original problem ({} a line)"
     figure.text(0.5, 0.105, in_words(points), ha="center", va="bottom", fontsize=8)
-    finish(figure, title, 5, 0.13, keys=_keys(points, dimensions))
+    finish(figure, title, points, 5, (0.13, 0), _keys(points, dimensions))
 
 
 def _line(panel: Axes, curve: dict, across: str, name: str, mark: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, finish, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, legend, subplots
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.study import Caption, Study, no_runs
 from loadstone.theory.capacity import finite_capacity
@@ -64,7 +64,8 @@ def draw(figure: Figure, points: list[FiniteCurve]) -> None:
     middle.set(xlabel=r"load $\alpha$", ylabel=r"overlap $q$", ylim=(0, 1.03))
     right.set(xlabel="overlap $q$", ylabel=r"$(1-q)\,G(q)$", xlim=(0, 1), ylim=(-2.1, 0.05))
     samples = counted((curve.samples for curve in points), "samples")
-    finish(figure, f"How many memories store everything ({samples}; dots: capacity)", 4, 0, 0.06)
+    figure.suptitle(f"How many memories store everything ({samples}; dots: capacity)", fontsize=10)
+    figure.tight_layout(rect=(0, 0.06 * legend(figure, 4), 1, 1))
 
 
 def _limits(left: Axes, middle: Axes) -> None:

@@ -93,9 +93,11 @@ def compare_problems(differences: list[dict], quantity: str) -> list[Comparison]
     for point in differences:
         by = " by L-BFGS" if point["solver"] == "lbfgs" else ""
         by += f" at kappa = {point['kappa']:g}" if point["kappa"] < 1 else ""
-        family, streams = f"{quantity} over all loads{by}, decoupled - original", f"d = {point['d']}"
-        numbers, scale = (0.0, point["difference"], point["error"], point["freedom"]), point["original"]
-        comparisons.append(Comparison(f"{family}, {streams}", *numbers, "", family, streams, scale))
+        family, numbers = (
+            f"{quantity} over all loads{by}, decoupled - original",
+            (0.0, point["difference"], point["error"]),
+        )
+        comparisons.append(Comparison.of(family, point, *numbers, dof=point["freedom"], scale=point["original"]))
     return comparisons
 
 

@@ -20,7 +20,8 @@ from jaxtyping import Float64
 from loadstone.studies import capacity
 from loadstone.studies.kit.brackets import Bracket
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, legend, need, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, legend, subplots
+from loadstone.studies.kit.points import some, values_of
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import DIMENSIONS, LOADS, SEEDS, associations, spec, trained
@@ -100,7 +101,7 @@ def compare_slopes(points: Points) -> list[Comparison]:
     for (kind, problem), group in grouped(thresholds, "kind", "problem"):
         if len(group) < 3:
             continue
-        p, alpha, error = (np.array([point[name] for point in group]) for name in ("p", "alpha", "error"))
+        p, alpha, error = map(np.array, values_of(group, "p", "alpha", "error"))
         weights = ((alpha - 0.5) / error) ** 2
         measured, scatter = fitted_slope(p, np.log(alpha - 0.5), weights)
         exact, _ = fitted_slope(p, np.log(np.asarray(finite_capacity(p.round().astype(int))) - 0.5), weights)
@@ -124,7 +125,7 @@ def fitted_slope(
 def draw(figure: Figure, points: Points) -> None:
     """Both problems, all sizes; error bars include the error of the mean and the step between loads."""
     thresholds = thresholds_by_kind(points)
-    need(thresholds, "no threshold is known")
+    some(thresholds, "no threshold is known")
     panel = subplots(figure, size=(4.8, 4.6))
     # Sizes beyond the points show where the curve bends towards slope -1.
     p = np.unique(np.geomspace(20, 1e6, 80).astype(int))
@@ -133,7 +134,7 @@ def draw(figure: Figure, points: Points) -> None:
     panel.plot(_x(p), start - (_x(p) - _x(p[-1])), color="0.6", lw=1, ls="--", label="slope $-1$")
     above = [point for point in thresholds if point["alpha"] > 0.5]
     for (problem, kind), group in grouped(above, "problem", "kind"):
-        x, alpha, error = (np.array([point[name] for point in group]) for name in ("p", "alpha", "error"))
+        x, alpha, error = map(np.array, values_of(group, "p", "alpha", "error"))
         high, low = np.log(alpha + error - 0.5), np.log(np.maximum(alpha - error - 0.5, 1e-3))
         y = np.log(alpha - 0.5)
         panel.errorbar(

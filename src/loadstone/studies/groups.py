@@ -18,6 +18,7 @@ from loadstone.studies.kit.brackets import mean_and_error, middles, proved_brack
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of, with_error
 from loadstone.studies.kit.fitted_laws import as_deviations, judged
 from loadstone.studies.kit.panels import COLOURS, PREDICTION
+from loadstone.studies.kit.points import values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import exact_capacities
 from loadstone.theory.storable import capacity_moments
@@ -131,7 +132,7 @@ def fitted_group_laws(points: list[dict]) -> list[GroupFit]:
 def _fitted(law: str, points: list[dict], freedom: int) -> GroupFit:
     excess, chi_square = {}, 0.0
     for (d,), chosen in grouped(points, "d"):
-        y, error = (np.array([point[name] for point in chosen]) for name in ("excess", "error"))
+        y, error = map(np.array, values_of(chosen, "excess", "error"))
         shape = np.array([left(law, point["groups"], point["predicted"]) for point in chosen]) / error
         excess[d] = float(shape @ (y / error) / (shape @ shape))
         chi_square += float(((y / error - excess[d] * shape) ** 2).sum())

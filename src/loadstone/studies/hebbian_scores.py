@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -66,9 +67,8 @@ def compare(points: Points) -> list[Comparison]:
     """Mean and deviation on the diagonal at each load."""
     comparisons = []
     for point in points.diagonal:
-        family, streams = f"{point['name']} on the diagonal", f"d = {point['d']}"
-        what = f"{family}, {streams}, load {load(point['p'], point['d']):.3f}"
-        comparisons.append(Comparison(what, **point["numbers"], family=family, streams=streams))
+        family, where = f"{point['name']} on the diagonal", f"d = {point['d']}, load {load(point['p'], point['d']):.3f}"
+        comparisons.append(Comparison.of(family, point, **point["numbers"], where=where, dof=math.inf))
     return comparisons
 
 

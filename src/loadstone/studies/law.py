@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loadstone.arguments import rank_of
-from loadstone.studies.kit.panels import COLOURS, counted, finish, key, mark_keys, mark_of, need, subplots
+from loadstone.studies.kit.panels import COLOURS, counted, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.runs import DIMENSIONS, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
@@ -61,7 +62,7 @@ def _reached(
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left the load that was stored, right its ratio to the prediction."""
-    need(points, "no stream was stored up to its limit")
+    some(points, "no stream was stored up to its limit")
     left, right = subplots(figure, 1, 2, size=(7.6, 3.9))
     kappas = list(zip(sorted({point["kappa"] for point in points}, reverse=True), COLOURS))
     for index, (kappa, colour) in enumerate(kappas):
@@ -87,11 +88,11 @@ def draw(figure: Figure, points: list[dict]) -> None:
     right.set_ylabel("stored / predicted")
     streams = counted((point["seeds"] for point in points), "streams")
     keys = [key(rf"$\kappa$ = {kappa:g}", color=colour, lw=3) for kappa, colour in kappas]
-    keys += mark_keys(points, "stored")
+    keys += mark_keys(points, ", stored")
     keys += [key("predicted, no free parameter", color="0.3", lw=1.3)]
     keys += [key("limit of large d", color="0.3", lw=0.7, ls=":")]
     title = f"Stored without a violation by L-BFGS, and predicted ({streams} a point)"
-    finish(figure, title, 4, 0.13, keys=keys)
+    finish(figure, title, points, 4, (0.13, 0), keys)
 
 
 LAW = Study(

@@ -10,7 +10,8 @@ import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, colour, counted, finish, key, mark_keys, mark_of, need, subplots
+from loadstone.studies.kit.panels import COLOURS, colour, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -148,16 +149,15 @@ def _comparison(what: str, family: str, point: dict, numbers: tuple[float, float
 def draw(figure: Figure, points: Points) -> None:
     """Left the largest margin against the load for each d, right recall against noise at the largest d."""
     margins, recalls = ([point for point in table if point["law"] == "gaussian"] for table in points)
-    need(margins, "no margin is proved")
+    some(margins, "no margin is proved")
     d = max(point["d"] for point in recalls)
     left, right = subplots(figure, 1, 2, size=(8.2, 4.6))
     _draw_margins(left, margins)
     loads = _draw_recalls(right, [point for point in recalls if point["d"] == d])
-    streams = counted((point["streams"] for point in margins), "streams")
     keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in margins})] + loads
-    keys += mark_keys(margins, "measured", ms=4.5)
+    keys += mark_keys(margins, ", measured", ms=4.5)
     keys += [key("predicted at this d", color="0.3", ls="--", lw=1.2), key("limit of large d", color="0.3", lw=1.2)]
-    finish(figure, f"Memories of largest margin, each proved ({streams} a point)", 4, 0.16, keys=keys)
+    finish(figure, "Memories of largest margin, each proved ({} a point)", margins, 4, (0.16, 0), keys)
 
 
 def _draw_margins(panel: Axes, points: list[dict]) -> None:

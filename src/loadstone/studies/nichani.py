@@ -26,7 +26,8 @@ import numpy as np
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, finish, need, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, subplots
+from loadstone.studies.kit.points import finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -140,45 +141,42 @@ def compare(points: Points) -> list[Comparison]:
     for point in points.recalled:
         if point["seeds"] < FEWEST:
             continue
-        size, freedom = f"d = {point['d']}", freedom_of(point["seeds"], point["error"], point["spread"])
+        dof = freedom_of(point["seeds"], point["error"], point["spread"])
         more = 100 * (point["bound"] / point["law"] - 1)
         law = f"{_ORIGINAL}; at 99 % the law allows at most {more:.1f} % more; 4096 steps may end short"
         for beside, predicted, note in (("the law", point["law"], law), ("1.3 N log N = d^2", point["published"], "")):
             family, numbers = f"associations recalled to 99 % by Adam, beside {beside}", (point["p"], point["error"])
-            comparisons.append(Comparison(f"{family}, {size}", predicted, *numbers, freedom, note, family, size))
+            comparisons.append(Comparison.of(family, point, predicted, *numbers, note, dof=dof))
     family, note = "capacity, outputs of equal length - Gaussian", "scaling outputs is not free at finite d"
     for point in points.lengths:
         if point["streams"] < FEWEST or not point["error"]:
             continue
-        size, numbers = f"d = {point['d']}", (point["difference"], point["error"])
-        freedom, scale = freedom_of(point["streams"], 1.0, 1.0), point["random"]
-        comparisons.append(Comparison(f"{family}, {size}", 0.0, *numbers, freedom, note, family, size, scale))
+        numbers, dof = (0.0, point["difference"], point["error"]), freedom_of(point["streams"], 1.0, 1.0)
+        comparisons.append(Comparison.of(family, point, *numbers, note, dof=dof, scale=point["random"]))
     return comparisons
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Left the load that was recalled, right its ratio to the law, with proved capacities."""
     recalled, lengths = points
-    need(recalled, "no stream was recalled to 99 %")
+    some(recalled, "no stream was recalled to 99 %")
     dimensions = sorted({point["d"] for point in recalled})
     left, right = subplots(figure, 1, 2, size=(8.2, 5.0))
     _draw_law(left, right, dimensions)
     for name, value, line in _CONSTANTS:
         left.axhline(value, color="0.45", lw=1, ls=line, zorder=0, label=name)
-    d, p, error, law = (np.array([point[name] for point in recalled]) for name in ("d", "p", "error", "law"))
+    d, p, error, law = map(np.array, values_of(recalled, "d", "p", "error", "law"))
     style: dict[str, Any] = {"fmt": "o", "color": COLOURS[0], "ms": 5, "lw": 1, "label": "recalled to 99 % by Adam"}
     left.errorbar(d, load(p, d), load(p, d) * error / p, **style)
     right.errorbar(d, p / law, error / law, **style)
     for name, words, mark in (("equal", "equal", "s"), ("random", "Gaussian", "D")):
         _draw_proved(right, lengths, name, f"all stored (proved), {words} lengths", mark)
     for panel in (left, right):
-        panel.set(xscale="log", xlabel="dimension d")
-        panel.set_xticks(dimensions, [str(one) for one in dimensions])
-        panel.minorticks_off()
+        panel.set_xlabel("dimension d")
+        log_ticks(panel, dimensions)
     left.set(ylabel=r"$N \log N / d^2$", ylim=(0, None))
     right.set_ylabel("N / law")
-    seeds = counted((point["seeds"] for point in recalled), "seeds")
-    finish(figure, f"The largest N recalled to 99 %, by the protocol of Nichani et al. ({seeds})", 2, 0.01, 0.042)
+    finish(figure, "The largest N recalled to 99 %, by the protocol of Nichani et al. ({})", recalled, 2, (0.01, 0.042))
 
 
 def _draw_law(left: Axes, right: Axes, dimensions: list[int]) -> None:
@@ -195,7 +193,7 @@ def _draw_law(left: Axes, right: Axes, dimensions: list[int]) -> None:
 
 def _draw_proved(panel: Axes, points: list[dict], name: str, label: str, mark: str) -> None:
     # If p associations are storable but not p + 1, the threshold lies between the two.
-    x, y, error, law = (np.array([point[of] for point in points]) for of in ("d", name, f"{name}_error", "law"))
+    x, y, error, law = map(np.array, values_of(points, "d", name, f"{name}_error", "law"))
     panel.errorbar(x, (y + 0.5) / law, error / law, fmt=mark, color=COLOURS[1], mfc="white", ms=5, lw=1, label=label)
 
 

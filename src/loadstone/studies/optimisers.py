@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, counted, key, need, subplots
+from loadstone.studies.kit.panels import COLOURS, key, subplots
 from loadstone.studies.kit.passes import quantiles, slope, slope_error
+from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -131,7 +132,7 @@ def remarks(points: list[dict]) -> list[str]:
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left the passes at each distance below capacity, right those at one distance for several covariances."""
     isotropic = [curve for curve in points if curve["law_exponent"] == 0]
-    need(isotropic, "no optimiser was tried below a proved capacity")
+    some(isotropic, "no optimiser was tried below a proved capacity")
     main = min(curve["d"] for curve in isotropic)
     shown = [curve for curve in isotropic if curve["d"] == main]
     left, right = subplots(figure, 1, 2, size=(9.4, 5.4), width_ratios=(1.5, 1))
@@ -147,8 +148,8 @@ def draw(figure: Figure, points: list[dict]) -> None:
     left.set_ylabel("passes until every association is stored")
     left.set_title("crosses: not stored within the limit", fontsize=9)
     _draw_covariances(right, [curve for curve in points if curve["d"] == main])
-    streams = counted((curve["streams"] for curve in shown), "streams")
-    figure.suptitle(f"Storing close below the proved capacity (d = {main}, {streams}, medians)", fontsize=10)
+    words = f"Storing close below the proved capacity (d = {main}, {streams_in(shown)}, medians)"
+    figure.suptitle(words, fontsize=10)
     # Optimisers that store closest to the capacity come first, and the faster of two that get as far.
     ranked = sorted(shown, key=lambda curve: [median or math.inf for median in reversed(curve["median"])])
     keys = [_key(curve) for curve in ranked]

@@ -17,7 +17,8 @@ from loadstone.studies.kit.bounds import BELOW, trend
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.fitted_laws import Fit, fitted_laws, judged
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, finish, need, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, subplots
+from loadstone.studies.kit.points import finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import PROVED as PROVED_STREAMS
 from loadstone.studies.kit.runs import exact_capacities, share_of_capacity, spec
@@ -121,7 +122,7 @@ def compare(points: Points) -> list[Comparison]:
     that falls with d, and what groups leave of it."""
     compared = [point for point in points.excess if point["streams"] >= FEWEST]
     original = _original(compared)
-    sizes, excess, errors = ([point[name] for point in original] for name in ("d", "excess", "error"))
+    sizes, excess, errors = values_of(original, "d", "excess", "error")
     falling = trend("exponent of d in the excess over the formula, original", sizes, excess, errors, side=BELOW)
     beside = [_beside_the_formula(point) for point in compared]
     return [*beside, *([falling] if falling else []), *groups.compare(points.groups)]
@@ -141,7 +142,7 @@ def _beside_the_formula(point: dict) -> Comparison:
 def draw(figure: Figure, points: Points) -> None:
     """First the excess of the original problem with fitted laws, then that of the decoupled one, which should be 0; and
     if there are any, the ratio to the formula against the number of groups."""
-    need(points.excess, "no capacity is known")
+    some(points.excess, "no capacity is known")
     original, fits = _original(points.excess), fitted_laws(_original(points.excess))
     columns, width = (3, 11.6) if points.groups else (2, 8.2)
     panels = subplots(figure, 1, columns, size=(width, 4.8))
@@ -157,18 +158,17 @@ def draw(figure: Figure, points: Points) -> None:
         if point["at most"] > point["excess"]:
             label = "at most, if L-BFGS missed all it could"
             left.plot(point["d"], 100 * point["at most"], "_", color=_INKS["original"], ms=9, mew=1.2, label=label)
-    left.set(xscale="log", yscale="log", title="original")
+    left.set(yscale="log", title="original")
     # Bars that reach below zero end at the lower edge.
     drawn = [100 * point["excess"] for point in original if point["excess"] > 0]
     left.set_ylim(0.5 * min(drawn, default=1), 1.6 * max(drawn, default=1))
     right.axhline(0, color=PREDICTION, lw=1.2, zorder=0)
-    right.set(xscale="log", title="decoupled")
+    right.set_title("decoupled")
     _axes((left, right), dimensions)
     if points.groups:
         groups.draw(panels[2], points.groups)
-    streams = counted((point["streams"] for point in points.excess + points.groups), "streams")
-    title = f"Mean capacity beside the formula for the decoupled problem ({streams} a point)"
-    finish(figure, title, columns, 0.01, 0.045)
+    title = "Mean capacity beside the formula for the decoupled problem ({} a point)"
+    finish(figure, title, points.excess + points.groups, columns, (0.01, 0.045))
 
 
 def plotted(points: Points) -> dict[str, object]:
@@ -192,8 +192,7 @@ def _laws(panel: Axes, fits: list[Fit], dimensions: list[int]) -> None:
 def _axes(panels: tuple[Axes, Axes], dimensions: list[int]) -> None:
     for panel in panels:
         panel.set(xlabel="dimension d", ylabel="excess in per cent", xlim=(dimensions[0] / 1.2, dimensions[-1] * 1.2))
-        panel.set_xticks(dimensions, [str(d) for d in dimensions])
-        panel.minorticks_off()
+        log_ticks(panel, dimensions)
     low, high = panels[0].get_ylim()
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10, 20) if low <= tick <= high]
     panels[0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -20,7 +20,8 @@ from scipy.special import chdtrc
 from loadstone.estimate import Estimate
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import CHANCE, FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, counted, finish, need, subplots
+from loadstone.studies.kit.panels import COLOURS, counted, subplots
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import nearest_share
 from loadstone.studies.kit.study import Caption, Study
@@ -105,9 +106,8 @@ def _beside_the_functional(point: dict) -> Comparison:
 def _for_infinite_d(points: list[dict], kind: str) -> list[Comparison]:
     """The excess of Gaussian outputs over the functional, without and with lengths."""
     comparisons, freedom = [], sum(point["volumes"] - 1 for point in points)
-    sizes, excess, errors, lengths, errors_of_lengths = (
-        np.array([point[name] for point in points])
-        for name in ("d", "excess", "excess_error", "lengths", "lengths_error")
+    sizes, excess, errors, lengths, errors_of_lengths = map(
+        np.array, values_of(points, "d", "excess", "excess_error", "lengths", "lengths_error")
     )
     for words, taken_off in (("the functional", 0), ("the functional with lengths", 1)):
         end = at_infinity(sizes, excess - taken_off * lengths, np.hypot(errors, taken_off * errors_of_lengths), freedom)
@@ -133,8 +133,8 @@ def remarks(points: list[dict]) -> list[str]:
     """The mean excess of each law and problem, weighted by its errors."""
     sentences = []
     for (law, problem), group in grouped(points, "law", "problem"):
-        errors, *means = (np.array([point[name] for point in group]) for name in ("excess_error", "excess", "lengths"))
-        excess, lengths = (np.average(mean, weights=errors**-2.0) for mean in means)
+        excess, lengths, errors = map(np.array, values_of(group, "excess", "lengths", "excess_error"))
+        excess, lengths = (np.average(numbers, weights=errors**-2.0) for numbers in (excess, lengths))
         due = f", of which lengths explain {lengths:.1f} %" if law == DIFFERENT else ""
         sentences.append(
             f"The free entropy of {_OUTPUTS[law]}, {problem}, is larger in size than that of the functional by "
@@ -145,7 +145,7 @@ def remarks(points: list[dict]) -> list[str]:
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """A panel for each problem: the excess against 1/d."""
-    need(points, "the free entropy is not known for several streams of any size")
+    some(points, "the free entropy is not known for several streams of any size")
     problems = sorted({point["problem"] for point in points})
     inks = dict(zip(sorted({point["share"] for point in points}), COLOURS))
     panels = subplots(figure, 1, len(problems), size=(4.2 * len(problems), 4.2), sharey=True, squeeze=False)[0]
@@ -154,14 +154,14 @@ def draw(figure: Figure, points: list[dict]) -> None:
         panel.set(title=problem, xlabel="1 / d")
     panels[0].set_ylabel("|free entropy| above the functional, %")
     streams = counted((point["volumes"] for point in points), "streams")
-    finish(figure, f"Free entropy beside the functional ({streams} a point)", 3, 0.02, 0.05)
+    finish(figure, f"Free entropy beside the functional ({streams} a point)", points, 3)
 
 
 def _draw_excess(panel: Axes, points: list[dict], inks: dict[float, str]) -> None:
     for (law, share), group in grouped(points, "law", "share"):
         (mark, face, name, moved), ink = _MARKS[law], inks[share]
         x = [1 / point["d"] + moved for point in group]
-        excess, error, lengths = ([point[of] for point in group] for of in ("excess", "excess_error", "lengths"))
+        excess, error, lengths = values_of(group, "excess", "excess_error", "lengths")
         words = f"{name}, {share:g} of capacity"
         panel.errorbar(x, excess, error, fmt=mark, color=ink, mfc=face or ink, ms=4.5, lw=1, label=words)
         if law == DIFFERENT:

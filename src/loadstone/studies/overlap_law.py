@@ -15,7 +15,8 @@ from loadstone.estimate import deviation, mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import Comparison, short_number, with_error
-from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, counted, finish, need, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, subplots
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
@@ -54,7 +55,7 @@ def _spreads(rows: list[Row]) -> list[dict]:
     `sampling` is from finite chains and `spread` is left for the streams; and the overlaps in units of it."""
     spreads = []
     for (problem, d, p), group in grouped(sampled(rows, "overlap_error"), "problem", "d", "p"):
-        values, errors = (np.array([row[name] for row in group]) for name in ("overlap", "overlap_error"))
+        values, errors = map(np.array, values_of(group, "overlap", "overlap_error"))
         scatter, sampling = deviation(values), float(np.sqrt((errors**2).mean()))
         if len(group) < _FEWEST or scatter <= sampling:
             continue
@@ -107,7 +108,7 @@ def compare(points: Points) -> list[Comparison]:
     for (problem, share), group in grouped(points.spreads, "problem", "share"):
         family = f"exponent of p in the spread of the overlap over streams, {problem}"
         what, freedom = f"{family}, {share:g} of the capacity", sum(point["streams"] - 1 for point in group)
-        p, spread, error = ([point[name] for point in group] for name in ("p", "spread", "spread_error"))
+        p, spread, error = values_of(group, "p", "spread", "spread_error")
         if fit := trend(what, p, spread, error, freedom=freedom):
             numbers = -0.5, fit.measured, fit.error, fit.freedom
             comparisons.append(Comparison(what, *numbers, CENTRAL_LIMIT, family, f"{share:g}"))
@@ -133,7 +134,7 @@ def remarks(points: Points) -> list[str]:
 def draw(figure: Figure, points: Points) -> None:
     """Left and in the middle the spread against p, for each problem; right all overlaps in units of their deviation."""
     spreads = points.spreads
-    need(spreads, "there are too few streams to tell how overlaps scatter")
+    some(spreads, "there are too few streams to tell how overlaps scatter")
     problems = list(points.histograms)
     panels = subplots(figure, 1, len(problems) + 1, size=(3.2 * (len(problems) + 1), 4.0), squeeze=False)[0]
     inks = dict(zip(sorted({point["share"] for point in spreads}), COLOURS))
@@ -143,15 +144,12 @@ def draw(figure: Figure, points: Points) -> None:
         panel.sharey(panels[0])
     panels[0].set_ylabel("deviation of the overlap over streams")
     _draw_shapes(panels[-1], points.histograms)
-    streams = counted((point["streams"] for point in spreads), "streams")
-    finish(figure, f"How the overlap of two solutions scatters over streams ({streams} a point)", 4, 0.02, 0.05)
+    finish(figure, "How the overlap of two solutions scatters over streams ({} a point)", spreads, 4)
 
 
 def _draw_spreads(panel: Axes, spreads: list[dict], inks: dict[float, str]) -> None:
     for (share,), group in grouped(spreads, "share"):
-        p, spread, error, sampling = (
-            np.array([one[name] for one in group], float) for name in ("p", "spread", "spread_error", "sampling")
-        )
+        p, spread, error, sampling = map(np.array, values_of(group, "p", "spread", "spread_error", "sampling"))
         words = f"{share:g} of the capacity"
         panel.errorbar(p, spread, error, fmt="o", color=inks[share], ms=4, lw=1, label=words)
         panel.plot(p, sampling, "x", color=inks[share], ms=4)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.bounds import BELOW, BoundComparison
+from loadstone.studies.kit.bounds import BoundComparison
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.panels import OTHERS, TARGET
 from loadstone.studies.kit.rows import Row, grouped
@@ -25,7 +25,7 @@ from loadstone.studies.kit.score_panels import (
     moment_errors,
     of_each_panel,
     shade,
-)
+)  # fmt: skip
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import TRAINING_STOPS_SHORT
 from loadstone.theory.load import load
@@ -57,9 +57,8 @@ def runs(scale: str) -> list[Spec]:
     d, problems, seeds = _DIMENSION[scale], ("original", "decoupled"), range(SEEDS[scale])
     sizes = [*(associations(alpha, d) for alpha in _LOADS), share_of_capacity(1, d)]
     stopped = [
-        spec(problem, d, associations(alpha, d), seed)
-        for problem in problems for alpha in _STOPPED for seed in seeds
-    ]  # fmt: skip
+        spec(problem, d, associations(alpha, d), seed) for problem in problems for alpha in _STOPPED for seed in seeds
+    ]
     return stopped + [spec(problem, d, p, seed, stop="none") for problem in problems for p in sizes for seed in seeds]
 
 
@@ -75,19 +74,15 @@ def _stop(row: Row) -> str:
 
 
 class Points(NamedTuple):
-    """What is read off the trained memories.
-
-    panels: densities of the scores at each size and problem.
-    targets: mean and deviation of the targets' scores at capacity.
-    non_targets: how the scores of all other outputs are distributed.
-    gaps: by how much targets exceed their best rivals.
-    stop_rules: mean and deviation of the targets' scores with the paper's stop rule and without.
-    """
-
+    #: Densities of the scores at each size and problem.
     panels: list[dict]
+    #: Mean and deviation of the targets' scores at capacity.
     targets: list[dict]
+    #: How the scores of all other outputs are distributed.
     non_targets: list[dict]
+    #: By how much targets exceed their best rivals.
     gaps: list[dict]
+    #: Mean and deviation of the targets' scores with the paper's stop rule and without.
     stop_rules: list[dict]
 
 
@@ -196,22 +191,11 @@ def compare(points: Points) -> list[Comparison]:
 
 
 def _compare_targets(points: list[dict]) -> list[Comparison]:
-    comparisons = []
+    comparisons: list[Comparison] = []
     for point in points:
         family = f"{point['name']} of the target's score at capacity, trained, {point['problem']}"
-        streams = f"d = {point['d']}"
-        comparisons.append(
-            Comparison(
-                f"{family}, {streams}",
-                point["predicted"],
-                point["measured"],
-                point["error"],
-                math.inf,
-                TRAINING_STOPS_SHORT,
-                family,
-                streams,
-            )  # fmt: skip
-        )
+        numbers = point["predicted"], point["measured"], point["error"]
+        comparisons.append(Comparison.of(family, point, *numbers, TRAINING_STOPS_SHORT, dof=math.inf))
     return comparisons
 
 
@@ -220,39 +204,24 @@ def _compare_non_targets(points: list[dict]) -> list[Comparison]:
     within one per cent everywhere."""
     comparisons: list[Comparison] = []
     for point in (point for point in points if point["streams"] >= FEWEST):
-        freedom, streams, where = point["streams"] - 1, f"d = {point['d']}", _where(point)
+        where = _where(point)
         for name, (normal, scale) in _NORMAL.items():
             family, (mean, error) = f"{name} of the scores of the others, {point['problem']}", point[name]
-            comparisons.append(
-                Comparison(f"{family}, {where}", normal, mean, error, freedom, _CUT, family, streams, scale)
-            )
+            comparisons.append(Comparison.of(family, point, normal, mean, error, _CUT, where, scale=scale))
         family = f"distance of the scores of the others from a normal law, {point['problem']}"
         mean, error = point["distance"]
-        comparisons.append(
-            BoundComparison(f"{family}, {where}", _ALIKE, mean, error, freedom, "", family, streams, side=BELOW)
-        )
+        comparisons.append(BoundComparison.of(family, point, _ALIKE, mean, error, where=where))
     return comparisons
 
 
 def _compare_gaps(points: list[dict]) -> list[Comparison]:
     """That targets lie 'just above' their best rivals is taken as less than one deviation of the other scores."""
-    comparisons: list[Comparison] = []
-    for point in (point for point in points if point["streams"] >= FEWEST):
-        family = f"gap between the target and its best rival, {point['problem']}"
-        comparisons.append(
-            BoundComparison(
-                f"{family}, {_where(point)}",
-                1.0,
-                point["gap"],
-                point["error"],
-                point["streams"] - 1,
-                "",
-                family,
-                f"d = {point['d']}",
-                side=BELOW,
-            )  # fmt: skip
-        )
-    return comparisons
+    kind = "gap between the target and its best rival"
+    return [
+        BoundComparison.of(f"{kind}, {point['problem']}", point, 1.0, point["gap"], point["error"], where=_where(point))
+        for point in points
+        if point["streams"] >= FEWEST
+    ]
 
 
 def _where(point: dict) -> str:

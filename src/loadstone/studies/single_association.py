@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: How many bins of a record are joined to one of the picture.
-_JOINED = 8
-
 
 def points(rows: list[Row]) -> list[dict]:
     """The scores of the first association of one stream at each size and problem."""
@@ -28,7 +25,7 @@ def points(rows: list[Row]) -> list[dict]:
 def _first_association(rows: list[Row]) -> dict:
     (row,) = rows
     first = row["scores"]["first"]
-    others = densities([row["scores"] | first], "others", joined=_JOINED)
+    others = densities([row["scores"] | first], "others", joined=8)
     return others | {"target": first["target"], "rival": first["rival"]}
 
 

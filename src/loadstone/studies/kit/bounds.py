@@ -8,10 +8,10 @@ wrong side by as much, and otherwise cannot tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc, nctdtrinc, ndtri, stdtr, stdtrit
 
 from loadstone.studies.kit.comparison import CHANCE, POWER, Comparison, Judgement, short_number, with_error
@@ -73,9 +73,9 @@ class BoundComparison(Comparison):
 
 def trend(
     what: str,
-    sizes: Sequence[float],
-    values: Sequence[float],
-    errors: Sequence[float],
+    sizes: ArrayLike,
+    values: ArrayLike,
+    errors: ArrayLike,
     bound: float = 0.0,
     side: str = BELOW,
     freedom: float = math.inf,

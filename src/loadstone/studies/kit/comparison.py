@@ -7,8 +7,10 @@ not reach, the note says so: a difference is then a finding and not a failure.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any, Self
 
 from scipy.special import nctdtrinc, ndtri, stdtr, stdtrit
 
@@ -23,6 +25,7 @@ MATTERS = 0.05
 #: With fewer values no standard error can be estimated, because they show no scatter.
 FEWEST = 2
 LARGE_D = "the law is for large d"
+STORES_MORE = "the original problem can store a little more at small d"
 
 
 class Judgement(StrEnum):
@@ -57,6 +60,22 @@ class Comparison:
     scale: float | None = None
     #: How rarely chance alone may be called a difference: less than CHANCE if it is one comparison of many.
     level: float = CHANCE
+
+    @classmethod
+    def of(
+        cls, family: str, point: Mapping[str, Any], predicted: float, measured: float, error: float, note: str = "",
+        where: str = "", dof: float | None = None, **further: Any,
+    ) -> Self:  # fmt: skip
+        """A number of a family at one point of a study.
+
+        point: its dimension d, and how many streams or seeds it has. where: the point, in words after those of the
+        family; by default its d. dof: by default one less than there are streams.
+        """
+        streams = f"d = {point['d']}"
+        if dof is None:
+            dof = point["streams" if "streams" in point else "seeds"] - 1
+        what = f"{family}, {where or streams}"
+        return cls(what, predicted, measured, error, dof, note, family, streams, **further)
 
     @property
     def difference(self) -> float:

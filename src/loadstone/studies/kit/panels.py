@@ -42,12 +42,6 @@ class NothingToDrawError(ValueError):
     """The records hold nothing that the picture can show: they are missing, diverged or undecided."""
 
 
-def need(points: object, otherwise: str) -> None:
-    """Refuse to draw, in these words, where there are no points."""
-    if not points:
-        raise NothingToDrawError(otherwise)
-
-
 def check_installed() -> None:
     """Refuse to draw, before any long work, where matplotlib is not installed."""
     try:
@@ -104,17 +98,17 @@ def mark_of(problem: str, ink: str) -> dict[str, Any]:
     return {"marker": mark, "color": ink, "mfc": face or ink, "ls": ""}
 
 
-def mark_keys(points: Iterable[dict], words: str, **style: Any) -> list[Line2D]:
-    """Keys of a legend for the marks of the problems among the points: 'original, proved' if `words` is 'proved'."""
+def mark_keys(points: Iterable[dict], ending: str, **style: Any) -> list[Line2D]:
+    """Keys of a legend for the marks of the problems among the points: their names with this ending."""
     problems = sorted({point["problem"] for point in points}, reverse=True)
-    return [key(f"{problem}, {words}", **mark_of(problem, "0.3"), **style) for problem in problems]
+    return [key(f"{problem}{ending}", **mark_of(problem, "0.3"), **style) for problem in problems]
 
 
-def trained_keys(points: Iterable[dict]) -> list[Line2D]:
+def trained_keys(points: Iterable[dict], by: str = ", Adam") -> list[Line2D]:
     """Keys of a legend for points of the paper's protocol: a colour for each dimension, a mark for each problem."""
     points = list(points)
     keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
-    return keys + mark_keys(points, "Adam", ms=4.5)
+    return keys + mark_keys(points, by, ms=4.5)
 
 
 def legend(figure: Figure, columns: int, keys: list[Line2D] | None = None) -> int:
@@ -127,18 +121,6 @@ def legend(figure: Figure, columns: int, keys: list[Line2D] | None = None) -> in
     handles, names = list(labels.values()), list(labels)
     figure.legend(handles, names, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
     return -(-len(labels) // columns)
-
-
-def finish(
-    figure: Figure, title: str, columns: int, below: float, of_line: float = 0.0, keys: list[Line2D] | None = None
-) -> None:
-    """A title above all panels and one legend below them: of these keys, or else of every label once.
-
-    below, of_line: the share of the picture's height that is left for the legend, and for each of its lines.
-    """
-    figure.suptitle(title, fontsize=10)
-    lines = legend(figure, columns, keys)
-    figure.tight_layout(rect=(0, below + of_line * lines, 1, 1))
 
 
 #: How every figure is written.
