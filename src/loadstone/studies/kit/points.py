@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from loadstone.studies.kit.panels import MARKS, NothingToDrawError, counted, legend
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from loadstone.studies.kit.panels import MARKS, Axes, Figure, NothingToDrawError, counted, legend
 
 T = TypeVar("T")
 

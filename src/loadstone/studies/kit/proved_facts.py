@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-
 from loadstone.studies.kit.brackets import mean_and_error, proved_bracket
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, grouped
