@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import deviation
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.panels import colour, key, mark_of, subplots, trained_keys
+from loadstone.studies.kit.panels import Axes, Figure, colour, key, mark_of, subplots, trained_keys
 from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import DIMENSIONS, associations, share_of_capacity, spec
+from loadstone.studies.kit.runs import DIMENSIONS, Spec, associations, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser, minimiser
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 #: For each scale: loads and seeds. 'quick' has more seeds than elsewhere, so that the means are known well enough to be
 #: compared with theory.

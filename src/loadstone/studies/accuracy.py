@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,13 +11,11 @@ from loadstone.studies.equivalence import compare_problems, differences
 from loadstone.studies.kit.comparison import Comparison
 from loadstone.studies.kit.counts import count_comparison
 from loadstone.studies.kit.load_curves import draw_curves, load_curves
+from loadstone.studies.kit.panels import Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import KAPPAS, by_lbfgs, protocol
+from loadstone.studies.kit.runs import KAPPAS, Spec, by_lbfgs, protocol
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.hebbian import finite_probability_all_stored
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Figure, Spec
 
 #: Loads at which the law is surer than this that everything is stored, or not, say nothing.
 _SURE = 1e-4

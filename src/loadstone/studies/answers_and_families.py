@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, Line2D, key, mark_keys, mark_of, subplots
 from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.proved_facts import compare_proved_facts, proved_facts
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import facts_by_the_law, spec
+from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.codimension import codimension
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 #: For each scale: dimension, numbers of answers, streams.
 _ANSWERS: dict[str, tuple[tuple[int, tuple[int, ...], int], ...]] = {

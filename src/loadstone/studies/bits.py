@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import colour, key, subplots
+from loadstone.studies.kit.panels import Figure, colour, key, subplots
 from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.bits import counting_bound, rounded_facts
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Figure, Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 8, 20: 4}}

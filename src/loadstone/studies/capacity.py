@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.kit.brackets import Bracket
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, legend, subplots
 from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import PROVED, exact_capacities, share_of_capacity, spec
+from loadstone.studies.kit.runs import PROVED, Spec, exact_capacities, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import Kind, compare_capacity, proved_capacities
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 #: Training is tried at these shares of the predicted capacity.
 _SHARES = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)

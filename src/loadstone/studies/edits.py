@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from itertools import cycle, takewhile
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, key, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, Line2D, key, subplots
 from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3, 100: 2}}

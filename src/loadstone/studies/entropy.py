@@ -5,11 +5,11 @@ In the limit and at finite p, beside the paper's bounds. Theory only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, counted, legend, subplots
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.study import Caption, Study, no_runs
 from loadstone.theory.capacity import finite_capacity
@@ -22,9 +22,6 @@ from loadstone.theory.entropy import (
     free_entropy_curve,
     overlap,
 )
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure
 
 #: Colour and number of samples of the curve of each finite p.
 _INKS = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}

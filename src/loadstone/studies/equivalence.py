@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.above_capacity import beside_the_minimiser, loss_and_accuracy
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.load_curves import draw_curves, load_curves
+from loadstone.studies.kit.panels import Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import by_lbfgs, protocol, trained
+from loadstone.studies.kit.runs import Spec, by_lbfgs, protocol, trained
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Figure, Spec
 
 
 def runs(scale: str) -> list[Spec]:
@@ -93,11 +91,9 @@ def compare_problems(differences: list[dict], quantity: str) -> list[Comparison]
     for point in differences:
         by = " by L-BFGS" if point["solver"] == "lbfgs" else ""
         by += f" at kappa = {point['kappa']:g}" if point["kappa"] < 1 else ""
-        family, numbers = (
-            f"{quantity} over all loads{by}, decoupled - original",
-            (0.0, point["difference"], point["error"]),
-        )
-        comparisons.append(Comparison.of(family, point, *numbers, dof=point["freedom"], scale=point["original"]))
+        family, dof = f"{quantity} over all loads{by}, decoupled - original", point["freedom"]
+        numbers = 0.0, point["difference"], point["error"]
+        comparisons.append(Comparison.of(family, point, *numbers, dof=dof, scale=point["original"]))
     return comparisons
 
 

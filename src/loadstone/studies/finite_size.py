@@ -12,7 +12,7 @@ what was measured, fitted with the same weights at the same p.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -20,11 +20,11 @@ from jaxtyping import Float64
 from loadstone.studies import capacity
 from loadstone.studies.kit.brackets import Bracket
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Figure, counted, legend, subplots
 from loadstone.studies.kit.points import some, values_of
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import DIMENSIONS, LOADS, SEEDS, associations, spec, trained
+from loadstone.studies.kit.runs import DIMENSIONS, LOADS, SEEDS, Spec, associations, spec, trained
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import (
     Kind,
@@ -35,9 +35,6 @@ from loadstone.studies.kit.thresholds import (
     trained_thresholds,
 )
 from loadstone.theory.capacity import finite_capacity
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Figure, Spec
 
 #: The slope that the paper expects.
 PAPER = -1.0

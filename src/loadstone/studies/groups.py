@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,11 @@ from loadstone.estimate import deviation
 from loadstone.studies.kit.brackets import mean_and_error, middles, proved_bracket
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of, with_error
 from loadstone.studies.kit.fitted_laws import as_deviations, judged
-from loadstone.studies.kit.panels import COLOURS, PREDICTION
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes
 from loadstone.studies.kit.points import values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import exact_capacities
+from loadstone.studies.kit.runs import Spec, exact_capacities
 from loadstone.theory.storable import capacity_moments
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Spec
 
 _GROUPS = "groups:"
 #: How many groups the two problems have; None: as many as inputs.

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import OTHERS, TARGET
+from loadstone.studies.kit.panels import OTHERS, TARGET, Axes, Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import SEEDS, associations, spec
+from loadstone.studies.kit.runs import SEEDS, Spec, associations, spec
 from loadstone.studies.kit.score_panels import densities, draw_panels, moment_errors, of_each_panel, shade
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 
 def runs(scale: str) -> list[Spec]:

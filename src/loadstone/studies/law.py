@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.arguments import rank_of
-from loadstone.studies.kit.panels import COLOURS, counted, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.panels import COLOURS, Figure, counted, key, mark_keys, mark_of, subplots
 from loadstone.studies.kit.points import finish, some
-from loadstone.studies.kit.runs import DIMENSIONS, share_of_capacity, spec
+from loadstone.studies.kit.runs import DIMENSIONS, Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Figure, Spec
 
 _SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     "quick": {"original": (20, 40), "decoupled": (20,)}, "paper": DIMENSIONS["paper"],

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, colour, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, Line2D, colour, key, mark_keys, mark_of, subplots
 from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.alone import winning_queries
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.codimension import codimension
 from loadstone.theory.finite_margin import LENGTHS, finite_largest_margin
 from loadstone.theory.margin import largest_margin
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 48, 20: 32, 30: 16}}

@@ -19,24 +19,21 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
 from loadstone.studies.kit.points import finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity, capacity_associations
 from loadstone.theory.load import associations, load
 from loadstone.theory.some_lost import capacity_with_losses
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 _DIMENSIONS = {"quick": (8, 16, 32), "paper": (8, 16, 32, 64, 128, 256)}
 _SEEDS = {"quick": 3, "paper": 5}

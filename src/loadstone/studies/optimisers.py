@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, key, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, Line2D, key, subplots
 from loadstone.studies.kit.passes import quantiles, slope, slope_error
 from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Line2D, Spec
 
 #: Constant rates, those of defaults included, are the best of a few, a factor of 2 or 3 apart, on streams 100 to 103 of
 #: d = 30 at 3 % below their capacity. Adam's is the usual one; 0.3 would be faster.

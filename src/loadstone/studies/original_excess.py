@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,14 @@ from loadstone.studies.kit.bounds import BELOW, trend
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.fitted_laws import Fit, fitted_laws, judged
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
 from loadstone.studies.kit.points import finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import PROVED as PROVED_STREAMS
-from loadstone.studies.kit.runs import exact_capacities, share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, exact_capacities, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import capacity_moments
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 #: Larger sizes, where proofs take minutes: what L-BFGS stores, found to 0.1 % with long searches.
 _REACHED = (("original", (100, 150, 200, 300)), ("decoupled", (100,)))

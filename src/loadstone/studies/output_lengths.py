@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,16 +19,14 @@ from scipy.special import chdtrc
 from loadstone.estimate import Estimate
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import CHANCE, FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, counted, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, counted, subplots
 from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import Spec
 from loadstone.studies.kit.sampled import nearest_share
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.solution_space import notes_on, predicted, room_of
 from loadstone.theory.output_lengths import length_shift
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure, Spec
 
 #: The largest dimension at which streams are sampled again with embeddings on a sphere, and how full they are at most:
 #: beyond a half of the capacity some volumes are too small to be seen.

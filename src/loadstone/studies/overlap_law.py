@@ -7,7 +7,7 @@ What the chains do not know of each overlap is taken off its scatter.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,11 @@ from loadstone.estimate import deviation, mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import Comparison, short_number, with_error
-from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, Axes, Figure, subplots
 from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from loadstone.studies.kit.types import Axes, Figure
 
 #: With fewer streams the scatter is not known, and neither is the shape with fewer than that many.
 _FEWEST, _FEWEST_FOR_SHAPE = 3, 8

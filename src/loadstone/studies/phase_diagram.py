@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import MARKS, PREDICTION, colour, counted, key, subplots, trained_keys
+from loadstone.studies.kit.panels import MARKS, PREDICTION, Figure, colour, counted, key, subplots, trained_keys
 from loadstone.studies.kit.points import errorbars
 from loadstone.studies.kit.runs import protocol
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_thresholds, compare_with_limit, trained_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def compare(points: list[dict]) -> list[Comparison]:

@@ -9,23 +9,17 @@ run, but whether accuracy and loss are shifted on average.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.estimate import deviation
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import colour, subplots
+from loadstone.studies.kit.panels import Figure, colour, subplots
 from loadstone.studies.kit.points import errorbars, finish, some
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import associations, spec
+from loadstone.studies.kit.runs import Spec, associations, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: dimensions, loads, seeds, and the precision that float32 is set beside. The precision of the paper's
 #: runs is 'auto', which is float16 on the device of the shipped records; a processor would take float32 for it.

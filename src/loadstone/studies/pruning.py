@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import re
 from itertools import cycle
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, some
 from loadstone.studies.kit.proved_facts import compare_proved_facts, expected_capacity, proved_facts
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import facts_by_the_law, spec
+from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import facts_capacity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {10: 3}, "paper": {20: 10, 30: 10}}

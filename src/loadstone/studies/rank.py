@@ -7,26 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from loadstone.arguments import rank_of
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, counted, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, counted, subplots
 from loadstone.studies.kit.points import errorbars, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
 from loadstone.theory.capacity import capacity_associations
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Rank fractions, and what is tried to store as much as possible at each (tasks/multi_start.py).
 _RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}

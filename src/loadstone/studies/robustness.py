@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, problem_keys, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
@@ -22,10 +21,6 @@ from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.margin import predicted_margin
 from loadstone.studies.solution_space import notes_on, predicted, room_of
 from loadstone.theory.solution_scores import SolutionQueries, recalled_with_noise, rounding_noise, solution_queries
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _INKS = dict(zip(MEMORIES, COLOURS))
 #: The dimension that is shown if there is one as large.

@@ -6,7 +6,7 @@ Scores are in units of the deviation of those of all outputs but the target, whi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -14,9 +14,9 @@ from scipy.special import ndtr
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.bounds import BoundComparison
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import OTHERS, TARGET
+from loadstone.studies.kit.panels import OTHERS, TARGET, Axes, Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import SEEDS, associations, share_of_capacity, spec
+from loadstone.studies.kit.runs import SEEDS, Spec, associations, share_of_capacity, spec
 from loadstone.studies.kit.score_panels import (
     Scores,
     bin_edges,
@@ -30,12 +30,6 @@ from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import TRAINING_STOPS_SHORT
 from loadstone.theory.load import load
 from loadstone.theory.scores import rival_density, rival_deviation, target_density, target_deviation, target_mean
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 _DIMENSION = {"quick": 40, "paper": 150}
 #: The paper's loads; at the first two its stop rule ends the training before the end of its schedule.

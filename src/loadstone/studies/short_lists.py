@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.brackets import reached_sizes
 from loadstone.studies.kit.comparison import STORES_MORE, Comparison, freedom_of
-from loadstone.studies.kit.panels import COLOURS, MARKS, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.listwise import limit_capacity, list_capacity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension, and lengths of the list.
 _STREAMS = {"quick": {12: 3}, "paper": {20: 6, 30: 4}}

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loadstone.studies import scores
-from loadstone.studies.kit.panels import OTHERS, TARGET
+from loadstone.studies.kit.panels import OTHERS, TARGET, Axes, Figure
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.score_panels import densities, draw_panels, of_each_panel, shade
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def points(rows: list[Row]) -> list[dict]:

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from loadstone.estimate import Estimate
 from loadstone.frequencies import shares_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
-from loadstone.studies.kit.panels import COLOURS, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
 from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.proved_facts import note_on, streams_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import facts_by_the_law, spec
+from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.skew import random_target_capacity, skewed_capacity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: dimension, numbers of answers (at most d + 1, where there is a prediction), streams.
 _SIZES = {"quick": (10, (4, 9), 6), "paper": (20, (3, 5, 9, 13, 21), 40)}

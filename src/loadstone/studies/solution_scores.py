@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -12,21 +12,16 @@ from jaxtyping import Float64
 from loadstone.estimate import mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import MARKS, OTHERS, TARGET, colour, subplots
+from loadstone.studies.kit.panels import MARKS, OTHERS, TARGET, Axes, Figure, colour, subplots
 from loadstone.studies.kit.points import errorbars, finish, problem_keys, some
 from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import Spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.robustness import NOTE, predicted_queries
 from loadstone.studies.solution_space import notes_on, room_of
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.solution_scores import scores_by_length
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Numbers of a record that are compared, in words.
 SCORES = {"target": "the target's score", "rival": "the best rival's score"}

@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import MARKS, colour, key, subplots, trained_keys
+from loadstone.studies.kit.panels import MARKS, Axes, Figure, colour, key, subplots, trained_keys
 from loadstone.studies.kit.points import errorbars, some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.sampled import nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import memories_seen
 from loadstone.theory.entropy import facts_free_entropy, free_entropy, overlap
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension, and shares of the predicted capacity at which they are filled. Free
 #: entropies scatter between streams, at d = 16 by eight or nine per cent: 24 streams know the mean to two.

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.kit.comparison import LARGE_D, Comparison, freedom_of
-from loadstone.studies.kit.distances import capacity_reference, kolmogorov, square_reference
-from loadstone.studies.kit.panels import MARKS, PREDICTION, colour, legend, subplots
+from loadstone.studies.kit.panels import MARKS, PREDICTION, Axes, Figure, colour, legend, subplots
 from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import DIMENSIONS, KAPPAS, SEEDS, share_of_capacity, spec
+from loadstone.studies.kit.runs import DIMENSIONS, KAPPAS, SEEDS, Spec, share_of_capacity, spec
+from loadstone.studies.kit.singular_values import capacity_reference, kolmogorov, square_reference
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored, initial_full
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 _FINE = np.linspace(0, 2, 801)
 
@@ -96,7 +90,7 @@ def _distances(
     for (problem, d, kappa), group in grouped(rows, "problem", "d", "kappa"):
         rank = len(group[0]["singular_values"])
         law, (gaussian, scatter) = law_of(rank / d).nonzero(), reference_of(d, rank)
-        distances = [kolmogorov(np.array(row["singular_values"]), law) for row in group]
+        distances = [kolmogorov(row["singular_values"], law) for row in group]
         points.append(
             {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "p": group[0]["p"], "seeds": len(group)}
             | {"distance": float(np.mean(distances)), "gaussian": gaussian, "error": scatter / math.sqrt(len(group))}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,17 +21,12 @@ from loadstone.estimate import mean_of
 from loadstone.studies import accuracy
 from loadstone.studies.kit.bounds import BoundComparison, trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.distances import capacity_reference, kolmogorov
-from loadstone.studies.kit.moments import FOURTH, moments
-from loadstone.studies.kit.panels import COLOURS, MARKS, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.singular_values import FOURTH, capacity_reference, kolmogorov, moments
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.spectra import at_capacity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Words for the solvers of the accuracy figure that search.
 _SOLVERS = {"adam": "Adam", "lbfgs": "L-BFGS"}
@@ -40,7 +35,7 @@ _INKS = dict(zip(_SOLVERS, COLOURS))
 _STORED = ("stored", "stop rule met")
 #: Numbers of one run in which the two problems are compared, by name.
 NUMBERS: dict[str, Callable[[Row], float]] = {
-    FOURTH: lambda row: moments(np.array(row["singular_values"]))[FOURTH],
+    FOURTH: lambda row: moments(row["singular_values"])[FOURTH],
     "mean of the target's score": lambda row: row["scores"]["own_target"]["mean"],
 }
 
@@ -65,7 +60,7 @@ def distances(rows: list[Row]) -> list[dict]:
     for (solver, kappa, problem, d), group in grouped(last_stored(rows), "solver", "kappa", "problem", "d"):
         rank = len(group[0]["singular_values"])
         law = at_capacity(rank / d).nonzero()
-        distance, error = mean_of([kolmogorov(np.array(row["singular_values"]), law) for row in group])
+        distance, error = mean_of([kolmogorov(row["singular_values"], law) for row in group])
         points.append(
             {"solver": solver, "kappa": kappa, "problem": problem, "d": d, "streams": len(group)}
             | {"p": float(np.mean([row["p"] for row in group])), "distance": distance}

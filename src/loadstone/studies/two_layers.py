@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, streams_in, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import spec
+from loadstone.studies.kit.runs import Spec, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations, facts_that_fit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Of each, a program is compiled for every width, which takes most of the time of a quick sweep.
 _ACTIVATIONS = {"quick": ("relu", "attention"), "paper": ("relu", "gelu", "attention")}

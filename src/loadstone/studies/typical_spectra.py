@@ -9,7 +9,7 @@ the same size as d grows, at a given share of the capacity.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,19 +17,15 @@ from loadstone.estimate import mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.moments import FOURTH, moments
-from loadstone.studies.kit.panels import COLOURS, MARKS, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, problem_keys, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
+from loadstone.studies.kit.singular_values import FOURTH, moments
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity
 from loadstone.theory.spectra import at_capacity, initial_factored, quarter_circle
 from loadstone.theory.typical import typical
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _INKS = dict(zip(MEMORIES, COLOURS))
 _BINS, _FINER = np.linspace(0, 3, 16), np.linspace(0, 3, 41)
@@ -77,7 +73,7 @@ def _singular_values(row: Row) -> dict[str, list[list[float]]]:
 
 def _excesses(row: Row) -> dict[str, float]:
     return {
-        name: float(np.mean([moments(np.array(one))[FOURTH] for one in values])) - gaussian_fourth(row["d"])
+        name: float(np.mean([moments(one)[FOURTH] for one in values])) - gaussian_fourth(row["d"])
         for name, values in _singular_values(row).items()
     }
 

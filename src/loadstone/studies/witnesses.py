@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,21 +18,15 @@ from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.bounds import ABOVE, BoundComparison, trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
 from loadstone.studies.kit.fitted_laws import Fit, fitted_laws
-from loadstone.studies.kit.moments import FOURTH, TOP, moments
-from loadstone.studies.kit.panels import COLOURS, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import PROVED, exact_capacities
+from loadstone.studies.kit.runs import PROVED, Spec, exact_capacities
+from loadstone.studies.kit.singular_values import FOURTH, TOP, moments
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.spectra import quarter_circle
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: How many Gaussian matrices of each size are drawn.
 _DRAWN = 400
@@ -40,7 +34,7 @@ _DRAWN = 400
 _NUMBERS = {
     "capacity": lambda row: float(row["p_c"]),
     "mean of the target's score": lambda row: float(row["own_target"]["mean"]),
-    FOURTH: lambda row: moments(np.array(row["singular_values"]))[FOURTH],
+    FOURTH: lambda row: moments(row["singular_values"])[FOURTH],
 }
 #: Colour and mark of the excess of each problem.
 _MARKS = {"original": (COLOURS[1], "s"), "decoupled": (COLOURS[0], "o")}
@@ -81,7 +75,7 @@ def _is_proved(row: Row) -> bool:
 
 
 def _excess(problem: str, d: int, rows: list[Row]) -> dict:
-    of_memories = [moments(np.array(row["singular_values"])) for row in rows]
+    of_memories = [moments(row["singular_values"]) for row in rows]
     point: dict = {"problem": problem, "d": d, "streams": len(rows)}
     point["predicted"] = float(np.mean([row["p_c"] for row in rows]))  # p, of which a law may be a power
     for name, gaussian in gaussian_moments(d).items():

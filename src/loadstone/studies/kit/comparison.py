@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from scipy.special import nctdtrinc, ndtri, stdtr, stdtrit
 
@@ -60,6 +60,8 @@ class Comparison:
     scale: float | None = None
     #: How rarely chance alone may be called a difference: less than CHANCE if it is one comparison of many.
     level: float = CHANCE
+    #: On how many sides of the prediction chance can put a difference.
+    sides: ClassVar[int] = 2
 
     @classmethod
     def of(
@@ -90,14 +92,14 @@ class Comparison:
         return math.copysign(math.inf, self.difference) if self.difference else 0.0
 
     @property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """With which probability chance alone gives a larger difference; few degrees of freedom make it larger."""
-        return float(2 * stdtr(self.freedom, -abs(self.deviations)))
+        return float(self.sides * stdtr(self.freedom, -abs(self.deviations)))
 
     @property
     def detectable(self) -> float:
         """The smallest true difference that would have been seen with probability POWER."""
-        bound = stdtrit(self.freedom, 1 - self.level / 2)
+        bound = stdtrit(self.freedom, 1 - self.level / self.sides)
         if math.isinf(self.freedom):
             return float(self.error * (bound + ndtri(POWER)))
         return float(self.error * nctdtrinc(self.freedom, 1 - POWER, bound))
@@ -116,7 +118,7 @@ class Comparison:
     @property
     def verdict(self) -> Judgement:
         """Two streams never agree with anything (see `freedom_of`)."""
-        if self.chance < self.level:
+        if self.p_value < self.level:
             return Judgement.DIFFERS
         most = 100 * MATTERS
         enough = self.freedom > FEWEST - 1 and self.detectable <= most * self.percent and self.within <= most
@@ -135,8 +137,9 @@ class Comparison:
 
     def as_row(self) -> dict[str, object]:
         """All fields, and what follows from them, as JSON can hold them: None stands for infinity."""
-        names = ("difference", "deviations", "chance", "detectable", "within", "verdict")
-        row = asdict(self) | {name: getattr(self, name) for name in names} | {"in_words": self.in_words()}
+        row = asdict(self) | {"difference": self.difference, "deviations": self.deviations, "chance": self.p_value}
+        row |= {"detectable": self.detectable, "within": self.within, "verdict": self.verdict}
+        row |= {"in_words": self.in_words()}
         return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in row.items()}
 
 

@@ -20,7 +20,7 @@ class CountComparison(Comparison):
     cases: int = 1
 
     @property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """Twice the probability of a count at least as far out on its side."""
         count = round(self.measured * self.cases)
         # Both sides include what was counted, so their sum is above one and the smaller may be above a half.

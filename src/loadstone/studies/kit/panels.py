@@ -1,6 +1,7 @@
 """What all pictures share: colours, marks, legends, and how they are written.
 
-Studies are also asked for their runs, where matplotlib need not be installed: it is imported where something is drawn.
+Studies are also asked for their runs, where matplotlib need not be installed: it is imported where something is drawn,
+and its types are only there for checkers of types.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from loadstone.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.typing import RcKeyType
+else:
+    Axes = Figure = Line2D = Any
 
 #: Colour-blind safe (Okabe and Ito).
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from loadstone.studies.kit.panels import MARKS, NothingToDrawError, counted, legend
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+from loadstone.studies.kit.panels import MARKS, Axes, Figure, Line2D, NothingToDrawError, counted, legend
 
 T = TypeVar("T")
 
@@ -64,10 +59,10 @@ def finish(
 ) -> None:  # fmt: skip
     """Title the picture, and put one legend below all panels: of these keys, or else of every label.
 
-    title: with {} in the place of how many streams or seeds the points have. below: room below the panels, and for each
+    title: {} in it stands for how many streams or seeds the points have. below: room below the panels, and for each
     line of the legend, as shares of the height.
     """
-    figure.suptitle(title.format(streams_in(points)), fontsize=10)
+    figure.suptitle(title.format(streams_in(points)) if "{}" in title else title, fontsize=10)
     lines = legend(figure, columns, keys)
     figure.tight_layout(rect=(0, below[0] + below[1] * lines, 1, 1))
 

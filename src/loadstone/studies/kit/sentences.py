@@ -61,7 +61,7 @@ def _as_one(kind: Together) -> str:
     found = "a systematic difference" if kind.systematic else "no systematic difference"
     return (
         f"{many} of {kind.comparisons} lie {side} the prediction, on average "
-        f"{with_error(kind.shift, kind.shift_error)} %, which chance gives with probability {kind.chance:.1g}: {found}"
+        f"{with_error(kind.shift, kind.shift_error)} %, which chance gives with probability {kind.p_value:.1g}: {found}"
     )
 
 

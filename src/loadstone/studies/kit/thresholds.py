@@ -182,7 +182,7 @@ def compare_with_limit(trained: list[dict]) -> list[Comparison]:
         dof = freedom_of(point["seeds"], point["error"], point["spread"])
         numbers = float(capacity(rank_of(kappa, d) / d)), point["alpha"], point["error"]
         comparisons.append(BoundComparison.of(family, point, *numbers, dof=dof, side=ABOVE))
-    for (kappa, d), group in grouped(points, "kappa", "d"):
+    for (kappa, _), group in grouped(points, "kappa", "d"):
         by_problem = {point["problem"]: point for point in group}
         if len(by_problem) < 2 or min(point["seeds"] for point in group) < FEWEST:
             continue
