@@ -11,7 +11,7 @@ import numpy as np
 from loadstone.estimate import deviation
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
 from loadstone.studies.kit.panels import Axes, Figure, colour, key, mark_of, subplots, trained_keys
-from loadstone.studies.kit.points import finish, some
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import DIMENSIONS, Spec, associations, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -152,10 +152,9 @@ def _draw(figure: Figure, points: Points, title: str, growth: float) -> None:
             _draw_predicted(panel, d, points.predicted[d], quantity)
         for problem, d in sorted({(point["problem"], point["d"]) for point in trained}, reverse=True):
             chosen = [point for point in trained if point["problem"] == problem and point["d"] == d]
-            loads, values = ([point[name] for point in chosen] for name in ("load", quantity))
-            errors = [point[f"{quantity}_deviation"] / np.sqrt(point["seeds"]) for point in chosen]
-            size = 4.5 + growth * dimensions.index(d)
-            panel.errorbar(loads, values, errors, **mark_of(problem, colour(d)), ms=size, lw=1)
+            loads, values, scatter, seeds = values_of(chosen, "load", quantity, f"{quantity}_deviation", "seeds")
+            style = mark_of(problem, colour(d)) | {"ms": 4.5 + growth * dimensions.index(d), "lw": 1}
+            panel.errorbar(loads, values, np.divide(scatter, np.sqrt(seeds)), **style)
         panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity], ylim=(0, None))
     keys = [*trained_keys(trained), key("predicted", color="0.3", lw=1.4)]
     finish(figure, f"{title} ({{}})", trained, -(-len(keys) // 2), (0.11, 0), keys)

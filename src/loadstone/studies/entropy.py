@@ -12,16 +12,8 @@ import numpy as np
 from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, counted, legend, subplots
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.study import Caption, Study, no_runs
+from loadstone.theory import entropy as theory
 from loadstone.theory.capacity import finite_capacity
-from loadstone.theory.entropy import (
-    EntropyCurve,
-    annealed,
-    energetic_lower_bound,
-    energetic_upper_bound,
-    free_entropy,
-    free_entropy_curve,
-    overlap,
-)
 
 #: Colour and number of samples of the curve of each finite p.
 _INKS = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}
@@ -34,7 +26,7 @@ class FiniteCurve(NamedTuple):
     p: int
     samples: int
     loads: np.ndarray
-    curve: EntropyCurve
+    curve: theory.EntropyCurve
 
 
 def points(rows: list[Row]) -> list[FiniteCurve]:
@@ -42,7 +34,7 @@ def points(rows: list[Row]) -> list[FiniteCurve]:
     curves = []
     for p, samples in _SAMPLES.items():
         loads = np.linspace(0.02, 0.995, 60) * float(finite_capacity(p))
-        curves.append(FiniteCurve(p, samples, loads, free_entropy_curve(loads, p, samples)))
+        curves.append(FiniteCurve(p, samples, loads, theory.free_entropy_curve(loads, p, samples)))
     return curves
 
 
@@ -67,19 +59,19 @@ def draw(figure: Figure, points: list[FiniteCurve]) -> None:
 
 def _limits(left: Axes, middle: Axes) -> None:
     loads = np.linspace(0.002, 0.4999, 300)
-    left.plot(loads, free_entropy(loads), color=PREDICTION, lw=1.5, label=r"limit, $\frac{1}{2}\log(1-2\alpha)$")
+    left.plot(loads, theory.free_entropy(loads), color=PREDICTION, lw=1.5, label=r"limit, $\frac{1}{2}\log(1-2\alpha)$")
     whole = np.linspace(0.002, 1.2, 50)
-    left.plot(whole, annealed(whole), color="0.5", lw=1, ls="--", label=r"annealed bound, $-\alpha$")
-    middle.plot(loads, overlap(loads), color=PREDICTION, lw=1.5)
+    left.plot(whole, theory.annealed(whole), color="0.5", lw=1, ls="--", label=r"annealed bound, $-\alpha$")
+    middle.plot(loads, theory.overlap(loads), color=PREDICTION, lw=1.5)
 
 
 def _bounds(panel: Axes) -> None:
     """The paper's bounds, multiplied by 1 - q like everything in this panel, so that the limit is a straight line."""
     q = np.linspace(0, 0.999, 400)
     panel.axhline(-1, color=PREDICTION, lw=1.5)
-    panel.plot(q, (1 - q) * energetic_lower_bound(q), color="0.25", lw=1, ls="-.", label="paper's lower bound")
+    panel.plot(q, (1 - q) * theory.energetic_lower_bound(q), color="0.25", lw=1, ls="-.", label="paper's lower bound")
     for k, name in ((1, r"paper's upper bounds, $k = 1, \infty$"), (10**9, None)):
-        panel.plot(q, (1 - q) * energetic_upper_bound(q, k), color="0.25", lw=1, ls=":", label=name)
+        panel.plot(q, (1 - q) * theory.energetic_upper_bound(q, k), color="0.25", lw=1, ls=":", label=name)
 
 
 def plotted(points: list[FiniteCurve]) -> dict[str, list[dict]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from loadstone.arguments import rank_of
 from loadstone.studies.kit.panels import COLOURS, Figure, counted, key, mark_keys, mark_of, subplots
-from loadstone.studies.kit.points import finish, some
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.runs import DIMENSIONS, Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
@@ -63,16 +63,14 @@ def draw(figure: Figure, points: list[dict]) -> None:
     kappas = list(zip(sorted({point["kappa"] for point in points}, reverse=True), COLOURS))
     for index, (kappa, colour) in enumerate(kappas):
         chosen = [point for point in points if point["kappa"] == kappa]
-        d = np.array([point["d"] for point in chosen])
+        d, p, error, law = map(np.array, values_of(chosen, "d", "p", "error", "predicted"))
         # The prediction is for the exact rank fraction, between the smallest and the largest d.
         fine = np.unique(np.geomspace(d.min(), d.max(), 40).round().astype(int))
         left.plot(fine, load(np.asarray(capacity_associations(fine, kappa)), fine), color=colour, lw=1.3, zorder=1)
-        for point in chosen:
+        for point, x, stored, relative, ratio in zip(chosen, d, load(p, d), error / p, p / law):
             style = mark_of(point["problem"], colour) | {"ms": 5, "lw": 1, "zorder": 2}
-            relative, stored = point["error"] / point["p"], float(load(point["p"], point["d"]))
-            left.errorbar(point["d"], stored, stored * relative, **style)
-            ratio = point["p"] / point["predicted"]
-            right.errorbar(point["d"] * _APART**index, ratio, ratio * relative, **style)
+            left.errorbar(x, stored, stored * relative, **style)
+            right.errorbar(x * _APART**index, ratio, ratio * relative, **style)
         left.axhline(float(capacity(kappa)), color=colour, lw=0.7, ls=":", zorder=0)
     right.axhline(1, color="0.3", lw=1, zorder=0)
     dimensions = sorted({point["d"] for point in points})

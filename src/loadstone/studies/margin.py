@@ -11,7 +11,7 @@ import numpy as np
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.panels import COLOURS, Axes, Figure, Line2D, colour, key, mark_keys, mark_of, subplots
-from loadstone.studies.kit.points import finish, some
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -57,9 +57,11 @@ class Points(NamedTuple):
 
 
 def points(rows: list[Row]) -> Points:
-    """Means over the streams of each law, problem, dimension and number of associations.
+    """Means over the streams of each law, problem, dimension and number of associations, where each input has an output
+    of its own: other numbers of answers have no prediction at finite d here.
 
-    Only where each input has an output of its own: other numbers of answers have no prediction at finite d here.
+    Of the margins: gap, the widest of a proof; without, how many streams are not storable or not decided; limit, for
+    large d; predicted, at this d (None: not known).
     """
     of_margins = [row for row in rows if row["solver"] == "margin" and row.get("answers") is None]
     margins, recalls = [], []
@@ -68,29 +70,20 @@ def points(rows: list[Row]) -> Points:
         if not proved:
             continue
         point = {"law": law, "problem": problem, "d": d, "p": p, "load": load_of(p, d), "streams": len(proved)}
-        margins.append(point | _largest_margin(law, d, p, proved, without=len(group) - len(proved)))
+        (margin, error), predicted = mean_of([row["margin"] for row in proved]), predicted_margin(law, d, p)
+        margins.append(point | {
+            "without": len(group) - len(proved), "margin": margin, "error": error,
+            "gap": max(row["gap"] for row in proved), "limit": largest_margin(d * d, p),
+            "predicted": predicted and predicted.value, "predicted_error": predicted and predicted.error,
+        })  # fmt: skip
         recalls.append(point | _recall(proved))
     return Points(margins, recalls)
-
-
-def _largest_margin(law: str, d: int, p: int, rows: list[Row], without: int) -> dict:
-    """The mean largest margin of the streams and its standard error, the widest gap of a proof, the limit of large d,
-    and the prediction at this d (None: not known).
-
-    without: streams that are not storable or not decided.
-    """
-    (margin, error), predicted = mean_of([row["margin"] for row in rows]), predicted_margin(law, d, p)
-    return {
-        "without": without, "margin": margin, "error": error, "gap": max(row["gap"] for row in rows),
-        "limit": largest_margin(d * d, p), "predicted": predicted and predicted.value,
-        "predicted_error": predicted and predicted.error,
-    }  # fmt: skip
 
 
 def _recall(rows: list[Row]) -> dict:
     """The mean share recalled at each noise, its standard error over the streams, what was predicted, and the standard
     error of the difference."""
-    recalled, predicted = (np.array([row[name] for row in rows]) for name in ("recalled", "recalled_predicted"))
+    recalled, predicted = map(np.array, values_of(rows, "recalled", "recalled_predicted"))
     return {
         "noises": list(rows[0]["noises"]), "recalled": recalled.mean(axis=0).tolist(),
         "error": [mean_of(column).error for column in recalled.T],

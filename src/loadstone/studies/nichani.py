@@ -1,18 +1,15 @@
 """How does what others measured compare with the law: the largest N that Adam recalls to 99 %?
 
 Nichani, Lee and Bietti, 'Understanding factual recall in transformers via associative memories' (2024), on linear
-memories. Their inputs and outputs are unit vectors, the loss is the cross-entropy, and AdamW without weight decay,
-which is Adam, takes at most 4096 steps at a rate of 1000. The largest N that is recalled with an accuracy of 99 % is
-found by bisection to 1 %, for d from 8 to 256 and five seeds. Here vectors have length sqrt(d), as everywhere in this
-package: scores are d times as large, so W need only be 1/d of theirs, and Adam, whose steps do not depend on the size
-of the gradient, takes the same path at a rate of 1000 / d. Two things differ: the first N associations of one stream
-are taken for every N, where theirs are drawn again, and accuracy is measured after every step, where theirs is after
-every 32nd.
+memories: unit vectors, cross-entropy, at most 4096 steps of Adam at a rate of 1000, and a bisection to 1 %, for d from
+8 to 256 and five seeds. Here vectors have length sqrt(d): scores are d times as large, so W need only be 1/d of theirs,
+and Adam, whose steps do not depend on the size of the gradient, takes the same path at a rate of 1000 / d. Two things
+differ: the first N associations of one stream are taken for every N, where theirs are drawn again, and accuracy is
+measured after every step, where theirs is after every 32nd.
 
-It matters that their outputs have one length. Inputs may be scaled by positive numbers without any effect: the scores
-of an association are all scaled by the same factor. Outputs may not: a short output has small scores with every query,
-and is a target that is hard to raise. So with outputs of equal length more should fit than with Gaussian ones, by a
-share that falls with d, as the scatter of Gaussian lengths does.
+It matters that their outputs have one length. Inputs may be scaled without any effect on who wins, outputs may not: a
+short output has small scores with every query, and is a target that is hard to raise. So with outputs of equal length
+more should fit than with Gaussian ones, by a share that falls with d, as the scatter of Gaussian lengths does.
 """
 
 from __future__ import annotations
@@ -167,7 +164,10 @@ def draw(figure: Figure, points: Points) -> None:
     left.errorbar(d, load(p, d), load(p, d) * error / p, **style)
     right.errorbar(d, p / law, error / law, **style)
     for name, words, mark in (("equal", "equal", "s"), ("random", "Gaussian", "D")):
-        _draw_proved(right, lengths, name, f"all stored (proved), {words} lengths", mark)
+        # If p associations are storable but not p + 1, the threshold lies between the two.
+        d, p, error, law = map(np.array, values_of(lengths, "d", name, f"{name}_error", "law"))
+        style = {"fmt": mark, "color": COLOURS[1], "mfc": "white", "ms": 5, "lw": 1}
+        right.errorbar(d, (p + 0.5) / law, error / law, **style, label=f"all stored (proved), {words} lengths")
     for panel in (left, right):
         panel.set_xlabel("dimension d")
         log_ticks(panel, dimensions)
@@ -186,12 +186,6 @@ def _draw_law(left: Axes, right: Axes, dimensions: list[int]) -> None:
     style: dict[str, Any] = {"color": PREDICTION, "lw": 1, "ls": "--", "label": "law at 99 %, at most"}
     left.plot(dimensions, load(most, np.array(dimensions)), **style)
     right.plot(dimensions, most / np.asarray(capacity_associations(dimensions)), **style)
-
-
-def _draw_proved(panel: Axes, points: list[dict], name: str, label: str, mark: str) -> None:
-    # If p associations are storable but not p + 1, the threshold lies between the two.
-    x, y, error, law = map(np.array, values_of(points, "d", name, f"{name}_error", "law"))
-    panel.errorbar(x, (y + 0.5) / law, error / law, fmt=mark, color=COLOURS[1], mfc="white", ms=5, lw=1, label=label)
 
 
 def remarks(points: Points) -> list[str]:

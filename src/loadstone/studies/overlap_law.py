@@ -130,8 +130,7 @@ def remarks(points: Points) -> list[str]:
 
 def draw(figure: Figure, points: Points) -> None:
     """Left and in the middle the spread against p, for each problem; right all overlaps in units of their deviation."""
-    spreads = points.spreads
-    some(spreads, "there are too few streams to tell how overlaps scatter")
+    spreads = some(points.spreads, "there are too few streams to tell how overlaps scatter")
     problems = list(points.histograms)
     panels = subplots(figure, 1, len(problems) + 1, size=(3.2 * (len(problems) + 1), 4.0), squeeze=False)[0]
     inks = dict(zip(sorted({point["share"] for point in spreads}), COLOURS))
