@@ -12,6 +12,7 @@ what was measured, fitted with the same weights at the same p.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from loadstone.studies.kit.panels import COLOURS, PREDICTION, Figure, counted, l
 from loadstone.studies.kit.points import some, values_of
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import DIMENSIONS, LOADS, SEEDS, Spec, associations, spec, trained
+from loadstone.studies.kit.runs import Spec, trained
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import (
     Kind,
@@ -47,15 +48,9 @@ _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
 def runs(scale: str) -> list[Spec]:
     """Where the first error appears: trained with either stop rule (the exact one up to d = 150), and proved at small
     sizes."""
-    until_exact = [
-        spec(problem, d, associations(load, d), seed, stop="exact")
-        for problem, dimensions in DIMENSIONS[scale].items()
-        for d in dimensions
-        if d <= 150
-        for load in LOADS[scale]
-        for seed in range(SEEDS[scale])
-    ]
-    return trained(scale, (1.0,)) + until_exact + capacity.runs(scale)
+    by_protocol = trained(scale, (1.0,))
+    until_exact = [replace(spec, stop="exact") for spec in by_protocol if spec.d <= 150]
+    return by_protocol + until_exact + capacity.runs(scale)
 
 
 class Points(NamedTuple):
