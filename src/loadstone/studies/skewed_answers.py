@@ -12,7 +12,7 @@ from loadstone.estimate import Estimate
 from loadstone.frequencies import shares_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
-from loadstone.studies.kit.points import finish, some, values_of
+from loadstone.studies.kit.points import errorbars, finish, some, values_of
 from loadstone.studies.kit.proved_facts import note_on, streams_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
@@ -145,13 +145,12 @@ def _draw_formula(panel: Axes, drawn: str, points: list[dict]) -> None:
 
 def _draw_proved(above: Axes, below: Axes, drawn: str, points: list[dict]) -> None:
     mark, ink, name = _KINDS[drawn]
+    style: dict[str, Any] = {"ms": 4.5, "zorder": 2}
+    errorbars(above, points, ("answers", "facts", "error"), ink, (mark, None), label=f"{name}: proved", **style)
     # Side by side where they would lie on each other.
     aside = 0.15 * (list(_KINDS).index(drawn) - 1)
-    for point in points:
-        value, error = ratio(point)
-        style: dict[str, Any] = {"fmt": mark, "color": ink, "ms": 4.5, "lw": 1, "zorder": 2}
-        above.errorbar(point["answers"], point["facts"], point["error"], label=f"{name}: proved", **style)
-        below.errorbar(point["answers"] + aside, value, error, **style)
+    ratios = [{"x": point["answers"] + aside, "ratio": ratio(point)[0], "error": ratio(point)[1]} for point in points]
+    errorbars(below, ratios, ("x", "ratio", "error"), ink, (mark, None), **style)
 
 
 SKEW = Study(
