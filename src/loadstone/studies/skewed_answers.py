@@ -24,7 +24,7 @@ from loadstone.theory.skew import random_target_capacity, skewed_capacity
 _SIZES = {"quick": (10, (4, 9), 6), "paper": (20, (3, 5, 9, 13, 21), 40)}
 MANY_FACTS = "the formula is for many facts an answer and large d"
 #: Samples for given frequencies; draws of random counts, and samples for each. More would take minutes.
-_SAMPLES, _DRAWS, _SAMPLES_OF_A_DRAW = 4000, 8, 1500
+SAMPLES, DRAWS, SAMPLES_OF_A_DRAW = 4000, 8, 1500
 #: Mark, colour and name of each kind of targets.
 _KINDS = {
     "balanced": ("o", COLOURS[0], "balanced"),
@@ -72,7 +72,7 @@ def points(rows: list[Row]) -> list[dict]:
 @cache
 def given_frequencies(d: int, answers: int, drawn: str) -> Estimate:
     """The formula if the counts of the facts have just these frequencies; exact where all are equal."""
-    return skewed_capacity(d, _shares(answers, drawn), samples=_SAMPLES)
+    return skewed_capacity(d, _shares(answers, drawn), samples=SAMPLES)
 
 
 @cache
@@ -80,7 +80,7 @@ def as_drawn(d: int, answers: int, drawn: str) -> Estimate:
     """The formula for the targets as they are drawn: balanced ones have equal counts, all others random ones."""
     if drawn == "balanced":
         return given_frequencies(d, answers, drawn)
-    return random_target_capacity(d, _shares(answers, drawn), draws=_DRAWS, samples=_SAMPLES_OF_A_DRAW)
+    return random_target_capacity(d, _shares(answers, drawn), draws=DRAWS, samples=SAMPLES_OF_A_DRAW)
 
 
 def _shares(answers: int, drawn: str) -> np.ndarray:

@@ -31,7 +31,7 @@ _INKS = dict(zip(MEMORIES, COLOURS))
 _BINS, _FINER = np.linspace(0, 3, 16), np.linspace(0, 3, 41)
 #: The law of low rank is drawn for this kappa, at these shares of its capacity.
 _KAPPA, _SHARES = 0.5, (0.5, 0.8, 0.95)
-_DIMENSION, _SHADES = 60, ("0.6", COLOURS[4], COLOURS[5], COLOURS[3], "black")
+DIMENSION, _SHADES = 60, ("0.6", COLOURS[4], COLOURS[5], COLOURS[3], "black")
 
 
 class Points(NamedTuple):
@@ -155,7 +155,7 @@ def draw(figure: Figure, points: Points) -> None:
     grid = np.linspace(0, 2, 201)
     left.plot(grid, quarter_circle().density(grid), color="black", lw=1.3, label="quarter circle, all loads")
     _draw_excess(middle, points.excesses, shown["share"])
-    for (words, density), ink in zip(_low_rank(_DIMENSION)[0].items(), _SHADES):
+    for (words, density), ink in zip(_low_rank(DIMENSION)[0].items(), _SHADES):
         right.stairs(density, _FINER, color=ink, lw=1.3, label=words)
     for panel in (left, right):
         panel.set(xlabel="singular value / root mean square", ylabel="density")
@@ -200,6 +200,6 @@ TYPICAL = Study(
     lambda points: {
         "points": points.excesses,
         "histograms": points.histograms,
-        "law": _low_rank(_DIMENSION)[1],
+        "law": _low_rank(DIMENSION)[1],
     },  # fmt: skip
 )
