@@ -6,7 +6,6 @@ They are set beside the replica value, and at full rank beside what is proved.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,8 @@ import numpy as np
 from loadstone.arguments import rank_of
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, counted, subplots
-from loadstone.studies.kit.points import errorbars, some, values_of
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
+from loadstone.studies.kit.points import Mark, errorbars, some, streams_in, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
@@ -122,11 +121,7 @@ def _point(
 
 def compare(points: Points) -> list[Comparison]:
     """The largest p stored with everything tried, beside the replica value."""
-    by_search, ours = "associations that L-BFGS stores", "associations stored with everything tried"
-    return [
-        replace(one, what=one.what.replace(by_search, ours), family=one.family.replace(by_search, ours))
-        for one in compare_reach(points.reached)
-    ]
+    return compare_reach(points.reached, "associations stored with everything tried")
 
 
 def draw(figure: Figure, points: Points) -> None:
@@ -142,8 +137,8 @@ def draw(figure: Figure, points: Points) -> None:
         panel.axhline(1, color="0.3", lw=1, zorder=0)
         panel.set(xlabel="rank fraction m / d", ylabel="largest p stored / replica value")
         panel.legend(frameon=False, fontsize=7.5, loc="lower right" if helps else "best")
-    streams = counted((point["streams"] for point in points.stored), "streams")
-    figure.suptitle(f"Stored without a violation at each rank, by L-BFGS ({streams} a point)", fontsize=10)
+    title = f"Stored without a violation at each rank, by L-BFGS ({streams_in(points.stored)} a point)"
+    figure.suptitle(title, fontsize=10)
     figure.tight_layout()
 
 
@@ -185,9 +180,7 @@ def _on_the_same_streams(points: list[dict]) -> list[dict]:
     return means
 
 
-def _line(
-    panel: Axes, points: list[dict], ink: str, mark: tuple[str, str | None], label: str, style: str = "-"
-) -> None:
+def _line(panel: Axes, points: list[dict], ink: str, mark: Mark, label: str, style: str = "-") -> None:
     points = [point | {"fraction": point["rank"] / point["d"]} for point in points]
     (predicted,) = values_of(points, "predicted")
     errorbars(panel, points, ("fraction", "stored", "error"), ink, mark, predicted, ls=style, label=label)

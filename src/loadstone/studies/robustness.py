@@ -28,7 +28,7 @@ _SHOWN = 16
 #: Bits at which dimensions are compared.
 _BITS = 2
 #: Samples of the predicted queries; means of their scores are then known to a per cent or two.
-_SAMPLES = 600
+SAMPLES = 600
 #: Numbers are compared at this share of the capacity, where noise matters.
 _COMPARED = 0.5
 ROUNDED, NOISY = "rounded", "noisy"
@@ -71,7 +71,7 @@ def _point(problem: str, d: int, p: int, memory: str, seen: list[dict]) -> dict:
 def predicted_queries(d: int, p: int, room: float) -> SolutionQueries:
     """Samples of one association under each memory. Where no largest margin is known, that memory has any."""
     margin = predicted_margin("gaussian", d, p)
-    return solution_queries(predicted(p, room).q, d, p, margin.value if margin else 0.1, _SAMPLES)
+    return solution_queries(predicted(p, room).q, d, p, margin.value if margin else 0.1, SAMPLES)
 
 
 @cache

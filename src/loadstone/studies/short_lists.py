@@ -23,7 +23,7 @@ _PROBLEMS = {"quick": ("original",), "paper": ("original", "decoupled")}
 #: Fewer streams have no standard error worth the name.
 _FEWEST = 3
 #: Batches of samples for each value of the law.
-_BATCHES = 8
+BATCHES = 8
 _PLACES = ("first", "listed", "first_by_all_rivals", "listed_by_all_rivals")
 
 
@@ -50,7 +50,7 @@ def points(rows: list[Row]) -> list[dict]:
 
 def _point(problem: str, d: int, k: int, rows: list[Row]) -> dict:
     thresholds, resolution = reached_sizes(rows)
-    (stored, spread), law = mean_of(thresholds), list_capacity(d, k, batches=_BATCHES)
+    (stored, spread), law = mean_of(thresholds), list_capacity(d, k, batches=BATCHES)
     known = {name: [row[name] for row in rows if name in row] for name in _PLACES}
     return {
         "problem": problem, "d": d, "rivals": k, "streams": len(rows), "stored": stored, "spread": spread,

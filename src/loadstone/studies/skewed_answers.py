@@ -12,7 +12,7 @@ from loadstone.estimate import Estimate
 from loadstone.frequencies import shares_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
-from loadstone.studies.kit.points import finish, some, values_of
+from loadstone.studies.kit.points import errorbars, finish, some, values_of
 from loadstone.studies.kit.proved_facts import note_on, streams_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
@@ -24,7 +24,7 @@ from loadstone.theory.skew import random_target_capacity, skewed_capacity
 _SIZES = {"quick": (10, (4, 9), 6), "paper": (20, (3, 5, 9, 13, 21), 40)}
 MANY_FACTS = "the formula is for many facts an answer and large d"
 #: Samples for given frequencies; draws of random counts, and samples for each. More would take minutes.
-_SAMPLES, _DRAWS, _SAMPLES_OF_A_DRAW = 4000, 8, 1500
+SAMPLES, DRAWS, SAMPLES_OF_A_DRAW = 4000, 8, 1500
 #: Mark, colour and name of each kind of targets.
 _KINDS = {
     "balanced": ("o", COLOURS[0], "balanced"),
@@ -72,7 +72,7 @@ def points(rows: list[Row]) -> list[dict]:
 @cache
 def given_frequencies(d: int, answers: int, drawn: str) -> Estimate:
     """The formula if the counts of the facts have just these frequencies; exact where all are equal."""
-    return skewed_capacity(d, _shares(answers, drawn), samples=_SAMPLES)
+    return skewed_capacity(d, _shares(answers, drawn), samples=SAMPLES)
 
 
 @cache
@@ -80,7 +80,7 @@ def as_drawn(d: int, answers: int, drawn: str) -> Estimate:
     """The formula for the targets as they are drawn: balanced ones have equal counts, all others random ones."""
     if drawn == "balanced":
         return given_frequencies(d, answers, drawn)
-    return random_target_capacity(d, _shares(answers, drawn), draws=_DRAWS, samples=_SAMPLES_OF_A_DRAW)
+    return random_target_capacity(d, _shares(answers, drawn), draws=DRAWS, samples=SAMPLES_OF_A_DRAW)
 
 
 def _shares(answers: int, drawn: str) -> np.ndarray:
@@ -145,13 +145,12 @@ def _draw_formula(panel: Axes, drawn: str, points: list[dict]) -> None:
 
 def _draw_proved(above: Axes, below: Axes, drawn: str, points: list[dict]) -> None:
     mark, ink, name = _KINDS[drawn]
+    style: dict[str, Any] = {"ms": 4.5, "zorder": 2}
+    errorbars(above, points, ("answers", "facts", "error"), ink, (mark, None), label=f"{name}: proved", **style)
     # Side by side where they would lie on each other.
     aside = 0.15 * (list(_KINDS).index(drawn) - 1)
-    for point in points:
-        value, error = ratio(point)
-        style: dict[str, Any] = {"fmt": mark, "color": ink, "ms": 4.5, "lw": 1, "zorder": 2}
-        above.errorbar(point["answers"], point["facts"], point["error"], label=f"{name}: proved", **style)
-        below.errorbar(point["answers"] + aside, value, error, **style)
+    ratios = [{"x": point["answers"] + aside, "ratio": ratio(point)[0], "error": ratio(point)[1]} for point in points]
+    errorbars(below, ratios, ("x", "ratio", "error"), ink, (mark, None), **style)
 
 
 SKEW = Study(

@@ -35,7 +35,7 @@ _VOLUME_EVERYWHERE = 20
 
 #: Batches of samples of the prediction, which is then known to about a per cent; more would take minutes to draw one
 #: figure. What is left of their scatter is part of the error of every comparison.
-_SAMPLES, _BATCHES = 200, 5
+SAMPLES, BATCHES = 200, 5
 SHARED_OUTPUTS = "the prediction is for decoupled outputs"
 NOTE = "the prediction is for large d at this p"
 
@@ -67,7 +67,7 @@ class Predicted(NamedTuple):
 @cache
 def predicted(p: int, room: float) -> Predicted:
     """The functional at p associations, minimised for each batch of samples."""
-    minima = [facts_free_entropy(p, p, room, _SAMPLES, seed) for seed in range(_BATCHES)]
+    minima = [facts_free_entropy(p, p, room, SAMPLES, seed) for seed in range(BATCHES)]
     return Predicted(*mean_of([float(one.phi) for one in minima]), *mean_of([float(one.q) for one in minima]))
 
 

@@ -100,7 +100,13 @@ def _distances(
 
 def compare(points: Points) -> list[Comparison]:
     """Distance to the law at capacity, beside that of Gaussian matrices cut to the same rank."""
-    return [_comparison(point, "at capacity", LARGE_D + _above_capacity(point)) for point in points.distances]
+    comparisons = []
+    for point in points.distances:
+        # A rank fraction that was rounded to a whole rank has another capacity than the runs were made for.
+        exceeds = point["p"] / float(capacity_associations(point["d"], point["rank"] / point["d"])) - 1
+        above = f"; p is {100 * exceeds:.1f} % above the capacity of rank {point['rank']}" if exceeds > 0.005 else ""
+        comparisons.append(_comparison(point, "at capacity", LARGE_D + above))
+    return comparisons
 
 
 def compare_initial(points: Points) -> list[Comparison]:
@@ -112,12 +118,6 @@ def _comparison(point: dict, when: str, note: str) -> Comparison:
     family, where = f"distance to the law {when}, {point['problem']}", f"d = {point['d']}, kappa = {point['kappa']:.3g}"
     numbers = point["gaussian"], point["distance"], point["error"], note, where
     return Comparison.of(family, point, *numbers, dof=freedom_of(point["seeds"]))
-
-
-def _above_capacity(point: dict) -> str:
-    """A rank fraction that was rounded to a whole rank has another capacity than the runs were made for."""
-    exceeds = point["p"] / float(capacity_associations(point["d"], point["rank"] / point["d"])) - 1
-    return f"; p is {100 * exceeds:.1f} % above the capacity of rank {point['rank']}" if exceeds > 0.005 else ""
 
 
 def draw(figure: Figure, points: Points) -> None:

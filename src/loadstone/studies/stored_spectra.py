@@ -116,23 +116,14 @@ def _last_pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
 def compare(points: Points) -> list[Comparison]:
     """Whether distances to the law fall to those of Gaussian matrices as d grows: the exponent of d in their excess.
     And the two problems beside each other: each difference beside zero, and its exponent of d."""
-    return _compare_distances(points.distances) + _compare_problems(points.differences)
-
-
-def _compare_distances(points: list[dict]) -> list[Comparison]:
     comparisons: list[Comparison] = []
-    points = [point for point in points if point["streams"] >= FEWEST and point["error"] > 0]
-    for (solver, problem, kappa), group in grouped(points, "solver", "problem", "kappa"):
+    repeated = [point for point in points.distances if point["streams"] >= FEWEST and point["error"] > 0]
+    for (solver, problem, kappa), group in grouped(repeated, "solver", "problem", "kappa"):
         what = f"exponent of d in the excess distance to the law, {_SOLVERS[solver]}, {problem}, kappa = {kappa:g}"
         excess = [point["distance"] - point["gaussian"] for point in group]
         comparisons += _falling(what, group, excess, "distance")
-    return comparisons
-
-
-def _compare_problems(points: list[dict]) -> list[Comparison]:
-    comparisons: list[Comparison] = []
-    points = [point for point in points if point["error"] > 0]
-    for (kappa, name), group in grouped(points, "kappa", "number"):
+    differences = [point for point in points.differences if point["error"] > 0]
+    for (kappa, name), group in grouped(differences, "kappa", "number"):
         family = f"at kappa = {kappa:g}: {name}, original - decoupled"
         comparisons += [
             Comparison.of(family, point, 0.0, point["difference"], point["error"], LARGE_D, scale=point["decoupled"])

@@ -21,7 +21,7 @@ from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, problem_keys, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
-from loadstone.studies.kit.singular_values import FOURTH, moments
+from loadstone.studies.kit.singular_values import FOURTH, moments, scaled_density
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity
 from loadstone.theory.spectra import at_capacity, initial_factored, quarter_circle
@@ -31,7 +31,7 @@ _INKS = dict(zip(MEMORIES, COLOURS))
 _BINS, _FINER = np.linspace(0, 3, 16), np.linspace(0, 3, 41)
 #: The law of low rank is drawn for this kappa, at these shares of its capacity.
 _KAPPA, _SHARES = 0.5, (0.5, 0.8, 0.95)
-_DIMENSION, _SHADES = 60, ("0.6", COLOURS[4], COLOURS[5], COLOURS[3], "black")
+DIMENSION, _SHADES = 60, ("0.6", COLOURS[4], COLOURS[5], COLOURS[3], "black")
 
 
 class Points(NamedTuple):
@@ -87,13 +87,7 @@ def gaussian_fourth(d: int) -> float:
 def _histograms(rows: list[Row]) -> dict[str, list[float]]:
     of_rows = [_singular_values(row) for row in rows]
     values = {name: [one for row in of_rows for one in row.get(name, ())] for name in MEMORIES}
-    return {name: _density(np.array(held), _BINS) for name, held in values.items() if held}
-
-
-def _density(values: np.ndarray, bins: np.ndarray) -> list[float]:
-    """Of the singular values of several matrices, each in units of its root mean square."""
-    scaled = values / np.sqrt((values**2).mean(axis=1, keepdims=True))
-    return (np.histogram(scaled, bins)[0] / (scaled.size * (bins[1] - bins[0]))).tolist()
+    return {name: scaled_density(np.array(held), _BINS) for name, held in values.items() if held}
 
 
 def compare(points: Points) -> list[Comparison]:
@@ -140,13 +134,13 @@ def _low_rank(dimension: int) -> tuple[dict[str, list[float]], list[dict]]:
     quarter circle at capacity, and those between with their load and the overlap of two solutions."""
     levels, curves = (np.arange(4000) + 0.5) / 4000, []
     no_load, full = (
-        _density(np.asarray(law(_KAPPA).nonzero().quantile(levels))[None], _FINER)
+        scaled_density(np.asarray(law(_KAPPA).nonzero().quantile(levels))[None], _FINER)
         for law in (initial_factored, at_capacity)
     )
     densities = {"no load": no_load}
     for share in _SHARES:
         law = typical(share * float(capacity(_KAPPA)), _KAPPA, dimension)
-        density = densities[f"{share:g} of capacity"] = _density(law.singular_values, _FINER)
+        density = densities[f"{share:g} of capacity"] = scaled_density(law.singular_values, _FINER)
         curves.append({"kappa": _KAPPA, "load": law.load(), "overlap": law.overlap, "density": density})
     return densities | {"at capacity": full}, curves
 
@@ -161,7 +155,7 @@ def draw(figure: Figure, points: Points) -> None:
     grid = np.linspace(0, 2, 201)
     left.plot(grid, quarter_circle().density(grid), color="black", lw=1.3, label="quarter circle, all loads")
     _draw_excess(middle, points.excesses, shown["share"])
-    for (words, density), ink in zip(_low_rank(_DIMENSION)[0].items(), _SHADES):
+    for (words, density), ink in zip(_low_rank(DIMENSION)[0].items(), _SHADES):
         right.stairs(density, _FINER, color=ink, lw=1.3, label=words)
     for panel in (left, right):
         panel.set(xlabel="singular value / root mean square", ylabel="density")
@@ -206,6 +200,6 @@ TYPICAL = Study(
     lambda points: {
         "points": points.excesses,
         "histograms": points.histograms,
-        "law": _low_rank(_DIMENSION)[1],
+        "law": _low_rank(DIMENSION)[1],
     },  # fmt: skip
 )

@@ -22,7 +22,7 @@ from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
 from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import PROVED, Spec, exact_capacities
-from loadstone.studies.kit.singular_values import FOURTH, TOP, moments
+from loadstone.studies.kit.singular_values import FOURTH, TOP, moments, scaled_density
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
@@ -61,17 +61,14 @@ class Points(NamedTuple):
 
 def points(rows: list[Row]) -> Points:
     """Moments and histograms of the proved memories, and both problems beside each other."""
-    proved = [row for row in rows if _is_proved(row)]
+    # Full memories of as many answers as facts, whose capacity is known.
+    full = [row for row in rows if row.get("family", "full") == "full" and row.get("answers") is None]
+    known = [row for row in full if row["solver"] == "capacity" and row["p_c"] is not None]
+    proved = [row for row in known if row.get("singular_values") is not None]
     of_kind = grouped(proved, "problem", "d")
     excesses = [_excess(problem, d, group) for (problem, d), group in of_kind]
     histograms = [{"problem": problem, "d": d} | _histogram(group) for (problem, d), group in of_kind]
     return Points(excesses, _original_minus_decoupled(proved), histograms)
-
-
-def _is_proved(row: Row) -> bool:
-    """Full memories of as many answers as facts, whose capacity is known."""
-    plain = row.get("family", "full") == "full" and row.get("answers") is None
-    return row["solver"] == "capacity" and plain and row["p_c"] is not None and row.get("singular_values") is not None
 
 
 def _excess(problem: str, d: int, rows: list[Row]) -> dict:
@@ -96,10 +93,8 @@ def gaussian_moments(d: int) -> dict[str, Estimate]:
 
 
 def _histogram(rows: list[Row]) -> dict[str, list[float]]:
-    of_memories = [np.array(row["singular_values"]) for row in rows]
-    values = np.concatenate([one / math.sqrt(np.mean(one**2)) for one in of_memories])
-    density = np.histogram(values, _BINS)[0] / (len(values) * (_BINS[1] - _BINS[0]))
-    return {"edges": _BINS.tolist(), "density": density.tolist()}
+    density = scaled_density(np.array([row["singular_values"] for row in rows]), _BINS)
+    return {"edges": _BINS.tolist(), "density": density}
 
 
 def _original_minus_decoupled(rows: list[Row]) -> list[dict]:
@@ -132,7 +127,12 @@ def compare(points: Points) -> list[Comparison]:
     strands of the equivalence of both problems: capacity, target scores, spectra. And what is said of large d."""
     problems = sorted({point["problem"] for point in points.excesses})
     repeated = [point for point in points.excesses if point["streams"] >= FEWEST]
-    comparisons = [_beside_gaussian(point, name) for point in repeated for name in (FOURTH, TOP)]
+    comparisons: list[Comparison] = []
+    for point in repeated:
+        for name in (FOURTH, TOP):
+            family, moment = f"{name} of proved memories, {point['problem']}", point[name]
+            numbers = moment["gaussian"], moment["mean"], moment["excess_error"], LARGE_D
+            comparisons.append(Comparison.of(family, point, *numbers))
     for problem in problems:
         if fit := falling_excess(repeated, problem):
             what = f"exponent x of the excess of {FOURTH} as d^-x, {problem}"
@@ -144,11 +144,6 @@ def compare(points: Points) -> list[Comparison]:
     for problem in problems:
         comparisons += _trends(problem, [point for point in repeated if point["problem"] == problem])
     return comparisons + _equality_trends(points.original_minus_decoupled)
-
-
-def _beside_gaussian(point: dict, name: str) -> Comparison:
-    family, moment = f"{name} of proved memories, {point['problem']}", point[name]
-    return Comparison.of(family, point, moment["gaussian"], moment["mean"], moment["excess_error"], LARGE_D)
 
 
 def _trends(problem: str, excesses: list[dict]) -> list[Comparison]:

@@ -128,12 +128,15 @@ class Comparison:
         """The verdict with its numbers: how well it agrees, by how much it differs, or what would have been seen."""
         if self.verdict == Judgement.AGREES:
             return f"agrees within {short_number(self.within)} %"
-        unit, sign = (self.percent, " %") if self.percent else (1.0, "")
-        found = f"{with_error(self.difference / unit, self.error / unit)}{sign}"
         if self.verdict == Judgement.DIFFERS:
-            return f"differs by {found}"
-        least = f"{short_number(self.detectable / unit)}{sign}"
-        return f"cannot tell: {found}, and less than {least} would not have been seen"
+            return f"differs by {self.difference_in_words()}"
+        least = short_number(self.detectable / self.percent) + " %" if self.percent else short_number(self.detectable)
+        return f"cannot tell: {self.difference_in_words()}, and less than {least} would not have been seen"
+
+    def difference_in_words(self) -> str:
+        """The difference and its error, in per cent if there is something of which to take them."""
+        unit, sign = (self.percent, " %") if self.percent else (1.0, "")
+        return f"{with_error(self.difference / unit, self.error / unit)}{sign}"
 
     def as_row(self) -> dict[str, object]:
         """All fields, and what follows from them, as JSON can hold them: None stands for infinity."""

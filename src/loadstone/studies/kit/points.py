@@ -10,6 +10,8 @@ import numpy as np
 from loadstone.studies.kit.panels import MARKS, Axes, Figure, Line2D, NothingToDrawError, counted, legend
 
 T = TypeVar("T")
+#: The shape of a mark, and the colour of its face if that is another than its own.
+Mark = tuple[str, str | None]
 
 
 def some(points: T, otherwise: str) -> T:
@@ -27,12 +29,11 @@ def values_of(points: Iterable[dict], *names: str) -> list[list[Any]]:
 
 def errorbars(
     panel: Axes, points: Iterable[dict], fields: tuple[str, str, str], ink: str,
-    mark: tuple[str, str | None] = ("o", None), unit: Any = 1.0, **style: Any,
+    mark: Mark = ("o", None), unit: Any = 1.0, **style: Any,
 ) -> None:  # fmt: skip
     """Draw two fields of the points against each other, with the third as the error of the second.
 
-    mark: its shape, and the colour of its face if that is another than `ink`. unit: of the second field and its error,
-    one for all points or one for each.
+    unit: of the second field and its error, one for all points or one for each.
     """
     (x, y, error), (shape, face) = values_of(points, *fields), mark
     options: dict[str, Any] = {"ls": "", "ms": 5, "lw": 1} | style

@@ -35,9 +35,9 @@ def kolmogorov(values: ArrayLike, law: Spectrum) -> float:
 
     The values are first scaled to the second moment of the law, because the scale of W is arbitrary.
     """
-    values = np.asarray(values, float)
-    values = np.sort(values) * np.sqrt(_second_moment(law) / np.mean(values**2))
-    below, count = np.asarray(law.cdf(values)), len(values)
+    unscaled = np.asarray(values, float)
+    scaled = np.sort(unscaled) * np.sqrt(_second_moment(law) / np.mean(unscaled**2))
+    below, count = np.asarray(law.cdf(scaled)), len(scaled)
     return float(max((np.arange(1, count + 1) / count - below).max(), (below - np.arange(count) / count).max()))
 
 
@@ -69,3 +69,9 @@ def _reference(d: int, rank: int, law: Spectrum) -> tuple[float, float]:
 @cache
 def _second_moment(law: Spectrum) -> float:
     return float(np.mean(np.asarray(law.quantile(_FINE)) ** 2))
+
+
+def scaled_density(values: np.ndarray, bins: np.ndarray) -> list[float]:
+    """The density of the singular values of several matrices, each matrix in units of its root mean square."""
+    scaled = values / np.sqrt((values**2).mean(axis=1, keepdims=True))
+    return (np.histogram(scaled, bins)[0] / (scaled.size * (bins[1] - bins[0]))).tolist()

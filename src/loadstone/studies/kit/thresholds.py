@@ -114,20 +114,20 @@ def _ran_out(row: Row) -> bool:
     return any(p == row["not_stored"] and status == "out of passes" for p, _, status, _ in row["attempts"])
 
 
-def compare_reach(reached: list[dict]) -> list[Comparison]:
+def compare_reach(reached: list[dict], kind: str = "associations that L-BFGS stores") -> list[Comparison]:
     """How far L-BFGS stores (`reached_thresholds`), beside the predicted capacity."""
     comparisons = []
     for point in reached:
         if point["seeds"] < FEWEST:
             continue
-        what = f"associations that L-BFGS stores, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
+        what = f"{kind}, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
         note = STORES_MORE if point["problem"] == "original" else ""
         if point["rank"] < point["d"]:
             note = "below full rank the prediction is an upper bound in the limit of large d"
             if point["out_of_passes"]:
                 note += f"; passes ran out in {point['out_of_passes']} of {point['seeds']} streams"
         dof = freedom_of(point["seeds"], point["error"], point["spread"])
-        family = f"associations that L-BFGS stores, {point['problem']}, kappa = {point['kappa']:g}"
+        family = f"{kind}, {point['problem']}, kappa = {point['kappa']:g}"
         numbers = point["predicted"], point["p"], point["error"]
         comparisons.append(Comparison(what, *numbers, dof, note, family, f"d = {point['d']}"))
     return comparisons
