@@ -5,8 +5,8 @@ import pytest
 
 from loadstone.runs.result import perform
 from loadstone.studies.kit.comparison import CHANCE
-from loadstone.studies.kit.distances import capacity_reference, kolmogorov
 from loadstone.studies.kit.rows import row_of
+from loadstone.studies.kit.singular_values import capacity_reference, kolmogorov
 from loadstone.studies.registry import named_sweep, study_of
 from loadstone.theory.spectra import at_capacity
 
@@ -75,7 +75,7 @@ def test_curves_of_the_minimiser():
 def test_equivalence_and_thresholds_of_training():
     rows = rows_of("equivalence", lambda spec: spec.d == 20 and 60 < spec.p < 100 and spec.solver == "paper")
     (equal,) = compared("equivalence", rows)
-    assert equal.chance > CHANCE and equal.predicted == 0
+    assert equal.p_value > CHANCE and equal.predicted == 0
     below, below_too, above, above_too, difference = compared("phase", rows)
     for one in (below, below_too):
         assert 0.7 < one.measured / one.predicted < 1  # training gives up before what can be stored does

@@ -33,7 +33,7 @@ def test_one_difference_in_a_hundred_is_called_one_by_chance(freedom, sign):
     for factor in (0.999, 1.001):
         measured = sign * factor * law.isf(0.005)
         one = Comparison("x", 0.0, measured, 1.0, freedom)
-        assert one.chance == pytest.approx(2 * law.sf(abs(measured)), rel=1e-9)
+        assert one.p_value == pytest.approx(2 * law.sf(abs(measured)), rel=1e-9)
         assert (one.verdict == DIFFERS) is (factor > 1)
 
 

@@ -14,7 +14,7 @@ from loadstone.studies.kit.counts import count_comparison
 def test_chance_is_twice_the_smaller_tail(share, count, cases):
     law = binom(cases, share)
     expected = min(1, 2 * min(law.cdf(count), law.sf(count - 1)))
-    assert count_comparison("x", share, count, cases).chance == pytest.approx(expected, rel=1e-9)
+    assert count_comparison("x", share, count, cases).p_value == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("count, cases", [(40, 100), (0, 30), (30, 30), (999, 1000)])
@@ -28,7 +28,7 @@ def test_limits_are_those_of_clopper_and_pearson(count, cases):
 def test_what_would_have_been_seen_is_seen_in_four_cases_of_five(share, cases):
     """By summing over all counts that are called different."""
     counts = np.arange(cases + 1)
-    called = np.array([count_comparison("x", share, int(k), cases).chance < CHANCE for k in counts])
+    called = np.array([count_comparison("x", share, int(k), cases).p_value < CHANCE for k in counts])
     detectable = count_comparison("x", share, round(share * cases), cases).detectable
     powers, nearer = (
         [
@@ -54,7 +54,7 @@ def test_a_side_on_which_nothing_can_be_seen():
 def test_rare_failures_are_judged_by_their_count():
     """One failure where 0.001 are expected is rare; a normal law with the same error would call it 32 deviations."""
     one = count_comparison("x", 1 - 1e-6, 999, 1000)
-    assert one.chance == pytest.approx(2 * (1 - math.exp(-1e-3)), rel=1e-3) and one.verdict == Judgement.DIFFERS
+    assert one.p_value == pytest.approx(2 * (1 - math.exp(-1e-3)), rel=1e-3) and one.verdict == Judgement.DIFFERS
     two_expected = count_comparison("x", 0.998, 994, 1000)  # six failures where two are expected
     assert two_expected.verdict == Judgement.AGREES and two_expected.deviations < -2.6
     assert count_comparison("x", 0.5, 5, 10).verdict == Judgement.CANNOT_TELL
@@ -64,5 +64,5 @@ def test_rare_failures_are_judged_by_their_count():
 def test_fair_counts_are_rarely_called_different():
     random = np.random.default_rng(5)
     drawn = random.binomial(500, 0.99, 4000)
-    wrong = np.mean([count_comparison("x", 0.99, int(k), 500).chance < CHANCE for k in drawn])
+    wrong = np.mean([count_comparison("x", 0.99, int(k), 500).p_value < CHANCE for k in drawn])
     assert wrong <= CHANCE + 4 * math.sqrt(CHANCE / 4000)

@@ -1,4 +1,4 @@
-"""Groups of inputs that share outputs: which streams count, what is left of the excess, what would have been seen."""
+"""Groups of inputs that share outputs: which streams count, what would have been seen, what is left of the excess."""
 
 import math
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from loadstone.studies.groups import compare, excess_left, points, would_have_been_seen
+from loadstone.studies import groups
+from loadstone.studies.groups import GROUP_LAWS, compare, excess_left, fitted_group_laws, points
 from loadstone.studies.original_excess import excess_points
 from loadstone.theory.storable import capacity_moments
 
@@ -46,7 +47,7 @@ def test_what_would_have_been_seen():
     """With Student's law of 11 degrees of freedom: seen with probability 0.8 by a test at 0.01."""
     point = points([proved(p, kind) for kind in KINDS for p in (38, 40, 42) * 4])[1]
     bound = t.isf(0.005, 11)
-    assert nct.sf(bound, 11, would_have_been_seen(point) / point["error"]) == pytest.approx(0.8, abs=1e-6)
+    assert nct.sf(bound, 11, groups.would_have_been_seen(point) / point["error"]) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_what_is_left_of_the_excess():
@@ -58,3 +59,38 @@ def test_what_is_left_of_the_excess():
     slope = math.hypot(1 / (43 - mean), (42 - mean) / (43 - mean) ** 2)  # of a quotient, with equal errors
     assert two["error"] == pytest.approx(error * slope)
     assert excess_left(points([row for row in ROWS if row["problem"] != "original"])) == []
+
+
+EXCESS = {12: 0.035, 20: 0.028}
+SIZES = [(d, p, g) for d, p in ((12, 40.0), (20, 86.0)) for g in (1, 2, 4, 8, 16, None)]
+
+
+def following(law, noise=None):
+    found = [{"d": d, "groups": g, "predicted": p, "excess": EXCESS[d] * groups.left(law, g, p)} for d, p, g in SIZES]
+    drawn = np.zeros(len(found)) if noise is None else 0.003 * noise.standard_normal(len(found))
+    return [point | {"error": 0.003, "excess": point["excess"] + shift} for point, shift in zip(found, drawn)]
+
+
+@pytest.mark.parametrize("law", GROUP_LAWS)
+def test_each_law_is_recognised(law):
+    fits = {fit.law: fit for fit in fitted_group_laws(following(law))}
+    assert fits[law].excess == pytest.approx(EXCESS) and fits[law].chi_square < 1e-9 and fits[law].deviations < 1e-3
+    assert all(fit.chi_square > 10 and fit.freedom == 10 for name, fit in fits.items() if name != law)
+
+
+def test_one_group_leaves_all_and_pairs_vanish_with_a_group_for_each():
+    pairs, *_ = GROUP_LAWS
+    assert {groups.left(law, 1, 40) for law in GROUP_LAWS} == {1}
+    assert groups.left(pairs, None, 40) == groups.left(pairs, 40, 40) == 0
+    # 40 inputs in 4 groups: 4 times 10 9 / 2 of 40 39 / 2 pairs.
+    assert groups.left(pairs, 4, 40) == pytest.approx(4 * 45 / 780)
+
+
+def test_chi_square_is_as_large_as_its_degrees_of_freedom_on_average():
+    noise, law = np.random.default_rng(0), next(iter(GROUP_LAWS))
+    squares = [fitted_group_laws(following(law, noise))[0].chi_square for _ in range(200)]
+    assert np.mean(squares) == pytest.approx(10, abs=4 * np.sqrt(20 / 200))  # 4 standard errors of a mean chi-square
+
+
+def test_a_fit_needs_more_points_than_dimensions():
+    assert fitted_group_laws([]) == fitted_group_laws(following("g^-2")[::6]) == []

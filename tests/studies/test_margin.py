@@ -4,24 +4,17 @@ import math
 
 import pytest
 
-from loadstone.studies import margin as study
-from loadstone.studies.margin import compare, load_of, points, predicted_margin
+from loadstone.studies.margin import compare, load_of, points
 from loadstone.theory.codimension import codimension
 from loadstone.theory.margin import largest_margin
 
-
-@pytest.fixture(autouse=True)
-def few_samples(monkeypatch):
-    monkeypatch.setattr(study, "_SAMPLES", 40)
-    predicted_margin.cache_clear()
-    yield
-    predicted_margin.cache_clear()
+pytestmark = pytest.mark.usefixtures("few_samples")
 
 
 def row(margin, seed=0, recalled=(1.0, 0.5), **changes):
-    found = {"solver": "margin", "problem": "decoupled", "law": "gaussian", "d": 10, "p": 9, "seed": seed}
-    found |= {"status": "proved", "margin": margin, "upper_bound": margin, "gap": 1e-7, "noises": [0.1, 0.5]}
-    return found | {"recalled": list(recalled), "recalled_predicted": [0.99, 0.45]} | changes
+    spec = {"solver": "margin", "problem": "decoupled", "law": "gaussian", "d": 10, "p": 9, "seed": seed}
+    result = {"status": "proved", "margin": margin, "upper_bound": margin, "gap": 1e-7, "noises": [0.1, 0.5]}
+    return spec | result | {"recalled": list(recalled), "recalled_predicted": [0.99, 0.45]} | changes
 
 
 def test_streams_are_averaged_and_those_without_a_margin_counted():

@@ -30,7 +30,7 @@ def test_differences_are_those_of_holms_rule(seed):
     random = np.random.default_rng(seed)
     family = [of(value) for value in random.standard_normal(12) * random.choice([1, 2.5, 4])]
     judged = [one.verdict == Judgement.DIFFERS for one in corrected(family)]
-    assert judged == levels_by_hand([one.chance for one in family])
+    assert judged == levels_by_hand([one.p_value for one in family])
 
 
 def test_families_are_corrected_separately_and_keep_their_order():
@@ -74,7 +74,7 @@ def test_comparisons_on_the_same_streams_count_as_one():
     (found,) = together([of(1.0, streams="a"), of(3.0, streams="a"), of(-1.0, streams="b")])
     assert (found.comparisons, found.groups, found.above, found.groups_above) == (3, 2, 2, 1)
     assert found.pooled_chance == pytest.approx(2 * norm.sf((2 - 1) / math.sqrt(2)))
-    assert found.sign_chance == 1 and found.chance == pytest.approx(2 * found.pooled_chance) and not found.systematic
+    assert found.sign_chance == 1 and found.p_value == pytest.approx(2 * found.pooled_chance) and not found.systematic
     assert together([of(5.0, streams="a"), of(6.0, streams="a")]) == [] and together([of(1.0, ""), of(2.0, "")]) == []
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from loadstone.studies import nichani
 from loadstone.studies.kit.comparison import Judgement
 from loadstone.studies.nichani import points, remarks
 from loadstone.theory.capacity import capacity_associations
@@ -11,24 +10,17 @@ from loadstone.theory.load import associations
 from tests.studies.drawing import compared
 
 
-@pytest.fixture(autouse=True)
-def few_samples(monkeypatch):
-    monkeypatch.setattr(nichani, "_BATCHES", 2)
-    nichani.most_at_99_percent.cache_clear()
-    yield
-    nichani.most_at_99_percent.cache_clear()
+pytestmark = pytest.mark.usefixtures("few_samples")
 
 
 def recalled(d, sizes, width=1):
-    return [
-        {"solver": "reach", "d": d, "seed": seed, "stored": p, "not_stored": p + width} for seed, p in enumerate(sizes)
-    ]
+    return [{"solver": "reach", "d": d, "seed": seed, "stored": p, "not_stored": p + width}
+            for seed, p in enumerate(sizes)]  # fmt: skip
 
 
 def proved(d, law, capacities):
-    return [
-        {"solver": "capacity", "d": d, "law": law, "seed": seed, "p_c": int(p)} for seed, p in enumerate(capacities)
-    ]
+    return [{"solver": "capacity", "d": d, "law": law, "seed": seed, "p_c": int(p)}
+            for seed, p in enumerate(capacities)]  # fmt: skip
 
 
 def test_points_are_means_of_the_middles_of_brackets():

@@ -13,7 +13,7 @@ from loadstone.studies.kit.counts import count_comparison
 from loadstone.studies.registry import STUDIES, study_of
 from loadstone.studies.report.claims import CLAIMS, Outcome
 from loadstone.studies.report.markdown import results_markdown
-from loadstone.studies.report.numbers import Section, by_figure, read_comparisons, report_numbers, report_text
+from loadstone.studies.report.numbers import Section, by_figure, report_numbers, report_text
 from loadstone.studies.report.opening import QUESTIONS, statements
 from loadstone.studies.report.paper import paper_markdown
 
@@ -32,11 +32,11 @@ def made():
 def test_comparisons_come_back_as_they_were():
     read = json.loads(report_text(made()))
     assert read == made()
-    assert read_comparisons(read) == [GOOD, FREE, COUNT, BOUND]
+    assert by_figure(read) == {"capacity": [GOOD, FREE, COUNT, BOUND]}
     assert [one["detectable"] for one in read["comparisons"]] == pytest.approx(
         [one.detectable for one in (GOOD, FREE, COUNT, BOUND)], rel=1e-5
     )
-    assert read_comparisons(read)[0].freedom == math.inf
+    assert by_figure(read)["capacity"][0].freedom == math.inf
     assert read["figures"][0]["remarks"] == ["1.5 remarks."] and read["families"][0]["family"] == "kind"
 
 

@@ -1,15 +1,12 @@
 """Curves of each optimiser on each law, with searches that failed among them, and what docs state of them."""
 
 import math
-import zipfile
-from pathlib import Path
 
 import pytest
 
-from loadstone.runs.record import from_bytes
-from loadstone.studies.kit.rows import row_of
 from loadstone.studies.optimisers import points
 from tests.studies.drawing import drawn
+from tests.studies.shipped import shipped_rows
 
 DISTANCES = [0.2, 0.1, 0.05, 0.02, 0.01, 0.0]
 
@@ -19,9 +16,8 @@ def row(seed, passes, optimiser="lbfgs", law="gaussian", limit=1000):
     sizes = [round(1000 * (1 - x)) for x in DISTANCES]
     attempts = [[p, one is not None, "", one or limit] for p, one in zip(sizes, passes)]
     parameters = {} if optimiser == "lbfgs" else {"optimiser": optimiser}
-    found = {"problem": "original", "d": 9, "law": law, "seed": seed, "p_c": 1000, "limit": limit}
-    found |= {"solver": "approach", "parameters": parameters}
-    return found | {"distances": DISTANCES, "attempts": attempts}
+    spec = {"problem": "original", "d": 9, "law": law, "seed": seed, "solver": "approach", "parameters": parameters}
+    return spec | {"p_c": 1000, "limit": limit, "distances": DISTANCES, "attempts": attempts}
 
 
 def power(z, factor):
@@ -77,21 +73,14 @@ def test_the_line_of_medians_ends_below_the_capacity_which_has_a_place_of_its_ow
 
 @pytest.fixture(scope="module")
 def shipped():
-    folder, rows = Path(__file__).parents[2] / "results" / "paper", []
-    with zipfile.ZipFile(folder / "optimisers.zip") as packed:
-        for name in packed.namelist():
-            if name.endswith(".record"):
-                record = from_bytes(packed.read(name))
-                rows.append(row_of(record.spec, record.result))
-    return [row for row in rows if row["d"] == 30]
+    return [row for row in shipped_rows("optimisers", "optimisers") if row["d"] == 30]
 
 
 def test_shipped_streams_have_one_capacity_under_every_law(shipped):
     """Each was proved anew for every law."""
-    found = {}
-    for row in shipped:
-        found.setdefault(row["seed"], {})[row["law"]] = row["p_c"]
-    assert len(found) == 12 and all(len(laws) == 4 and len(set(laws.values())) == 1 for laws in found.values())
+    laws = {(row["seed"], row["law"]) for row in shipped}
+    capacities = {(row["seed"], row["p_c"]) for row in shipped}
+    assert len(capacities) == len(dict(capacities)) == 12 and len(laws) == 12 * 4
 
 
 def test_what_docs_state_of_the_shipped_streams(shipped):

@@ -88,4 +88,4 @@ def test_the_tables_in_the_docs_are_those_of_the_shipped_records():
     for family in together(equal + compared("space", shipped_rows("space", "space"))):
         if "free entropy, original" not in family.family:
             assert with_error(abs(family.shift), family.shift_error).lstrip("+") + " %" in text, family
-            assert f"{family.chance:.1g}".replace("e-0", "e-") in text, family
+            assert f"{family.p_value:.1g}".replace("e-0", "e-") in text, family

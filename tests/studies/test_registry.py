@@ -13,16 +13,6 @@ import pytest
 
 from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
-from loadstone.studies import (
-    entropy,
-    margin,
-    output_lengths,
-    robustness,
-    short_lists,
-    skewed_answers,
-    solution_space,
-    typical_spectra,
-)
 from loadstone.studies.capacity import draw_shares
 from loadstone.studies.kit import panels as style
 from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, colour, counted
@@ -164,30 +154,11 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def rows():
-    # A few samples take the same way as many.
-    monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setattr(entropy, "_SAMPLES", {10: 20, 100: 10, 1000: 4})
-    monkeypatch.setattr(margin, "_SAMPLES", 30)
-    monkeypatch.setattr(solution_space, "_SAMPLES", 10)
-    monkeypatch.setattr(robustness, "_SAMPLES", 20)
-    monkeypatch.setattr(output_lengths, "_SAMPLES", 20)
-    monkeypatch.setattr(typical_spectra, "_DIMENSION", 12)
-    monkeypatch.setattr(short_lists, "_BATCHES", 2)
-    for name, few in (("_SAMPLES", 200), ("_DRAWS", 2), ("_SAMPLES_OF_A_DRAW", 100)):
-        monkeypatch.setattr(skewed_answers, name, few)
-    found, records = {}, shipped_records({spec.key for case in CASES.values() for spec in case.specs}, *PACKS)
-    for spec in (spec for case in CASES.values() for spec in case.specs):
-        if spec not in found:
-            record = records.get(spec.key) or perform([spec])[0]
-            found[spec] = row_of(record.spec, record.result)
-    yield {name: [found[spec] for spec in case.specs] for name, case in CASES.items()}
-    monkeypatch.undo()
-    sampled = [margin.predicted_margin, solution_space.predicted, output_lengths.effect_of_lengths]
-    sampled += [skewed_answers.given_frequencies, skewed_answers.as_drawn]
-    sampled += [robustness.predicted_queries, robustness.predicted_recall]
-    for cached in sampled:
-        cached.cache_clear()
+def rows(few_samples_throughout):
+    specs = {spec for case in CASES.values() for spec in case.specs}
+    records = shipped_records({spec.key for spec in specs}, *PACKS)
+    made = {spec: records.get(spec.key) or perform([spec])[0] for spec in specs}
+    return {name: [row_of(made[spec].spec, made[spec].result) for spec in case.specs] for name, case in CASES.items()}
 
 
 def test_each_name_leads_to_a_figure_of_that_name():
@@ -334,18 +305,6 @@ def test_the_legend_names_a_prediction_where_one_is_drawn(shown):
 def test_titles_tell_how_many_seeds_there_are(shown):
     for name, count in (("scores", "2 seeds"), ("hebbian", "2 seeds"), ("single", "1 seed")):
         assert shown(name)[0].get_suptitle().endswith(f"({count})"), name
-
-
-#: Words that say how a measurement came out.
-OUTCOMES = "harder easier faster slower slowly better worse approach restore exactly equally threshold agree"
-
-
-def test_captions_do_not_say_in_advance_what_the_numbers_will_say():
-    """A title and what is drawn are the same whatever is measured; how it came out is told by kit/sentences.py."""
-    said = {name: f"{study_of(name).caption.title} {study_of(name).caption.drawn}".lower() for name in STUDIES}
-    found = {(name, word) for name, words in said.items() for word in OUTCOMES.split() if word in words}
-    # A load at which training fails is a threshold by definition.
-    assert found <= {("finite-size", "threshold"), ("peers", "threshold")}, found
 
 
 def test_the_title_of_spectra_says_at_which_share_of_the_capacity_they_are(rows, shown):

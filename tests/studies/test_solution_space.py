@@ -16,16 +16,14 @@ def rows(problem, values, d=8, p=5):
     return [base | {"seed": seed, "overlap": q, "log_volume": v} for seed, (q, v) in enumerate(values)]
 
 
-def test_means_and_predictions(monkeypatch):
-    monkeypatch.setattr(solution_space, "_SAMPLES", 30)
-    solution_space.predicted.cache_clear()
+def test_means_and_predictions(few_samples):
     given = rows("original", [(0.1, -8.0), (0.2, -9.0), (0.3, -10.0)])
     (point,) = points(given)
     # Five outputs show 4 of 8 directions of a query: 32 of 64 dimensions of W.
     assert memories_seen("full", 8, answers=5).delta == 32 and (point["streams"], point["without"]) == (3, 0)
     assert point["overlap"] == pytest.approx(0.2) and point["overlap_error"] == pytest.approx(0.1 / np.sqrt(3))
     assert point["free_entropy"] == pytest.approx(-9 / 32)
-    batches = [facts_free_entropy(5, 5, 32, 30, seed) for seed in range(5)]
+    batches = [facts_free_entropy(5, 5, 32, solution_space.SAMPLES, seed) for seed in range(5)]
     q, phi = ([getattr(one, name) for one in batches] for name in ("q", "phi"))
     assert point["overlap_predicted"] == pytest.approx(np.mean(q) / 2)
     assert point["overlap_predicted_error"] == pytest.approx(np.std(q, ddof=1) / np.sqrt(5) / 2)
@@ -36,14 +34,11 @@ def test_means_and_predictions(monkeypatch):
     assert overlaps.error == pytest.approx(np.hypot(0.1 / np.sqrt(3), point["overlap_predicted_error"]))
     assert entropies.measured == pytest.approx(-9 / 32) and entropies.error > 1 / 32 / np.sqrt(3)
     assert compared("space", given[:1]) == []
-    solution_space.predicted.cache_clear()
 
 
 @pytest.mark.parametrize("power, holds", [(1, True), (0, False)])
-def test_whether_the_scatter_over_streams_falls_with_d(monkeypatch, power, holds):
+def test_whether_the_scatter_over_streams_falls_with_d(few_samples, power, holds):
     """Deviations of q and phi that fall as 1 / d, or not at all, at half the capacity."""
-    monkeypatch.setattr(solution_space, "_SAMPLES", 10)
-    solution_space.predicted.cache_clear()
     random, given = np.random.default_rng(0), []
     for d, p in ((8, 11), (16, 31), (32, 92)):
         scatter = random.standard_normal((40, 2)) / d**power
@@ -55,13 +50,10 @@ def test_whether_the_scatter_over_streams_falls_with_d(monkeypatch, power, holds
     for one in trends:
         assert abs(one.measured + power) < 4 * one.error and one.error < 0.2
         assert (one.verdict == Judgement.AGREES) == holds
-    solution_space.predicted.cache_clear()
 
 
-def test_streams_that_are_left_out_do_not_make_the_rest_a_mean(monkeypatch):
+def test_streams_that_are_left_out_do_not_make_the_rest_a_mean(few_samples):
     """Streams with the smallest volumes are those whose volume is not seen: the mean of the others is too large."""
-    monkeypatch.setattr(solution_space, "_SAMPLES", 30)
-    solution_space.predicted.cache_clear()
     volumes = np.random.default_rng(0).normal(-9, 1, 40)
     given = rows("original", [(0.2 + 0.001 * seed, volume) for seed, volume in enumerate(volumes)])
     assert points(given)[0]["free_entropy"] == pytest.approx(volumes.mean() / 32)
@@ -80,4 +72,3 @@ def test_streams_that_are_left_out_do_not_make_the_rest_a_mean(monkeypatch):
     # A stream that is not storable has no overlap either.
     del given[0]["overlap"]
     assert points(given)[0]["without"] == 1 and compared("space", given) == []
-    solution_space.predicted.cache_clear()

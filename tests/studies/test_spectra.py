@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from loadstone.studies.kit.distances import capacity_reference, kolmogorov, square_reference
+from loadstone.studies.kit.singular_values import capacity_reference, kolmogorov, square_reference
 from loadstone.studies.registry import study_of
 from loadstone.studies.spectra import compare, points
 from loadstone.theory.capacity import capacity_associations

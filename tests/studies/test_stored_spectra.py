@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from loadstone.studies.kit.comparison import Judgement
-from loadstone.studies.kit.moments import FOURTH
+from loadstone.studies.kit.singular_values import FOURTH
 from loadstone.studies.stored_spectra import (
     NUMBERS,
     Points,

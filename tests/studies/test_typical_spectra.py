@@ -6,8 +6,8 @@ import pytest
 from loadstone.estimate import deviation
 from loadstone.studies.kit.bounds import BELOW
 from loadstone.studies.kit.comparison import Judgement
-from loadstone.studies.kit.moments import FOURTH, moments
 from loadstone.studies.kit.runs import share_of_capacity
+from loadstone.studies.kit.singular_values import FOURTH, moments
 from loadstone.studies.typical_spectra import gaussian_fourth, points, remarks
 from tests.studies.drawing import compared
 

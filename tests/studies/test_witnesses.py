@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from loadstone.studies.kit.comparison import Judgement
-from loadstone.studies.kit.moments import FOURTH, TOP
+from loadstone.studies.kit.singular_values import FOURTH, TOP
 from loadstone.studies.witnesses import compare, falling_excess, gaussian_moments, points
 
 

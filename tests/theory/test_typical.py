@@ -8,7 +8,7 @@ from numpy.polynomial import laguerre
 from scipy.optimize import brentq, minimize
 from scipy.special import expit
 
-from loadstone.studies.kit.distances import kolmogorov
+from loadstone.studies.kit.singular_values import kolmogorov
 from loadstone.theory.capacity import capacity
 from loadstone.theory.entropy import finite_free_entropy
 from loadstone.theory.spectra import at_capacity, initial_factored, quarter_circle

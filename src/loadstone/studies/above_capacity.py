@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import deviation
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.panels import MARKS, NothingToDrawError, colour, counted, key, subplots, trained_keys
+from loadstone.studies.kit.panels import Axes, Figure, colour, key, mark_of, subplots, trained_keys
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import DIMENSIONS, associations, share_of_capacity, spec
+from loadstone.studies.kit.runs import DIMENSIONS, Spec, associations, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.minimiser import Minimiser, minimiser
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
-
 #: For each scale: loads and seeds. 'quick' has more seeds than elsewhere, so that the means are known well enough to be
 #: compared with theory.
 _LOADS = {"quick": ((0.9, 1.0, 1.1, 1.2, 1.4, 1.6), 6), "paper": ((0.8, 0.9, 1.0, 1.2), 5)}
-_QUANTITIES = ("loss", "accuracy")
 _LABELS = {"loss": "cross-entropy (nats)", "accuracy": "accuracy"}
 #: The curves are steep close to capacity, so they also have points that exceed it by these fractions.
 _EXCESS = (0.006, 0.02, 0.05)
@@ -49,10 +43,9 @@ def runs(scale: str) -> list[Spec]:
 def runs_of_larger_sizes(scale: str) -> list[Spec]:
     """Sizes that the paper does not have, a few loads around the threshold: large original problems, and decoupled ones
     whose outputs are stored in float16 or not stored at all."""
-    if scale == "quick":
-        seeds, original, halves, regenerated = 2, {60: [0.7, 0.9, 1.1]}, {30: [0.8, 1.1]}, {24: [0.8, 1.1]}
-    else:
-        seeds, original = 2, {1024: [0.6, 0.7, 0.725, 0.75, 0.8], 2048: [0.65, 0.7]}
+    original, halves, regenerated = {60: [0.7, 0.9, 1.1]}, {30: [0.8, 1.1]}, {24: [0.8, 1.1]}
+    if scale == "paper":
+        original = {1024: [0.6, 0.7, 0.725, 0.75, 0.8], 2048: [0.65, 0.7]}
         halves, regenerated = {300: [0.6, 0.7, 0.75, 0.8]}, {400: [0.6, 0.7, 0.75, 0.8]}
     kinds = [
         (original, partial(spec, "original")),
@@ -65,12 +58,12 @@ def runs_of_larger_sizes(scale: str) -> list[Spec]:
         for d, loads in sizes.items()
         for load in loads
         # The largest take minutes each: one seed.
-        for seed in range(seeds if d not in (400, 1024, 2048) else 1)
+        for seed in range(2 if d < 400 else 1)
     ]
 
 
 class Points(NamedTuple):
-    """What is drawn: trained memories, and the minimisers of the loss above the capacity of each dimension."""
+    """Trained memories, and the minimisers of the loss above the capacity of each dimension."""
 
     trained: list[dict]
     predicted: dict[int, list[Minimiser]]
@@ -96,7 +89,7 @@ def loss_and_accuracy(rows: list[Row], solver: str = "adam") -> list[dict]:
     for (problem, d, p), group in grouped(trained, "problem", "d", "p"):
         point = {"problem": problem, "d": d, "p": p, "load": float(load(p, d)), "seeds": len(group)}
         point["stopped"] = sum(row["status"] in ("stored", "stop rule met") for row in group)
-        for quantity in _QUANTITIES:
+        for quantity in _LABELS:
             values = [row[quantity] for row in group]
             point |= {quantity: float(np.mean(values)), f"{quantity}_deviation": deviation(values)}
         points.append(point)
@@ -105,10 +98,12 @@ def loss_and_accuracy(rows: list[Row], solver: str = "adam") -> list[dict]:
 
 def _predicted(trained: list[dict]) -> dict[int, list[Minimiser]]:
     """For each dimension the minimisers at its sizes above capacity, and at a few close to the capacity."""
-    sizes = {d: {point["p"] for point in group} for (d,), group in grouped(trained, "d")}
-    capacities = {d: float(capacity_associations(d)) for d in sizes}
-    near = {d: {int(np.ceil(most * (1 + excess))) for excess in _EXCESS} for d, most in capacities.items()}
-    return {d: [trained_law(p, d) for p in sorted(near[d] | {p for p in sizes[d] if p > capacities[d]})] for d in sizes}
+    predicted = {}
+    for (d,), group in grouped(trained, "d"):
+        most = float(capacity_associations(d))
+        near = {int(np.ceil(most * (1 + excess))) for excess in _EXCESS}
+        predicted[d] = [trained_law(p, d) for p in sorted(near | {point["p"] for point in group if point["p"] > most})]
+    return predicted
 
 
 @lru_cache(maxsize=1024)
@@ -119,15 +114,12 @@ def trained_law(p: int, d: int) -> Minimiser:
 
 def compare(points: Points) -> list[Comparison]:
     """Loss and accuracy above capacity beside those of the minimiser of the loss."""
-    return [one for point in points.trained for name in _QUANTITIES for one in beside_the_minimiser(point, name)]
+    return [one for point in points.trained for name in _LABELS for one in beside_the_minimiser(point, name)]
 
 
 def beside_the_minimiser(point: dict, quantity: str, by: str = "") -> list[Comparison]:
-    """A loss or an accuracy above capacity beside the minimiser's. Left out are sizes with one seed, which show no
-    scatter, and those where a stop rule ended a run before the minimum.
-
-    by: how it was trained, in words for the end of the comparison's name.
-    """
+    """A loss or an accuracy above capacity beside the minimiser's; nothing for sizes with one seed, which show no
+    scatter, and where a stop rule ended a run before the minimum. by: how it was trained, in words."""
     if point["seeds"] < FEWEST or point["stopped"] or point["p"] <= capacity_associations(point["d"]):
         return []
     law = trained_law(point["p"], point["d"])
@@ -143,32 +135,29 @@ def beside_the_minimiser(point: dict, quantity: str, by: str = "") -> list[Compa
 
 def draw(figure: Figure, points: Points) -> None:
     """Left loss, right accuracy; points are means over seeds with the error of the mean."""
-    _draw(figure, points, "Above capacity: Adam (the paper's protocol), and predicted without a free parameter")
+    _draw(figure, points, "Above capacity: Adam (the paper's protocol), and predicted without a free parameter", 0.0)
 
 
 def draw_larger_sizes(figure: Figure, points: Points) -> None:
     """The same on both sides of the capacity, at sizes beyond the paper's."""
-    _draw(figure, points, "Beyond the paper's sizes: Adam (the paper's protocol), and predicted", growth=1.3)
+    _draw(figure, points, "Beyond the paper's sizes: Adam (the paper's protocol), and predicted", 1.3)
 
 
-def _draw(figure: Figure, points: Points, title: str, growth: float = 0.0) -> None:
+def _draw(figure: Figure, points: Points, title: str, growth: float) -> None:
     """Marks grow by `growth` from one d to the next, so that points that coincide can all be seen."""
     trained, dimensions = points.trained, sorted(points.predicted)
-    if not trained:
-        raise NothingToDrawError("no memory of full rank was trained at these sizes")
+    some(trained, "no memory of full rank was trained at these sizes")
     for panel, quantity in zip(subplots(figure, 1, 2, size=(7.4, 3.9)), _LABELS):
         for d in dimensions:
             _draw_predicted(panel, d, points.predicted[d], quantity)
         for problem, d in sorted({(point["problem"], point["d"]) for point in trained}, reverse=True):
             chosen = [point for point in trained if point["problem"] == problem and point["d"] == d]
-            _draw_trained(panel, chosen, quantity, 4.5 + growth * dimensions.index(d))
-        panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity])
-        panel.set_ylim(bottom=0)
-    seeds = counted((point["seeds"] for point in trained), "seeds")
-    figure.suptitle(f"{title} ({seeds})", fontsize=10)
+            loads, values, scatter, seeds = values_of(chosen, "load", quantity, f"{quantity}_deviation", "seeds")
+            style = mark_of(problem, colour(d)) | {"ms": 4.5 + growth * dimensions.index(d), "lw": 1}
+            panel.errorbar(loads, values, np.divide(scatter, np.sqrt(seeds)), **style)
+        panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=_LABELS[quantity], ylim=(0, None))
     keys = [*trained_keys(trained), key("predicted", color="0.3", lw=1.4)]
-    figure.legend(handles=keys, loc="lower center", ncols=-(-len(keys) // 2), frameon=False)
-    figure.tight_layout(rect=(0, 0.11, 1, 1))
+    finish(figure, f"{title} ({{}})", trained, -(-len(keys) // 2), (0.11, 0), keys)
 
 
 def _draw_predicted(panel: Axes, d: int, law: list[Minimiser], quantity: str) -> None:
@@ -183,14 +172,6 @@ def _draw_predicted(panel: Axes, d: int, law: list[Minimiser], quantity: str) ->
     curve = PchipInterpolator(np.sqrt(loads - least), values)(fine)
     panel.plot(least + fine**2, curve, color=colour(d), lw=1.4)
     panel.axvline(least, color=colour(d), lw=0.8, ls=":")
-
-
-def _draw_trained(panel: Axes, points: list[dict], quantity: str, size: float) -> None:
-    mark, face = MARKS[points[0]["problem"]]
-    ink = colour(points[0]["d"])
-    loads, values = ([point[name] for point in points] for name in ("load", quantity))
-    errors = [point[f"{quantity}_deviation"] / np.sqrt(point["seeds"]) for point in points]
-    panel.errorbar(loads, values, errors, fmt=mark, color=ink, mfc=face or ink, ms=size, lw=1)
 
 
 def plotted(points: Points) -> dict[str, list[dict]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,15 +11,11 @@ from loadstone.studies.equivalence import compare_problems, differences
 from loadstone.studies.kit.comparison import Comparison
 from loadstone.studies.kit.counts import count_comparison
 from loadstone.studies.kit.load_curves import draw_curves, load_curves
+from loadstone.studies.kit.panels import Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import KAPPAS, by_lbfgs, protocol
+from loadstone.studies.kit.runs import KAPPAS, Spec, by_lbfgs, protocol
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.hebbian import finite_probability_all_stored
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Loads at which the law is surer than this that everything is stored, or not, say nothing.
 _SURE = 1e-4
@@ -57,16 +53,14 @@ def all_stored(rows: list[Row]) -> list[dict]:
     stream, whose outcomes are not independent: the error allows for the worst case, that they rise and fall together.
     """
     points = []
-    for (d,), group in grouped([row for row in rows if row["solver"] == "hebbian"], "d"):
+    for (d,), group in grouped((row for row in rows if row["solver"] == "hebbian"), "d"):
         law = {p: finite_probability_all_stored(p, d) for p in {row["p"] for row in group}}
         undecided = [row for row in group if _SURE < law[row["p"]] < 1 - _SURE]
         if not undecided:
             continue
-        # Within a stream the outcomes at its loads rise and fall together: deviations add, not variances.
-        of_streams = [
-            sum(math.sqrt(law[row["p"]] * (1 - law[row["p"]])) for row in stream)
-            for _, stream in grouped(undecided, "seed")
-        ]
+        deviations = {p: math.sqrt(share * (1 - share)) for p, share in law.items()}
+        # Within a stream deviations add, not variances.
+        of_streams = [sum(deviations[row["p"]] for row in stream) for _, stream in grouped(undecided, "seed")]
         points.append(
             {"d": d, "predicted": float(np.mean([law[row["p"]] for row in undecided]))}
             | {"share": float(np.mean([row["violations"] == 0 for row in undecided]))}
@@ -85,32 +79,22 @@ def compare_all_stored(points: list[dict]) -> list[Comparison]:
     """How often the Hebbian rule stores everything, beside the law at finite size."""
     family, note = "share of Hebbian memories that store everything", "failures are taken as independent"
     return [
-        Comparison(
-            f"{family}, d = {point['d']}", point["predicted"], point["share"], point["error"], math.inf, note, family,
-            f"d = {point['d']}", scale=1.0,
-        )
+        Comparison.of(family, point, point["predicted"], point["share"], point["error"], note, dof=math.inf, scale=1.0)
         for point in points
-    ]  # fmt: skip
+    ]
 
 
 def compare_hebbian_accuracy(curves: list[dict]) -> list[Comparison]:
-    """Accuracy of the Hebbian rule beside its law at finite size."""
-    note = "the law takes the rivals of one association as independent"
+    """Accuracy of the Hebbian rule beside its law at finite size. The associations of one memory are nearly
+    independent: how many are recalled is nearly binomial."""
+    family, note = "Hebbian accuracy", "the law takes the rivals of one association as independent"
     comparisons: list[Comparison] = []
     for curve in (curve for curve in curves if curve["solver"] == "hebbian"):
-        for p, alpha, mean, predicted, seeds in zip(*(curve[name] for name in _HEBBIAN)):
-            # The associations of one memory are nearly independent: how many are recalled is nearly binomial.
-            cases = p * seeds
-            what = f"Hebbian accuracy, d = {curve['d']}, load {alpha:.2f}"
-            comparisons.append(
-                count_comparison(
-                    what, predicted, round(cases * mean), cases, note, "Hebbian accuracy", f"d = {curve['d']}"
-                )
-            )
+        streams, numbers = f"d = {curve['d']}", (curve[name] for name in ("p", "load", "mean", "predicted", "seeds"))
+        for p, alpha, mean, predicted, seeds in zip(*numbers):
+            what, cases = f"{family}, {streams}, load {alpha:.2f}", p * seeds
+            comparisons.append(count_comparison(what, predicted, round(cases * mean), cases, note, family, streams))
     return comparisons
-
-
-_HEBBIAN = ("p", "load", "mean", "predicted", "seeds")
 
 
 def draw(figure: Figure, points: Points) -> None:

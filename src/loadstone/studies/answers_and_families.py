@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, NothingToDrawError, counted, key, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, Line2D, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.proved_facts import compare_proved_facts, proved_facts
-from loadstone.studies.kit.rows import Row
-from loadstone.studies.kit.runs import facts_by_the_law, spec
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.codimension import codimension
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: dimension, numbers of answers, streams.
 _ANSWERS: dict[str, tuple[tuple[int, tuple[int, ...], int], ...]] = {
@@ -75,23 +67,22 @@ def points_of_families(rows: list[Row]) -> list[dict]:
 
 def draw_answers(figure: Figure, points: list[dict]) -> None:
     """Left how many facts fit, right the ratio to the law, both against the number of answers."""
-    if not points:
-        raise NothingToDrawError("no capacity is proved")
+    some(points, "no capacity is proved")
     left, right = subplots(figure, 1, 2, size=(8.2, 4.2))
     most = max(point["answers"] for point in points)
     tints = dict(zip(sorted({point["d"] for point in points}), COLOURS))
     for d, tint in tints.items():
         _draw_law(left, d, most, tint)
     for point in points:
-        ratio, error = point["facts"] / point["predicted"], point["error"] / point["predicted"]
-        _draw_proved(left, point, point["facts"], point["error"], tints[point["d"]])
-        _draw_proved(right, point, ratio, error, tints[point["d"]])
+        style = mark_of(point["problem"], tints[point["d"]]) | {"ms": 4.5, "lw": 1, "zorder": 2}
+        for panel, unit in ((left, 1), (right, point["predicted"])):
+            x = point["answers"] * _APART[point["problem"]]
+            panel.errorbar(x, point["facts"] / unit, point["error"] / unit, **style)
     right.axhline(1, color="0.3", lw=1, zorder=0)
     left.set(xscale="log", yscale="log", xlabel="answers M", ylabel="facts that fit, N")
     right.set(xscale="log", xlabel="answers M", ylabel="proved / law")
-    figure.suptitle(f"Facts that fit, proved ({_streams(points)}), and N D(M) = delta", fontsize=10)
-    figure.legend(handles=_answer_keys(points, tints), loc="lower center", ncols=4, frameon=False)
-    figure.tight_layout(rect=(0, 0.14, 1, 1))
+    keys = _answer_keys(points, tints)
+    finish(figure, "Facts that fit, proved ({}), and N D(M) = delta", points, 4, (0.14, 0), keys)
 
 
 def _draw_law(panel: Axes, d: int, most: int, tint: str) -> None:
@@ -105,18 +96,11 @@ def _draw_law(panel: Axes, d: int, most: int, tint: str) -> None:
     panel.plot(own, own, "D", color=tint, ms=6, mec="k", mew=0.6, zorder=3)
 
 
-def _draw_proved(panel: Axes, point: dict, height: float, error: float, tint: str) -> None:
-    mark, face = MARKS[point["problem"]]
-    x = point["answers"] * _APART[point["problem"]]
-    panel.errorbar(x, height, error, fmt=mark, color=tint, mfc=face or tint, ms=4.5, lw=1, zorder=2)
-
-
 def _answer_keys(points: list[dict], tints: dict[int, str]) -> list[Line2D]:
     keys = [key(f"d = {d}", color=tint, lw=3) for d, tint in tints.items()]
     for problem, style, words in (("original", "-", "outputs shared"), ("decoupled", "--", "decoupled")):
         if any(point["problem"] == problem for point in points):
-            mark, face = MARKS[problem]
-            keys.append(key(f"{words}, proved", color="0.3", marker=mark, mfc=face or "0.3", ls=""))
+            keys.append(key(f"{words}, proved", **mark_of(problem, "0.3")))
         keys.append(key(f"{words}, law", color="0.3", ls=style, lw=1.2))
     keys.append(key("Cover: M = 2, N = 2 d", color="0.6", marker="*", ms=10, mec="k", ls=""))
     keys.append(key("the paper: M = N", color="0.6", marker="D", mec="k", ls=""))
@@ -125,56 +109,40 @@ def _answer_keys(points: list[dict], tints: dict[int, str]) -> list[Line2D]:
 
 def draw_families(figure: Figure, points: list[dict]) -> None:
     """Left the statistical dimension that the proved capacity takes against the family's, right their ratio."""
-    if not points:
-        raise NothingToDrawError("no capacity is proved")
-    families = sorted({point["family"] for point in points}, key=lambda name: (-_delta(points, name), name))
+    some(points, "no capacity is proved")
+    # Those with most free entries for their d come first.
+    entries = {family: max(point["delta"] / point["d"] ** 2 for point in some)
+               for (family,), some in grouped(points, "family")}  # fmt: skip
+    families = sorted(entries, key=lambda family: (-entries[family], family))
     dimensions = sorted({point["d"] for point in points})
     tints = dict(zip(families, (COLOURS * 3)[: len(families)]))
     left, right = subplots(figure, 1, 2, size=(8.2, 4.3))
     ends = np.array([min(point["delta"] for point in points) / 1.5, max(point["delta"] for point in points) * 1.5])
     left.plot(ends, ends, color=PREDICTION, lw=1.2, zorder=0)
     for point in points:
-        mark, face = MARKS[point["problem"]]
-        tint = tints[point["family"]]
+        style = mark_of(point["problem"], tints[point["family"]])
         # N D(N) of the proved mean, scaled by the exact mean of the law rather than by its half-way point.
         taken = point["delta"] * _dimension_taken(point["facts"]) / _dimension_taken(point["predicted"])
-        left.plot(point["delta"], taken, mark, color=tint, mfc=face or tint, ms=5, zorder=2)
+        left.plot(point["delta"], taken, **style, ms=5, zorder=2)
         # From left to right: decoupled, then original, each with d rising.
         x = families.index(point["family"]) + (0.1 if point["problem"] == "original" else -0.25)
         x += 0.15 * dimensions.index(point["d"])
         ratio, error = point["facts"] / point["predicted"], point["error"] / point["predicted"]
-        right.errorbar(x, ratio, error, fmt=mark, color=tint, mfc=face or tint, ms=4.5, lw=1)
+        right.errorbar(x, ratio, error, **style, ms=4.5, lw=1)
     right.axhline(1, color=PREDICTION, lw=1, zorder=0)
     left.set(xscale="log", yscale="log", xlabel="statistical dimension", ylabel="N D(N) at the proved capacity")
     right.set(ylabel="proved / law")
     right.set_xticks(range(len(families)), families, rotation=60, ha="right", fontsize=8)
-    sizes = ", ".join(map(str, dimensions))
-    figure.suptitle(f"Families of memories, d = {sizes}, proved ({_streams(points)} a point)", fontsize=10)
-    figure.legend(handles=_family_keys(points), loc="lower center", ncols=3, frameon=False)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    title = f"Families of memories, d = {', '.join(map(str, dimensions))}, proved ({{}} a point)"
+    keys = [key("N D(N) = delta", color=PREDICTION, lw=1.2), *mark_keys(points, ", proved")[::-1]]
+    finish(figure, title, points, 3, (0.06, 0), keys)
 
 
 def _dimension_taken(facts: float) -> float:
     """N D(N), linear between whole numbers."""
     low = max(2, int(facts))
-    ends = [n * codimension(n) for n in (low, low + 1)]
-    return ends[0] + (facts - low) * (ends[1] - ends[0])
-
-
-def _delta(points: list[dict], family: str) -> float:
-    return max(point["delta"] / point["d"] ** 2 for point in points if point["family"] == family)
-
-
-def _family_keys(points: list[dict]) -> list[Line2D]:
-    keys = [key("N D(N) = delta", color=PREDICTION, lw=1.2)]
-    for problem in sorted({point["problem"] for point in points}):
-        mark, face = MARKS[problem]
-        keys.append(key(f"{problem}, proved", color="0.3", marker=mark, mfc=face or "0.3", ls=""))
-    return keys
-
-
-def _streams(points: list[dict]) -> str:
-    return counted((point["streams"] for point in points), "streams")
+    first, second = (n * codimension(n) for n in (low, low + 1))
+    return first + (facts - low) * (second - first)
 
 
 ANSWERS = Study(

@@ -5,23 +5,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import NothingToDrawError, colour, counted, key, subplots
+from loadstone.studies.kit.panels import Figure, colour, key, subplots
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.bits import counting_bound, rounded_facts
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 8, 20: 4}}
@@ -35,8 +30,11 @@ _TRAINING = {"optimiser": "adam:0.1", "passes": 2000, "width": 0.02}
 
 _ROUNDED = re.compile(r"rounded:bits=(\d+)")
 TRAINED = "trained through the rounding"
-#: Mark of each way to few bits.
-_MARKS = {"largest margin": "o", "centre": "s", TRAINED: "^"}
+#: Mark and words of each way to few bits.
+_MARKS = {
+    "largest margin": ("o", "largest margin, rounded"), "centre": ("s", "centre of all solutions, rounded"),
+    TRAINED: ("^", TRAINED),
+}  # fmt: skip
 _NOTE = "the prediction takes the changes of entries as independent noise and the margin of large d"
 
 
@@ -51,35 +49,28 @@ def runs(scale: str) -> list[Spec]:
             for way in ways for count in _BITS for seed in range(streams)
         ]  # fmt: skip
         chosen += [
-            spec("original", d, _guess(d, count), seed, solver="reach", family=f"rounded:{count}", parameters=_TRAINING)
-            for count in _TRAINED_BITS[scale] for seed in range(min(streams, _TRAINED_STREAMS[scale]))
+            spec("original", d, guess, seed, solver="reach", family=f"rounded:{count}", parameters=_TRAINING)
+            for count in _TRAINED_BITS[scale] for guess in [share_of_capacity(min(0.9, 0.3 + 0.15 * count), d)]
+            for seed in range(min(streams, _TRAINED_STREAMS[scale]))
         ]  # fmt: skip
     return chosen
-
-
-def _guess(d: int, bits: int) -> int:
-    """Where to look first."""
-    return share_of_capacity(min(0.9, 0.3 + 0.15 * bits), d)
 
 
 def points(rows: list[Row]) -> list[dict]:
     """For each dimension, way and number of bits: the mean over streams of the largest p stored, its standard error,
     facts a parameter, bits of facts for each bit of the memory, the most that counting allows, and what noise of the
     size of the rounding leaves of the memory of largest margin."""
-    return [
-        _point(d, way, bits, [float(row["stored"]) for row in group])
-        for (d, way, bits), group in grouped(_labelled(rows), "d", "way", "bits")
-    ]
-
-
-def _point(d: int, way: str, bits: int, stored: list[float]) -> dict[str, Any]:
-    (facts, error), bound, noise = mean_of(stored), counting_bound(d, bits), rounded_facts(d, bits)
-    return {
-        "d": d, "way": way, "bits": bits, "streams": len(stored), "stored": facts, "error": error,
-        "facts_per_parameter": facts / d**2, "facts_error": error / d**2,
-        "bits_per_bit": facts * math.log2(facts) / (bits * d**2), "bound": bound, "noise": noise,
-        "bound_per_parameter": bound / d**2, "noise_per_parameter": noise / d**2,
-    }  # fmt: skip
+    points = []
+    for (d, way, bits), group in grouped(_labelled(rows), "d", "way", "bits"):
+        facts, error = mean_of([row["stored"] for row in group])
+        bound, noise = counting_bound(d, bits), rounded_facts(d, bits)
+        points.append({
+            "d": d, "way": way, "bits": bits, "streams": len(group), "stored": facts, "error": error,
+            "facts_per_parameter": facts / d**2, "facts_error": error / d**2,
+            "bits_per_bit": facts * math.log2(facts) / (bits * d**2), "bound": bound, "noise": noise,
+            "bound_per_parameter": bound / d**2, "noise_per_parameter": noise / d**2,
+        })  # fmt: skip
+    return points
 
 
 def _labelled(rows: list[Row]) -> list[Row]:
@@ -97,12 +88,11 @@ def _labelled(rows: list[Row]) -> list[Row]:
 
 def compare(points: list[dict]) -> list[Comparison]:
     """The memory of largest margin, rounded, beside the prediction from noise."""
+    family = "facts stored by the rounded memory of largest margin"
     return [
-        Comparison(
-            f"facts stored by the rounded memory of largest margin, d = {point['d']}, {point['bits']} bits "
-            f"({point['streams']} streams)",
-            point["noise"], point["stored"], point["error"], point["streams"] - 1, _NOTE,
-            "facts stored by the rounded memory of largest margin", f"d = {point['d']}",
+        Comparison.of(
+            family, point, point["noise"], point["stored"], point["error"], _NOTE,
+            f"d = {point['d']}, {point['bits']} bits ({point['streams']} streams)",
         )
         for point in points
         if point["way"] == "largest margin" and point["streams"] >= FEWEST and point["error"] > 0
@@ -111,42 +101,34 @@ def compare(points: list[dict]) -> list[Comparison]:
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left facts a parameter against bits, right bits of facts for each bit of the memory."""
-    if not points:
-        raise NothingToDrawError("no memory of few bits was tried")
+    some(points, "no memory of few bits was tried")
     left, right = subplots(figure, 1, 2, size=(8.2, 4.4))
     for d in sorted({point["d"] for point in points}):
-        bits = np.arange(1, 9)
-        bound = np.array([counting_bound(d, int(b)) for b in bits])
-        noise = np.array([rounded_facts(d, int(b)) for b in bits])
-        for facts, style in ((bound, ":"), (noise, "--")):
+        bits = np.array(_BITS)
+        for law, style in ((counting_bound, ":"), (rounded_facts, "--")):
+            facts = np.array([law(d, b) for b in _BITS])
             left.plot(bits, facts / d**2, style, color=colour(d), lw=1.2, zorder=0)
             right.plot(bits, facts * np.log2(facts) / (bits * d**2), style, color=colour(d), lw=1.2, zorder=0)
-        for way, mark in _MARKS.items():
+        for way in _MARKS:
             here = [point for point in points if point["d"] == d and point["way"] == way]
-            x = [point["bits"] for point in here]
-            y, error = ([point[name] for point in here] for name in ("facts_per_parameter", "facts_error"))
-            face = colour(d) if way == "largest margin" else "white"
-            left.errorbar(x, y, error, fmt=mark, color=colour(d), mfc=face, ms=4.5, lw=1)
-            right.plot(x, [point["bits_per_bit"] for point in here], mark, color=colour(d), mfc=face, ms=4.5)
+            x, y, error, y_right = values_of(here, "bits", "facts_per_parameter", "facts_error", "bits_per_bit")
+            left.errorbar(x, y, error, **_mark(way, colour(d)), lw=1)
+            right.plot(x, y_right, **_mark(way, colour(d)))
     most = max(point["facts_per_parameter"] for point in points)
     left.set(xlabel="bits of each entry of W", ylabel="facts stored a parameter", ylim=(0, 1.6 * most))
     right.set(xlabel="bits of each entry of W", ylabel="bits of facts for each bit of W", ylim=(0, 1.05))
-    streams = counted((point["streams"] for point in points), "streams")
-    figure.suptitle(f"Memories of few bits ({streams} a point)", fontsize=10)
-    figure.legend(handles=_keys(points), loc="lower center", ncols=4, frameon=False)
-    figure.tight_layout(rect=(0, 0.14, 1, 1))
-
-
-def _keys(points: list[dict]) -> list[Line2D]:
+    tried = {point["way"] for point in points}
     keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
-    words = {"largest margin": "largest margin, rounded", "centre": "centre of all solutions, rounded"}
-    for way, mark in _MARKS.items():
-        if any(point["way"] == way for point in points):
-            face = "0.3" if way == "largest margin" else "white"
-            keys.append(key(words.get(way, way), color="0.3", marker=mark, mfc=face, ls="", ms=4.5))
-    keys.append(key("predicted from noise", color="0.3", ls="--", lw=1.2))
-    keys.append(key("most by counting", color="0.3", ls=":", lw=1.2))
-    return keys
+    keys += [key(words, **_mark(way, "0.3")) for way, (_, words) in _MARKS.items() if way in tried]
+    keys += [key("predicted from noise", color="0.3", ls="--", lw=1.2)]
+    keys += [key("most by counting", color="0.3", ls=":", lw=1.2)]
+    finish(figure, "Memories of few bits ({} a point)", points, 4, (0.14, 0), keys)
+
+
+def _mark(way: str, ink: str) -> dict[str, Any]:
+    """How the points of one way look in this colour."""
+    face = ink if way == "largest margin" else "white"
+    return {"marker": _MARKS[way][0], "color": ink, "mfc": face, "ls": "", "ms": 4.5}
 
 
 BITS = Study(

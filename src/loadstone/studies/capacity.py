@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.kit.brackets import Bracket
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, legend, subplots
+from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
-from loadstone.studies.kit.rows import Row
-from loadstone.studies.kit.runs import PROVED, exact_capacities, share_of_capacity, spec
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import PROVED, Spec, exact_capacities, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import Kind, compare_capacity, proved_capacities
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import probability_storable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Training is tried at these shares of the predicted capacity.
 _SHARES = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
@@ -70,16 +64,15 @@ def draw(figure: Figure, points: Points) -> None:
     """One panel per dimension."""
     numbers = plotted(points)
     dimensions = sorted({record["d"] for record in numbers["capacities"]})
-    if not dimensions:
-        raise NothingToDrawError("no capacity is proved")
+    some(dimensions, "no capacity is proved")
     size = (3.3 * len(dimensions), 3.4)
     panels = subplots(figure, 1, len(dimensions), size=size, sharey=True, squeeze=False)[0]
     for panel, d in zip(panels, dimensions):
-        _draw_dimension(panel, d, numbers)
+        here = {name: [one for one in table if one["d"] == d] for name, table in numbers.items()}
+        _draw_dimension(panel, d, **here)
     panels[0].set_ylabel("share of streams storable")
     legend(figure, 2)
-    streams = counted((record["streams"] for record in numbers["capacities"]), "streams")
-    seeds = len({record["seed"] for record in points.trained})
+    streams, seeds = streams_in(numbers["capacities"]), len({record["seed"] for record in points.trained})
     words = f"Storable or not, proved for each of {streams} a curve (Adam: {seeds} seeds)"
     figure.suptitle(words, y=0.985, fontsize=10)
     figure.tight_layout(rect=(0, 0.15, 1, 1))
@@ -94,24 +87,17 @@ def plotted(points: Points) -> dict[str, list[dict]]:
     return {"capacities": proved, "trained": points.trained}
 
 
-def _draw_dimension(panel: Axes, d: int, numbers: dict[str, list[dict]]) -> None:
+def _draw_dimension(panel: Axes, d: int, capacities: list[dict], trained: list[dict]) -> None:
     middle = float(capacity_associations(d))
     p = np.arange(max(2, int(0.45 * middle)), int(1.3 * middle) + 1)
     panel.plot(p, probability_storable(p, d), color=PREDICTION, lw=1.3, label="predicted, no free parameter", zorder=1)
-    panel.set(xlabel="associations p", ylim=(-0.04, 1.06), xlim=(p[0], p[-1]))
-    panel.set_title(f"d = {d}")
-    for record in numbers["capacities"]:
-        if record["d"] == d:
-            draw_shares(panel, record, middle)
-    trained = defaultdict(list)
-    for record in numbers["trained"]:
-        if record["d"] == d:
-            trained[record["p"]].append(record["violations"] == 0)
-    if not trained:
-        return
-    sizes = sorted(trained)
-    shares = [np.mean(trained[size]) for size in sizes]
-    panel.plot(sizes, shares, "^--", color="0.35", ms=4, lw=1, label="original, Adam with the paper's protocol")
+    panel.set(xlabel="associations p", ylim=(-0.04, 1.06), xlim=(p[0], p[-1]), title=f"d = {d}")
+    for record in capacities:
+        draw_shares(panel, record, middle)
+    shares = {p: np.mean([run["violations"] == 0 for run in runs]) for (p,), runs in grouped(trained, "p")}
+    if shares:
+        words = "original, Adam with the paper's protocol"
+        panel.plot(list(shares), list(shares.values()), "^--", color="0.35", ms=4, lw=1, label=words)
 
 
 def draw_shares(panel: Axes, record: dict, middle: float) -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from itertools import cycle, takewhile
+from typing import Literal
 
 import numpy as np
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, key, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, Line2D, key, subplots
+from loadstone.studies.kit.points import finish, some
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {20: 2}, "paper": {30: 5, 50: 3, 100: 2}}
@@ -34,8 +29,11 @@ BROKEN = 0.05
 #: The methods and their colours.
 _INKS = {"rank-one": COLOURS[5], "batch": COLOURS[0], "refit": COLOURS[2]}
 _MARKS = ("o", "s", "^", "D")
-_X = {"add": ("load", "facts after the edits / predicted capacity"), "change": ("changed", "share of answers changed")}
-_TITLES = {"add": "facts added", "change": "answers changed"}
+#: The columns of panels: what is across, in words, and a title.
+_X = {
+    "add": ("load", "facts after the edits / predicted capacity", "facts added"),
+    "change": ("changed", "share of answers changed", "answers changed"),
+}
 #: Memories that were less full than this at first have dotted lines.
 _NEARLY_HALF = 0.4
 _Y = {"lost": "share of old facts lost", "missed": "share of edits not recalled"}
@@ -76,37 +74,28 @@ def points(rows: list[Row]) -> list[dict]:
         if not edits:
             continue
         adds, capacity = action == "add", float(capacity_associations(d))
-        stay = [p if adds else p - count for count in edits]
-        lost = [_share([_at(row, "lost", count) for row in group], most) for count, most in zip(edits, stay)]
-        missed = [_share([_at(row, "missed", count) for row in group], count) for count in edits]
         curve = {"action": action, "d": d, "p": p, "method": method, "streams": len(group), "capacity": capacity}
         curve |= {"edits": edits, "load": [(p + adds * count) / capacity for count in edits]}
         curve |= {"changed": [(not adds) * count / p for count in edits]}
-        curve |= {"lost": [mean for mean, _ in lost], "lost_error": [error for _, error in lost]}
-        curve |= {"missed": [mean for mean, _ in missed], "missed_error": [error for _, error in missed]}
+        curve |= _shares(group, "lost", edits, [p if adds else p - count for count in edits])
+        curve |= _shares(group, "missed", edits, edits)
         curve |= {"undecided": sum(row["undecided"][-1] for row in group)}
         curve |= {"harmless": float(np.mean([_harmless(row) for row in group]))}
         curves.append(curve | {"broken": _edits_until_broken(edits, curve["lost"])})
     return curves
 
 
-def _at(row: Row, name: str, edits: int) -> int:
-    return row[name][row["edits"].index(edits)]
-
-
-def _share(counts: list[int], most: int) -> tuple[float, float] | tuple[None, None]:
-    """The mean share and its standard error."""
-    return mean_of(np.divide(counts, most)) if most else (None, None)
+def _shares(rows: list[Row], name: str, edits: list[int], most: list[int]) -> dict[str, list[float | None]]:
+    """After each number of edits the mean share of as many facts as there are at most, and its standard error."""
+    counts = [[row[name][row["edits"].index(count)] for row in rows] for count in edits]
+    means = [mean_of(np.divide(some, of)) if of else (None, None) for some, of in zip(counts, most)]
+    return {name: [mean for mean, _ in means], f"{name}_error": [error for _, error in means]}
 
 
 def _harmless(row: Row) -> int:
     """The last number of edits before any fact was lost or missed."""
-    before = 0
-    for edits, lost, missed in zip(row["edits"], row["lost"], row["missed"]):
-        if lost or missed:
-            break
-        before = edits
-    return before
+    counts = zip(row["edits"], row["lost"], row["missed"])
+    return max((edits for edits, *_ in takewhile(lambda count: not any(count[1:]), counts)), default=0)
 
 
 def _edits_until_broken(edits: list[int], lost: list[float | None]) -> float | None:
@@ -122,37 +111,32 @@ def _edits_until_broken(edits: list[int], lost: list[float | None]) -> float | N
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """A column for each action: above the old facts that are lost, below the edits that are not recalled."""
-    if not points:
-        raise NothingToDrawError("nothing was edited")
-    actions = [action for action in _X if any(curve["action"] == action for curve in points)]
+    some(points, "nothing was edited")
+    actions = {action: look for action, look in _X.items() if any(curve["action"] == action for curve in points)}
     dimensions = sorted({curve["d"] for curve in points})
     size = (4.4 * max(len(actions), 1.3), 6.4)
     panels = subplots(figure, 2, len(actions), size=size, squeeze=False, sharex="col", sharey=True)
-    for column, action in zip(panels.T, actions):
+    for column, (action, (x, label, title)) in zip(panels.T, actions.items()):
         for panel, name in zip(column, _Y):
             for curve in (curve for curve in points if curve["action"] == action):
-                _line(panel, curve, name, _MARKS[dimensions.index(curve["d"]) % len(_MARKS)])
+                _line(panel, curve, x, name, _MARKS[dimensions.index(curve["d"]) % len(_MARKS)])
             if action == "add":
                 panel.axvline(1, color=PREDICTION, lw=1.2, zorder=0)
             panel.set(ylim=(-0.03, 1.03))
-        column[0].set_title(_TITLES[action], fontsize=9)
-        column[1].set_xlabel(_X[action][1])
-    for panel, name in zip(panels[:, 0], _Y):
-        panel.set_ylabel(_Y[name])
-    streams = counted((curve["streams"] for curve in points), "streams")
-    figure.suptitle(f"Edits of a memory of largest margin, original problem ({streams} a line)", fontsize=10)
-    figure.legend(handles=_keys(points, dimensions), loc="lower center", ncols=5, frameon=False)
+        column[0].set_title(title, fontsize=9)
+        column[1].set_xlabel(label)
+    for panel, label in zip(panels[:, 0], _Y.values()):
+        panel.set_ylabel(label)
+    title = "Edits of a memory of largest margin, original problem ({} a line)"
     figure.text(0.5, 0.105, in_words(points), ha="center", va="bottom", fontsize=8)
-    figure.tight_layout(rect=(0, 0.13, 1, 1))
+    finish(figure, title, points, 5, (0.13, 0), _keys(points, dimensions))
 
 
-def _line(panel: Axes, curve: dict, name: str, mark: str) -> None:
+def _line(panel: Axes, curve: dict, across: str, name: str, mark: str) -> None:
     shown = [index for index, value in enumerate(curve[name]) if value is not None]
-    across = _X[curve["action"]][0]
     x, y, error = (np.array([curve[field][index] for index in shown]) for field in (across, name, f"{name}_error"))
-    panel.errorbar(
-        x, y, error, color=_INKS[curve["method"]], ls=_style(curve), marker=mark, ms=3.5, lw=1, elinewidth=0.7
-    )
+    look = {"color": _INKS[curve["method"]], "ls": _style(curve), "marker": mark}
+    panel.errorbar(x, y, error, **look, ms=3.5, lw=1, elinewidth=0.7)
 
 
 def _style(curve: dict) -> Literal["-", ":"]:
@@ -161,13 +145,10 @@ def _style(curve: dict) -> Literal["-", ":"]:
 
 def _keys(curves: list[dict], dimensions: list[int]) -> list[Line2D]:
     """Colours are methods, marks dimensions, and lines how full the memory was at first."""
-    methods = [method for method in _INKS if any(curve["method"] == method for curve in curves)]
-    keys = [key(method, color=_INKS[method], lw=2.5) for method in methods]
+    methods = {curve["method"] for curve in curves}
+    keys = [key(method, color=ink, lw=2.5) for method, ink in _INKS.items() if method in methods]
     keys.append(key("predicted capacity", color=PREDICTION, lw=1.2))
-    keys += [
-        key(f"d = {d}", color="0.3", ls="", marker=_MARKS[index % len(_MARKS)], ms=4)
-        for index, d in enumerate(dimensions)
-    ]
+    keys += [key(f"d = {d}", color="0.3", ls="", marker=mark, ms=4) for d, mark in zip(dimensions, cycle(_MARKS))]
     first = {_style(curve): f"from {curve['p'] / curve['capacity']:.2f} of the capacity" for curve in curves}
     return keys + [key(words, color="0.3", ls=style, lw=1) for style, words in sorted(first.items())]
 
@@ -190,12 +171,6 @@ def _range(values: list[float]) -> str:
     return f"{least:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
 
 
-def remarks(points: list[dict]) -> list[str]:
-    """When the methods break down."""
-    summary = in_words(points)
-    return [f"{summary}."] if summary else []
-
-
 EDITS = Study(
     "edits",
     "What is lost when a memory is edited?",
@@ -215,6 +190,6 @@ EDITS = Study(
         "There is no theory for the updates here: both keep the squared changes of the other queries small, and a fact "
         "is lost by the sign of a margin.",
     ),
-    remarks=remarks,
+    remarks=lambda points: [f"{summary}."] if (summary := in_words(points)) else [],
     plotted=lambda points: {"curves": points, "summary": in_words(points)},
 )

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.above_capacity import beside_the_minimiser, loss_and_accuracy
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.load_curves import draw_curves, load_curves
+from loadstone.studies.kit.panels import Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import by_lbfgs, protocol, trained
+from loadstone.studies.kit.runs import Spec, by_lbfgs, protocol, trained
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 
 def runs(scale: str) -> list[Spec]:
@@ -54,7 +50,12 @@ def differences(rows: list[Row], quantity: str) -> list[dict]:
     its standard error from the scatter of the seeds, of which both problems need two."""
     points = []
     for (solver, kappa, d), group in grouped(rows, "solver", "kappa", "d"):
-        original, decoupled = (_means_of_seeds(group, problem, quantity) for problem in ("original", "decoupled"))
+        means = {(problem, seed): np.mean([row[quantity] for row in some])
+                 for (problem, seed), some in grouped(group, "problem", "seed")}  # fmt: skip
+        original, decoupled = (
+            np.array([mean for (problem, _), mean in means.items() if problem == name])
+            for name in ("original", "decoupled")
+        )
         if min(len(original), len(decoupled)) < FEWEST:
             continue
         error = math.sqrt(sum(np.var(means, ddof=1) / len(means) for means in (original, decoupled)))
@@ -66,23 +67,12 @@ def differences(rows: list[Row], quantity: str) -> list[dict]:
     return points
 
 
-def _means_of_seeds(rows: list[Row], problem: str, quantity: str) -> np.ndarray:
-    """The mean over the loads for each seed of a problem."""
-    chosen = [row for row in rows if row["problem"] == problem]
-    return np.array([np.mean([row[quantity] for row in group]) for _, group in grouped(chosen, "seed")])
-
-
 def minimised(rows: list[Row]) -> list[dict]:
-    """Loss and accuracy of L-BFGS at full rank where it ended at the minimum of the loss in all streams."""
-    searched = [row for row in rows if row["solver"] == "lbfgs"]
-    # Where some streams were stored, the others are not a fair sample.
-    at_minimum = [
-        row
-        for _, group in grouped(searched, "problem", "kappa", "d", "p")
-        if all(row["status"] == "minimum reached" for row in group)
-        for row in group
-    ]
-    return loss_and_accuracy(at_minimum, "lbfgs")
+    """Loss and accuracy of L-BFGS at full rank where it ended at the minimum of the loss in all streams: where some
+    were stored, the others are not a fair sample."""
+    searched = grouped((row for row in rows if row["solver"] == "lbfgs"), "problem", "kappa", "d", "p")
+    at_minimum = [group for _, group in searched if {row["status"] for row in group} == {"minimum reached"}]
+    return loss_and_accuracy([row for group in at_minimum for row in group], "lbfgs")
 
 
 def compare(points: Points) -> list[Comparison]:
@@ -101,13 +91,9 @@ def compare_problems(differences: list[dict], quantity: str) -> list[Comparison]
     for point in differences:
         by = " by L-BFGS" if point["solver"] == "lbfgs" else ""
         by += f" at kappa = {point['kappa']:g}" if point["kappa"] < 1 else ""
-        family, streams = f"{quantity} over all loads{by}, decoupled - original", f"d = {point['d']}"
-        difference, error, freedom = point["difference"], point["error"], point["freedom"]
-        comparisons.append(
-            Comparison(
-                f"{family}, {streams}", 0.0, difference, error, freedom, "", family, streams, point["original"]
-            )  # fmt: skip
-        )
+        family, dof = f"{quantity} over all loads{by}, decoupled - original", point["freedom"]
+        numbers = 0.0, point["difference"], point["error"]
+        comparisons.append(Comparison.of(family, point, *numbers, dof=dof, scale=point["original"]))
     return comparisons
 
 

@@ -12,7 +12,8 @@ what was measured, fitted with the same weights at the same p.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -20,10 +21,11 @@ from jaxtyping import Float64
 from loadstone.studies import capacity
 from loadstone.studies.kit.brackets import Bracket
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Figure, counted, legend, subplots
+from loadstone.studies.kit.points import some, values_of
 from loadstone.studies.kit.proved_scores import compare_proved_scores, proved_scores
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import DIMENSIONS, LOADS, SEEDS, associations, spec, trained
+from loadstone.studies.kit.runs import Spec, trained
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import (
     Kind,
@@ -35,13 +37,9 @@ from loadstone.studies.kit.thresholds import (
 )
 from loadstone.theory.capacity import finite_capacity
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
-
 #: The slope that the paper expects.
 PAPER = -1.0
+_IN_THE_LIMIT = "the slope is -1 in the limit only"
 _STOPS = {"paper": "paper's stop", "exact": "exact stop"}
 _MARKS = {"proved": "o", "exact stop": "^", "paper's stop": "v"}
 _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
@@ -50,15 +48,9 @@ _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
 def runs(scale: str) -> list[Spec]:
     """Where the first error appears: trained with either stop rule (the exact one up to d = 150), and proved at small
     sizes."""
-    until_exact = [
-        spec(problem, d, associations(load, d), seed, stop="exact")
-        for problem, dimensions in DIMENSIONS[scale].items()
-        for d in dimensions
-        if d <= 150
-        for load in LOADS[scale]
-        for seed in range(SEEDS[scale])
-    ]
-    return trained(scale, (1.0,)) + until_exact + capacity.runs(scale)
+    by_protocol = trained(scale, (1.0,))
+    until_exact = [replace(spec, stop="exact") for spec in by_protocol if spec.d <= 150]
+    return by_protocol + until_exact + capacity.runs(scale)
 
 
 class Points(NamedTuple):
@@ -101,17 +93,15 @@ def compare_slopes(points: Points) -> list[Comparison]:
     for (kind, problem), group in grouped(thresholds, "kind", "problem"):
         if len(group) < 3:
             continue
-        p, alpha, error = (np.array([point[name] for point in group]) for name in ("p", "alpha", "error"))
+        p, alpha, error = map(np.array, values_of(group, "p", "alpha", "error"))
         weights = ((alpha - 0.5) / error) ** 2
         measured, scatter = fitted_slope(p, np.log(alpha - 0.5), weights)
         exact, _ = fitted_slope(p, np.log(np.asarray(finite_capacity(p.round().astype(int))) - 0.5), weights)
         freedom = float(sum(point["seeds"] - 1 for point in group))
-        for beside, predicted in (("the exact law", exact), ("the paper's -1", PAPER)):
+        for beside, predicted, note in (("the exact law", exact, ""), ("the paper's -1", PAPER, _IN_THE_LIMIT)):
             family, streams = f"slope of the threshold beside {beside}", f"{kind}, {problem}"
-            note = "the slope is -1 in the limit only" if predicted == PAPER else ""
-            comparisons.append(
-                Comparison(f"{family}, {streams}", predicted, measured, scatter, freedom, note, family, streams)
-            )
+            numbers = predicted, measured, scatter, freedom
+            comparisons.append(Comparison(f"{family}, {streams}", *numbers, note, family, streams))
     return comparisons
 
 
@@ -120,17 +110,14 @@ def fitted_slope(
 ) -> tuple[float, float]:
     """The slope of a height against log log p by weighted least squares, and its standard error; weights are one over
     the squared errors of the heights."""
-    x = np.log(np.log(p))
-    x = x - np.average(x, weights=weights)
-    information = float((weights * x**2).sum())
-    return float((weights * x * height).sum()) / information, 1 / math.sqrt(information)
+    (slope, _), covariance = np.polyfit(_x(p), height, 1, w=np.sqrt(weights), cov="unscaled")
+    return float(slope), math.sqrt(covariance[0, 0])
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Both problems, all sizes; error bars include the error of the mean and the step between loads."""
     thresholds = thresholds_by_kind(points)
-    if not thresholds:
-        raise NothingToDrawError("no threshold is known")
+    some(thresholds, "no threshold is known")
     panel = subplots(figure, size=(4.8, 4.6))
     # Sizes beyond the points show where the curve bends towards slope -1.
     p = np.unique(np.geomspace(20, 1e6, 80).astype(int))
@@ -139,7 +126,7 @@ def draw(figure: Figure, points: Points) -> None:
     panel.plot(_x(p), start - (_x(p) - _x(p[-1])), color="0.6", lw=1, ls="--", label="slope $-1$")
     above = [point for point in thresholds if point["alpha"] > 0.5]
     for (problem, kind), group in grouped(above, "problem", "kind"):
-        x, alpha, error = (np.array([point[name] for point in group]) for name in ("p", "alpha", "error"))
+        x, alpha, error = map(np.array, values_of(group, "p", "alpha", "error"))
         high, low = np.log(alpha + error - 0.5), np.log(np.maximum(alpha - error - 0.5, 1e-3))
         y = np.log(alpha - 0.5)
         panel.errorbar(
@@ -148,8 +135,7 @@ def draw(figure: Figure, points: Points) -> None:
         )  # fmt: skip
     panel.set(xlabel=r"$\log \log p$", ylabel=r"$\log(\alpha_c(p) - 1/2)$")
     panel.set_title(f"Finite-size threshold\n({_sample_sizes(thresholds)})", fontsize=9.5)
-    lines = legend(figure, 2)
-    figure.tight_layout(rect=(0, 0.043 * lines, 1, 1))
+    figure.tight_layout(rect=(0, 0.043 * legend(figure, 2), 1, 1))
 
 
 def thresholds_by_kind(points: Points) -> list[dict]:
@@ -160,12 +146,10 @@ def thresholds_by_kind(points: Points) -> list[dict]:
 
 def _sample_sizes(thresholds: list[dict]) -> str:
     """How many streams or seeds a point is the mean of, in words."""
-    words = []
-    for name, kinds in (("streams proved", ("proved",)), ("seeds trained by Adam", ("exact stop", "paper's stop"))):
-        counts = [point["seeds"] for point in thresholds if point["kind"] in kinds]
-        if counts:
-            words.append(counted(counts, name))
-    return ", ".join(words)
+    counts: dict[str, list[int]] = {"streams proved": [], "seeds trained by Adam": []}
+    for point in thresholds:
+        counts["streams proved" if point["kind"] == "proved" else "seeds trained by Adam"].append(point["seeds"])
+    return ", ".join(counted(numbers, name) for name, numbers in counts.items() if numbers)
 
 
 def _x(p: np.ndarray | float) -> np.ndarray | float:

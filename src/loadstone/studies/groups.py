@@ -6,27 +6,26 @@ One group is the original problem, as many groups as inputs are the decoupled on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.estimate import deviation
 from loadstone.studies.kit.brackets import mean_and_error, middles, proved_bracket
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of, with_error
 from loadstone.studies.kit.fitted_laws import as_deviations, judged
-from loadstone.studies.kit.panels import COLOURS, PREDICTION
-from loadstone.studies.kit.rows import Row, deviation, grouped
-from loadstone.studies.kit.runs import exact_capacities
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes
+from loadstone.studies.kit.points import values_of
+from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import Spec, exact_capacities
 from loadstone.theory.storable import capacity_moments
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from loadstone.runs.spec import Spec
-
 _GROUPS = "groups:"
+#: How many groups the two problems have; None: as many as inputs.
+_ENDS = {"original": 1, "decoupled": None}
 FORMULA = "the formula is for the decoupled problem"
 #: For each scale and dimension: numbers of groups between 1 and p, and streams.
 _STREAMS: dict[str, dict[int, tuple[tuple[int, ...], int]]] = {
@@ -61,24 +60,19 @@ def points(rows: list[Row]) -> list[dict]:
     proved = [row for row in rows if row["solver"] == "capacity" and row.get("answers") is None]
     dimensions = {row["d"] for row in proved if has_groups(row)}
     moments, points = cache(capacity_moments), []
-    for (d, problem), group in grouped([row for row in proved if row["d"] in dimensions], "d", "problem"):
+    for (d, problem), group in grouped((row for row in proved if row["d"] in dimensions), "d", "problem"):
         brackets = [bracket for row in group if (bracket := proved_bracket(row)) is not None]
         if len(brackets) < FEWEST:
             continue
         (mean, error), predicted = mean_and_error(brackets), moments(d)[0]
+        number = _ENDS[problem] if problem in _ENDS else int(problem.removeprefix(_GROUPS))
         points.append(
-            {"d": d, "groups": _number(problem), "problem": problem, "streams": len(brackets)}
+            {"d": d, "groups": number, "problem": problem, "streams": len(brackets)}
             | {"undecided": sum(row["p_c"] is None for row in group)}
             | {"capacity": mean, "scatter": deviation(middles(brackets)), "predicted": predicted}
             | {"excess": mean / predicted - 1, "error": error / predicted}
         )
     return sorted(points, key=lambda point: (point["d"], point["groups"] or np.inf))
-
-
-def _number(problem: str) -> int | None:
-    if problem.startswith(_GROUPS):
-        return int(problem.removeprefix(_GROUPS))
-    return 1 if problem == "original" else None
 
 
 def compare(points: list[dict]) -> list[Comparison]:
@@ -87,15 +81,12 @@ def compare(points: list[dict]) -> list[Comparison]:
 
 
 def _excess(point: dict) -> Comparison:
-    what = (
-        f"excess over the formula in per cent, proved, {point['groups']} groups, d = {point['d']} "
-        f"({point['streams']} streams)"
-    )
-    freedom = freedom_of(point["streams"], point["error"], point["error"])
+    # All numbers of groups have the same inputs.
+    groups, streams = f"{point['groups']} groups", f"d = {point['d']}"
     return Comparison(
-        what, 0.0, 100 * point["excess"], 100 * point["error"], freedom, FORMULA,
-        # All numbers of groups have the same inputs.
-        f"mean capacity, {point['groups']} groups", f"d = {point['d']}", scale=100,
+        f"excess over the formula in per cent, proved, {groups}, {streams} ({point['streams']} streams)",
+        0.0, 100 * point["excess"], 100 * point["error"], freedom_of(point["streams"], 1.0, 1.0), FORMULA,
+        f"mean capacity, {groups}", streams, scale=100,
     )  # fmt: skip
 
 
@@ -110,44 +101,39 @@ def excess_left(points: list[dict]) -> list[dict]:
     for point in (point for point in points if point["d"] in originals and point["groups"] != 1):
         original = originals[point["d"]]
         share = point["excess"] / original["excess"]
-        error = float(np.hypot(point["error"], share * original["error"]) / abs(original["excess"]))
+        error = math.hypot(point["error"], share * original["error"]) / abs(original["excess"])
         shares.append({"d": point["d"], "groups": point["groups"], "left": share, "error": error})
     return shares
 
 
-@dataclass(frozen=True)
-class GroupFit:
-    """A law for what is left of the excess, with the excess of one group fitted for each dimension."""
+class GroupFit(NamedTuple):
+    """A law for what is left of the excess, with the excess of one group fitted for each dimension.
+
+    freedom: points less dimensions.
+    deviations: how many standard deviations of a normal number are as unlikely as a chi-square beyond this one.
+    """
 
     law: str
     excess: dict[int, float]
     chi_square: float
-    #: Points less dimensions.
     freedom: int
-
-    @property
-    def deviations(self) -> float:
-        """How many standard deviations of a normal number are as unlikely as a chi-square beyond this one."""
-        return as_deviations(self.chi_square, self.freedom)
+    deviations: float
 
 
 def fitted_group_laws(points: list[dict]) -> list[GroupFit]:
     """Each law fitted to the points, if there are more of them than dimensions."""
-    dimensions = sorted({point["d"] for point in points})
-    if len(points) <= len(dimensions):
-        return []
-    return [_fitted(law, points, dimensions) for law in GROUP_LAWS]
+    freedom = len(points) - len({point["d"] for point in points})
+    return [_fitted(law, points, freedom) for law in GROUP_LAWS] if freedom > 0 else []
 
 
-def _fitted(law: str, points: list[dict], dimensions: list[int]) -> GroupFit:
+def _fitted(law: str, points: list[dict], freedom: int) -> GroupFit:
     excess, chi_square = {}, 0.0
-    for d in dimensions:
-        chosen = [point for point in points if point["d"] == d]
-        y, error = (np.array([point[name] for point in chosen]) for name in ("excess", "error"))
+    for (d,), chosen in grouped(points, "d"):
+        y, error = map(np.array, values_of(chosen, "excess", "error"))
         shape = np.array([left(law, point["groups"], point["predicted"]) for point in chosen]) / error
         excess[d] = float(shape @ (y / error) / (shape @ shape))
         chi_square += float(((y / error - excess[d] * shape) ** 2).sum())
-    return GroupFit(law, excess, chi_square, len(points) - len(dimensions))
+    return GroupFit(law, excess, chi_square, freedom, as_deviations(chi_square, freedom))
 
 
 def left(law: str, groups: float | None, p: float) -> float:
@@ -158,19 +144,17 @@ def left(law: str, groups: float | None, p: float) -> float:
 def draw(panel: Axes, points: list[dict]) -> None:
     """Mean capacity over the formula against the number of groups, and from where on a ratio would have been seen."""
     panel.axhline(1, color=PREDICTION, lw=1.2, zorder=0)
-    dimensions = sorted({point["d"] for point in points})
     most = max(point["predicted"] for point in points)
     pairs = next(iter(fitted_group_laws(points)), None)
-    for place, d in enumerate(dimensions):
-        chosen, ink = [point for point in points if point["d"] == d], COLOURS[2 + place]
+    for place, ((d,), chosen) in enumerate(grouped(points, "d")):
+        ink = COLOURS[2 + place]
         # Neighbours of one number of groups stand side by side; with a set for each input there are p sets.
         x = [1.05**place * (point["groups"] or point["predicted"]) for point in chosen]
         ratio, error = ([offset + point[key] for point in chosen] for offset, key in ((1, "excess"), (0, "error")))
         panel.errorbar(x, ratio, error, fmt="o", ms=4, lw=1, color=ink, zorder=2, label=f"d = {d}, groups, proved")
         if pairs:
-            p = chosen[0]["predicted"]
-            g = np.geomspace(1, p, 50)
-            law = [1 + pairs.excess[d] * left(pairs.law, count, p) for count in g]
+            g = np.geomspace(1, chosen[0]["predicted"], 50)
+            law = [1 + pairs.excess[d] * left(pairs.law, count, g[-1]) for count in g]
             panel.plot(1.05**place * g, law, color=ink, lw=1, zorder=1, label="proportional to pairs that share")
         seen = [1 + would_have_been_seen(point) for point in chosen]
         panel.plot(x, seen, ":", lw=1, color=ink, zorder=1, label="dotted: a ratio above would have been seen")
@@ -183,24 +167,14 @@ def draw(panel: Axes, points: list[dict]) -> None:
 
 def remarks(points: list[dict]) -> list[str]:
     """Which laws of what is left remain possible, and what is left at each dimension."""
-    return _laws_in_words(points) + [
-        f"With groups at d = {d}, of the excess of the original problem are left: {', '.join(shares)}."
-        for d, shares in _shares_in_words(points).items()
-    ]
-
-
-def _laws_in_words(points: list[dict]) -> list[str]:
     fits = ", ".join(
         f"{fit.law} is {judged(fit.deviations)}, chi-square {fit.chi_square:.1f} for {fit.freedom}"
         for fit in fitted_group_laws(points)
     )
-    return [f"What is left of the excess with g groups of inputs, at all d: {fits}."] if fits else []
-
-
-def _shares_in_words(points: list[dict]) -> dict[int, list[str]]:
-    shares: dict[int, list[str]] = {}
-    for point in excess_left(points):
-        if point["groups"] is not None:
-            share = with_error(100 * point["left"], 100 * point["error"])
-            shares.setdefault(point["d"], []).append(f"{share} % with {point['groups']} groups")
-    return shares
+    sentences = [f"What is left of the excess with g groups of inputs, at all d: {fits}."] if fits else []
+    for (d,), some in grouped((point for point in excess_left(points) if point["groups"] is not None), "d"):
+        shares = ", ".join(
+            f"{with_error(100 * point['left'], 100 * point['error'])} % with {point['groups']} groups" for point in some
+        )
+        sentences.append(f"With groups at d = {d}, of the excess of the original problem are left: {shares}.")
+    return sentences

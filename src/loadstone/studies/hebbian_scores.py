@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import OTHERS, TARGET
+from loadstone.studies.kit.panels import OTHERS, TARGET, Axes, Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import SEEDS, associations, spec
+from loadstone.studies.kit.runs import SEEDS, Spec, associations, spec
 from loadstone.studies.kit.score_panels import densities, draw_panels, moment_errors, of_each_panel, shade
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.hebbian import score_moments, target_mean
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 
 def runs(scale: str) -> list[Spec]:
@@ -33,11 +28,7 @@ def runs(scale: str) -> list[Spec]:
 
 
 class Points(NamedTuple):
-    """What is read off the Hebbian memories.
-
-    panels: densities of the scores at each size, and the means and deviations of their laws.
-    diagonal: mean and deviation of the scores on the diagonal.
-    """
+    """Densities of the scores at each size and the moments of their laws, and the moments on the diagonal."""
 
     panels: list[dict]
     diagonal: list[dict]
@@ -64,8 +55,8 @@ def diagonal(rows: list[Row]) -> list[dict]:
         errors = moment_errors(scatter, p * len(group))
         for name, predicted in {"mean": mean, "deviation": scatter}.items():
             measured = float(np.mean([row["scores"][f"target_{name}"] for row in group]))
-            point = {"d": d, "p": p, "name": name, "predicted": predicted, "measured": measured}
-            points.append(point | {"error": errors[name]})
+            numbers = {"predicted": predicted, "measured": measured, "error": errors[name]}
+            points.append({"d": d, "p": p, "name": name, "numbers": numbers})
     return points
 
 
@@ -73,11 +64,8 @@ def compare(points: Points) -> list[Comparison]:
     """Mean and deviation on the diagonal at each load."""
     comparisons = []
     for point in points.diagonal:
-        family, streams = f"{point['name']} on the diagonal", f"d = {point['d']}"
-        what = f"{family}, {streams}, load {load(point['p'], point['d']):.3f}"
-        comparisons.append(
-            Comparison(what, point["predicted"], point["measured"], point["error"], family=family, streams=streams)
-        )
+        family, where = f"{point['name']} on the diagonal", f"d = {point['d']}, load {load(point['p'], point['d']):.3f}"
+        comparisons.append(Comparison.of(family, point, **point["numbers"], where=where, dof=math.inf))
     return comparisons
 
 

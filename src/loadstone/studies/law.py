@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 
 from loadstone.arguments import rank_of
-from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, counted, key, subplots
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.panels import COLOURS, Figure, counted, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.points import finish, some, values_of
+from loadstone.studies.kit.runs import DIMENSIONS, Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
-
-_SIZES = {
-    "quick": {"original": (20, 40), "decoupled": (20,)},
-    "paper": {"original": (50, 100, 150, 300, 400, 500), "decoupled": (50, 100, 150)},
-}
+_SIZES: dict[str, dict[str, tuple[int, ...]]] = {
+    "quick": {"original": (20, 40), "decoupled": (20,)}, "paper": DIMENSIONS["paper"],
+}  # fmt: skip
 _LARGER: dict[str, dict[str, tuple[int, ...]]] = {"quick": {}, "paper": {"original": (1024,), "decoupled": (300,)}}
 _KAPPAS = {"quick": (0.5, 1.0), "paper": (0.25, 0.5, 1.0)}
 _STREAMS = {"quick": 3, "paper": 5}
@@ -66,15 +58,19 @@ def _reached(
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left the load that was stored, right its ratio to the prediction."""
-    if not points:
-        raise NothingToDrawError("no stream was stored up to its limit")
-    kappas = sorted({point["kappa"] for point in points}, reverse=True)
+    some(points, "no stream was stored up to its limit")
     left, right = subplots(figure, 1, 2, size=(7.6, 3.9))
-    for index, (kappa, colour) in enumerate(zip(kappas, COLOURS)):
+    kappas = list(zip(sorted({point["kappa"] for point in points}, reverse=True), COLOURS))
+    for index, (kappa, colour) in enumerate(kappas):
         chosen = [point for point in points if point["kappa"] == kappa]
-        _curve(left, chosen, colour)
-        _points(left, chosen, colour, lambda point: float(load(point["p"], point["d"])))
-        _points(right, chosen, colour, lambda point: point["p"] / point["predicted"], _APART**index)
+        d, p, error, law = map(np.array, values_of(chosen, "d", "p", "error", "predicted"))
+        # The prediction is for the exact rank fraction, between the smallest and the largest d.
+        fine = np.unique(np.geomspace(d.min(), d.max(), 40).round().astype(int))
+        left.plot(fine, load(np.asarray(capacity_associations(fine, kappa)), fine), color=colour, lw=1.3, zorder=1)
+        for point, x, stored, relative, ratio in zip(chosen, d, load(p, d), error / p, p / law):
+            style = mark_of(point["problem"], colour) | {"ms": 5, "lw": 1, "zorder": 2}
+            left.errorbar(x, stored, stored * relative, **style)
+            right.errorbar(x * _APART**index, ratio, ratio * relative, **style)
         left.axhline(float(capacity(kappa)), color=colour, lw=0.7, ls=":", zorder=0)
     right.axhline(1, color="0.3", lw=1, zorder=0)
     dimensions = sorted({point["d"] for point in points})
@@ -85,35 +81,12 @@ def draw(figure: Figure, points: list[dict]) -> None:
     left.set_ylabel(r"load stored, $p \log p / d^2$")
     right.set_ylabel("stored / predicted")
     streams = counted((point["seeds"] for point in points), "streams")
-    figure.suptitle(f"Stored without a violation by L-BFGS, and predicted ({streams} a point)", fontsize=10)
-    figure.legend(handles=_keys(points, kappas), loc="lower center", ncols=4, frameon=False)
-    figure.tight_layout(rect=(0, 0.13, 1, 1))
-
-
-def _curve(panel: Axes, points: list[dict], colour: str) -> None:
-    """The prediction for the exact rank fraction between the smallest and the largest d."""
-    ends = [point["d"] for point in points]
-    d = np.unique(np.geomspace(min(ends), max(ends), 40).round().astype(int))
-    kappa = points[0]["kappa"]
-    panel.plot(d, load(np.asarray(capacity_associations(d, kappa)), d), color=colour, lw=1.3, zorder=1)
-
-
-def _points(panel: Axes, points: list[dict], colour: str, height: Callable[[dict], float], aside: float = 1.0) -> None:
-    for point in points:
-        mark, face = MARKS[point["problem"]]
-        y = height(point)
-        error = y * point["error"] / point["p"]
-        panel.errorbar(point["d"] * aside, y, error, fmt=mark, color=colour, mfc=face or colour, ms=5, lw=1, zorder=2)
-
-
-def _keys(points: list[dict], kappas: list[float]) -> list[Line2D]:
-    keys = [key(rf"$\kappa$ = {kappa:g}", color=colour, lw=3) for kappa, colour in zip(kappas, COLOURS)]
-    for problem in sorted({point["problem"] for point in points}, reverse=True):
-        mark, face = MARKS[problem]
-        keys.append(key(f"{problem}, stored", color="0.3", marker=mark, mfc=face or "0.3", ls=""))
-    keys.append(key("predicted, no free parameter", color="0.3", lw=1.3))
-    keys.append(key("limit of large d", color="0.3", lw=0.7, ls=":"))
-    return keys
+    keys = [key(rf"$\kappa$ = {kappa:g}", color=colour, lw=3) for kappa, colour in kappas]
+    keys += mark_keys(points, ", stored")
+    keys += [key("predicted, no free parameter", color="0.3", lw=1.3)]
+    keys += [key("limit of large d", color="0.3", lw=0.7, ls=":")]
+    title = f"Stored without a violation by L-BFGS, and predicted ({streams} a point)"
+    finish(figure, title, points, 4, (0.13, 0), keys)
 
 
 LAW = Study(

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, colour, counted, key, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, Line2D, colour, key, mark_keys, mark_of, subplots
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.alone import winning_queries
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.codimension import codimension
 from loadstone.theory.finite_margin import LENGTHS, finite_largest_margin
 from loadstone.theory.margin import largest_margin
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {12: 4}, "paper": {12: 48, 20: 32, 30: 16}}
@@ -63,9 +57,11 @@ class Points(NamedTuple):
 
 
 def points(rows: list[Row]) -> Points:
-    """Means over the streams of each law, problem, dimension and number of associations.
+    """Means over the streams of each law, problem, dimension and number of associations, where each input has an output
+    of its own: other numbers of answers have no prediction at finite d here.
 
-    Only where each input has an output of its own: other numbers of answers have no prediction at finite d here.
+    Of the margins: gap, the widest of a proof; without, how many streams are not storable or not decided; limit, for
+    large d; predicted, at this d (None: not known).
     """
     of_margins = [row for row in rows if row["solver"] == "margin" and row.get("answers") is None]
     margins, recalls = [], []
@@ -74,29 +70,20 @@ def points(rows: list[Row]) -> Points:
         if not proved:
             continue
         point = {"law": law, "problem": problem, "d": d, "p": p, "load": load_of(p, d), "streams": len(proved)}
-        margins.append(point | _largest_margin(law, d, p, proved, without=len(group) - len(proved)))
+        (margin, error), predicted = mean_of([row["margin"] for row in proved]), predicted_margin(law, d, p)
+        margins.append(point | {
+            "without": len(group) - len(proved), "margin": margin, "error": error,
+            "gap": max(row["gap"] for row in proved), "limit": largest_margin(d * d, p),
+            "predicted": predicted and predicted.value, "predicted_error": predicted and predicted.error,
+        })  # fmt: skip
         recalls.append(point | _recall(proved))
     return Points(margins, recalls)
-
-
-def _largest_margin(law: str, d: int, p: int, rows: list[Row], without: int) -> dict:
-    """The mean largest margin of the streams and its standard error, the widest gap of a proof, the limit of large d,
-    and the prediction at this d (None: not known).
-
-    without: streams that are not storable or not decided.
-    """
-    (margin, error), predicted = mean_of([row["margin"] for row in rows]), predicted_margin(law, d, p)
-    return {
-        "without": without, "margin": margin, "error": error, "gap": max(row["gap"] for row in rows),
-        "limit": largest_margin(d * d, p), "predicted": predicted and predicted.value,
-        "predicted_error": predicted and predicted.error,
-    }  # fmt: skip
 
 
 def _recall(rows: list[Row]) -> dict:
     """The mean share recalled at each noise, its standard error over the streams, what was predicted, and the standard
     error of the difference."""
-    recalled, predicted = (np.array([row[name] for row in rows]) for name in ("recalled", "recalled_predicted"))
+    recalled, predicted = map(np.array, values_of(rows, "recalled", "recalled_predicted"))
     return {
         "noises": list(rows[0]["noises"]), "recalled": recalled.mean(axis=0).tolist(),
         "error": [mean_of(column).error for column in recalled.T],
@@ -121,81 +108,50 @@ def predicted_margin(law: str, d: int, p: int) -> Estimate | None:
 
 def compare(points: Points) -> list[Comparison]:
     """Largest margins beside their prediction at this d, and recall at the noise where half is predicted to be lost."""
-    return _compare_margins(points.margins) + _compare_recalls(points.recalls)
-
-
-def _compare_margins(points: list[dict]) -> list[Comparison]:
     comparisons = []
-    for point in points:
+    for point in points.margins:
         if point["streams"] < FEWEST or point["predicted"] is None:
             continue
         notes = [SHARED_OUTPUTS] if point["problem"] == "original" else []
         if point["without"]:
             notes.append(f"{point['without']} streams are not storable or undecided, and left out")
-        error, what = math.hypot(point["error"], point["predicted_error"]), "mean of the largest margin"
-        comparisons.append(
-            Comparison(
-                f"{what}, {_words(point)}",
-                point["predicted"],
-                point["margin"],
-                error,
-                point["streams"] - 1,
-                "; ".join(notes),
-                _family(what, point),
-                f"d = {point['d']}",
-            )  # fmt: skip
-        )
-    return comparisons
-
-
-def _compare_recalls(points: list[dict]) -> list[Comparison]:
-    note, comparisons = "the prediction takes rivals one after the other, which is an approximation", []
-    for point in points:
+        numbers = point["predicted"], point["margin"], math.hypot(point["error"], point["predicted_error"])
+        what = "mean of the largest margin"
+        comparisons.append(_comparison(what, what, point, numbers, "; ".join(notes)))
+    for point in points.recalls:
         place = int(np.argmin(np.abs(np.array(point["predicted"]) - 0.5)))
-        if point["streams"] < FEWEST or point["difference_error"][place] == 0:
+        numbers = point["predicted"][place], point["recalled"][place], point["difference_error"][place]
+        if point["streams"] < FEWEST or numbers[2] == 0:
             continue
-        comparisons.append(
-            Comparison(
-                f"share recalled from inputs with noise {point['noises'][place]:g}, {_words(point)}",
-                point["predicted"][place],
-                point["recalled"][place],
-                point["difference_error"][place],
-                point["streams"] - 1,
-                note,
-                _family("share recalled from noisy inputs", point),
-                f"d = {point['d']}",
-            )  # fmt: skip
-        )
+        note = "the prediction takes rivals one after the other, which is an approximation"
+        what = f"share recalled from inputs with noise {point['noises'][place]:g}"
+        comparisons.append(_comparison(what, "share recalled from noisy inputs", point, numbers, note))
     return comparisons
 
 
-def _family(of: str, point: dict) -> str:
-    return f"{of}, {point['problem']}, {point['law']} vectors"
-
-
-def _words(point: dict) -> str:
-    size = f"d = {point['d']}, p = {point['p']} ({point['streams']} streams)"
-    return f"{point['problem']}, {point['law']} vectors, {size}"
+def _comparison(what: str, family: str, point: dict, numbers: tuple[float, float, float], note: str) -> Comparison:
+    """numbers: what is predicted, what was measured, and the standard error of the difference."""
+    of, size, streams = f"{point['problem']}, {point['law']} vectors", f"d = {point['d']}", point["streams"]
+    words = f"{what}, {of}, {size}, p = {point['p']} ({streams} streams)"
+    return Comparison(words, *numbers, streams - 1, note, f"{family}, {of}", size)
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Left the largest margin against the load for each d, right recall against noise at the largest d."""
     margins, recalls = ([point for point in table if point["law"] == "gaussian"] for table in points)
-    if not margins:
-        raise NothingToDrawError("no margin is proved")
+    some(margins, "no margin is proved")
     d = max(point["d"] for point in recalls)
     left, right = subplots(figure, 1, 2, size=(8.2, 4.6))
     _draw_margins(left, margins)
     loads = _draw_recalls(right, [point for point in recalls if point["d"] == d])
-    streams = counted((point["streams"] for point in margins), "streams")
-    figure.suptitle(f"Memories of largest margin, each proved ({streams} a point)", fontsize=10)
-    figure.legend(handles=_keys(margins, loads), loc="lower center", ncols=4, frameon=False)
-    figure.tight_layout(rect=(0, 0.16, 1, 1))
+    keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in margins})] + loads
+    keys += mark_keys(margins, ", measured", ms=4.5)
+    keys += [key("predicted at this d", color="0.3", ls="--", lw=1.2), key("limit of large d", color="0.3", lw=1.2)]
+    finish(figure, "Memories of largest margin, each proved ({} a point)", margins, 4, (0.16, 0), keys)
 
 
 def _draw_margins(panel: Axes, points: list[dict]) -> None:
-    for d in sorted({point["d"] for point in points}):
-        here = [point for point in points if point["d"] == d]
+    for (d,), here in grouped(points, "d"):
         most = float(capacity_associations(d))
         whole = np.unique(np.linspace(min(point["p"] for point in here), int(most), _CURVE).round().astype(int))
         limit = [(load_of(p, d), largest_margin(d * d, p)) for p in map(int, whole)]
@@ -204,9 +160,8 @@ def _draw_margins(panel: Axes, points: list[dict]) -> None:
         if finite:
             panel.plot(*zip(*finite), "--", color=colour(d), lw=1.2, zorder=1)
         for point in here:
-            mark, face = MARKS[point["problem"]]
-            draw = partial(panel.errorbar, fmt=mark, color=colour(d), mfc=face or colour(d), ms=4.5, lw=1, zorder=2)
-            draw(point["load"], point["margin"], point["error"])
+            style = mark_of(point["problem"], colour(d)) | {"ms": 4.5, "lw": 1, "zorder": 2}
+            panel.errorbar(point["load"], point["margin"], point["error"], **style)
     panel.set(xlabel="load, N D(N) / d²", ylabel="largest margin / |W|", ylim=(0, None))
 
 
@@ -216,23 +171,12 @@ def _draw_recalls(panel: Axes, recalls: list[dict]) -> list[Line2D]:
     chosen = sorted({sizes[0], sizes[len(sizes) // 2], sizes[-1]})
     for p, tint in zip(chosen, _TINTS):
         for point in (point for point in recalls if point["p"] == p):
-            mark, face = MARKS[point["problem"]]
             panel.plot(point["noises"], point["predicted"], "--", color=tint, lw=1.2, zorder=1)
-            draw = partial(panel.errorbar, fmt=mark, color=tint, mfc=face or tint, ms=4.5, lw=1, zorder=2)
-            draw(point["noises"], point["recalled"], point["error"])
+            style = mark_of(point["problem"], tint) | {"ms": 4.5, "lw": 1, "zorder": 2}
+            panel.errorbar(point["noises"], point["recalled"], point["error"], **style)
     d = recalls[0]["d"]
     panel.set(xlabel=f"noise, per component of an input (d = {d})", ylabel="share recalled", ylim=(0, 1.03))
     return [key(f"load {load_of(p, d):.2f}", color=tint, lw=3) for p, tint in zip(chosen, _TINTS)]
-
-
-def _keys(points: list[dict], loads: list[Line2D]) -> list[Line2D]:
-    keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})] + loads
-    for problem in sorted({point["problem"] for point in points}, reverse=True):
-        mark, face = MARKS[problem]
-        keys.append(key(f"{problem}, measured", color="0.3", marker=mark, mfc=face or "0.3", ls="", ms=4.5))
-    keys.append(key("predicted at this d", color="0.3", ls="--", lw=1.2))
-    keys.append(key("limit of large d", color="0.3", lw=1.2))
-    return keys
 
 
 MARGIN = Study(

@@ -1,48 +1,42 @@
 """How does what others measured compare with the law: the largest N that Adam recalls to 99 %?
 
 Nichani, Lee and Bietti, 'Understanding factual recall in transformers via associative memories' (2024), on linear
-memories. Their inputs and outputs are unit vectors, the loss is the cross-entropy, and AdamW without weight decay,
-which is Adam, takes at most 4096 steps at a rate of 1000. The largest N that is recalled with an accuracy of 99 % is
-found by bisection to 1 %, for d from 8 to 256 and five seeds. Here vectors have length sqrt(d), as everywhere in this
-package: scores are d times as large, so W need only be 1/d of theirs, and Adam, whose steps do not depend on the size
-of the gradient, takes the same path at a rate of 1000 / d. Two things differ: the first N associations of one stream
-are taken for every N, where theirs are drawn again, and accuracy is measured after every step, where theirs is after
-every 32nd.
+memories: unit vectors, cross-entropy, at most 4096 steps of Adam at a rate of 1000, and a bisection to 1 %, for d from
+8 to 256 and five seeds. Here vectors have length sqrt(d): scores are d times as large, so W need only be 1/d of theirs,
+and Adam, whose steps do not depend on the size of the gradient, takes the same path at a rate of 1000 / d. Two things
+differ: the first N associations of one stream are taken for every N, where theirs are drawn again, and accuracy is
+measured after every step, where theirs is after every 32nd.
 
-It matters that their outputs have one length. Inputs may be scaled by positive numbers without any effect: the scores
-of an association are all scaled by the same factor. Outputs may not: a short output has small scores with every query,
-and is a target that is hard to raise. So with outputs of equal length more should fit than with Gaussian ones, by a
-share that falls with d, as the scatter of Gaussian lengths does.
+It matters that their outputs have one length. Inputs may be scaled without any effect on who wins, outputs may not: a
+short output has small scores with every query, and is a target that is hard to raise. So with outputs of equal length
+more should fit than with Gaussian ones, by a share that falls with d, as the scatter of Gaussian lengths does.
 """
 
 from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
+from loadstone.studies.kit.points import finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity, capacity_associations
 from loadstone.theory.load import associations, load
 from loadstone.theory.some_lost import capacity_with_losses
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
-
 _DIMENSIONS = {"quick": (8, 16, 32), "paper": (8, 16, 32, 64, 128, 256)}
 _SEEDS = {"quick": 3, "paper": 5}
-_RATE, _STEPS = 1000.0, 4096
+_RATE = 1000.0
+#: The memory is measured before each of the 4096 steps and after the last.
+_PROTOCOL: dict[str, object] = {"passes": 4096 + 1, "enough": "99%", "digits": "float32"}
 #: How closely the largest N is found; theirs is found to 1 %.
 _WIDTH = {"quick": 0.03, "paper": 0.01}
 #: Where the bisection begins, as a share of the predicted capacity.
@@ -68,27 +62,17 @@ _CONSTANTS = (
 def runs(scale: str) -> list[Spec]:
     """Their protocol; and exact capacities of the same associations, with outputs of equal and of random length."""
     protocol = [
-        spec("original", d, share_of_capacity(_GUESS, d), seed, law="sphere", solver="reach", parameters=parameters)
+        spec("original", d, share_of_capacity(_GUESS, d), seed, law=EQUAL, solver="reach", parameters=parameters)
         for d in _DIMENSIONS[scale]
-        for parameters in [_protocol(d) | {"width": _WIDTH[scale]}]
+        for parameters in [{"optimiser": f"adam:{_RATE / d}", "width": _WIDTH[scale], **_PROTOCOL}]
         for seed in range(_SEEDS[scale])
     ]
     return protocol + [
         spec("original", d, share_of_capacity(1, d), seed, law=law, solver="capacity")
-        for law in ("sphere", "gaussian")
+        for law in (EQUAL, RANDOM)
         for d, streams in _PROVED[scale].items()
         for seed in range(streams)
     ]
-
-
-def _protocol(d: int) -> dict[str, object]:
-    return {
-        "optimiser": f"adam:{_RATE / d}",
-        # The memory is measured before each step and after the last.
-        "passes": _STEPS + 1,
-        "enough": "99%",
-        "digits": "float32",
-    }
 
 
 @cache
@@ -98,11 +82,8 @@ def most_at_99_percent(d: int) -> Estimate:
 
 
 class Points(NamedTuple):
-    """What is read off the streams.
-
-    recalled: for each dimension, the largest N that was recalled to 99 %.
-    lengths: for each dimension, the proved capacities with outputs of equal and of Gaussian length.
-    """
+    """For each dimension the largest N that was recalled to 99 %, and the proved capacities with outputs of equal and
+    of Gaussian length."""
 
     recalled: list[dict]
     lengths: list[dict]
@@ -110,14 +91,9 @@ class Points(NamedTuple):
 
 def points(rows: list[Row]) -> Points:
     """What was recalled to 99 %, and what is proved with outputs of both kinds."""
-    recalled = [_recalled(d, group) for (d,), group in grouped([row for row in rows if row["solver"] == "reach"], "d")]
-    proved = [row | {"bracket": proved_bracket(row)} for row in rows if row["solver"] == "capacity"]
-    lengths = [
-        _with_both_lengths(d, *pairs)
-        for (d,), group in grouped([row for row in proved if row["bracket"]], "d")
-        if (pairs := _pairs(group))
-    ]
-    return Points(recalled, lengths)
+    recalled = [_recalled(d, group) for (d,), group in grouped((row for row in rows if row["solver"] == "reach"), "d")]
+    proved = grouped((row for row in rows if row["solver"] == "capacity" and proved_bracket(row)), "d")
+    return Points(recalled, [point for (d,), group in proved for point in _with_both_lengths(d, group)])
 
 
 def _recalled(d: int, rows: list[Row]) -> dict:
@@ -132,25 +108,24 @@ def _recalled(d: int, rows: list[Row]) -> dict:
     }  # fmt: skip
 
 
-def _pairs(rows: list[Row]) -> tuple[list[Bracket], list[Bracket]] | None:
-    """The brackets of streams with outputs of equal length, and of the same streams with Gaussian ones."""
-    of = {law: {row["seed"]: row["bracket"] for row in some} for (law,), some in grouped(rows, "law")}
-    equal, random = of.get(EQUAL, {}), of.get(RANDOM, {})
-    shared = sorted(equal.keys() & random.keys())
-    return ([equal[seed] for seed in shared], [random[seed] for seed in shared]) if shared else None
-
-
-def _with_both_lengths(d: int, equal: list[Bracket], random: list[Bracket]) -> dict:
-    """The mean capacity with outputs of equal length, that of the same streams with Gaussian ones, and the mean
-    difference, which is that of pairs."""
+def _with_both_lengths(d: int, rows: list[Row]) -> list[dict]:
+    """Of the streams that are proved with both: the mean capacity with outputs of equal length, that with Gaussian
+    ones, and the mean difference, which is that of pairs."""
+    capacities: dict[str, dict[int, Bracket | None]] = {EQUAL: {}, RANDOM: {}}
+    for row in rows:
+        capacities[row["law"]][row["seed"]] = proved_bracket(row)
+    seeds = sorted(capacities[EQUAL].keys() & capacities[RANDOM].keys())
+    if not seeds:
+        return []
+    equal, random = ([bracket for seed in seeds if (bracket := of[seed])] for of in capacities.values())
     unresolved = resolution(equal), resolution(random)
     of_equal, of_random = mean_of(middles(equal), unresolved[0]), mean_of(middles(random), unresolved[1])
     difference, scatter = mean_of(middles(equal) - middles(random))
-    return {
+    return [{
         "d": d, "streams": len(equal), "equal": of_equal.value, "random": of_random.value,
         "equal_error": of_equal.error, "random_error": of_random.error,
         "difference": difference, "error": math.hypot(scatter, *unresolved), "law": float(capacity_associations(d)),
-    }  # fmt: skip
+    }]  # fmt: skip
 
 
 def compare(points: Points) -> list[Comparison]:
@@ -160,62 +135,45 @@ def compare(points: Points) -> list[Comparison]:
     for point in points.recalled:
         if point["seeds"] < FEWEST:
             continue
-        d, freedom = point["d"], freedom_of(point["seeds"], point["error"], point["spread"])
+        dof = freedom_of(point["seeds"], point["error"], point["spread"])
         more = 100 * (point["bound"] / point["law"] - 1)
         law = f"{_ORIGINAL}; at 99 % the law allows at most {more:.1f} % more; 4096 steps may end short"
         for beside, predicted, note in (("the law", point["law"], law), ("1.3 N log N = d^2", point["published"], "")):
-            family = f"associations recalled to 99 % by Adam, beside {beside}"
-            what = f"{family}, d = {d}"
-            comparisons.append(
-                Comparison(what, predicted, point["p"], point["error"], freedom, note, family, f"d = {d}")
-            )
+            family, numbers = f"associations recalled to 99 % by Adam, beside {beside}", (point["p"], point["error"])
+            comparisons.append(Comparison.of(family, point, predicted, *numbers, note, dof=dof))
+    family, note = "capacity, outputs of equal length - Gaussian", "scaling outputs is not free at finite d"
     for point in points.lengths:
         if point["streams"] < FEWEST or not point["error"]:
             continue
-        family = "capacity, outputs of equal length - Gaussian"
-        freedom, note = freedom_of(point["streams"], 1.0, 1.0), "scaling outputs is not free at finite d"
-        comparisons.append(
-            Comparison(
-                f"{family}, d = {point['d']}",
-                0.0,
-                point["difference"],
-                point["error"],
-                freedom,
-                note,
-                family,
-                f"d = {point['d']}",
-                point["random"],
-            )  # fmt: skip
-        )
+        numbers, dof = (0.0, point["difference"], point["error"]), freedom_of(point["streams"], 1.0, 1.0)
+        comparisons.append(Comparison.of(family, point, *numbers, note, dof=dof, scale=point["random"]))
     return comparisons
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Left the load that was recalled, right its ratio to the law, with proved capacities."""
     recalled, lengths = points
-    if not recalled:
-        raise NothingToDrawError("no stream was recalled to 99 %")
+    some(recalled, "no stream was recalled to 99 %")
     dimensions = sorted({point["d"] for point in recalled})
     left, right = subplots(figure, 1, 2, size=(8.2, 5.0))
     _draw_law(left, right, dimensions)
     for name, value, line in _CONSTANTS:
         left.axhline(value, color="0.45", lw=1, ls=line, zorder=0, label=name)
-    d, p, error, law = (np.array([point[name] for point in recalled]) for name in ("d", "p", "error", "law"))
+    d, p, error, law = map(np.array, values_of(recalled, "d", "p", "error", "law"))
     style: dict[str, Any] = {"fmt": "o", "color": COLOURS[0], "ms": 5, "lw": 1, "label": "recalled to 99 % by Adam"}
     left.errorbar(d, load(p, d), load(p, d) * error / p, **style)
     right.errorbar(d, p / law, error / law, **style)
     for name, words, mark in (("equal", "equal", "s"), ("random", "Gaussian", "D")):
-        _draw_proved(right, lengths, name, f"all stored (proved), {words} lengths", mark)
+        # If p associations are storable but not p + 1, the threshold lies between the two.
+        d, p, error, law = map(np.array, values_of(lengths, "d", name, f"{name}_error", "law"))
+        style = {"fmt": mark, "color": COLOURS[1], "mfc": "white", "ms": 5, "lw": 1}
+        right.errorbar(d, (p + 0.5) / law, error / law, **style, label=f"all stored (proved), {words} lengths")
     for panel in (left, right):
-        panel.set(xscale="log", xlabel="dimension d")
-        panel.set_xticks(dimensions, [str(one) for one in dimensions])
-        panel.minorticks_off()
+        panel.set_xlabel("dimension d")
+        log_ticks(panel, dimensions)
     left.set(ylabel=r"$N \log N / d^2$", ylim=(0, None))
     right.set_ylabel("N / law")
-    seeds = counted((point["seeds"] for point in recalled), "seeds")
-    figure.suptitle(f"The largest N recalled to 99 %, by the protocol of Nichani et al. ({seeds})", fontsize=10)
-    lines = legend(figure, 2)
-    figure.tight_layout(rect=(0, 0.01 + 0.042 * lines, 1, 1))
+    finish(figure, "The largest N recalled to 99 %, by the protocol of Nichani et al. ({})", recalled, 2, (0.01, 0.042))
 
 
 def _draw_law(left: Axes, right: Axes, dimensions: list[int]) -> None:
@@ -230,22 +188,15 @@ def _draw_law(left: Axes, right: Axes, dimensions: list[int]) -> None:
     right.plot(dimensions, most / np.asarray(capacity_associations(dimensions)), **style)
 
 
-def _draw_proved(panel: Axes, points: list[dict], name: str, label: str, mark: str) -> None:
-    # If p associations are storable but not p + 1, the threshold lies between the two.
-    x, y = ([point[one] for point in points] for one in ("d", name))
-    ratios = (np.array(y) + 0.5) / np.array([point["law"] for point in points])
-    errors = np.array([point[f"{name}_error"] / point["law"] for point in points])
-    panel.errorbar(x, ratios, errors, fmt=mark, color=COLOURS[1], mfc="white", ms=5, lw=1, label=label)
-
-
 def remarks(points: Points) -> list[str]:
     """Which constant each size would have in C N log N = d^2, measured and by the law; and what equal lengths give."""
     sentences = []
     if recalled := points.recalled:
         sizes = ", ".join(str(point["d"]) for point in recalled)
-        measured = ", ".join(f"{point['constant']:.2f}" for point in recalled)
-        law = ", ".join(f"{1 / float(load(point['law'], point['d'])):.2f}" for point in recalled)
-        bound = ", ".join(f"{1 / float(load(point['bound'], point['d'])):.2f}" for point in recalled)
+        measured, law, bound = (
+            ", ".join(f"{1 / float(load(point[name], point['d'])):.2f}" for point in recalled)
+            for name in ("p", "law", "bound")
+        )
         sentences.append(
             f"At d = {sizes} the constant C of C N log N = d^2 is {measured} as measured, {law} by the law for full "
             f"storage and {bound} by the bound for 99 %; the published line has {PUBLISHED} at every d, and the limit "

@@ -7,22 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, key, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, Line2D, key, subplots
 from loadstone.studies.kit.passes import quantiles, slope, slope_error
+from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
 
 #: Constant rates, those of defaults included, are the best of a few, a factor of 2 or 3 apart, on streams 100 to 103 of
 #: d = 30 at 3 % below their capacity. Adam's is the usual one; 0.3 would be faster.
@@ -38,8 +32,6 @@ class Look(NamedTuple):
     name: str
     colour: str
     mark: str
-    #: The colour inside the mark; None: that of the mark.
-    face: str | None = None
 
 
 #: By the first word of an optimiser's text.
@@ -84,10 +76,8 @@ def points(rows: list[Row]) -> list[dict]:
     where that many streams were not stored) and how many streams were stored; and the exponent z with its standard
     error."""
     proved = [row | _tried(row) for row in rows if row["solver"] == "approach" and row["p_c"] is not None]
-    return [
-        _curve(group, problem, d, exponent, optimiser)
-        for (problem, d, exponent, optimiser), group in grouped(proved, "problem", "d", "law_exponent", "optimiser")
-    ]
+    kinds = ("problem", "d", "law_exponent", "optimiser")
+    return [dict(zip(kinds, kind)) | _curve(group) for kind, group in grouped(proved, *kinds)]
 
 
 def _tried(row: Row) -> dict[str, object]:
@@ -98,24 +88,20 @@ def _tried(row: Row) -> dict[str, object]:
     return {"optimiser": optimiser, "law_exponent": float(exponent or default)}
 
 
-def _curve(rows: list[Row], problem: str, d: int, exponent: float, optimiser: str) -> dict:
-    taken = [[passes if stored else math.inf for _, stored, _, passes in row["attempts"]] for row in rows]
-    passes = np.array(taken, float)
+def _curve(rows: list[Row]) -> dict:
+    taken = np.array([[passes for *_, passes in row["attempts"]] for row in rows], float)
+    stored = np.array([[bool(stored) for _, stored, *_ in row["attempts"]] for row in rows])
     distances = np.array([[1 - p / row["p_c"] for p, *_ in row["attempts"]] for row in rows])
+    passes = np.where(stored, taken, math.inf)
     z, error = _finite([slope(distances, passes), slope_error(distances, passes)])
+    # Searches are given up after fewer passes than are allowed where a schedule ends before.
+    limit = int(max(taken[~stored], default=max(row["limit"] for row in rows)))
     return {
-        "problem": problem, "d": d, "law_exponent": exponent, "optimiser": optimiser, "streams": len(rows),
-        "limit": _limit(rows), "nominal": rows[0]["distances"],
-        "distance": distances.mean(axis=0).tolist(), "stored": np.isfinite(passes).sum(axis=0).tolist(),
+        "streams": len(rows), "limit": limit, "nominal": rows[0]["distances"],
+        "distance": distances.mean(axis=0).tolist(), "stored": stored.sum(axis=0).tolist(),
         **{name: _finite(quantiles(passes, share)) for name, share in _QUANTILES.items()},
         "z": z, "error": error,
     }  # fmt: skip
-
-
-def _limit(rows: list[Row]) -> int:
-    """After how many passes a search was given up; that is less than was allowed where a schedule ended before."""
-    given_up = [taken for row in rows for _, stored, _, taken in row["attempts"] if not stored]
-    return max(given_up, default=max(row["limit"] for row in rows))
 
 
 def _finite(values: Iterable[float]) -> list[float | None]:
@@ -143,21 +129,27 @@ def remarks(points: list[dict]) -> list[str]:
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left the passes at each distance below capacity, right those at one distance for several covariances."""
     isotropic = [curve for curve in points if curve["law_exponent"] == 0]
-    if not isotropic:
-        raise NothingToDrawError("no optimiser was tried below a proved capacity")
+    some(isotropic, "no optimiser was tried below a proved capacity")
     main = min(curve["d"] for curve in isotropic)
     shown = [curve for curve in isotropic if curve["d"] == main]
     left, right = subplots(figure, 1, 2, size=(9.4, 5.4), width_ratios=(1.5, 1))
     for curve in isotropic:
-        (_draw_points if curve["d"] == main else _draw_line)(left, curve)
+        # Of other dimensions only the median is shown, as a line without marks.
+        lw, ls = (1.2, "-") if curve["d"] == main else (0.9, _DASHES[curve["d"] % 3])
+        known = [(x, median) for x, median in zip(curve["distance"], curve["median"]) if x and median is not None]
+        left.plot(*np.reshape(known, (-1, 2)).T, color=_look(curve).colour, lw=lw, ls=ls)
+        if curve["d"] == main:
+            _draw_points(left, curve)
     left.set(xscale="log", yscale="log", xlabel=r"distance from the proved capacity, $1 - p/p_c$")
     _ticks(left, shown[0])
     left.set_ylabel("passes until every association is stored")
     left.set_title("crosses: not stored within the limit", fontsize=9)
     _draw_covariances(right, [curve for curve in points if curve["d"] == main])
-    streams = counted((curve["streams"] for curve in shown), "streams")
-    figure.suptitle(f"Storing close below the proved capacity (d = {main}, {streams}, medians)", fontsize=10)
-    keys = [_key(curve) for curve in sorted(shown, key=_slowness)]
+    words = f"Storing close below the proved capacity (d = {main}, {streams_in(shown)}, medians)"
+    figure.suptitle(words, fontsize=10)
+    # Optimisers that store closest to the capacity come first, and the faster of two that get as far.
+    ranked = sorted(shown, key=lambda curve: [median or math.inf for median in reversed(curve["median"])])
+    keys = [_key(curve) for curve in ranked]
     others = sorted({curve["d"] for curve in isotropic} - {main})
     keys += [key(f"d = {d}", color="0.3", lw=0.9, ls=_DASHES[d % 3]) for d in others]
     figure.legend(handles=keys, loc="lower center", ncols=3, frameon=False, fontsize=7.5)
@@ -167,7 +159,7 @@ def draw(figure: Figure, points: list[dict]) -> None:
 def _look(curve: dict) -> Look:
     text = curve["optimiser"]
     if "whiten=False" in text:
-        return Look("L-BFGS, not whitened", COLOURS[2], "<", "white")
+        return Look("L-BFGS, not whitened", COLOURS[2], "<")
     return _LOOKS.get(text.partition(":")[0], Look(text, "0.3", "o"))
 
 
@@ -175,35 +167,19 @@ def _draw_points(panel: Axes, curve: dict) -> None:
     """The median and the quartiles of one optimiser; a cross where most streams were not stored within the limit."""
     look, capacity = _look(curve), _place_of_capacity(curve)
     medians = list(zip(curve["distance"], curve["median"], curve["lower"], curve["upper"]))
-    panel.plot(*_below_capacity(curve), color=look.colour, lw=1.2)
     for x, median, lower, upper in medians:
         if median is not None:
             bars = [[median - lower], [(upper if upper is not None else curve["limit"]) - median]]
             panel.errorbar([x or capacity], [median], bars, fmt=look.mark, color=look.colour, ms=5, lw=0.8)
+    # Crosses of several optimisers are drawn above each other.
+    order = [*_LOOKS.values(), look].index(look)
     lost = [x or capacity for x, median, *_ in medians if median is None]
-    panel.plot(lost, [curve["limit"] * (1.15 + 0.12 * _order(curve))] * len(lost), "x", color=look.colour, ms=4.5)
-
-
-def _draw_line(panel: Axes, curve: dict) -> None:
-    """The median of one optimiser, without marks."""
-    panel.plot(*_below_capacity(curve), color=_look(curve).colour, lw=0.9, ls=_DASHES[curve["d"] % 3])
-
-
-def _below_capacity(curve: dict) -> tuple[list[float], list[float]]:
-    """The distances below the capacity at which most streams were stored, and the medians there."""
-    known = [(x, median) for x, median in zip(curve["distance"], curve["median"]) if x and median is not None]
-    return [x for x, _ in known], [median for _, median in known]
+    panel.plot(lost, [curve["limit"] * (1.15 + 0.12 * order)] * len(lost), "x", color=look.colour, ms=4.5)
 
 
 def _place_of_capacity(curve: dict) -> float:
     """Where the capacity itself is drawn, whose distance is zero and has no place on a scale of logarithms."""
     return _AT_CAPACITY * min(x for x in curve["distance"] if x > 0)
-
-
-def _order(curve: dict) -> int:
-    """Crosses of several optimisers are drawn above each other."""
-    name = curve["optimiser"].partition(":")[0]
-    return list(_LOOKS).index(name) if name in _LOOKS else len(_LOOKS)
 
 
 def _ticks(panel: Axes, curve: dict) -> None:
@@ -213,11 +189,6 @@ def _ticks(panel: Axes, curve: dict) -> None:
     panel.set_xticks([*below, _place_of_capacity(curve)], [*(f"{100 * x:g} %" for x in below), "at $p_c$"], fontsize=8)
     panel.tick_params(axis="x", which="minor", bottom=False)
     panel.axvline(0.63 * least, color="0.8", lw=0.8)
-
-
-def _slowness(curve: dict) -> list[float]:
-    """Optimisers that store closest to the capacity come first, and the faster of two that get as far."""
-    return [median or math.inf for median in reversed(curve["median"])]
 
 
 def _key(curve: dict) -> Line2D:
@@ -241,16 +212,14 @@ def _draw_covariances(panel: Axes, curves: list[dict]) -> None:
         chosen = [curve for curve in curves if curve["optimiser"] == text]
         chosen += [curve for curve in curves if curve["optimiser"] in alike and curve["law_exponent"] == 0]
         by_exponent = sorted({curve["law_exponent"]: curve for curve in chosen}.items())
-        look = _look(by_exponent[-1][1])
+        name, ink, mark = _look(by_exponent[-1][1])
         near = [(a, curve["median"][curve["nominal"].index(_NEAR)], curve["limit"]) for a, curve in by_exponent]
         stored = [(a, median) for a, median, _ in near if median is not None]
-        panel.plot(
-            *zip(*stored), marker=look.mark, mfc=look.face or look.colour, color=look.colour, ms=5, lw=1.2,
-            label=look.name,
-        )  # fmt: skip
+        face = "white" if "whiten=False" in text else ink
+        panel.plot(*zip(*stored), marker=mark, mfc=face, color=ink, ms=5, lw=1.2, label=name)
         for a, median, limit in near:
             if median is None:
-                panel.plot([a], [1.15 * limit], "x", color=look.colour, ms=5)
+                panel.plot([a], [1.15 * limit], "x", color=ink, ms=5)
     panel.set(yscale="log", xlabel=r"exponent $a$: variances $\propto k^{-a}$", ylabel="passes")
     panel.set_title(f"other covariances, the same capacities\n({100 * _NEAR:g} % below capacity)", fontsize=9)
     if tried:

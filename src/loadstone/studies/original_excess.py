@@ -6,40 +6,40 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from loadstone.estimate import deviation
 from loadstone.studies import groups
 from loadstone.studies.groups import FORMULA, has_groups
 from loadstone.studies.kit.bounds import BELOW, trend
-from loadstone.studies.kit.brackets import middles, proved_bracket, resolution
+from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
 from loadstone.studies.kit.fitted_laws import Fit, fitted_laws, judged
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, legend, subplots
-from loadstone.studies.kit.rows import Row, deviation, grouped
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
+from loadstone.studies.kit.points import finish, log_ticks, some, values_of
+from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.runs import PROVED as PROVED_STREAMS
-from loadstone.studies.kit.runs import exact_capacities, share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, exact_capacities, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.storable import capacity_moments
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Larger sizes, where proofs take minutes: what L-BFGS stores, found to 0.1 % with long searches.
 _REACHED = (("original", (100, 150, 200, 300)), ("decoupled", (100,)))
 _CLOSELY: dict[str, object] = {"width": 0.001, "passes": 3000}
 _STREAMS = 10
 PROVED, STORED = "proved", "stored by L-BFGS"
-MINIMUM = "minimum reached"
-_KIND = ("problem", "d", "way")
+#: How solvers tell a capacity.
+_WAYS = {"capacity": PROVED, "reach": STORED}
 _MARKS = {PROVED: "o", STORED: "^"}
 _INKS = {"original": COLOURS[1], "decoupled": COLOURS[0]}
-_LINES = {"c / log p": ("--", "0.35"), "c / (log p)^2": (":", "0.35"), "c d^-x": ("-", "0.1")}
+#: Line, colour, and how the legend writes each law.
+_LINES = {
+    "c / log p": ("--", "0.35", r"${c:.3f} / \log p$"), "c / (log p)^2": (":", "0.35", r"${c:.2f} / (\log p)^2$"),
+    "c d^-x": ("-", "0.1", r"${c:.3f}\, d^{{-x}}$, $x$ = {x:.2f} $\pm$ {x_error:.2f}"),
+}  # fmt: skip
 
 
 def runs(scale: str) -> list[Spec]:
@@ -78,42 +78,36 @@ def excess_points(rows: list[Row]) -> list[dict]:
     is left to be found, but below it may have been out of passes.
     """
     moments, points = cache(capacity_moments), []
-    for (problem, d, way), group in grouped([row | _bracket(row) for row in rows if _is_measured(row)], *_KIND):
-        bounded = [row for row in group if row["low"] is not None]
-        if not bounded:
+    usual = [row for row in rows if row.get("kappa", 1) == 1 and row.get("answers") is None and not has_groups(row)]
+    measured = [row | {"way": _WAYS[row["solver"]]} for row in usual if row["solver"] in _WAYS]
+    for (problem, d, way), group in grouped(measured, "problem", "d", "way"):
+        bounds = [bounds for row in group if (bounds := _bounds(row))]
+        if not bounds:
             continue
         mean, scatter = moments(d)
-        brackets = [(row["low"], row["high"]) for row in bounded]
-        capacities, most = middles(brackets), np.array([row["most"] for row in bounded])
-        error = math.hypot(scatter / math.sqrt(len(bounded)), resolution(brackets))
+        brackets = [bracket for bracket, _ in bounds]
+        capacities, most = middles(brackets), float(np.mean([most for _, most in bounds]))
+        error = math.hypot(scatter / math.sqrt(len(bounds)), resolution(brackets))
+        undecided = sum(row["p_c"] is None for row in group) if way == PROVED else 0
         points.append(
-            {"problem": problem, "d": d, "way": way, "streams": len(bounded), "undecided": _undecided(group)}
+            {"problem": problem, "d": d, "way": way, "streams": len(bounds), "undecided": undecided}
             | {"capacity": float(capacities.mean()), "scatter": deviation(capacities)}
             | {"predicted": mean, "predicted scatter": scatter, "excess": float(capacities.mean() / mean - 1)}
-            | {"error": error / mean}
-            | {"at most": float(most.mean() / mean - 1)}
+            | {"error": error / mean, "at most": most / mean - 1}
         )
     return points
 
 
-def _is_measured(row: Row) -> bool:
-    usual = row.get("kappa", 1) == 1 and row.get("answers") is None and not has_groups(row)
-    return usual and row["solver"] in ("capacity", "reach")
-
-
-def _undecided(rows: list[Row]) -> int:
-    return sum(row["solver"] == "capacity" and row["p_c"] is None for row in rows)
-
-
-def _bracket(row: Row) -> Row:
-    """Between which whole numbers, both included, the capacity of a stream lies; None if nothing bounds it."""
+def _bounds(row: Row) -> tuple[Bracket, int] | None:
+    """Between which whole numbers, both included, the capacity of a stream lies, and the largest that it may be if
+    L-BFGS missed all it could; None if nothing bounds it."""
     if row["solver"] == "capacity":
-        low, high = proved_bracket(row) or (None, None)
-        return {"way": PROVED, "low": low, "high": high, "most": high}
-    minima = [p for p, _, status, _ in row["attempts"] if status == MINIMUM]
+        bracket = proved_bracket(row)
+        return bracket and (bracket, bracket[1])
+    minima = [p for p, _, status, _ in row["attempts"] if status == "minimum reached"]
     beyond = min(minima, default=max(p for p, *_ in row["attempts"]))
     high = row["not_stored"] - 1
-    return {"way": STORED, "low": row["stored"], "high": high, "most": max(high, beyond - 1)}
+    return (row["stored"], high), max(high, beyond - 1)
 
 
 def _original(points: list[dict]) -> list[dict]:
@@ -125,52 +119,53 @@ def compare(points: Points) -> list[Comparison]:
     that falls with d, and what groups leave of it."""
     compared = [point for point in points.excess if point["streams"] >= FEWEST]
     original = _original(compared)
-    sizes, excess, errors = ([point[name] for point in original] for name in ("d", "excess", "error"))
+    sizes, excess, errors = values_of(original, "d", "excess", "error")
     falling = trend("exponent of d in the excess over the formula, original", sizes, excess, errors, side=BELOW)
     beside = [_beside_the_formula(point) for point in compared]
     return [*beside, *([falling] if falling else []), *groups.compare(points.groups)]
 
 
 def _beside_the_formula(point: dict) -> Comparison:
-    of = f"{point['way']}, {point['problem']}, d = {point['d']} ({point['streams']} streams)"
-    freedom = freedom_of(point["streams"])
     # Proved or reached by L-BFGS, the streams of one d are the same.
-    family, streams = f"mean capacity, {point['problem']}", f"d = {point['d']}"
+    family, streams, freedom = f"mean capacity, {point['problem']}", f"d = {point['d']}", freedom_of(point["streams"])
+    of = f"{point['way']}, {point['problem']}, {streams} ({point['streams']} streams)"
     if point["problem"] == "decoupled":
-        error = point["error"] * point["predicted"]
-        what = f"mean capacity, {of}"
-        return Comparison(what, point["predicted"], point["capacity"], error, freedom, "", family, streams)
-    what = f"excess over the formula in per cent, {of}"
-    excess, error = 100 * point["excess"], 100 * point["error"]
-    return Comparison(what, 0.0, excess, error, freedom, FORMULA, family, streams, scale=100)
+        numbers = point["predicted"], point["capacity"], point["error"] * point["predicted"]
+        return Comparison(f"mean capacity, {of}", *numbers, freedom, "", family, streams)
+    what, numbers = f"excess over the formula in per cent, {of}", (0.0, 100 * point["excess"], 100 * point["error"])
+    return Comparison(what, *numbers, freedom, FORMULA, family, streams, scale=100)
 
 
 def draw(figure: Figure, points: Points) -> None:
     """First the excess of the original problem with fitted laws, then that of the decoupled one, which should be 0; and
     if there are any, the ratio to the formula against the number of groups."""
-    if not points.excess:
-        raise NothingToDrawError("no capacity is known")
+    some(points.excess, "no capacity is known")
     original, fits = _original(points.excess), fitted_laws(_original(points.excess))
     columns, width = (3, 11.6) if points.groups else (2, 8.2)
     panels = subplots(figure, 1, columns, size=(width, 4.8))
     left, right = panels[:2]
-    _laws(left, fits, [point["d"] for point in points.excess])
+    dimensions = sorted({point["d"] for point in points.excess})
+    _laws(left, fits, dimensions)
     for point in points.excess:
-        _point(left if point["problem"] == "original" else right, point)
-    _missed(left, original)
-    left.set(xscale="log", yscale="log", title="original")
+        (left if point["problem"] == "original" else right).errorbar(
+            point["d"], 100 * point["excess"], 100 * point["error"], fmt=_MARKS[point["way"]], ms=5, lw=1, zorder=2,
+            color=_INKS[point["problem"]], label=f"{point['problem']}, {point['way']}",
+        )  # fmt: skip
+    for point in original:
+        if point["at most"] > point["excess"]:
+            label = "at most, if L-BFGS missed all it could"
+            left.plot(point["d"], 100 * point["at most"], "_", color=_INKS["original"], ms=9, mew=1.2, label=label)
+    left.set(yscale="log", title="original")
     # Bars that reach below zero end at the lower edge.
     drawn = [100 * point["excess"] for point in original if point["excess"] > 0]
     left.set_ylim(0.5 * min(drawn, default=1), 1.6 * max(drawn, default=1))
     right.axhline(0, color=PREDICTION, lw=1.2, zorder=0)
-    right.set(xscale="log", title="decoupled")
-    _axes((left, right), sorted({point["d"] for point in points.excess}))
+    right.set_title("decoupled")
+    _axes((left, right), dimensions)
     if points.groups:
         groups.draw(panels[2], points.groups)
-    streams = counted((point["streams"] for point in points.excess + points.groups), "streams")
-    figure.suptitle(f"Mean capacity beside the formula for the decoupled problem ({streams} a point)", fontsize=10)
-    lines = legend(figure, columns)
-    figure.tight_layout(rect=(0, 0.045 * lines + 0.01, 1, 1))
+    title = "Mean capacity beside the formula for the decoupled problem ({} a point)"
+    finish(figure, title, points.excess + points.groups, columns, (0.01, 0.045))
 
 
 def plotted(points: Points) -> dict[str, object]:
@@ -179,45 +174,22 @@ def plotted(points: Points) -> dict[str, object]:
     return {"points": points.excess, "fits": fits, "groups": points.groups}
 
 
-def _point(panel: Axes, point: dict) -> None:
-    panel.errorbar(
-        point["d"], 100 * point["excess"], 100 * point["error"], fmt=_MARKS[point["way"]], ms=5, lw=1, zorder=2,
-        color=_INKS[point["problem"]], label=f"{point['problem']}, {point['way']}",
-    )  # fmt: skip
-
-
-def _missed(panel: Axes, points: list[dict]) -> None:
-    """How much more there is at most where L-BFGS may have missed a memory."""
-    for point in points:
-        if point["at most"] > point["excess"]:
-            label = "at most, if L-BFGS missed all it could"
-            panel.plot(point["d"], 100 * point["at most"], "_", color=_INKS["original"], ms=9, mew=1.2, label=label)
-
-
 def _laws(panel: Axes, fits: list[Fit], dimensions: list[int]) -> None:
     # The capacity is known for whole d: at small d a rounded one would show as a kink.
-    d = np.unique(np.geomspace(min(dimensions), max(dimensions), 60).round().astype(int))
+    d = np.unique(np.geomspace(dimensions[0], dimensions[-1], 60).round().astype(int))
     logarithms = np.log(np.asarray(capacity_associations(d)))
     for fit in fits:
-        style, ink = _LINES[fit.law]
+        style, ink, law = _LINES[fit.law]
         size = d.astype(float) if fit.law == "c d^-x" else logarithms
-        panel.plot(d, 100 * fit.c * size**-fit.x, style, color=ink, lw=1.3, zorder=1, label=_in_the_legend(fit))
-
-
-def _in_the_legend(fit: Fit) -> str:
-    law = {
-        "c / log p": rf"${fit.c:.3f} / \log p$",
-        "c / (log p)^2": rf"${fit.c:.2f} / (\log p)^2$",
-        "c d^-x": rf"${fit.c:.3f}\, d^{{-x}}$, $x$ = {fit.x:.2f} $\pm$ {fit.x_error:.2f}",
-    }[fit.law]
-    return rf"{law}: $\chi^2$ = {fit.chi_square:.1f} for {fit.freedom}, {fit.deviations:.1f} $\sigma$"
+        label = f"{law}: $\\chi^2$ = {{chi_square:.1f}} for {{freedom}}, {{deviations:.1f}} $\\sigma$"
+        label = label.format(**vars(fit), deviations=fit.deviations)
+        panel.plot(d, 100 * fit.c * size**-fit.x, style, color=ink, lw=1.3, zorder=1, label=label)
 
 
 def _axes(panels: tuple[Axes, Axes], dimensions: list[int]) -> None:
     for panel in panels:
         panel.set(xlabel="dimension d", ylabel="excess in per cent", xlim=(dimensions[0] / 1.2, dimensions[-1] * 1.2))
-        panel.set_xticks(dimensions, [str(d) for d in dimensions])
-        panel.minorticks_off()
+        log_ticks(panel, dimensions)
     low, high = panels[0].get_ylim()
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 10, 20) if low <= tick <= high]
     panels[0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -9,29 +9,24 @@ difference should vanish as 1/d tends to zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 
 from loadstone.estimate import Estimate
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import CHANCE, FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, counted, subplots
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import Spec
 from loadstone.studies.kit.sampled import nearest_share
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.solution_space import notes_on, predicted, room_of
 from loadstone.theory.output_lengths import length_shift
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: The largest dimension at which streams are sampled again with embeddings on a sphere, and how full they are at most:
 #: beyond a half of the capacity some volumes are too small to be seen.
@@ -56,10 +51,9 @@ def runs(scale: str) -> list[Spec]:
 def points(rows: list[Row]) -> list[dict]:
     """For each law, problem, dimension and number of associations whose mean free entropy is known: by how many per
     cent it exceeds that of the functional in size, and by how many the lengths make it do so (none on a sphere)."""
-    known = [row for row in rows if row.get("law") in _OUTPUTS]
     return [
         _point(law, point)
-        for (law,), group in grouped(known, "law")
+        for (law,), group in grouped((row for row in rows if row.get("law") in _OUTPUTS), "law")
         for point in solution_space.points(group)
         if point["free_entropy"] is not None and point["volumes"] >= FEWEST and point["free_entropy_error"]
     ]
@@ -97,9 +91,8 @@ def compare(points: list[dict]) -> list[Comparison]:
 
 
 def _beside_the_functional(point: dict) -> Comparison:
-    family = f"free entropy, {_OUTPUTS[point['law']]}, {point['problem']}"
-    if point["law"] == DIFFERENT:
-        family = f"free entropy beside the functional with lengths, {point['problem']}"
+    of = " beside the functional with lengths" if point["law"] == DIFFERENT else f", {_OUTPUTS[EQUAL]}"
+    family = f"free entropy{of}, {point['problem']}"
     return Comparison(
         f"{family}, d = {point['d']}, p = {point['p']} ({point['volumes']} streams)",
         point["with_lengths"], point["free_entropy"], point["with_lengths_error"], point["volumes"] - 1,
@@ -109,45 +102,36 @@ def _beside_the_functional(point: dict) -> Comparison:
 
 def _for_infinite_d(points: list[dict], kind: str) -> list[Comparison]:
     """The excess of Gaussian outputs over the functional, without and with lengths."""
-    comparisons, sizes = [], [point["d"] for point in points]
+    comparisons, freedom = [], sum(point["volumes"] - 1 for point in points)
+    sizes, excess, errors, lengths, errors_of_lengths = map(
+        np.array, values_of(points, "d", "excess", "excess_error", "lengths", "lengths_error")
+    )
     for words, taken_off in (("the functional", 0), ("the functional with lengths", 1)):
-        excess = [point["excess"] - taken_off * point["lengths"] for point in points]
-        errors = [math.hypot(point["excess_error"], taken_off * point["lengths_error"]) for point in points]
-        end = at_infinity(sizes, excess, errors, sum(point["volumes"] - 1 for point in points))
-        family = f"excess of the free entropy over {words} at 1/d = 0"
-        comparisons.append(
-            Comparison(f"{family}, {kind}", 0.0, *end, "a straight line in 1/d", family, kind, scale=100.0)
-        )
+        end = at_infinity(sizes, excess - taken_off * lengths, np.hypot(errors, taken_off * errors_of_lengths), freedom)
+        family, note = f"excess of the free entropy over {words} at 1/d = 0", "a straight line in 1/d"
+        comparisons.append(Comparison(f"{family}, {kind}", 0.0, *end, note, family, kind, scale=100.0))
     return comparisons
 
 
-def at_infinity(
-    sizes: Sequence[float], values: Sequence[float], errors: Sequence[float], freedom: float
-) -> tuple[float, float, float]:
+def at_infinity(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, freedom: float) -> tuple[float, float, float]:
     """Where a straight line through the values against 1/d meets 1/d = 0, its standard error, and degrees of freedom.
-
     Where the values scatter about the line by more than their errors explain, its error is larger by as much.
-    freedom: behind the errors.
-    """
-    weights = 1 / np.asarray(errors, float) ** 2
-    design = np.stack([np.ones(len(sizes)), 1 / np.asarray(sizes, float)], axis=1)
-    covariance = np.linalg.inv(design.T @ (weights[:, None] * design))
-    fitted = covariance @ design.T @ (weights * np.asarray(values, float))
-    chi_square, rest = float(weights @ (np.asarray(values) - design @ fitted) ** 2), len(sizes) - 2
-    error = math.sqrt(covariance[0, 0])
+    freedom: behind the errors."""
+    x, weights = 1 / np.asarray(sizes, float), 1 / np.asarray(errors, float)
+    line, covariance = np.polyfit(x, values, 1, w=weights, cov="unscaled")
+    chi_square, rest = float(((weights * (values - np.polyval(line, x))) ** 2).sum()), len(sizes) - 2
+    error = math.sqrt(covariance[1, 1])
     if chdtrc(rest, chi_square) < CHANCE:
         error, freedom = error * math.sqrt(chi_square / rest), float(rest)
-    return float(fitted[0]), error, freedom
+    return float(line[1]), error, freedom
 
 
 def remarks(points: list[dict]) -> list[str]:
     """The mean excess of each law and problem, weighted by its errors."""
     sentences = []
     for (law, problem), group in grouped(points, "law", "problem"):
-        weights = np.array([point["excess_error"] for point in group]) ** -2.0
-        excess, lengths = (
-            np.average([point[name] for point in group], weights=weights) for name in ("excess", "lengths")
-        )
+        excess, lengths, errors = map(np.array, values_of(group, "excess", "lengths", "excess_error"))
+        excess, lengths = (np.average(numbers, weights=errors**-2.0) for numbers in (excess, lengths))
         due = f", of which lengths explain {lengths:.1f} %" if law == DIFFERENT else ""
         sentences.append(
             f"The free entropy of {_OUTPUTS[law]}, {problem}, is larger in size than that of the functional by "
@@ -158,8 +142,7 @@ def remarks(points: list[dict]) -> list[str]:
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """A panel for each problem: the excess against 1/d."""
-    if not points:
-        raise NothingToDrawError("the free entropy is not known for several streams of any size")
+    some(points, "the free entropy is not known for several streams of any size")
     problems = sorted({point["problem"] for point in points})
     inks = dict(zip(sorted({point["share"] for point in points}), COLOURS))
     panels = subplots(figure, 1, len(problems), size=(4.2 * len(problems), 4.2), sharey=True, squeeze=False)[0]
@@ -168,16 +151,14 @@ def draw(figure: Figure, points: list[dict]) -> None:
         panel.set(title=problem, xlabel="1 / d")
     panels[0].set_ylabel("|free entropy| above the functional, %")
     streams = counted((point["volumes"] for point in points), "streams")
-    figure.suptitle(f"Free entropy beside the functional ({streams} a point)", fontsize=10)
-    lines = legend(figure, 3)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    finish(figure, f"Free entropy beside the functional ({streams} a point)", points, 3)
 
 
 def _draw_excess(panel: Axes, points: list[dict], inks: dict[float, str]) -> None:
     for (law, share), group in grouped(points, "law", "share"):
         (mark, face, name, moved), ink = _MARKS[law], inks[share]
         x = [1 / point["d"] + moved for point in group]
-        excess, error, lengths = ([point[of] for point in group] for of in ("excess", "excess_error", "lengths"))
+        excess, error, lengths = values_of(group, "excess", "excess_error", "lengths")
         words = f"{name}, {share:g} of capacity"
         panel.errorbar(x, excess, error, fmt=mark, color=ink, mfc=face or ink, ms=4.5, lw=1, label=words)
         if law == DIFFERENT:

@@ -7,7 +7,7 @@ What the chains do not know of each overlap is taken off its scatter.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,11 @@ from loadstone.estimate import deviation, mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import Comparison, short_number, with_error
-from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, PREDICTION, Axes, Figure, subplots
+from loadstone.studies.kit.points import finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: With fewer streams the scatter is not known, and neither is the shape with fewer than that many.
 _FEWEST, _FEWEST_FOR_SHAPE = 3, 8
@@ -55,7 +52,7 @@ def _spreads(rows: list[Row]) -> list[dict]:
     `sampling` is from finite chains and `spread` is left for the streams; and the overlaps in units of it."""
     spreads = []
     for (problem, d, p), group in grouped(sampled(rows, "overlap_error"), "problem", "d", "p"):
-        values, errors = (np.array([row[name] for row in group]) for name in ("overlap", "overlap_error"))
+        values, errors = map(np.array, values_of(group, "overlap", "overlap_error"))
         scatter, sampling = deviation(values), float(np.sqrt((errors**2).mean()))
         if len(group) < _FEWEST or scatter <= sampling:
             continue
@@ -91,27 +88,27 @@ def _shape(problem: str, spreads: list[dict]) -> list[Comparison]:
 
 
 def _histograms(spreads: list[dict]) -> dict[str, list[float]]:
-    densities = {}
-    for problem in MARKS:
-        standardised = [value for point in spreads if point["problem"] == problem for value in point["standardised"]]
-        if standardised:
-            density = np.histogram(standardised, _BINS)[0] / (len(standardised) * (_BINS[1] - _BINS[0]))
-            densities[problem] = density.tolist()
-    return densities
+    standardised = {
+        problem: [value for point in spreads if point["problem"] == problem for value in point["standardised"]]
+        for problem in MARKS
+    }
+    return {
+        problem: (np.histogram(values, _BINS)[0] / (len(values) * (_BINS[1] - _BINS[0]))).tolist()
+        for problem, values in standardised.items()
+        if values
+    }
 
 
 def compare(points: Points) -> list[Comparison]:
     """The exponent of p in the spread at each share of the capacity; third and fourth moment of all streams."""
     comparisons = []
     for (problem, share), group in grouped(points.spreads, "problem", "share"):
-        what = f"exponent of p in the spread of the overlap over streams, {problem}, {share:g} of the capacity"
-        p, spread, error = ([one[name] for one in group] for name in ("p", "spread", "spread_error"))
-        fit = trend(what, p, spread, error, freedom=sum(one["streams"] - 1 for one in group))
-        if fit is not None:
-            family = f"exponent of p in the spread of the overlap over streams, {problem}"
-            comparisons.append(
-                Comparison(what, -0.5, fit.measured, fit.error, fit.freedom, CENTRAL_LIMIT, family, f"{share:g}")
-            )
+        family = f"exponent of p in the spread of the overlap over streams, {problem}"
+        what, freedom = f"{family}, {share:g} of the capacity", sum(point["streams"] - 1 for point in group)
+        p, spread, error = values_of(group, "p", "spread", "spread_error")
+        if fit := trend(what, p, spread, error, freedom=freedom):
+            numbers = -0.5, fit.measured, fit.error, fit.freedom
+            comparisons.append(Comparison(what, *numbers, CENTRAL_LIMIT, family, f"{share:g}"))
     return comparisons + points.shapes
 
 
@@ -133,9 +130,7 @@ def remarks(points: Points) -> list[str]:
 
 def draw(figure: Figure, points: Points) -> None:
     """Left and in the middle the spread against p, for each problem; right all overlaps in units of their deviation."""
-    spreads = points.spreads
-    if not spreads:
-        raise NothingToDrawError("there are too few streams to tell how overlaps scatter")
+    spreads = some(points.spreads, "there are too few streams to tell how overlaps scatter")
     problems = list(points.histograms)
     panels = subplots(figure, 1, len(problems) + 1, size=(3.2 * (len(problems) + 1), 4.0), squeeze=False)[0]
     inks = dict(zip(sorted({point["share"] for point in spreads}), COLOURS))
@@ -145,17 +140,12 @@ def draw(figure: Figure, points: Points) -> None:
         panel.sharey(panels[0])
     panels[0].set_ylabel("deviation of the overlap over streams")
     _draw_shapes(panels[-1], points.histograms)
-    streams = counted((point["streams"] for point in spreads), "streams")
-    figure.suptitle(f"How the overlap of two solutions scatters over streams ({streams} a point)", fontsize=10)
-    lines = legend(figure, 4)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    finish(figure, "How the overlap of two solutions scatters over streams ({} a point)", spreads, 4)
 
 
 def _draw_spreads(panel: Axes, spreads: list[dict], inks: dict[float, str]) -> None:
     for (share,), group in grouped(spreads, "share"):
-        p, spread, error, sampling = (
-            np.array([one[name] for one in group], float) for name in ("p", "spread", "spread_error", "sampling")
-        )
+        p, spread, error, sampling = map(np.array, values_of(group, "p", "spread", "spread_error", "sampling"))
         words = f"{share:g} of the capacity"
         panel.errorbar(p, spread, error, fmt="o", color=inks[share], ms=4, lw=1, label=words)
         panel.plot(p, sampling, "x", color=inks[share], ms=4)
@@ -176,7 +166,7 @@ def _draw_shapes(panel: Axes, densities: dict[str, list[float]]) -> None:
 
 
 def _plotted(points: Points) -> dict[str, object]:
-    shown = [{name: value for name, value in point.items() if name != "seeds"} for point in points.spreads]
+    shown = [{name: point[name] for name in point if name != "seeds"} for point in points.spreads]
     return {"points": shown, "histograms": points.histograms}
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import MARKS, PREDICTION, colour, counted, key, subplots, trained_keys
+from loadstone.studies.kit.panels import MARKS, PREDICTION, Figure, colour, counted, key, subplots, trained_keys
+from loadstone.studies.kit.points import errorbars
 from loadstone.studies.kit.runs import protocol
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_thresholds, compare_with_limit, trained_thresholds
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def compare(points: list[dict]) -> list[Comparison]:
@@ -25,22 +21,20 @@ def compare(points: list[dict]) -> list[Comparison]:
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """alpha_c(kappa) for large d, the same predicted at each finite d, and where training first fails."""
-    ranks = {d: rank for rank, d in enumerate(sorted({point["d"] for point in points}))}
+    order = sorted({point["d"] for point in points})
     kappas = np.linspace(0.02, 1, 60)
     panel = subplots(figure, size=(5.2, 4.2))
     limit = np.array([capacity(kappa) for kappa in kappas])
     panel.fill_between(kappas, limit, color=PREDICTION, alpha=0.08, lw=0)
     panel.plot(kappas, limit, color=PREDICTION, lw=1.5)
-    for d in sorted({point["d"] for point in points}):
+    for d in order:
         finite = [float(load(capacity_associations(d, kappa), d)) for kappa in kappas if kappa * d >= 1]
         panel.plot(kappas[kappas * d >= 1], finite, color=colour(d), lw=1.1, ls="--")
     for point in points:
         # Points of the same rank fraction would cover each other.
-        shift = 0.005 * (2 * ranks[point["d"]] - len(ranks) + (1 if point["problem"] == "decoupled" else 0))
-        panel.errorbar(
-            point["kappa"] + shift, point["alpha"], point["error"], fmt=MARKS[point["problem"]][0], ms=5, lw=1,
-            color=colour(point["d"]), mfc=MARKS[point["problem"]][1],
-        )  # fmt: skip
+        shift = 0.005 * (2 * order.index(point["d"]) - len(order) + (point["problem"] == "decoupled"))
+        moved = point | {"kappa": point["kappa"] + shift}
+        errorbars(panel, [moved], ("kappa", "alpha", "error"), colour(point["d"]), MARKS[point["problem"]])
     panel.set(xlabel=r"rank fraction $\kappa$", ylabel=r"load $\alpha$", xlim=(0, 1.03), ylim=(0, None))
     panel.annotate("storable as d grows", (0.55, 0.2), color=PREDICTION, fontsize=9)
     seeds = f" ({counted((point['seeds'] for point in points), 'seeds')} a point)" if points else ""

@@ -9,22 +9,17 @@ run, but whether accuracy and loss are shifted on average.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.estimate import deviation
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import NothingToDrawError, colour, counted, legend, subplots
+from loadstone.studies.kit.panels import Figure, colour, subplots
+from loadstone.studies.kit.points import errorbars, finish, some
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import associations, spec
+from loadstone.studies.kit.runs import Spec, associations, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: dimensions, loads, seeds, and the precision that float32 is set beside. The precision of the paper's
 #: runs is 'auto', which is float16 on the device of the shipped records; a processor would take float32 for it.
@@ -34,8 +29,6 @@ _RUNS: dict[str, tuple[tuple[int, ...], tuple[float, ...], int, str]] = {
 }
 _PRECISE = "float32"
 _QUANTITIES = ("accuracy", "loss")
-#: Runs of one load are drawn side by side.
-_APART = 0.003
 
 
 def runs(scale: str) -> list[Spec]:
@@ -56,7 +49,7 @@ def points(rows: list[Row]) -> list[dict]:
     trained = [row | {"digits": precision_of(row)} for row in rows if row["solver"] == "adam"]
     points = []
     for (d, p), group in grouped(trained, "d", "p"):
-        by_digits = {digits: {row["seed"]: row for row in some} for (digits,), some in grouped(group, "digits")}
+        by_digits = {digits: {row["seed"]: row for row in runs} for (digits,), runs in grouped(group, "digits")}
         precise = by_digits.pop(_PRECISE, {})
         for digits, coarse in by_digits.items():
             shared = sorted(coarse.keys() & precise.keys())
@@ -89,44 +82,27 @@ def compare(points: list[dict]) -> list[Comparison]:
             # Losses that are equal to the last digit show no scatter, and leave nothing to be compared.
             if point["seeds"] < FEWEST or not point[f"{name}_error"]:
                 continue
-            family = f"{name}, {point['digits']} - {_PRECISE}"
-            what = f"{family}, d = {point['d']}, load {point['load']:.2f}"
-            comparisons.append(
-                Comparison(
-                    what,
-                    0.0,
-                    point[f"{name}_difference"],
-                    point[f"{name}_error"],
-                    point["seeds"] - 1,
-                    "",
-                    family,
-                    f"d = {point['d']}",
-                    point[name],
-                )  # fmt: skip
-            )
+            family, where = f"{name}, {point['digits']} - {_PRECISE}", f"d = {point['d']}, load {point['load']:.2f}"
+            difference, error = point[f"{name}_difference"], point[f"{name}_error"]
+            comparisons.append(Comparison.of(family, point, 0.0, difference, error, where=where, scale=point[name]))
     return comparisons
 
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """The difference of each run from its twin, and the mean with its standard error, against the load."""
-    if not points:
-        raise NothingToDrawError("no run was done in both precisions")
+    some(points, "no run was done in both precisions")
     for panel, name in zip(subplots(figure, 1, 2, size=(7.6, 3.9)), _QUANTITIES):
-        for d in sorted({point["d"] for point in points}):
-            chosen = [point for point in points if point["d"] == d]
-            for point in chosen:
+        for (d,), of_size in grouped(points, "d"):
+            for point in of_size:
                 differences = point[f"{name}_differences"]
-                x = point["load"] + _APART * (np.arange(len(differences)) - (len(differences) - 1) / 2)
+                # Runs of one load side by side.
+                x = point["load"] + 0.003 * (np.arange(len(differences)) - (len(differences) - 1) / 2)
                 panel.plot(x, differences, ".", color=colour(d), alpha=0.4, ms=4)
-            drawn = ("load", f"{name}_difference", f"{name}_error")
-            x, y, error = ([point[field] for point in chosen] for field in drawn)
-            panel.errorbar(x, y, error, fmt="o", color=colour(d), ms=5, lw=1.2, label=f"d = {d}")
+            fields = ("load", f"{name}_difference", f"{name}_error")
+            errorbars(panel, of_size, fields, colour(d), lw=1.2, label=f"d = {d}")
         panel.axhline(0, color="0.3", lw=1, zorder=0)
         panel.set(xlabel=r"load $p \log p / d^2$", ylabel=f"{name}, {points[0]['digits']} - float32")
-    seeds = counted((point["seeds"] for point in points), "seeds")
-    figure.suptitle(f"The same runs with products of fewer digits ({seeds} a point)", fontsize=10)
-    lines = legend(figure, 4)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    finish(figure, "The same runs with products of fewer digits ({} a point)", points, 4)
 
 
 CONTROL = Study(

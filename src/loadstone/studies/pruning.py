@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
+from loadstone.studies.kit.points import errorbars, finish, log_ticks, some
 from loadstone.studies.kit.proved_facts import compare_proved_facts, expected_capacity, proved_facts
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import facts_by_the_law, spec
+from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import facts_capacity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension.
 _STREAMS = {"quick": {10: 3}, "paper": {20: 10, 30: 10}}
@@ -29,7 +25,6 @@ _DENSITIES = (0.25, 0.5)
 _ROUNDS = {10: (1, 8), 20: (1, 4, 16, 64), 30: (1, 4, 16)}
 _PRUNING = re.compile(r"pruning:density=([\d.e-]+),rounds=(\d+)")
 _MASKED = re.compile(r"masked:density=([\d.e-]+)")
-_MARKS = ("o", "s", "^", "D")
 
 
 def runs(scale: str) -> list[Spec]:
@@ -55,20 +50,16 @@ def _between(density: float, d: int) -> int:
 
 
 class Points(NamedTuple):
-    """What is read off the streams.
-
-    pruned: what pruning stores at each dimension, density and number of rounds.
-    random: what is proved for random masks at each dimension and density.
-    comparisons: the latter beside the law.
-    """
-
+    #: What pruning stores at each dimension, density and number of rounds.
     pruned: list[dict]
+    #: What is proved for random masks at each dimension and density.
     random: list[dict]
+    #: The latter beside the law.
     comparisons: list[Comparison]
 
 
 def points(rows: list[Row]) -> Points:
-    """What pruning stores, and what random masks do."""
+    """What pruning stores, and the mean capacity proved for random masks, with its standard error and the law."""
     masked = [
         row | {"density": float(match[1])}
         for row in rows
@@ -76,15 +67,19 @@ def points(rows: list[Row]) -> Points:
         and (match := _MASKED.fullmatch(row.get("family", "full")))
         and row["p_c"] is not None
     ]
-    return Points(_by_pruning(rows, masked), _of_random_masks(masked), compare_proved_facts(proved_facts(rows)))
+    random = [
+        {"d": d, "density": density, "predicted": expected_capacity(f"masked:{density}", d, None, False)}
+        | _mean([row["p_c"] for row in group])
+        for (d, density), group in grouped(masked, "d", "density")
+    ]
+    return Points(_by_pruning(rows, masked), random, compare_proved_facts(proved_facts(rows)))
 
 
 def _by_pruning(rows: list[Row], masked: list[Row]) -> list[dict]:
-    """For each dimension, density and number of rounds: the mean over streams of the largest p stored, its standard
-    error, and the bound for the best places.
+    """The mean over streams of the largest p stored, its standard error, and the bound for the best places.
 
-    `of_stream` holds the number of each stream. Where the capacity of a random mask of as many entries is proved for
-    all these streams, `gains` holds stored - proved of each.
+    Where the capacity of a random mask of as many entries is proved for all streams, `gains` holds stored - proved of
+    each.
     """
     proved = {(row["d"], row["density"], row["seed"]): row["p_c"] for row in masked}
     pruned = [
@@ -104,15 +99,6 @@ def _by_pruning(rows: list[Row], masked: list[Row]) -> list[dict]:
     return points
 
 
-def _of_random_masks(masked: list[Row]) -> list[dict]:
-    """For each dimension and density: the mean proved capacity of random masks, its standard error, and the law."""
-    return [
-        {"d": d, "density": density, "predicted": expected_capacity(f"masked:{density}", d, None, False)}
-        | _mean([row["p_c"] for row in group])
-        for (d, density), group in grouped(masked, "d", "density")
-    ]
-
-
 def _mean(numbers: list[int]) -> dict[str, float]:
     stored, error = mean_of(numbers)
     return {"stored": stored, "error": error, "streams": len(numbers)}
@@ -127,27 +113,19 @@ def draw(figure: Figure, points: Points) -> None:
     """Left how many are stored at each density, relative to a full memory; right how close the rounds come to the
     bound."""
     pruned, random = points.pruned, points.random
-    if not pruned:
-        raise NothingToDrawError("nothing was pruned")
-    tints = dict(zip(sorted({point["d"] for point in pruned}), COLOURS))
+    tints = dict(zip(sorted({point["d"] for point in some(pruned, "nothing was pruned")}), COLOURS))
     left, right = subplots(figure, 1, 2, size=(8.2, 4.3))
     for d, tint in tints.items():
         _by_density(left, d, tint, [p for p in pruned if p["d"] == d], [p for p in random if p["d"] == d])
-    kinds = sorted({(point["d"], point["density"]) for point in pruned})
-    densities = sorted({density for _, density in kinds})
-    for d, density in kinds:
-        chosen = [point for point in pruned if (point["d"], point["density"]) == (d, density)]
-        _by_rounds(right, chosen, tints[d], _MARKS[densities.index(density) % len(_MARKS)])
+    marks = dict(zip(sorted({point["density"] for point in pruned}), cycle("os^D")))
+    for (d, density), chosen in grouped(pruned, "d", "density"):
+        errorbars(right, chosen, ("rounds", "stored", "error"), tints[d], (marks[density], "white"),
+                  chosen[0]["bound"], ls="-", label=f"d = {d}, density {density:g}")  # fmt: skip
     right.axhline(1, color="0.3", lw=1, zorder=0)
     left.set(xlabel="density: share of entries that are not zero", ylabel="associations / law for a full memory")
-    right.set(xscale="log", xlabel="rounds of pruning", ylabel="stored / bound for the best places")
-    rounds = sorted({point["rounds"] for point in pruned})
-    right.set_xticks(rounds, [str(count) for count in rounds])
-    right.minorticks_off()
-    streams = counted((point["streams"] for point in pruned), "streams")
-    figure.suptitle(f"Few entries, original problem ({streams} a point)", fontsize=10)
-    lines = legend(figure, 3)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    right.set(xlabel="rounds of pruning", ylabel="stored / bound for the best places")
+    log_ticks(right, [point["rounds"] for point in pruned])
+    finish(figure, "Few entries, original problem ({} a point)", pruned, 3)
 
 
 def _by_density(panel: Axes, d: int, tint: str, pruned: list[dict], random: list[dict]) -> None:
@@ -158,37 +136,25 @@ def _by_density(panel: Axes, d: int, tint: str, pruned: list[dict], random: list
         panel.plot(densities, law, style, color=tint, lw=1.2, label=f"d = {d}, {words}")
     most = max(point["rounds"] for point in pruned)
     best = [point for point in pruned if point["rounds"] == most]
-    kinds = ((random, "o", "white", "random, proved"), (best, "s", tint, f"pruned in {most} rounds"))
-    for points, mark, face, words in kinds:
+    kinds = ((random, ("o", "white"), "random, proved"), (best, ("s", None), f"pruned in {most} rounds"))
+    for points, mark, words in kinds:
         if points:
-            x, y, error = ([point[name] for point in points] for name in ("density", "stored", "error"))
-            panel.errorbar(
-                x, np.divide(y, full), np.divide(error, full), color=tint, marker=mark, mfc=face, ls="", ms=5.5, lw=1,
-                label=f"d = {d}, {words}",
-            )  # fmt: skip
-
-
-def _by_rounds(panel: Axes, points: list[dict], tint: str, mark: str) -> None:
-    bound = points[0]["bound"]
-    x, y, error = ([point[name] for point in points] for name in ("rounds", "stored", "error"))
-    label = f"d = {points[0]['d']}, density {points[0]['density']:g}"
-    panel.errorbar(
-        x, np.divide(y, bound), np.divide(error, bound), color=tint, marker=mark, mfc="white", ms=5, lw=1, label=label
-    )
+            fields, label = ("density", "stored", "error"), f"d = {d}, {words}"
+            errorbars(panel, points, fields, tint, mark, full, ms=5.5, label=label)
 
 
 def remarks(points: Points) -> list[str]:
     """What the most rounds store, as shares of the bound and of what is proved for random places."""
     proved = {(point["d"], point["density"]): point["stored"] for point in points.random}
-    last: dict[tuple, dict] = {}
-    for point in sorted(points.pruned, key=lambda point: point["rounds"]):
-        last[point["d"], point["density"]] = point
     sentences = []
-    for (d, density), point in sorted(last.items()):
-        beside = f", {point['stored'] / proved[d, density]:.2f} times the mean proved for random places"
+    for kind, group in grouped(points.pruned, "d", "density"):
+        (d, density), last = kind, max(group, key=lambda point: point["rounds"])
+        beside = ""
+        if kind in proved:
+            beside = f", {last['stored'] / proved[kind]:.2f} times the mean proved for random places"
         sentences.append(
-            f"d = {d}, {density:g} of the entries: {point['rounds']} rounds of pruning store "
-            f"{point['stored'] / point['bound']:.3f} of the bound{beside if (d, density) in proved else ''}."
+            f"d = {d}, {density:g} of the entries: {last['rounds']} rounds of pruning store "
+            f"{last['stored'] / last['bound']:.3f} of the bound{beside}."
         )
     return sentences
 

@@ -6,26 +6,20 @@ They are set beside the replica value, and at full rank beside what is proved.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from loadstone.arguments import rank_of
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.comparison import Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, counted, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
+from loadstone.studies.kit.points import Mark, errorbars, some, streams_in, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import compare_reach, reached_thresholds
 from loadstone.theory.capacity import capacity_associations
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Rank fractions, and what is tried to store as much as possible at each (tasks/multi_start.py).
 _RANKS = {"quick": (0.2, 1.0), "paper": (*(round(0.1 * tenth, 1) for tenth in range(1, 10)), 1.0)}
@@ -51,10 +45,12 @@ def runs(scale: str) -> list[Spec]:
         tried += [(kappa, effort) for kappa in (0.1, 0.2, 0.3, 0.5) for effort in _HELPS]
     kinds = [("original", d) for d in streams] + ([("decoupled", 20)] if scale == "paper" else [])
     return [
-        _reach(problem, d, kappa, seed, effort)
+        spec(problem, d, _predicted(d, kappa), seed, kappa, solver="reach", parameters=effort, family=family)
         for problem, d in kinds
         for kappa, effort in tried
         if effort is everything or (problem == "original" and d < 100)
+        # At full rank too the memory has two factors.
+        for family in ["low rank" if kappa == 1 else "full"]
         for seed in range(streams[d])
     ] + [
         spec(problem, d, _predicted(d, 1.0), seed, solver="capacity")
@@ -62,12 +58,6 @@ def runs(scale: str) -> list[Spec]:
         if d < 100
         for seed in range(streams[d])
     ]
-
-
-def _reach(problem: str, d: int, kappa: float, seed: int, effort: Mapping[str, object]) -> Spec:
-    """At full rank too the memory has two factors."""
-    family = "low rank" if kappa == 1 else "full"
-    return spec(problem, d, _predicted(d, kappa), seed, kappa, solver="reach", parameters=effort, family=family)
 
 
 def _predicted(d: int, kappa: float) -> int:
@@ -85,13 +75,9 @@ def method_label(parameters: Mapping[str, object]) -> str:
 
 
 class Points(NamedTuple):
-    """What is read off the streams.
-
-    stored: what each method stores at each problem, dimension and rank.
-    reached: the thresholds of everything tried, with the widths of their brackets.
-    """
-
+    #: What each method stores at each problem, dimension and rank.
     stored: list[dict]
+    #: The thresholds of everything tried, with the widths of their brackets.
     reached: list[dict]
 
 
@@ -116,9 +102,8 @@ def _point(
     """The mean over streams of the largest p stored, its standard error, and the replica value at m/d, never at a rank
     fraction that was rounded to it.
 
-    `of_stream` holds the number of each stream. Where capacities are proved for all these streams, `proved` is their
-    mean, and `differences` holds stored - proved of each stream: at most zero at every rank, and zero at full rank if
-    the search is perfect.
+    Where capacities are proved for all these streams, `proved` is their mean, and `differences` holds stored - proved
+    of each: at most zero at every rank, and zero at full rank if the search is perfect.
     """
     of_stream = {row["seed"]: row["stored"] for row in rows}
     stored = list(of_stream.values())
@@ -127,27 +112,22 @@ def _point(
         "problem": problem, "d": d, "rank": rank, "help": label, "streams": len(stored), "of_stream": of_stream,
         "stored": mean, "error": error, "predicted": float(capacity_associations(d, rank / d)),
     }  # fmt: skip
-    limits = [proved[key] for row in rows if (key := (problem, d, row["seed"])) in proved]
-    if len(limits) == len(rows):
-        point["proved"] = float(np.mean(limits))
-        point["differences"] = [value - limit for value, limit in zip(stored, limits)]
+    limits = [proved[key] for seed in of_stream if (key := (problem, d, seed)) in proved]
+    if len(limits) == len(stored):
+        differences = [value - limit for value, limit in zip(stored, limits)]
+        point |= {"proved": float(np.mean(limits)), "differences": differences}
     return point
 
 
 def compare(points: Points) -> list[Comparison]:
     """The largest p stored with everything tried, beside the replica value."""
-    by_search, ours = "associations that L-BFGS stores", "associations stored with everything tried"
-    return [
-        replace(one, what=one.what.replace(by_search, ours), family=one.family.replace(by_search, ours))
-        for one in compare_reach(points.reached)
-    ]
+    return compare_reach(points.reached, "associations stored with everything tried")
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Left everything tried, for each d; right each help alone."""
     best = [point for point in points.stored if point["help"] == EVERYTHING]
-    if not best:
-        raise NothingToDrawError("no stream was stored up to its limit")
+    some(best, "no stream was stored up to its limit")
     helps = [point for point in points.stored if point["help"] != EVERYTHING]
     panels = subplots(figure, 1, 2 if helps else 1, size=(8.2 if helps else 5.8, 4.3), squeeze=False)
     _everything(panels[0, 0], best)
@@ -157,15 +137,14 @@ def draw(figure: Figure, points: Points) -> None:
         panel.axhline(1, color="0.3", lw=1, zorder=0)
         panel.set(xlabel="rank fraction m / d", ylabel="largest p stored / replica value")
         panel.legend(frameon=False, fontsize=7.5, loc="lower right" if helps else "best")
-    streams = counted((point["streams"] for point in points.stored), "streams")
-    figure.suptitle(f"Stored without a violation at each rank, by L-BFGS ({streams} a point)", fontsize=10)
+    title = f"Stored without a violation at each rank, by L-BFGS ({streams_in(points.stored)} a point)"
+    figure.suptitle(title, fontsize=10)
     figure.tight_layout()
 
 
 def _everything(panel: Axes, points: list[dict]) -> None:
-    kinds = sorted({(point["problem"], point["d"]) for point in points}, key=lambda kind: (kind[0] != "original", kind))
-    for (problem, d), ink in zip(kinds, COLOURS):
-        chosen = [point for point in points if (point["problem"], point["d"]) == (problem, d)]
+    kinds = sorted(grouped(points, "problem", "d"), key=lambda kind: kind[0][0] != "original")
+    for ((problem, d), chosen), ink in zip(kinds, COLOURS):
         _line(panel, chosen, ink, MARKS[problem], f"{problem}, d = {d}")
         for point in chosen:
             if point["rank"] == d and "proved" in point:
@@ -183,8 +162,7 @@ def _each_help(panel: Axes, points: list[dict]) -> None:
     for d, style, mark in zip(dimensions, ("-", ":"), (("o", None), ("^", "white"))):
         tried = _on_the_same_streams([point for point in points if point["d"] == d])
         for name, ink in zip(names, COLOURS):
-            chosen = [point for point in tried if point["help"] == name]
-            if chosen:
+            if chosen := [point for point in tried if point["help"] == name]:
                 _line(panel, chosen, ink, mark, f"{name}, d = {d}", style)
     panel.set_title("One start, and each help alone", fontsize=9)
 
@@ -202,16 +180,10 @@ def _on_the_same_streams(points: list[dict]) -> list[dict]:
     return means
 
 
-def _line(
-    panel: Axes, points: list[dict], ink: str, mark: tuple[str, str | None], label: str, style: str = "-"
-) -> None:
-    fractions = [point["rank"] / point["d"] for point in points]
-    ratios = [point["stored"] / point["predicted"] for point in points]
-    errors = [point["error"] / point["predicted"] for point in points]
-    shape, face = mark
-    panel.errorbar(
-        fractions, ratios, errors, color=ink, marker=shape, mfc=face or ink, ls=style, label=label, ms=5, lw=1
-    )  # fmt: skip
+def _line(panel: Axes, points: list[dict], ink: str, mark: Mark, label: str, style: str = "-") -> None:
+    points = [point | {"fraction": point["rank"] / point["d"]} for point in points]
+    (predicted,) = values_of(points, "predicted")
+    errorbars(panel, points, ("fraction", "stored", "error"), ink, mark, predicted, ls=style, label=label)
 
 
 RANK = Study(

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
+from loadstone.studies.kit.points import errorbars, finish, log_ticks, problem_keys, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
@@ -22,17 +22,13 @@ from loadstone.studies.margin import predicted_margin
 from loadstone.studies.solution_space import notes_on, predicted, room_of
 from loadstone.theory.solution_scores import SolutionQueries, recalled_with_noise, rounding_noise, solution_queries
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 _INKS = dict(zip(MEMORIES, COLOURS))
 #: The dimension that is shown if there is one as large.
 _SHOWN = 16
 #: Bits at which dimensions are compared.
 _BITS = 2
 #: Samples of the predicted queries; means of their scores are then known to a per cent or two.
-_SAMPLES = 600
+SAMPLES = 600
 #: Numbers are compared at this share of the capacity, where noise matters.
 _COMPARED = 0.5
 ROUNDED, NOISY = "rounded", "noisy"
@@ -75,7 +71,7 @@ def _point(problem: str, d: int, p: int, memory: str, seen: list[dict]) -> dict:
 def predicted_queries(d: int, p: int, room: float) -> SolutionQueries:
     """Samples of one association under each memory. Where no largest margin is known, that memory has any."""
     margin = predicted_margin("gaussian", d, p)
-    return solution_queries(predicted(p, room).q, d, p, margin.value if margin else 0.1, _SAMPLES)
+    return solution_queries(predicted(p, room).q, d, p, margin.value if margin else 0.1, SAMPLES)
 
 
 @cache
@@ -97,42 +93,39 @@ def compare(points: list[dict]) -> list[Comparison]:
         notes = notes_on(point["problem"], NOTE)
         for kind, levels in ((ROUNDED, "bits"), (NOISY, "noises")):
             place = int(np.argmin(np.abs(np.array(point[f"{kind}_predicted"]) - 0.5)))
-            if point[f"{kind}_error"][place] == 0:
+            at = _at(point, kind, place)
+            if at["error"] == 0:
                 continue
-            error = math.hypot(point[f"{kind}_error"][place], point[f"{kind}_predicted_error"][place])
-            memory, size, level = MEMORIES[point["memory"]], f"d = {point['d']}, p = {point['p']}", point[levels][place]
-            words = f"bits = {level}" if kind == ROUNDED else f"noise {level:g}"
-            family = f"share recalled, {_WORDS[kind]}, by {memory}, {point['problem']}"
-            comparisons.append(
-                Comparison(f"{family}, {words}, {size}", point[f"{kind}_predicted"][place], point[kind][place], error,
-                           point["streams"] - 1, notes, family, f"d = {point['d']}")
-            )  # fmt: skip
+            error = math.hypot(at["error"], at["predicted_error"])
+            level = f"bits = {point[levels][place]}" if kind == ROUNDED else f"noise {point[levels][place]:g}"
+            family = f"share recalled, {_WORDS[kind]}, by {MEMORIES[point['memory']]}, {point['problem']}"
+            where = f"{level}, d = {point['d']}, p = {point['p']}"
+            comparisons.append(Comparison.of(family, point, at["predicted"], at["value"], error, notes, where))
     return comparisons
+
+
+def _at(point: dict, kind: str, place: int) -> dict:
+    """The share recalled at one of the levels of a point, and what is predicted, with standard errors."""
+    fields = {"value": "", "error": "_error", "predicted": "_predicted", "predicted_error": "_predicted_error"}
+    return {"d": point["d"]} | {name: point[f"{kind}{ending}"][place] for name, ending in fields.items()}
 
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left against bits and in the middle against noise, at one size; right two bits, against the dimension."""
-    if not points:
-        raise NothingToDrawError("no memories were sampled")
+    some(points, "no memories were sampled")
     size = min(points, key=lambda one: (abs(one["d"] - _SHOWN), one["problem"], abs(one["share"] - _COMPARED)))
     shown = [point for point in points if all(point[name] == size[name] for name in ("problem", "d", "p"))]
     left, middle, right = subplots(figure, 1, 3, size=(9.6, 4.2))
     for point in shown:
         _curve(left, point, ROUNDED, "bits")
         _curve(middle, point, NOISY, "noises")
-    left.set(xlabel="bits of each entry of W", ylabel="share recalled", ylim=(0, 1.03), xscale="log")
-    left.set_xticks(size["bits"], [str(bits) for bits in size["bits"]])
-    left.minorticks_off()
-    middle.set(xlabel="noise of the input / its components", ylabel="share recalled", ylim=(0, 1.03))
-    title = f"{size['problem']}, d = {size['d']}, {size['share']:g} of capacity"
-    left.set_title(title)
-    middle.set_title(title)
+    log_ticks(left, size["bits"])
+    for panel, words in ((left, "bits of each entry of W"), (middle, "noise of the input / its components")):
+        panel.set(xlabel=words, ylabel="share recalled", ylim=(0, 1.03))
+        panel.set_title(f"{size['problem']}, d = {size['d']}, {size['share']:g} of capacity")
     _against_dimension(right, [point for point in points if point["share"] == size["share"]], size["share"])
     middle.plot([], [], "--", color="0.3", lw=1.2, label="predicted from noise on the queries")
-    streams = counted((point["streams"] for point in points), "streams")
-    figure.suptitle(f"Solutions with rounded entries or noisy inputs ({streams} a point)", fontsize=10)
-    lines = legend(figure, 4)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    finish(figure, "Solutions with rounded entries or noisy inputs ({} a point)", points, 4)
 
 
 def _curve(panel: Axes, point: dict, kind: str, levels: str) -> None:
@@ -145,22 +138,15 @@ def _curve(panel: Axes, point: dict, kind: str, levels: str) -> None:
 
 def _against_dimension(panel: Axes, points: list[dict], share: float) -> None:
     for (problem, name), group in grouped(points, "problem", "memory"):
-        mark, face = MARKS[problem]
-        known = [one for one in group if None not in one[f"{ROUNDED}_predicted"]]
-        chosen, d = [(one, one["bits"].index(_BITS)) for one in known], [one["d"] for one in known]
-        ratio = [one[ROUNDED][place] / one[f"{ROUNDED}_predicted"][place] for one, place in chosen]
-        error = [one[f"{ROUNDED}_error"][place] / one[f"{ROUNDED}_predicted"][place] for one, place in chosen]
-        ink = _INKS[name]
-        panel.errorbar(d, ratio, error, fmt=f"{mark}-", color=ink, mfc=face or ink, ms=4, lw=1)
-    for problem in sorted({point["problem"] for point in points}, reverse=True):
-        mark, face = MARKS[problem]
-        panel.plot([], [], mark, color="0.3", mfc=face or "0.3", ms=4, label=f"{problem} (right)")
-    sizes = sorted({point["d"] for point in points})
+        known = [point for point in group if None not in point[f"{ROUNDED}_predicted"]]
+        of_bits = [_at(point, ROUNDED, point["bits"].index(_BITS)) for point in known]
+        (predicted,) = values_of(of_bits, "predicted")
+        errorbars(panel, of_bits, ("d", "value", "error"), _INKS[name], MARKS[problem], predicted, ls="-", ms=4)
+    problem_keys(panel, points, " (right)")
     panel.axhline(1, color="0.4", lw=1, ls="--")
-    panel.set(xscale="log", xlabel="dimension d", ylabel="share recalled / predicted")
+    panel.set(xlabel="dimension d", ylabel="share recalled / predicted")
     panel.set_title(f"{_BITS} bits, {share:g} of capacity")
-    panel.set_xticks(sizes, [str(d) for d in sizes])
-    panel.minorticks_off()
+    log_ticks(panel, [point["d"] for point in points])
 
 
 ROBUSTNESS = Study(

@@ -6,43 +6,27 @@ Scores are in units of the deviation of those of all outputs but the target, whi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.bounds import BELOW, BoundComparison
+from loadstone.studies.kit.bounds import BoundComparison
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import OTHERS, TARGET
+from loadstone.studies.kit.panels import OTHERS, TARGET, Axes, Figure
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import SEEDS, associations, share_of_capacity, spec
-from loadstone.studies.kit.score_panels import (
-    Scores,
-    bin_edges,
-    densities,
-    draw_panels,
-    moment_errors,
-    of_each_panel,
-    shade,
-)
+from loadstone.studies.kit.runs import SEEDS, Spec, associations, share_of_capacity, spec
+from loadstone.studies.kit.score_panels import bin_edges, densities, draw_panels, moment_errors, of_each_panel, shade
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.kit.thresholds import TRAINING_STOPS_SHORT
 from loadstone.theory.load import load
 from loadstone.theory.scores import rival_density, rival_deviation, target_density, target_deviation, target_mean
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
-
 _DIMENSION = {"quick": 40, "paper": 150}
 #: The paper's loads; at the first two its stop rule ends the training before the end of its schedule.
 _LOADS, _STOPPED = (0.2, 0.5, 1.2), (0.2, 0.5)
 
-#: The accuracy at which the paper stops.
-_NEARLY_ALL = 0.999
 _LAWS = {"mean": target_mean, "deviation": target_deviation}
 #: The value of a normal law, and what 100 % is.
 _NORMAL = {"skewness": (0.0, 1.0), "fourth moment": (3.0, 3.0)}
@@ -57,9 +41,8 @@ def runs(scale: str) -> list[Spec]:
     d, problems, seeds = _DIMENSION[scale], ("original", "decoupled"), range(SEEDS[scale])
     sizes = [*(associations(alpha, d) for alpha in _LOADS), share_of_capacity(1, d)]
     stopped = [
-        spec(problem, d, associations(alpha, d), seed)
-        for problem in problems for alpha in _STOPPED for seed in seeds
-    ]  # fmt: skip
+        spec(problem, d, associations(alpha, d), seed) for problem in problems for alpha in _STOPPED for seed in seeds
+    ]
     return stopped + [spec(problem, d, p, seed, stop="none") for problem in problems for p in sizes for seed in seeds]
 
 
@@ -75,19 +58,15 @@ def _stop(row: Row) -> str:
 
 
 class Points(NamedTuple):
-    """What is read off the trained memories.
-
-    panels: densities of the scores at each size and problem.
-    targets: mean and deviation of the targets' scores at capacity.
-    non_targets: how the scores of all other outputs are distributed.
-    gaps: by how much targets exceed their best rivals.
-    stop_rules: mean and deviation of the targets' scores with the paper's stop rule and without.
-    """
-
+    #: Densities of the scores at each size and problem.
     panels: list[dict]
+    #: Mean and deviation of the targets' scores at capacity.
     targets: list[dict]
+    #: How the scores of all other outputs are distributed.
     non_targets: list[dict]
+    #: By how much targets exceed their best rivals.
     gaps: list[dict]
+    #: Mean and deviation of the targets' scores with the paper's stop rule and without.
     stop_rules: list[dict]
 
 
@@ -137,7 +116,7 @@ def non_targets(rows: list[Row]) -> list[dict]:
     return points
 
 
-def shape(scores: Scores) -> dict[str, float]:
+def shape(scores: dict) -> dict[str, float]:
     """Skewness and fourth moment of the standardised scores of all outputs but the target, from the histogram of a
     record, whose bins are a twentieth of a deviation wide; and the largest difference between the distribution of the
     scores, in units of their deviation, and a normal law, at the edges of the bins."""
@@ -158,17 +137,17 @@ def gaps(rows: list[Row]) -> list[dict]:
     """For each problem and dimension by how much targets exceed their best rivals on average at the largest load at
     which 99.9 % are stored: the mean over streams and its standard error."""
     points = []
-    nearly_all = [row for row in rows if row.get("accuracy", 0) >= _NEARLY_ALL]
+    # The accuracy at which the paper stops.
+    nearly_all = [row for row in rows if row.get("accuracy", 0) >= 0.999]
     for (problem, d), stored in grouped(nearly_all, "problem", "d"):
         p = max(row["p"] for row in stored)
         of_streams = [_mean_gap(row["scores"]) for row in stored if row["p"] == p]
         gap, error = mean_of(of_streams)
-        point = {"problem": problem, "d": d, "p": p, "streams": len(of_streams)}
-        points.append(point | {"gap": gap, "error": error})
+        points.append({"problem": problem, "d": d, "p": p, "streams": len(of_streams), "gap": gap, "error": error})
     return points
 
 
-def _mean_gap(scores: Scores) -> float:
+def _mean_gap(scores: dict) -> float:
     """Mean score of the targets less that of their best rivals, from the histograms of a record."""
     edges = bin_edges(scores)
     target, rival = (np.average((edges[1:] + edges[:-1]) / 2, weights=scores[name]) for name in ("target", "rival"))
@@ -191,67 +170,25 @@ def stop_rules(rows: list[Row]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Targets at capacity beside their laws, all other outputs beside a normal law, and gaps beside one deviation."""
-    return _compare_targets(points.targets) + _compare_non_targets(points.non_targets) + _compare_gaps(points.gaps)
-
-
-def _compare_targets(points: list[dict]) -> list[Comparison]:
-    comparisons = []
-    for point in points:
-        family = f"{point['name']} of the target's score at capacity, trained, {point['problem']}"
-        streams = f"d = {point['d']}"
-        comparisons.append(
-            Comparison(
-                f"{family}, {streams}",
-                point["predicted"],
-                point["measured"],
-                point["error"],
-                math.inf,
-                TRAINING_STOPS_SHORT,
-                family,
-                streams,
-            )  # fmt: skip
-        )
-    return comparisons
-
-
-def _compare_non_targets(points: list[dict]) -> list[Comparison]:
-    """Skewness and fourth moment beside those of a normal law; and whether the distribution is that of a normal law to
-    within one per cent everywhere."""
+    """Targets at capacity beside their laws; all other outputs: skewness and fourth moment beside those of a normal
+    law, and whether the distribution is that law to within one per cent everywhere; and gaps beside one deviation."""
     comparisons: list[Comparison] = []
-    for point in (point for point in points if point["streams"] >= FEWEST):
-        freedom, streams, where = point["streams"] - 1, f"d = {point['d']}", _where(point)
+    for point in points.targets:
+        family = f"{point['name']} of the target's score at capacity, trained, {point['problem']}"
+        numbers = point["predicted"], point["measured"], point["error"]
+        comparisons.append(Comparison.of(family, point, *numbers, TRAINING_STOPS_SHORT, dof=math.inf))
+    for point in (point for point in points.non_targets if point["streams"] >= FEWEST):
+        where = _where(point)
         for name, (normal, scale) in _NORMAL.items():
             family, (mean, error) = f"{name} of the scores of the others, {point['problem']}", point[name]
-            comparisons.append(
-                Comparison(f"{family}, {where}", normal, mean, error, freedom, _CUT, family, streams, scale)
-            )
+            comparisons.append(Comparison.of(family, point, normal, mean, error, _CUT, where, scale=scale))
         family = f"distance of the scores of the others from a normal law, {point['problem']}"
         mean, error = point["distance"]
-        comparisons.append(
-            BoundComparison(f"{family}, {where}", _ALIKE, mean, error, freedom, "", family, streams, side=BELOW)
-        )
-    return comparisons
-
-
-def _compare_gaps(points: list[dict]) -> list[Comparison]:
-    """That targets lie 'just above' their best rivals is taken as less than one deviation of the other scores."""
-    comparisons: list[Comparison] = []
-    for point in (point for point in points if point["streams"] >= FEWEST):
+        comparisons.append(BoundComparison.of(family, point, _ALIKE, mean, error, where=where))
+    for point in (point for point in points.gaps if point["streams"] >= FEWEST):
+        # That targets lie 'just above' their best rivals is taken as less than one deviation of the other scores.
         family = f"gap between the target and its best rival, {point['problem']}"
-        comparisons.append(
-            BoundComparison(
-                f"{family}, {_where(point)}",
-                1.0,
-                point["gap"],
-                point["error"],
-                point["streams"] - 1,
-                "",
-                family,
-                f"d = {point['d']}",
-                side=BELOW,
-            )  # fmt: skip
-        )
+        comparisons.append(BoundComparison.of(family, point, 1.0, point["gap"], point["error"], where=_where(point)))
     return comparisons
 
 

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loadstone.studies import scores
-from loadstone.studies.kit.panels import OTHERS, TARGET
+from loadstone.studies.kit.panels import OTHERS, TARGET, Axes, Figure
 from loadstone.studies.kit.rows import Row
 from loadstone.studies.kit.score_panels import densities, draw_panels, of_each_panel, shade
 from loadstone.studies.kit.study import Caption, Study
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-#: How many bins of a record are joined to one of the picture.
-_JOINED = 8
 
 
 def points(rows: list[Row]) -> list[dict]:
@@ -28,7 +19,7 @@ def points(rows: list[Row]) -> list[dict]:
 def _first_association(rows: list[Row]) -> dict:
     (row,) = rows
     first = row["scores"]["first"]
-    others = densities([row["scores"] | first], "others", joined=_JOINED)
+    others = densities([row["scores"] | first], "others", joined=8)
     return others | {"target": first["target"], "rival": first["rival"]}
 
 

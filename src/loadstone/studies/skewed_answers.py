@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from loadstone.estimate import Estimate, mean_of
+from loadstone.estimate import Estimate
 from loadstone.frequencies import shares_of
-from loadstone.studies.kit.brackets import middles, proved_bracket, resolution
 from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
-from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
+from loadstone.studies.kit.points import errorbars, finish, some, values_of
+from loadstone.studies.kit.proved_facts import note_on, streams_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import facts_by_the_law, spec
+from loadstone.studies.kit.runs import Spec, facts_by_the_law, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import facts_capacity
 from loadstone.theory.skew import random_target_capacity, skewed_capacity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: dimension, numbers of answers (at most d + 1, where there is a prediction), streams.
 _SIZES = {"quick": (10, (4, 9), 6), "paper": (20, (3, 5, 9, 13, 21), 40)}
 MANY_FACTS = "the formula is for many facts an answer and large d"
 #: Samples for given frequencies; draws of random counts, and samples for each. More would take minutes.
-_SAMPLES, _DRAWS, _SAMPLES_OF_A_DRAW = 4000, 8, 1500
+SAMPLES, DRAWS, SAMPLES_OF_A_DRAW = 4000, 8, 1500
 #: Mark, colour and name of each kind of targets.
 _KINDS = {
     "balanced": ("o", COLOURS[0], "balanced"),
@@ -61,15 +56,12 @@ def points(rows: list[Row]) -> list[dict]:
     ]
     points = []
     for (d, answers, drawn), group in grouped(of_answers, "d", "answers", "frequencies"):
-        brackets = [bracket for row in group if (bracket := proved_bracket(row))]
-        if not brackets or answers > d + 1:
+        if answers > d + 1 or not (streams := streams_of(group)):
             continue
-        facts, error = mean_of(middles(brackets), resolution(brackets))
         given, predicted = given_frequencies(d, answers, drawn), as_drawn(d, answers, drawn)
         points.append(
             {"d": d, "answers": answers, "frequencies": drawn}
-            | {"streams": len(brackets), "undecided": sum(row["p_c"] is None for row in group)}
-            | {"facts": facts, "error": error}
+            | streams
             | {"equal": facts_capacity("full", d, answers=answers, decoupled=False)}
             | {"given": given.value, "given, error": given.error}
             | {"predicted": predicted.value, "predicted, error": predicted.error}
@@ -80,7 +72,7 @@ def points(rows: list[Row]) -> list[dict]:
 @cache
 def given_frequencies(d: int, answers: int, drawn: str) -> Estimate:
     """The formula if the counts of the facts have just these frequencies; exact where all are equal."""
-    return skewed_capacity(d, _shares(answers, drawn), samples=_SAMPLES)
+    return skewed_capacity(d, _shares(answers, drawn), samples=SAMPLES)
 
 
 @cache
@@ -88,7 +80,7 @@ def as_drawn(d: int, answers: int, drawn: str) -> Estimate:
     """The formula for the targets as they are drawn: balanced ones have equal counts, all others random ones."""
     if drawn == "balanced":
         return given_frequencies(d, answers, drawn)
-    return random_target_capacity(d, _shares(answers, drawn), draws=_DRAWS, samples=_SAMPLES_OF_A_DRAW)
+    return random_target_capacity(d, _shares(answers, drawn), draws=DRAWS, samples=SAMPLES_OF_A_DRAW)
 
 
 def _shares(answers: int, drawn: str) -> np.ndarray:
@@ -113,20 +105,16 @@ def compare(points: list[dict]) -> list[Comparison]:
         )
         value, error = ratio(point)
         # Only the scatter of the streams is estimated from few numbers.
-        freedom = freedom_of(point["streams"], error * point["predicted"], point["error"])
-        note = "" if point["frequencies"] == "balanced" else MANY_FACTS
-        if point["undecided"]:
-            note = "; ".join(filter(None, (note, f"{point['undecided']} streams stayed undecided")))
+        dof = freedom_of(point["streams"], error * point["predicted"], point["error"])
+        note = note_on(point, "" if point["frequencies"] == "balanced" else MANY_FACTS)
         family, streams = f"proved capacity / formula, {point['frequencies']} targets", f"d = {point['d']}"
-        comparisons.append(Comparison(what, 1.0, value, error, freedom, note, family, streams))
+        comparisons.append(Comparison(what, 1.0, value, error, dof, note, family, streams))
     return comparisons
 
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """Above how many facts fit, below the ratio to the formula, both against the number of answers."""
-    points = drawn_points(points)
-    if not points:
-        raise NothingToDrawError("no capacity is proved")
+    points = some(drawn_points(points), "no capacity is proved")
     above, below = subplots(figure, 2, 1, size=(5.4, 6.6), sharex=True, gridspec_kw={"height_ratios": (2.2, 1)})
     for (_, drawn), group in grouped(points, "d", "frequencies"):
         _draw_formula(above, drawn, group)
@@ -137,10 +125,7 @@ def draw(figure: Figure, points: list[dict]) -> None:
     counts = sorted({point["answers"] for point in points})
     below.set_xticks(counts, [str(count) for count in counts])
     sizes = ", ".join(str(d) for d in sorted({point["d"] for point in points}))
-    streams = counted((point["streams"] for point in points), "streams")
-    figure.suptitle(f"Answers asked for unequally often, d = {sizes}\n(proved, {streams} a point)", fontsize=10)
-    lines = legend(figure, 2)
-    figure.tight_layout(rect=(0, 0.027 * lines + 0.01, 1, 1))
+    finish(figure, f"Answers asked for unequally often, d = {sizes}\n(proved, {{}} a point)", points, 2, (0.01, 0.027))
 
 
 def drawn_points(points: list[dict]) -> list[dict]:
@@ -151,27 +136,21 @@ def drawn_points(points: list[dict]) -> list[dict]:
 def _draw_formula(panel: Axes, drawn: str, points: list[dict]) -> None:
     """The formula for the targets as drawn, with its error of sampling; dashed for exactly the given frequencies."""
     _, ink, name = _KINDS[drawn]
-    answers, value, error = (np.array([point[key] for point in points]) for key in _PREDICTED)
-    panel.plot(answers, value, color=ink, lw=1.2, zorder=1, label=f"{name}: formula")
-    panel.fill_between(answers, value - error, value + error, color=ink, alpha=0.2, lw=0, zorder=0)
-    if drawn.startswith("zipf"):
-        given, error = (np.array([point[key] for point in points]) for key in ("given", "given, error"))
-        panel.plot(answers, given, "--", color=ink, lw=1, zorder=1, label="counts just as 1/y: formula")
-        panel.fill_between(answers, given - error, given + error, color=ink, alpha=0.1, lw=0, zorder=0)
-
-
-_PREDICTED = ("answers", "predicted", "predicted, error")
+    kinds = [("predicted", "-", 1.2, 0.2, f"{name}: formula"), ("given", "--", 1, 0.1, "counts just as 1/y: formula")]
+    for field, style, width, shade, label in kinds if drawn.startswith("zipf") else kinds[:1]:
+        answers, value, error = map(np.array, values_of(points, "answers", field, f"{field}, error"))
+        panel.plot(answers, value, style, color=ink, lw=width, zorder=1, label=label)
+        panel.fill_between(answers, value - error, value + error, color=ink, alpha=shade, lw=0, zorder=0)
 
 
 def _draw_proved(above: Axes, below: Axes, drawn: str, points: list[dict]) -> None:
     mark, ink, name = _KINDS[drawn]
+    style: dict[str, Any] = {"ms": 4.5, "zorder": 2}
+    errorbars(above, points, ("answers", "facts", "error"), ink, (mark, None), label=f"{name}: proved", **style)
     # Side by side where they would lie on each other.
     aside = 0.15 * (list(_KINDS).index(drawn) - 1)
-    for point in points:
-        value, error = ratio(point)
-        style: dict[str, Any] = {"fmt": mark, "color": ink, "ms": 4.5, "lw": 1, "zorder": 2}
-        above.errorbar(point["answers"], point["facts"], point["error"], label=f"{name}: proved", **style)
-        below.errorbar(point["answers"] + aside, value, error, **style)
+    ratios = [{"x": point["answers"] + aside, "ratio": ratio(point)[0], "error": ratio(point)[1]} for point in points]
+    errorbars(below, ratios, ("x", "ratio", "error"), ink, (mark, None), **style)
 
 
 SKEW = Study(

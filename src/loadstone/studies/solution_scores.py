@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -12,24 +12,16 @@ from jaxtyping import Float64
 from loadstone.estimate import mean_of
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import MARKS, OTHERS, TARGET, NothingToDrawError, colour, counted, legend, subplots
+from loadstone.studies.kit.panels import MARKS, OTHERS, TARGET, Axes, Figure, colour, subplots
+from loadstone.studies.kit.points import errorbars, finish, problem_keys, some
 from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.runs import Spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.studies.robustness import NOTE, predicted_queries
 from loadstone.studies.solution_space import notes_on, room_of
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.solution_scores import scores_by_length
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
-
-#: Larger dimensions would take minutes a run.
-_MOST = 20
-_ASKED = {"volume": False, "scores": True}
 
 #: Numbers of a record that are compared, in words.
 SCORES = {"target": "the target's score", "rival": "the best rival's score"}
@@ -40,20 +32,17 @@ _WORDS = {"others": "all rivals", "rival": "best rivals", "target": "targets"}
 
 
 def runs(scale: str) -> list[Spec]:
-    """The streams of 'space' again, without their volumes."""
-    return [replace(spec, parameters=_ASKED) for spec in solution_space.runs(scale) if spec.d <= _MOST]
+    """The streams of 'space' again, without their volumes. Larger dimensions would take minutes a run."""
+    asked = {"volume": False, "scores": True}
+    return [replace(spec, parameters=asked) for spec in solution_space.runs(scale) if spec.d <= 20]
 
 
 class Points(NamedTuple):
-    """What is read off the sampled streams.
-
-    means: the mean scores at each size.
-    shown: the size whose histograms are drawn, near half the capacity of the largest dimension.
-    histograms: there the densities of all three kinds of scores, and those predicted.
-    """
-
+    #: The mean scores at each size.
     means: list[dict]
+    #: The size whose histograms are drawn, near half the capacity of the largest dimension.
     shown: dict
+    #: There the densities of all three kinds of scores, and those predicted.
     histograms: dict[str, list[float]]
 
 
@@ -115,28 +104,22 @@ def compare(points: Points) -> list[Comparison]:
                 continue
             family = f"mean of {words} of typical solutions, {point['problem']}"
             error = math.hypot(measured["error"], measured["predicted_error"])
-            comparisons.append(
-                Comparison(f"{family}, d = {point['d']}, p = {point['p']} ({point['streams']} streams)",
-                           measured["predicted"], measured["mean"], error, point["streams"] - 1,
-                           notes_on(point["problem"], NOTE), family, f"d = {point['d']}")
-            )  # fmt: skip
+            where = f"d = {point['d']}, p = {point['p']} ({point['streams']} streams)"
+            numbers = measured["predicted"], measured["mean"], error, notes_on(point["problem"], NOTE)
+            comparisons.append(Comparison.of(family, point, *numbers, where))
     return comparisons
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Left histograms, in the middle mean scores of targets, right of best rivals."""
-    if not points.means:
-        raise NothingToDrawError("no scores of sampled memories were kept")
+    some(points.means, "no scores of sampled memories were kept")
     left, *panels = subplots(figure, 1, 3, size=(9.6, 4.2))
     _draw_histograms(left, points.histograms)
     left.set_title(f"{points.shown['problem']}, d = {points.shown['d']}, p = {points.shown['p']}")
     for panel, (name, words) in zip(panels, SCORES.items()):
         _draw_means(panel, points.means, name)
         panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=f"mean of {words}")
-    streams = counted((point["streams"] for point in points.means), "streams")
-    figure.suptitle(f"Scores of typical solutions below capacity ({streams} a point)", fontsize=10)
-    lines = legend(figure, 5)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    finish(figure, "Scores of typical solutions below capacity ({} a point)", points.means, 5)
 
 
 def _draw_histograms(panel: Axes, densities: dict[str, list[float]]) -> None:
@@ -152,21 +135,13 @@ def _draw_histograms(panel: Axes, densities: dict[str, list[float]]) -> None:
 def _draw_means(panel: Axes, means: list[dict], name: str) -> None:
     for (d,), of_size in grouped(means, "d"):
         for (problem,), group in grouped(of_size, "problem"):
-            mark, face = MARKS[problem]
-            x, y = [one["load"] for one in group], [one[name]["mean"] for one in group]
-            error = [one[name]["error"] for one in group]
-            panel.errorbar(x, y, error, fmt=mark, color=colour(d), mfc=face or colour(d), ms=4.5, lw=1)
+            shown = [point | point[name] for point in group]
+            errorbars(panel, shown, ("load", "mean", "error"), colour(d), MARKS[problem], ms=4.5)
         law = sorted({(one["load"], one[name]["predicted"]) for one in of_size if one["problem"] == "decoupled"})
         if law:
             panel.plot(*zip(*law), "--", color=colour(d), lw=1.2)
         panel.plot([], [], color=colour(d), lw=3, label=f"d = {d}")
-    for problem in sorted({point["problem"] for point in means}, reverse=True):
-        mark, face = MARKS[problem]
-        panel.plot([], [], mark, color="0.3", mfc=face or "0.3", ms=4.5, label=problem)
-
-
-def _plotted(points: Points) -> dict[str, object]:
-    return {"points": points.means, "histograms": points.histograms}
+    problem_keys(panel, means, size=4.5)
 
 
 SOLUTION_SCORES = Study(
@@ -185,5 +160,5 @@ SOLUTION_SCORES = Study(
         "free parameter.",
     ),
     compare,
-    plotted=_plotted,
+    plotted=lambda points: {"points": points.means, "histograms": points.histograms},
 )

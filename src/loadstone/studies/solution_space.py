@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import FEWEST, Comparison
-from loadstone.studies.kit.panels import MARKS, NothingToDrawError, colour, counted, key, subplots
+from loadstone.studies.kit.panels import MARKS, Axes, Figure, colour, key, subplots, trained_keys
+from loadstone.studies.kit.points import errorbars, some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import share_of_capacity, spec
+from loadstone.studies.kit.runs import Spec, share_of_capacity, spec
 from loadstone.studies.kit.sampled import nearest_share, sampled
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.answers import memories_seen
 from loadstone.theory.entropy import facts_free_entropy, free_entropy, overlap
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    from loadstone.runs.spec import Spec
 
 #: For each scale: streams of each dimension, and shares of the predicted capacity at which they are filled. Free
 #: entropies scatter between streams, at d = 16 by eight or nine per cent: 24 streams know the mean to two.
@@ -41,7 +35,7 @@ _VOLUME_EVERYWHERE = 20
 
 #: Batches of samples of the prediction, which is then known to about a per cent; more would take minutes to draw one
 #: figure. What is left of their scatter is part of the error of every comparison.
-_SAMPLES, _BATCHES = 200, 5
+SAMPLES, BATCHES = 200, 5
 SHARED_OUTPUTS = "the prediction is for decoupled outputs"
 NOTE = "the prediction is for large d at this p"
 
@@ -73,7 +67,7 @@ class Predicted(NamedTuple):
 @cache
 def predicted(p: int, room: float) -> Predicted:
     """The functional at p associations, minimised for each batch of samples."""
-    minima = [facts_free_entropy(p, p, room, _SAMPLES, seed) for seed in range(_BATCHES)]
+    minima = [facts_free_entropy(p, p, room, SAMPLES, seed) for seed in range(BATCHES)]
     return Predicted(*mean_of([float(one.phi) for one in minima]), *mean_of([float(one.q) for one in minima]))
 
 
@@ -127,17 +121,15 @@ def compare(points: list[dict]) -> list[Comparison]:
     sampled are easier to store than others. And whether both scatter less over streams as d grows."""
     comparisons: list[Comparison] = []
     for point in points:
-        problem, d = point["problem"], point["d"]
         asked = (("overlap", "overlap of two solutions", "streams"), ("free_entropy", "free entropy", "volumes"))
         for name, words, streams in asked:
             if point["without"] or point[name] is None or point[streams] < FEWEST or point[f"{name}_error"] == 0:
                 continue
             error = math.hypot(point[f"{name}_error"], point[f"{name}_predicted_error"])
-            what = f"{words}, {problem}, d = {d}, p = {point['p']} ({point[streams]} streams)"
-            comparisons.append(
-                Comparison(what, point[f"{name}_predicted"], point[name], error, point[streams] - 1, notes_on(problem),
-                           f"{words}, {problem}", f"d = {d}")
-            )  # fmt: skip
+            where = f"d = {point['d']}, p = {point['p']} ({point[streams]} streams)"
+            numbers = point[f"{name}_predicted"], point[name], error, notes_on(point["problem"]), where
+            family = f"{words}, {point['problem']}"
+            comparisons.append(Comparison.of(family, point, *numbers, dof=point[streams] - 1))
     return comparisons + _concentrations(points)
 
 
@@ -159,51 +151,33 @@ def _concentrations(points: list[dict]) -> list[Comparison]:
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """Left the overlap of two solutions, right the free entropy."""
-    if not points:
-        raise NothingToDrawError("no memories were sampled")
+    some(points, "no memories were sampled")
     left, right = subplots(figure, 1, 2, size=(8.2, 4.4))
     top = max(point["load"] for point in points)
     below = np.linspace(0.01, min(0.49, top), 60)
-    left.plot(below, overlap(below), color="0.6", lw=1.2, zorder=0)
-    right.plot(below, free_entropy(below), color="0.6", lw=1.2, zorder=0)
-    for panel, name in ((left, "overlap"), (right, "free_entropy")):
-        _panel(panel, points, name)
-    left.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel="overlap of two solutions", ylim=(0, 1))
-    right.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel="free entropy for each dimension")
     least = min((point["free_entropy"] for point in points if point["free_entropy"] is not None), default=-1)
-    right.set_ylim(1.3 * least, 0)
-    streams = counted((point["streams"] for point in points), "streams")
-    figure.suptitle(f"All memories that store everything, sampled ({streams} a point)", fontsize=10)
-    figure.legend(handles=_keys(points), loc="lower center", ncols=5, frameon=False)
+    for panel, name, law, words, limits in (
+        (left, "overlap", overlap, "overlap of two solutions", (0, 1)),
+        (right, "free_entropy", free_entropy, "free entropy for each dimension", (1.3 * least, 0)),
+    ):
+        panel.plot(below, law(below), color="0.6", lw=1.2, zorder=0)
+        _panel(panel, points, name)
+        panel.set(xlabel=r"load $\alpha = p \log p / d^2$", ylabel=words, ylim=limits)
+    figure.suptitle(f"All memories that store everything, sampled ({streams_in(points)} a point)", fontsize=10)
+    keys = [key("predicted at this p", color="0.3", ls="--", lw=1.2), key("limit of large p", color="0.6", lw=1.2)]
+    figure.legend(handles=trained_keys(points, "") + keys, loc="lower center", ncols=5, frameon=False)
     figure.tight_layout(rect=(0, 0.14, 1, 1))
 
 
 def _panel(panel: Axes, points: list[dict], name: str) -> None:
-    for d in sorted({point["d"] for point in points}):
-        of_size = [point for point in points if point["d"] == d]
-        here = [point for point in of_size if point[name] is not None]
+    for (d,), of_size in grouped(points, "d"):
         # The original problem has the same prediction once its outputs show all directions.
         decoupled = [point for point in of_size if point["problem"] == "decoupled"]
-        finite = sorted((point["load"], point[f"{name}_predicted"]) for point in decoupled)
-        if finite:
-            finite = [(0.0, 0.0), *finite]
-            panel.plot(*zip(*finite), "--", color=colour(d), lw=1.2, zorder=1)
-        for point in here:
-            mark, face = MARKS[point["problem"]]
-            panel.errorbar(
-                point["load"], point[name], point[f"{name}_error"], fmt=mark, color=colour(d), mfc=face or colour(d),
-                ms=4.5, lw=1, zorder=2,
-            )  # fmt: skip
-
-
-def _keys(points: list[dict]) -> list[Line2D]:
-    keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
-    for problem in sorted({point["problem"] for point in points}, reverse=True):
-        mark, face = MARKS[problem]
-        keys.append(key(problem, color="0.3", marker=mark, mfc=face or "0.3", ls="", ms=4.5))
-    keys.append(key("predicted at this p", color="0.3", ls="--", lw=1.2))
-    keys.append(key("limit of large p", color="0.6", lw=1.2))
-    return keys
+        if finite := sorted((point["load"], point[f"{name}_predicted"]) for point in decoupled):
+            panel.plot(*zip((0.0, 0.0), *finite), "--", color=colour(d), lw=1.2, zorder=1)
+        for point in (point for point in of_size if point[name] is not None):
+            fields = ("load", name, f"{name}_error")
+            errorbars(panel, [point], fields, colour(d), MARKS[point["problem"]], ms=4.5, zorder=2)
 
 
 SPACE = Study(

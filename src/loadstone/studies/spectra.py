@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.studies.kit.comparison import LARGE_D, Comparison, freedom_of
-from loadstone.studies.kit.distances import capacity_reference, kolmogorov, square_reference
-from loadstone.studies.kit.panels import MARKS, PREDICTION, NothingToDrawError, colour, counted, legend, subplots
+from loadstone.studies.kit.panels import MARKS, PREDICTION, Axes, Figure, colour, legend, subplots
+from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import DIMENSIONS, KAPPAS, SEEDS, share_of_capacity, spec
+from loadstone.studies.kit.runs import DIMENSIONS, KAPPAS, SEEDS, Spec, share_of_capacity, spec
+from loadstone.studies.kit.singular_values import capacity_reference, kolmogorov, square_reference
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.spectra import Spectrum, at_capacity, initial_factored, initial_full
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 _FINE = np.linspace(0, 2, 801)
 
@@ -46,13 +41,9 @@ def initial_runs(scale: str) -> list[Spec]:
 
 
 class Points(NamedTuple):
-    """What is read off the memories.
-
-    histograms: densities of the singular values, for each problem, rank fraction and dimension.
-    distances: how far they lie from their law, and how far those of Gaussian matrices do.
-    """
-
+    #: Densities of the singular values, for each problem, rank fraction and dimension.
     histograms: list[dict]
+    #: How far they lie from their law, and how far those of Gaussian matrices do.
     distances: list[dict]
 
 
@@ -88,9 +79,7 @@ def _histograms(rows: list[Row], mass_of: Callable[[float], float]) -> list[dict
 
 
 def _distances(
-    rows: list[Row],
-    law_of: Callable[[float], Spectrum],
-    reference_of: Callable[[int, int], tuple[float, float]],
+    rows: list[Row], law_of: Callable[[float], Spectrum], reference_of: Callable[[int, int], tuple[float, float]]
 ) -> list[dict]:
     """The mean Kolmogorov distance of the singular values to their law over seeds, that of Gaussian matrices, and the
     standard error of a mean over as many of these.
@@ -101,7 +90,7 @@ def _distances(
     for (problem, d, kappa), group in grouped(rows, "problem", "d", "kappa"):
         rank = len(group[0]["singular_values"])
         law, (gaussian, scatter) = law_of(rank / d).nonzero(), reference_of(d, rank)
-        distances = [kolmogorov(np.array(row["singular_values"]), law) for row in group]
+        distances = [kolmogorov(row["singular_values"], law) for row in group]
         points.append(
             {"problem": problem, "d": d, "kappa": kappa, "rank": rank, "p": group[0]["p"], "seeds": len(group)}
             | {"distance": float(np.mean(distances)), "gaussian": gaussian, "error": scatter / math.sqrt(len(group))}
@@ -111,7 +100,13 @@ def _distances(
 
 def compare(points: Points) -> list[Comparison]:
     """Distance to the law at capacity, beside that of Gaussian matrices cut to the same rank."""
-    return [_comparison(point, "at capacity", LARGE_D + _above_capacity(point)) for point in points.distances]
+    comparisons = []
+    for point in points.distances:
+        # A rank fraction that was rounded to a whole rank has another capacity than the runs were made for.
+        exceeds = point["p"] / float(capacity_associations(point["d"], point["rank"] / point["d"])) - 1
+        above = f"; p is {100 * exceeds:.1f} % above the capacity of rank {point['rank']}" if exceeds > 0.005 else ""
+        comparisons.append(_comparison(point, "at capacity", LARGE_D + above))
+    return comparisons
 
 
 def compare_initial(points: Points) -> list[Comparison]:
@@ -120,17 +115,9 @@ def compare_initial(points: Points) -> list[Comparison]:
 
 
 def _comparison(point: dict, when: str, note: str) -> Comparison:
-    family, streams = f"distance to the law {when}, {point['problem']}", f"d = {point['d']}"
-    return Comparison(
-        f"{family}, {streams}, kappa = {point['kappa']:.3g}", point["gaussian"], point["distance"], point["error"],
-        freedom_of(point["seeds"]), note, family, streams,
-    )  # fmt: skip
-
-
-def _above_capacity(point: dict) -> str:
-    """A rank fraction that was rounded to a whole rank has another capacity than the runs were made for."""
-    exceeds = point["p"] / float(capacity_associations(point["d"], point["rank"] / point["d"])) - 1
-    return f"; p is {100 * exceeds:.1f} % above the capacity of rank {point['rank']}" if exceeds > 0.005 else ""
+    family, where = f"distance to the law {when}, {point['problem']}", f"d = {point['d']}, kappa = {point['kappa']:.3g}"
+    numbers = point["gaussian"], point["distance"], point["error"], note, where
+    return Comparison.of(family, point, *numbers, dof=freedom_of(point["seeds"]))
 
 
 def draw(figure: Figure, points: Points) -> None:
@@ -151,8 +138,10 @@ def draw(figure: Figure, points: Points) -> None:
         panel.set_title(rf"$\kappa = {kappa:g}$")
     for panel in panels[1]:
         panel.set_xlabel("non-zero singular value (largest: 2)")
-    title = f"Spectra after Adam at {_shares_of_capacity(points)} of the predicted capacity"
-    _finish(figure, points, title)
+    # At which loads they were trained, relative to the capacity that is predicted for their size and rank.
+    shares = [100 * one["p"] / float(capacity_associations(one["d"], one["kappa"])) for one in points.histograms]
+    range_of = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (min(shares), max(shares))))
+    _finish(figure, points, f"Spectra after Adam at {range_of} % of the predicted capacity")
 
 
 def draw_initial(figure: Figure, points: Points) -> None:
@@ -175,15 +164,7 @@ def draw_initial(figure: Figure, points: Points) -> None:
 
 
 def _kappas(points: Points) -> list[float]:
-    if not points.histograms:
-        raise NothingToDrawError("there are no runs with singular values")
-    return sorted({one["kappa"] for one in points.histograms})
-
-
-def _shares_of_capacity(points: Points) -> str:
-    """At which loads the memories were trained, relative to the capacity that is predicted for their size and rank."""
-    shares = [100 * one["p"] / float(capacity_associations(one["d"], one["kappa"])) for one in points.histograms]
-    return f"{' to '.join(dict.fromkeys(f'{share:.0f}' for share in (min(shares), max(shares))))} %"
+    return sorted({one["kappa"] for one in some(points.histograms, "there are no runs with singular values")})
 
 
 def _draw_histograms(panel: Axes, histograms: list[dict], kappa: float) -> None:
@@ -206,8 +187,7 @@ def _draw_law(panel: Axes, law: Spectrum, label: str, color: str, lw: float, ls:
 
 def _finish(figure: Figure, points: Points, title: str) -> None:
     legend(figure, 4)
-    seeds = counted((one["seeds"] for one in points.histograms), "seeds")
-    figure.suptitle(f"{title} ({seeds} a histogram)", y=0.985, fontsize=10)
+    figure.suptitle(f"{title} ({streams_in(points.histograms)} a histogram)", y=0.985, fontsize=10)
     figure.tight_layout(rect=(0, 0.09, 1, 1))
 
 

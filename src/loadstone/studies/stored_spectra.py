@@ -13,24 +13,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies import accuracy
-from loadstone.studies.kit.bounds import BELOW, BoundComparison, trend
+from loadstone.studies.kit.bounds import BoundComparison, trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.distances import capacity_reference, kolmogorov
-from loadstone.studies.kit.moments import FOURTH, moments
-from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
+from loadstone.studies.kit.points import errorbars, finish, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
+from loadstone.studies.kit.singular_values import FOURTH, capacity_reference, kolmogorov, moments
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.spectra import at_capacity
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Words for the solvers of the accuracy figure that search.
 _SOLVERS = {"adam": "Adam", "lbfgs": "L-BFGS"}
@@ -39,19 +35,15 @@ _INKS = dict(zip(_SOLVERS, COLOURS))
 _STORED = ("stored", "stop rule met")
 #: Numbers of one run in which the two problems are compared, by name.
 NUMBERS: dict[str, Callable[[Row], float]] = {
-    FOURTH: lambda row: moments(np.array(row["singular_values"]))[FOURTH],
+    FOURTH: lambda row: moments(row["singular_values"])[FOURTH],
     "mean of the target's score": lambda row: row["scores"]["own_target"]["mean"],
 }
 
 
 class Points(NamedTuple):
-    """What is read off the memories.
-
-    distances: how far the spectra of the last memories stored are from the law at capacity.
-    differences: original - decoupled at low rank, in each of the `NUMBERS`.
-    """
-
+    #: How far the spectra of the last memories stored are from the law at capacity.
     distances: list[dict]
+    #: original - decoupled at low rank, in each of the `NUMBERS`.
     differences: list[dict]
 
 
@@ -68,7 +60,7 @@ def distances(rows: list[Row]) -> list[dict]:
     for (solver, kappa, problem, d), group in grouped(last_stored(rows), "solver", "kappa", "problem", "d"):
         rank = len(group[0]["singular_values"])
         law = at_capacity(rank / d).nonzero()
-        distance, error = mean_of([kolmogorov(np.array(row["singular_values"]), law) for row in group])
+        distance, error = mean_of([kolmogorov(row["singular_values"], law) for row in group])
         points.append(
             {"solver": solver, "kappa": kappa, "problem": problem, "d": d, "streams": len(group)}
             | {"p": float(np.mean([row["p"] for row in group])), "distance": distance}
@@ -122,36 +114,21 @@ def _last_pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Whether distances to the law fall to those of Gaussian matrices as d grows, and the two problems beside each
-    other."""
-    return _compare_distances(points.distances) + _compare_problems(points.differences)
-
-
-def _compare_distances(points: list[dict]) -> list[Comparison]:
-    """Whether the distance to the law, less that of Gaussian matrices, falls as d grows: its exponent of d, for each
-    solver, problem and rank."""
+    """Whether distances to the law fall to those of Gaussian matrices as d grows: the exponent of d in their excess.
+    And the two problems beside each other: each difference beside zero, and its exponent of d."""
     comparisons: list[Comparison] = []
-    points = [point for point in points if point["streams"] >= FEWEST and point["error"] > 0]
-    for (solver, problem, kappa), group in grouped(points, "solver", "problem", "kappa"):
+    repeated = [point for point in points.distances if point["streams"] >= FEWEST and point["error"] > 0]
+    for (solver, problem, kappa), group in grouped(repeated, "solver", "problem", "kappa"):
         what = f"exponent of d in the excess distance to the law, {_SOLVERS[solver]}, {problem}, kappa = {kappa:g}"
         excess = [point["distance"] - point["gaussian"] for point in group]
         comparisons += _falling(what, group, excess, "distance")
-    return comparisons
-
-
-def _compare_problems(points: list[dict]) -> list[Comparison]:
-    """Each difference original - decoupled beside zero, and whether it falls as d grows: its exponent of d."""
-    comparisons: list[Comparison] = []
-    points = [point for point in points if point["error"] > 0]
-    for (kappa, name), group in grouped(points, "kappa", "number"):
+    differences = [point for point in points.differences if point["error"] > 0]
+    for (kappa, name), group in grouped(differences, "kappa", "number"):
         family = f"at kappa = {kappa:g}: {name}, original - decoupled"
         comparisons += [
-            Comparison(
-                f"{family}, d = {point['d']}", 0.0, point["difference"], point["error"], point["streams"] - 1,
-                LARGE_D, family, f"d = {point['d']}", point["decoupled"],
-            )
+            Comparison.of(family, point, 0.0, point["difference"], point["error"], LARGE_D, scale=point["decoupled"])
             for point in group
-        ]  # fmt: skip
+        ]
         if len({point["difference"] > 0 for point in group}) == 1:  # one that changes its sign has no exponent
             what = f"exponent of d at kappa = {kappa:g} in the difference: {name}, original - decoupled"
             comparisons += _falling(what, group, [abs(point["difference"]) for point in group], "difference")
@@ -163,12 +140,11 @@ def _falling(what: str, points: list[dict], values: list[float], name: str) -> l
 
     Two streams do not tell their scatter, so all dimensions tell it together, in units of what is called `name`.
     """
-    streams, sizes = (np.array([point[field] for point in points]) for field in ("streams", name))
-    shares = np.array([point["error"] for point in points]) / sizes * np.sqrt(streams)
-    freedom = int((streams - 1).sum())
-    scatter = math.sqrt(float(((streams - 1) * shares**2).sum()) / freedom)
-    errors = scatter * np.abs(sizes) / np.sqrt(streams)
-    one = trend(what, [point["d"] for point in points], values, errors.tolist(), side=BELOW, freedom=freedom)
+    d, streams, sizes, error = map(np.array, values_of(points, "d", "streams", name, "error"))
+    shares = error / sizes * np.sqrt(streams)
+    dof = int((streams - 1).sum())
+    scatter = math.sqrt(float(((streams - 1) * shares**2).sum()) / dof)
+    one = trend(what, d, values, scatter * np.abs(sizes) / np.sqrt(streams), freedom=dof)
     return [] if one is None else [one]
 
 
@@ -186,31 +162,23 @@ def remarks(points: Points) -> list[str]:
 
 def draw(figure: Figure, points: Points) -> None:
     """Distance against dimension, one panel for each rank fraction."""
-    if not points.distances:
-        raise NothingToDrawError("no run was stored")
-    kappas = sorted({point["kappa"] for point in points.distances})
-    panels = subplots(figure, 1, len(kappas), size=(2.9 * len(kappas) + 0.6, 4.0), sharey=True, squeeze=False)[0]
-    for panel, kappa in zip(panels, kappas):
-        _draw_distances(panel, [point for point in points.distances if point["kappa"] == kappa])
+    of_ranks = grouped(some(points.distances, "no run was stored"), "kappa")
+    panels = subplots(figure, 1, len(of_ranks), size=(2.9 * len(of_ranks) + 0.6, 4.0), sharey=True, squeeze=False)[0]
+    for panel, ((kappa,), group) in zip(panels, of_ranks):
+        _draw_distances(panel, group)
         panel.set_title(rf"$\kappa = {kappa:g}$")
     panels[0].set_ylabel("distance to the law at capacity")
-    streams = counted((point["streams"] for point in points.distances), "streams")
-    figure.suptitle(f"Spectra of the last memories that met their stop rule ({streams} a point)", fontsize=10)
-    lines = legend(figure, 3)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    finish(figure, "Spectra of the last memories that met their stop rule ({} a point)", points.distances, 3)
 
 
 def _draw_distances(panel: Axes, points: list[dict]) -> None:
     gaussian = sorted({(point["d"], point["gaussian"]) for point in points})
     panel.plot(*zip(*gaussian), color="0.4", lw=1, ls="--", label="Gaussian matrices")
     for solver, words in _SOLVERS.items():
-        for problem, (mark, face) in MARKS.items():
-            some = [one for one in points if (one["solver"], one["problem"]) == (solver, problem)]
-            if some:
-                x, y, error = ([point[name] for point in some] for name in ("d", "distance", "error"))
-                ink = _INKS[solver]
-                style: dict[str, Any] = {"color": ink, "mfc": face or ink, "ms": 4.5, "lw": 1}
-                panel.errorbar(x, y, error, fmt=f"{mark}-", label=f"{problem}, {words}", **style)
+        for problem, mark in MARKS.items():
+            if chosen := [one for one in points if (one["solver"], one["problem"]) == (solver, problem)]:
+                fields, label = ("d", "distance", "error"), f"{problem}, {words}"
+                errorbars(panel, chosen, fields, _INKS[solver], mark, ls="-", ms=4.5, label=label)
     dimensions = sorted({point["d"] for point in points})
     panel.set(xscale="log", yscale="log", xlabel="dimension d")
     panel.set_xticks(dimensions, [str(d) for d in dimensions], rotation=60, fontsize=8)

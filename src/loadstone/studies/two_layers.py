@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.panels import COLOURS, PREDICTION, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, PREDICTION, Axes, Figure, subplots
+from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, streams_in, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import spec
+from loadstone.studies.kit.runs import Spec, spec
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations, facts_that_fit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: Of each, a program is compiled for every width, which takes most of the time of a quick sweep.
 _ACTIVATIONS = {"quick": ("relu", "attention"), "paper": ("relu", "gelu", "attention")}
@@ -84,30 +78,24 @@ def as_wide(d: int, width: int) -> float:
 
 def draw(figure: Figure, points: list[dict]) -> None:
     """A column for each dimension: above how many are stored, below the ratio to as many linear parameters."""
-    if not points:
-        raise NothingToDrawError("no stream was stored up to its limit")
-    dimensions = sorted({point["d"] for point in points})
-    size = (4.1 * max(len(dimensions), 1.4), 5.6)
-    panels = subplots(figure, 2, len(dimensions), size=size, squeeze=False, sharex="col")
-    for (above, below), d in zip(panels.T, dimensions):
-        here = [point for point in points if point["d"] == d]
-        _draw_laws(above, below, d, [point["width"] for point in here])
-        for (activation, mark), ink in zip(_MARKS.items(), COLOURS):
-            chosen = [point for point in here if point["activation"] == activation]
-            if chosen:
-                _draw_stored(above, chosen, [1.0] * len(chosen), ink, mark)
-                _draw_stored(below, chosen, [point["as_many_parameters"] for point in chosen], ink, mark)
-        above.set(xscale="log", yscale="log", title=f"d = {d}")
-        below.set(xscale="log", xlabel="parameters, 2 d h", ylim=(0, None))
+    of_sizes = grouped(some(points, "no stream was stored up to its limit"), "d")
+    size = (4.1 * max(len(of_sizes), 1.4), 5.6)
+    panels = subplots(figure, 2, len(of_sizes), size=size, squeeze=False, sharex="col")
+    for (above, below), ((d,), here) in zip(panels.T, of_sizes):
         widths = sorted({point["width"] for point in here})
-        below.set_xticks([parameters(d, h) for h in widths], [f"{parameters(d, h)}\nh = {h}" for h in widths])
-        below.minorticks_off()
+        _draw_laws(above, below, d, widths)
+        for (activation, mark), ink in zip(_MARKS.items(), COLOURS):
+            if chosen := [point for point in here if point["activation"] == activation]:
+                (law,) = values_of(chosen, "as_many_parameters")
+                for panel, unit in ((above, 1.0), (below, law)):
+                    errorbars(panel, chosen, ("parameters", "stored", "error"), ink, (mark, None), unit, ls="-",
+                              label=f"{activation}, stored")  # fmt: skip
+        above.set(xscale="log", yscale="log", title=f"d = {d}")
+        below.set(xlabel="parameters, 2 d h", ylim=(0, None))
+        log_ticks(below, [parameters(d, h) for h in widths], [f"{parameters(d, h)}\nh = {h}" for h in widths])
     panels[0, 0].set_ylabel("largest p stored")
     panels[1, 0].set_ylabel("stored / law N D(N) = 2 d h")
-    streams = counted((point["streams"] for point in points), "streams")
-    figure.suptitle(f"Two layers of width h, original problem, by L-BFGS ({streams} a point)", fontsize=10)
-    lines = legend(figure, 2)
-    figure.tight_layout(rect=(0, 0.01 + 0.035 * lines, 1, 1))
+    finish(figure, "Two layers of width h, original problem, by L-BFGS ({} a point)", points, 2, (0.01, 0.035))
 
 
 def _draw_laws(above: Axes, below: Axes, d: int, widths: list[int]) -> None:
@@ -120,23 +108,14 @@ def _draw_laws(above: Axes, below: Axes, d: int, widths: list[int]) -> None:
     below.plot(x, wide / many, "--", color="0.3", lw=1.2)
 
 
-def _draw_stored(panel: Axes, points: list[dict], units: list[float], ink: str, mark: str) -> None:
-    x, y, error = ([point[name] for point in points] for name in ("parameters", "stored", "error"))
-    panel.errorbar(
-        x, np.divide(y, units), np.divide(error, units), color=ink, marker=mark, ms=5, lw=1,
-        label=f"{points[0]['activation']}, stored",
-    )  # fmt: skip
-
-
 def remarks(points: list[dict]) -> list[str]:
     """What was stored, as a share of what a linear memory with as many free entries would hold."""
     words = []
     for (d, width), group in grouped(points, "d", "width"):
         shares = [f"{point['activation']} {point['stored'] / point['as_many_parameters']:.2f}" for point in group]
-        streams = counted((point["streams"] for point in group), "streams")
         words.append(
-            f"d = {d}, h = {width} ({streams}): stored as a share of what as many linear parameters would hold: "
-            f"{', '.join(shares)}."
+            f"d = {d}, h = {width} ({streams_in(group)}): stored as a share of what as many linear parameters would "
+            f"hold: {', '.join(shares)}."
         )
     return words
 

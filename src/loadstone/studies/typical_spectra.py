@@ -9,45 +9,38 @@ the same size as d grows, at a given share of the capacity.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import mean_of
 from loadstone.studies import solution_space
-from loadstone.studies.kit.bounds import BELOW, trend
+from loadstone.studies.kit.bounds import trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
-from loadstone.studies.kit.moments import FOURTH, moments
-from loadstone.studies.kit.panels import COLOURS, MARKS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, MARKS, Axes, Figure, subplots
+from loadstone.studies.kit.points import errorbars, finish, log_ticks, problem_keys, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.studies.kit.sampled import MEMORIES, nearest_share, sampled
+from loadstone.studies.kit.singular_values import FOURTH, moments, scaled_density
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity
 from loadstone.theory.spectra import at_capacity, initial_factored, quarter_circle
 from loadstone.theory.typical import typical
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-_INKS = dict(zip(MEMORIES, (COLOURS[0], COLOURS[1], COLOURS[2])))
+_INKS = dict(zip(MEMORIES, COLOURS))
 _BINS, _FINER = np.linspace(0, 3, 16), np.linspace(0, 3, 41)
 #: The law of low rank is drawn for this kappa, at these shares of its capacity.
 _KAPPA, _SHARES = 0.5, (0.5, 0.8, 0.95)
-_DIMENSION, _SHADES = 60, ("0.6", COLOURS[4], COLOURS[5], COLOURS[3], "black")
+DIMENSION, _SHADES = 60, ("0.6", COLOURS[4], COLOURS[5], COLOURS[3], "black")
 
 
 class Points(NamedTuple):
-    """What is read off the sampled streams.
-
-    excesses: for each problem, dimension and number of associations, the mean over streams by how much the fourth
-        moment of each memory exceeds that of Gaussian matrices.
-    noise: which share of the square of each centre is noise of finite chains.
-    histograms: the density of the singular values of each memory, at the size that `shown` tells.
-    """
-
+    #: For each problem, dimension and number of associations, the mean over streams by how much the fourth moment of
+    #: each memory exceeds that of Gaussian matrices.
     excesses: list[dict]
+    #: Which share of the square of each centre is noise of finite chains.
     noise: list[float]
+    #: The largest of the sizes, and there the density of the singular values of each memory.
     shown: dict
     histograms: dict[str, list[float]]
 
@@ -72,13 +65,16 @@ def _point(problem: str, d: int, p: int, rows: list[Row]) -> dict:
     return point
 
 
+def _singular_values(row: Row) -> dict[str, list[list[float]]]:
+    """Of the memories of one stream; a typical solution is the last memory of any chain."""
+    values = {name: [memory["singular_values"]] for name, memory in row["memories"].items()}
+    return values | {"typical": row["typical_singular_values"]}
+
+
 def _excesses(row: Row) -> dict[str, float]:
-    """Of one stream; a typical solution is the last memory of any chain."""
-    values = {name: [one["singular_values"]] for name, one in row["memories"].items()}
-    values["typical"] = row["typical_singular_values"]
     return {
-        name: float(np.mean([moments(np.array(one))[FOURTH] for one in some])) - gaussian_fourth(row["d"])
-        for name, some in values.items()
+        name: float(np.mean([moments(one)[FOURTH] for one in values])) - gaussian_fourth(row["d"])
+        for name, values in _singular_values(row).items()
     }
 
 
@@ -89,20 +85,9 @@ def gaussian_fourth(d: int) -> float:
 
 
 def _histograms(rows: list[Row]) -> dict[str, list[float]]:
-    densities = {}
-    for name in MEMORIES:
-        values = [row["memories"][name]["singular_values"] for row in rows if name in row["memories"]]
-        if name == "typical":
-            values = [one for row in rows for one in row["typical_singular_values"]]
-        if values:
-            densities[name] = _density(np.array(values), _BINS)
-    return densities
-
-
-def _density(values: np.ndarray, bins: np.ndarray) -> list[float]:
-    """Of the singular values of several matrices, each in units of its root mean square."""
-    scaled = values / np.sqrt((values**2).mean(axis=1, keepdims=True))
-    return (np.histogram(scaled, bins)[0] / (scaled.size * (bins[1] - bins[0]))).tolist()
+    of_rows = [_singular_values(row) for row in rows]
+    values = {name: [one for row in of_rows for one in row.get(name, ())] for name in MEMORIES}
+    return {name: scaled_density(np.array(held), _BINS) for name, held in values.items() if held}
 
 
 def compare(points: Points) -> list[Comparison]:
@@ -110,21 +95,18 @@ def compare(points: Points) -> list[Comparison]:
     come closer as d grows: the exponent of d in their difference, at each share of the capacity."""
     comparisons: list[Comparison | None] = []
     for point in points.excesses:
-        typical_one, d = point["typical"], point["d"]
+        typical_one, gaussian = point | point["typical"], gaussian_fourth(point["d"])
         if typical_one["streams"] >= FEWEST and typical_one["error"] > 0:
-            words, gaussian = f"{FOURTH} of typical solutions, {point['problem']}", gaussian_fourth(d)
-            comparisons.append(
-                Comparison(f"{words}, d = {d}, p = {point['p']}", gaussian, gaussian + typical_one["excess"],
-                           typical_one["error"], typical_one["streams"] - 1, LARGE_D, words, f"d = {d}")
-            )  # fmt: skip
+            family, where = f"{FOURTH} of typical solutions, {point['problem']}", f"d = {point['d']}, p = {point['p']}"
+            numbers = gaussian, gaussian + typical_one["excess"], typical_one["error"], LARGE_D, where
+            comparisons.append(Comparison.of(family, typical_one, *numbers))
     for (problem, share), group in grouped(points.excesses, "problem", "share"):
         for name, words in MEMORIES.items():
-            chosen = [point for point in group if name in point and point[name]["streams"] >= FEWEST]
-            sizes = [point["d"] for point in chosen]
-            excess, errors = [abs(point[name]["excess"]) for point in chosen], [one[name]["error"] for one in chosen]
+            of_memory = [point | point[name] for point in group if name in point]
+            repeated = [point for point in of_memory if point["streams"] >= FEWEST]
+            d, excess, errors, streams = values_of(repeated, "d", "excess", "error", "streams")
             what = f"exponent of d in the excess of {FOURTH} below capacity, {words}, {problem}, {share:g} of capacity"
-            freedom = sum(point[name]["streams"] - 1 for point in chosen)
-            comparisons.append(trend(what, sizes, excess, errors, side=BELOW, freedom=freedom))
+            comparisons.append(trend(what, d, np.abs(excess), errors, freedom=sum(streams) - len(streams)))
     return [one for one in comparisons if one is not None]
 
 
@@ -146,36 +128,26 @@ def remarks(points: Points) -> list[str]:
     return sentences
 
 
-class LowRank(NamedTuple):
-    """The law of memories of low rank below capacity.
-
-    densities: of singular values, from a random product at no load to a part of the quarter circle at capacity.
-    curves: those between, with their load and the overlap of two solutions.
-    """
-
-    densities: dict[str, list[float]]
-    curves: list[dict]
-
-
 @cache
-def _low_rank(dimension: int) -> LowRank:
+def _low_rank(dimension: int) -> tuple[dict[str, list[float]], list[dict]]:
+    """The law of memories of low rank: densities of singular values from a random product at no load to a part of the
+    quarter circle at capacity, and those between with their load and the overlap of two solutions."""
     levels, curves = (np.arange(4000) + 0.5) / 4000, []
     no_load, full = (
-        _density(np.asarray(law(_KAPPA).nonzero().quantile(levels))[None], _FINER)
+        scaled_density(np.asarray(law(_KAPPA).nonzero().quantile(levels))[None], _FINER)
         for law in (initial_factored, at_capacity)
     )
     densities = {"no load": no_load}
     for share in _SHARES:
         law = typical(share * float(capacity(_KAPPA)), _KAPPA, dimension)
-        density = densities[f"{share:g} of capacity"] = _density(law.singular_values, _FINER)
+        density = densities[f"{share:g} of capacity"] = scaled_density(law.singular_values, _FINER)
         curves.append({"kappa": _KAPPA, "load": law.load(), "overlap": law.overlap, "density": density})
-    return LowRank(densities | {"at capacity": full}, curves)
+    return densities | {"at capacity": full}, curves
 
 
 def draw(figure: Figure, points: Points) -> None:
     """Left singular values of three memories, in the middle their excess over Gaussian matrices, right low rank."""
-    if not points.excesses:
-        raise NothingToDrawError("no memories were sampled")
+    some(points.excesses, "no memories were sampled")
     shown = points.shown
     left, middle, right = subplots(figure, 1, 3, size=(9.6, 4.2))
     for name, density in points.histograms.items():
@@ -183,40 +155,28 @@ def draw(figure: Figure, points: Points) -> None:
     grid = np.linspace(0, 2, 201)
     left.plot(grid, quarter_circle().density(grid), color="black", lw=1.3, label="quarter circle, all loads")
     _draw_excess(middle, points.excesses, shown["share"])
-    for (words, density), ink in zip(_low_rank(_DIMENSION).densities.items(), _SHADES):
+    for (words, density), ink in zip(_low_rank(DIMENSION)[0].items(), _SHADES):
         right.stairs(density, _FINER, color=ink, lw=1.3, label=words)
     for panel in (left, right):
         panel.set(xlabel="singular value / root mean square", ylabel="density")
     left.set_title(f"{shown['problem']}, d = {shown['d']}, {shown['share']:g} of capacity")
     right.set_title(rf"low rank, $\kappa$ = {_KAPPA:g}: the law")
-    streams = counted((point["streams"] for point in points.excesses), "streams")
-    figure.suptitle(f"Singular values below capacity ({streams} a point)", fontsize=10)
-    for problem in sorted({point["problem"] for point in points.excesses}, reverse=True):
-        mark, face = MARKS[problem]
-        middle.plot([], [], mark, color="0.3", mfc=face or "0.3", ms=4, label=problem)
-    lines = legend(figure, 5)
-    figure.tight_layout(rect=(0, 0.02 + 0.05 * lines, 1, 1))
+    problem_keys(middle, points.excesses)
+    finish(figure, "Singular values below capacity ({} a point)", points.excesses, 5)
 
 
 def _draw_excess(panel: Axes, excesses: list[dict], share: float) -> None:
     """Against the dimension, at one share of the capacity."""
-    for problem, (mark, face) in MARKS.items():
+    for problem, mark in MARKS.items():
         for name, ink in _INKS.items():
-            some = [one for one in excesses if (one["problem"], one["share"]) == (problem, share) and name in one]
-            if some:
-                x, y = [one["d"] for one in some], [one[name]["excess"] for one in some]
-                error = [one[name]["error"] for one in some]
-                panel.errorbar(x, y, error, fmt=f"{mark}-", color=ink, mfc=face or ink, ms=4, lw=1)
-    sizes = sorted({point["d"] for point in excesses})
+            here = [one for one in excesses if (one["problem"], one["share"]) == (problem, share) and name in one]
+            if here:
+                chosen = [point | point[name] for point in here]
+                errorbars(panel, chosen, ("d", "excess", "error"), ink, mark, ls="-", ms=4)
     panel.axhline(0, color="0.4", lw=1, ls="--")
-    panel.set(xscale="log", xlabel="dimension d", title=rf"excess of $\langle s^4\rangle$, {share:g} of capacity")
+    panel.set(xlabel="dimension d", title=rf"excess of $\langle s^4\rangle$, {share:g} of capacity")
     panel.set_ylabel(r"$\langle s^4\rangle/\langle s^2\rangle^2$ above Gaussian matrices")
-    panel.set_xticks(sizes, [str(d) for d in sizes])
-    panel.minorticks_off()
-
-
-def _plotted(points: Points) -> dict[str, object]:
-    return {"points": points.excesses, "histograms": points.histograms, "law": _low_rank(_DIMENSION).curves}
+    log_ticks(panel, [point["d"] for point in excesses])
 
 
 TYPICAL = Study(
@@ -237,5 +197,9 @@ TYPICAL = Study(
     ),
     compare,
     remarks,
-    _plotted,
+    lambda points: {
+        "points": points.excesses,
+        "histograms": points.histograms,
+        "law": _low_rank(DIMENSION)[1],
+    },  # fmt: skip
 )

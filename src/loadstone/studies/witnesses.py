@@ -10,28 +10,23 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from loadstone.estimate import Estimate, mean_of
-from loadstone.studies.kit.bounds import ABOVE, BELOW, BoundComparison, trend
+from loadstone.studies.kit.bounds import ABOVE, BoundComparison, trend
 from loadstone.studies.kit.comparison import FEWEST, LARGE_D, Comparison
 from loadstone.studies.kit.fitted_laws import Fit, fitted_laws
-from loadstone.studies.kit.moments import FOURTH, TOP, moments
-from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import COLOURS, Axes, Figure, subplots
+from loadstone.studies.kit.points import errorbars, finish, log_ticks, some, values_of
 from loadstone.studies.kit.rows import Row, grouped
-from loadstone.studies.kit.runs import PROVED, exact_capacities
+from loadstone.studies.kit.runs import PROVED, Spec, exact_capacities
+from loadstone.studies.kit.singular_values import FOURTH, TOP, moments, scaled_density
 from loadstone.studies.kit.study import Caption, Study
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from loadstone.theory.spectra import quarter_circle
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from loadstone.runs.spec import Spec
 
 #: How many Gaussian matrices of each size are drawn.
 _DRAWN = 400
@@ -39,7 +34,7 @@ _DRAWN = 400
 _NUMBERS = {
     "capacity": lambda row: float(row["p_c"]),
     "mean of the target's score": lambda row: float(row["own_target"]["mean"]),
-    FOURTH: lambda row: moments(np.array(row["singular_values"]))[FOURTH],
+    FOURTH: lambda row: moments(row["singular_values"])[FOURTH],
 }
 #: Colour and mark of the excess of each problem.
 _MARKS = {"original": (COLOURS[1], "s"), "decoupled": (COLOURS[0], "o")}
@@ -54,37 +49,30 @@ def runs(scale: str) -> list[Spec]:
 
 
 class Points(NamedTuple):
-    """What is read off the proved memories.
-
-    excesses: for each problem and dimension, the means of both moments over the memories, and by how much they exceed
-        those of Gaussian matrices.
-    original_minus_decoupled: for each number in which both problems are compared and each dimension, the difference of
-        the means over streams, and the mean of the decoupled problem.
-    histograms: for each problem and dimension, the density of all singular values in units of their root mean square.
-    """
-
+    #: For each problem and dimension, the means of both moments over the memories, and by how much they exceed those of
+    #: Gaussian matrices.
     excesses: list[dict]
+    #: For each number in which both problems are compared and each dimension, the difference of the means over streams,
+    #: and the mean of the decoupled problem.
     original_minus_decoupled: list[dict]
+    #: For each problem and dimension, the density of all singular values in units of their root mean square.
     histograms: list[dict]
 
 
 def points(rows: list[Row]) -> Points:
     """Moments and histograms of the proved memories, and both problems beside each other."""
-    proved = [row for row in rows if _is_proved(row)]
-    of_kind = dict(grouped(proved, "problem", "d"))
-    excesses = [_excess(problem, d, group) for (problem, d), group in of_kind.items()]
-    histograms = [{"problem": problem, "d": d} | _histogram(group) for (problem, d), group in of_kind.items()]
+    # Full memories of as many answers as facts, whose capacity is known.
+    full = [row for row in rows if row.get("family", "full") == "full" and row.get("answers") is None]
+    known = [row for row in full if row["solver"] == "capacity" and row["p_c"] is not None]
+    proved = [row for row in known if row.get("singular_values") is not None]
+    of_kind = grouped(proved, "problem", "d")
+    excesses = [_excess(problem, d, group) for (problem, d), group in of_kind]
+    histograms = [{"problem": problem, "d": d} | _histogram(group) for (problem, d), group in of_kind]
     return Points(excesses, _original_minus_decoupled(proved), histograms)
 
 
-def _is_proved(row: Row) -> bool:
-    """Full memories of as many answers as facts, whose capacity is known."""
-    plain = row.get("family", "full") == "full" and row.get("answers") is None
-    return row["solver"] == "capacity" and plain and row["p_c"] is not None and row.get("singular_values") is not None
-
-
 def _excess(problem: str, d: int, rows: list[Row]) -> dict:
-    of_memories = [moments(np.array(row["singular_values"])) for row in rows]
+    of_memories = [moments(row["singular_values"]) for row in rows]
     point: dict = {"problem": problem, "d": d, "streams": len(rows)}
     point["predicted"] = float(np.mean([row["p_c"] for row in rows]))  # p, of which a law may be a power
     for name, gaussian in gaussian_moments(d).items():
@@ -105,10 +93,8 @@ def gaussian_moments(d: int) -> dict[str, Estimate]:
 
 
 def _histogram(rows: list[Row]) -> dict[str, list[float]]:
-    of_memories = [np.array(row["singular_values"]) for row in rows]
-    values = np.concatenate([one / math.sqrt(np.mean(one**2)) for one in of_memories])
-    density = np.histogram(values, _BINS)[0] / (len(values) * (_BINS[1] - _BINS[0]))
-    return {"edges": _BINS.tolist(), "density": density.tolist()}
+    density = scaled_density(np.array([row["singular_values"] for row in rows]), _BINS)
+    return {"edges": _BINS.tolist(), "density": density}
 
 
 def _original_minus_decoupled(rows: list[Row]) -> list[dict]:
@@ -141,44 +127,35 @@ def compare(points: Points) -> list[Comparison]:
     strands of the equivalence of both problems: capacity, target scores, spectra. And what is said of large d."""
     problems = sorted({point["problem"] for point in points.excesses})
     repeated = [point for point in points.excesses if point["streams"] >= FEWEST]
-    comparisons = [_beside_gaussian(point, name) for point in repeated for name in (FOURTH, TOP)]
+    comparisons: list[Comparison] = []
+    for point in repeated:
+        for name in (FOURTH, TOP):
+            family, moment = f"{name} of proved memories, {point['problem']}", point[name]
+            numbers = moment["gaussian"], moment["mean"], moment["excess_error"], LARGE_D
+            comparisons.append(Comparison.of(family, point, *numbers))
     for problem in problems:
         if fit := falling_excess(repeated, problem):
             what = f"exponent x of the excess of {FOURTH} as d^-x, {problem}"
             comparisons.append(Comparison(what, 1.0, fit.x, fit.x_error, family="exponent x of the excess as d^-x"))
-    comparisons += [_equality(one) for one in points.original_minus_decoupled]
+    for one in points.original_minus_decoupled:
+        # Zero in the limit by the paper's conjecture; in per cent of the decoupled value.
+        family, numbers = f"{one['number']}, original - decoupled", (0.0, one["difference"], one["error"], LARGE_D)
+        comparisons.append(Comparison.of(family, one, *numbers, dof=one["streams"] - 2, scale=one["decoupled"]))
     for problem in problems:
         comparisons += _trends(problem, [point for point in repeated if point["problem"] == problem])
     return comparisons + _equality_trends(points.original_minus_decoupled)
 
 
-def _beside_gaussian(point: dict, name: str) -> Comparison:
-    family, streams, moment = f"{name} of proved memories, {point['problem']}", f"d = {point['d']}", point[name]
-    return Comparison(
-        f"{family}, {streams}", moment["gaussian"], moment["mean"], moment["excess_error"], point["streams"] - 1,
-        LARGE_D, family, streams,
-    )  # fmt: skip
-
-
-def _equality(one: dict) -> Comparison:
-    """original - decoupled, zero in the limit by the paper's conjecture, in per cent of the decoupled value."""
-    family, streams = f"{one['number']}, original - decoupled", f"d = {one['d']}"
-    return Comparison(
-        f"{family}, {streams}", 0.0, one["difference"], one["error"], one["streams"] - 2, LARGE_D, family, streams,
-        one["decoupled"],
-    )  # fmt: skip
-
-
 def _trends(problem: str, excesses: list[dict]) -> list[Comparison]:
     """What is said of large d: the largest singular value does not grow, the share of directions that a memory uses,
     <s^2>^2 / <s^4>, does not vanish, and the fourth moment converges faster than the threshold."""
-    d, top, fourth = ([point[name] for point in excesses] for name in ("d", TOP, FOURTH))
-    freedom = sum(point["streams"] - 1 for point in excesses)
-    of_top = [one["mean"] for one in top], [one["error"] for one in top]
-    growth = trend(f"exponent of d in the {TOP}, {problem}", d, *of_top, side=BELOW, freedom=freedom)
-    shares = [1 / one["mean"] for one in fourth], [one["error"] / one["mean"] ** 2 for one in fourth]
+    d, streams, top, fourth = values_of(excesses, "d", "streams", TOP, FOURTH)
+    dof = sum(streams) - len(streams)
+    mean, error = values_of(top, "mean", "error")
+    growth = trend(f"exponent of d in the {TOP}, {problem}", d, mean, error, freedom=dof)
+    fourths, errors = map(np.array, values_of(fourth, "mean", "error"))
     what = f"exponent of d in the share of directions used, {problem}"
-    used = trend(what, d, *shares, side=ABOVE, freedom=freedom)
+    used = trend(what, d, 1 / fourths, errors / fourths**2, side=ABOVE, freedom=dof)
     trends: list[Comparison] = [one for one in (growth, used) if one is not None]
     if fit := falling_excess(excesses, problem):
         what = f"exponent x of the excess of {FOURTH} as d^-x, beside that of the threshold, {problem}"
@@ -197,13 +174,10 @@ def _equality_trends(differences: list[dict]) -> list[Comparison]:
     """Whether original and decoupled come closer as d grows, in each number: the exponent of d in their difference."""
     trends = []
     for (number,), group in grouped(differences, "number"):
-        # In per cent of the decoupled value.
-        units = [abs(one["decoupled"]) / 100 for one in group]
-        shares = [abs(one["difference"] / unit) for one, unit in zip(group, units)]
-        errors = [one["error"] / unit for one, unit in zip(group, units)]
-        freedom = sum(one["streams"] - 2 for one in group)
+        d, streams, difference, error, decoupled = values_of(group, "d", "streams", "difference", "error", "decoupled")
+        per_cent, dof = np.abs(decoupled) / 100, sum(streams) - 2 * len(streams)
         what = f"exponent of d in the difference: {number}, original - decoupled"
-        trends.append(trend(what, [one["d"] for one in group], shares, errors, side=BELOW, freedom=freedom))
+        trends.append(trend(what, d, np.abs(difference / per_cent), error / per_cent, freedom=dof))
     return [one for one in trends if one is not None]
 
 
@@ -219,18 +193,14 @@ def remarks(points: Points) -> list[str]:
 
 def draw(figure: Figure, points: Points) -> None:
     """Left and middle: singular values of both problems beside the quarter circle; right: the excess against d."""
-    if not points.excesses:
-        raise NothingToDrawError("no memory proves a capacity")
-    inks = dict(zip(sorted({point["d"] for point in points.excesses}), _INKS))
+    excesses = some(points.excesses, "no memory proves a capacity")
+    inks = dict(zip(sorted({point["d"] for point in excesses}), _INKS))
     panels = subplots(figure, 1, 3, size=(9.6, 3.8))
     for panel, problem in zip(panels, ("decoupled", "original")):
         _draw_spectra(panel, [one for one in points.histograms if one["problem"] == problem], inks)
         panel.set(title=f"{problem}, proved", xlabel="singular value / root mean square", ylabel="density")
-    _draw_excesses(panels[2], points.excesses)
-    streams = counted((point["streams"] for point in points.excesses), "streams")
-    figure.suptitle(f"Memories that prove a capacity ({streams} a curve)", fontsize=10)
-    lines = legend(figure, 4)
-    figure.tight_layout(rect=(0, 0.055 * lines, 1, 1))
+    _draw_excesses(panels[2], excesses)
+    finish(figure, "Memories that prove a capacity ({} a curve)", excesses, 4, (0, 0.055))
 
 
 def _draw_spectra(panel: Axes, histograms: list[dict], inks: dict[int, str]) -> None:
@@ -242,25 +212,19 @@ def _draw_spectra(panel: Axes, histograms: list[dict], inks: dict[int, str]) -> 
 
 def _draw_excesses(panel: Axes, excesses: list[dict]) -> None:
     for problem, (ink, mark) in _MARKS.items():
-        above = [point for point in excesses if point["problem"] == problem and point[FOURTH]["excess"] > 0]
-        y, error = ([point[FOURTH][name] for point in above] for name in ("excess", "excess_error"))
-        panel.errorbar([point["d"] for point in above], y, error, fmt=mark, color=ink, ms=5, lw=1)
+        of_problem = [point | point[FOURTH] for point in excesses if point["problem"] == problem]
+        above = [point for point in of_problem if point["excess"] > 0]
+        errorbars(panel, above, ("d", "excess", "excess_error"), ink, (mark, None))
         if fit := falling_excess(excesses, problem):
             d = np.geomspace(10, 60, 40)
             words = rf"{problem}: ${fit.c:.1f}\, d^{{-x}}$, $x$ = {fit.x:.2f} $\pm$ {fit.x_error:.2f}"
             panel.plot(d, fit.c * d**-fit.x, color=ink, lw=1.1, label=words)
     panel.set(xscale="log", yscale="log", xlabel="dimension d", title=r"excess of $\langle s^4\rangle$")
     panel.set_ylabel(r"$\langle s^4\rangle/\langle s^2\rangle^2$ above Gaussian matrices")
-    sizes = sorted({point["d"] for point in excesses})
-    panel.set_xticks(sizes, [str(d) for d in sizes])
     low, high = panel.get_ylim()
     ticks = [tick for tick in (0.05, 0.1, 0.2, 0.5, 1, 2, 5) if low <= tick <= high]
     panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    panel.minorticks_off()
-
-
-def _plotted(points: Points) -> dict[str, object]:
-    return {"points": points.excesses, "histograms": points.histograms}
+    log_ticks(panel, [point["d"] for point in excesses])
 
 
 WITNESSES = Study(
@@ -279,5 +243,5 @@ WITNESSES = Study(
     ),
     compare,
     remarks,
-    _plotted,
+    lambda points: {"points": points.excesses, "histograms": points.histograms},
 )

@@ -8,13 +8,14 @@ wrong side by as much, and otherwise cannot tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from scipy.special import chdtrc, nctdtrinc, ndtri, stdtr, stdtrit
+from numpy.typing import ArrayLike
+from scipy.special import chdtrc
 
-from loadstone.studies.kit.comparison import CHANCE, POWER, Comparison, Judgement, short_number, with_error
+from loadstone.studies.kit.comparison import CHANCE, Comparison, Judgement, short_number, with_error
 
 BELOW, ABOVE = "below", "above"
 
@@ -25,24 +26,13 @@ class BoundComparison(Comparison):
 
     #: The side on which it is said to lie, 'below' or 'above'.
     side: str = BELOW
+    #: Chance alone puts a number that lies on the bound on the one where it is.
+    sides: ClassVar[int] = 1
 
     @property
     def excess(self) -> float:
         """By how much it lies on the right side; negative on the wrong one."""
         return self.difference if self.side == ABOVE else -self.difference
-
-    @property
-    def chance(self) -> float:
-        """With which probability chance alone puts a number that lies on the bound as far on the side where it is."""
-        return float(stdtr(self.freedom, -abs(self.deviations)))
-
-    @property
-    def detectable(self) -> float:
-        """The smallest true distance from the bound that would have been seen with probability POWER."""
-        bound = stdtrit(self.freedom, 1 - self.level)
-        if math.isinf(self.freedom):
-            return float(self.error * (bound + ndtri(POWER)))
-        return float(self.error * nctdtrinc(self.freedom, 1 - POWER, bound))
 
     @property
     def within(self) -> float:
@@ -52,7 +42,7 @@ class BoundComparison(Comparison):
     @property
     def verdict(self) -> Judgement:
         """Two streams are too few for any agreement, as elsewhere."""
-        if self.chance >= self.level:
+        if self.p_value >= self.level:
             return Judgement.CANNOT_TELL
         if self.excess < 0:
             return Judgement.DIFFERS
@@ -61,34 +51,26 @@ class BoundComparison(Comparison):
     def in_words(self) -> str:
         """The verdict with its numbers."""
         sign = "<" if self.side == BELOW else ">"
-        number = with_error(self.measured, self.error).removeprefix("+")
-        found = f"{number} {sign} {self.predicted:.3g}"
+        number, bound = with_error(self.measured, self.error).removeprefix("+"), f"{sign} {self.predicted:.3g}"
         if self.verdict == Judgement.AGREES:
-            return f"holds: {found}"
+            return f"holds: {number} {bound}"
         if self.verdict == Judgement.DIFFERS:
-            return f"does not hold: {number} is not {sign} {self.predicted:.3g}"
+            return f"does not hold: {number} is not {bound}"
         least = short_number(self.detectable)
-        return f"cannot tell whether {found}: less than {least} from it would not have been seen"
+        return f"cannot tell whether {number} {bound}: less than {least} from it would not have been seen"
 
 
 def trend(
-    what: str,
-    sizes: Sequence[float],
-    values: Sequence[float],
-    errors: Sequence[float],
-    bound: float = 0.0,
-    side: str = BELOW,
-    freedom: float = math.inf,
-    note: str = "",
+    what: str, sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, *, side: str = BELOW, freedom: float = math.inf
 ) -> BoundComparison | None:
-    """The exponent with which positive values change with the size, as a power law, beside a bound; None with fewer
-    than three sizes.
+    """The exponent with which positive values change with the size, as a power law, beside zero; None with fewer than
+    three sizes.
 
     The exponent is fitted by least squares with the errors as weights. Where the values scatter about the power law
     by more than their errors explain, the error of the exponent is larger by as much, and known from that scatter only.
     freedom: behind the errors.
     """
-    x, y, error = (np.asarray(one, float) for one in (sizes, values, errors))
+    x, y, error = (np.asarray(numbers, float) for numbers in (sizes, values, errors))
     if len(x) < 3 or (y <= 0).any() or (error <= 0).any():
         return None
     weights = (y / error) ** 2
@@ -101,4 +83,4 @@ def trend(
     if chdtrc(rest, chi_square) < CHANCE:
         scatter, freedom = math.sqrt(chi_square / rest), float(rest)
     error_of_slope = scatter / math.sqrt(information)
-    return BoundComparison(what, bound, slope, error_of_slope, freedom, note, family=what, side=side)
+    return BoundComparison(what, 0.0, slope, error_of_slope, freedom, family=what, side=side)

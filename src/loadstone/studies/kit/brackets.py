@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from loadstone.studies.kit.rows import Row, deviation
+from loadstone.estimate import Estimate, mean_of
+from loadstone.studies.kit.rows import Row
 
 #: The smallest and the largest capacity that a stream may have.
 Bracket = tuple[int, int]
@@ -49,7 +50,6 @@ def reached_sizes(rows: Sequence[Row]) -> tuple[np.ndarray, float]:
     return (low + high) / 2, math.sqrt(float(((high - low) ** 2).sum()) / 12) / len(rows)
 
 
-def mean_and_error(brackets: Sequence[Bracket]) -> tuple[float, float]:
+def mean_and_error(brackets: Sequence[Bracket]) -> Estimate:
     """The mean capacity and its standard error, from the scatter of the streams and the widths of the brackets."""
-    found = middles(brackets)
-    return float(found.mean()), math.hypot(deviation(found) / math.sqrt(len(found)), resolution(brackets))
+    return mean_of(middles(brackets), resolution(brackets))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -17,14 +17,8 @@ from scipy.special import log_ndtr
 _MOST_STEPS = 2000
 
 
-@dataclass(frozen=True)
-class CensoredMean:
-    """The most likely mean.
-
-    mean: its value.
-    error: its standard error.
-    deviation: the standard deviation of one number.
-    """
+class CensoredMean(NamedTuple):
+    """The most likely mean, its standard error, and the standard deviation of one number."""
 
     mean: float
     error: float
@@ -39,7 +33,7 @@ def censored_mean(
     least: the deviation is taken to be at least this, which is needed where all known values are equal.
     None if fewer than two values are known and others are not: then there are only bounds.
     """
-    values, lows, highs = (np.asarray(one, float) for one in (known, below, above))
+    values, lows, highs = (np.asarray(numbers, float) for numbers in (known, below, above))
     count, bounded = len(values) + len(lows) + len(highs), len(lows) + len(highs)
     if not count or (bounded and len(values) < 2):
         return None

@@ -7,8 +7,10 @@ not reach, the note says so: a difference is then a finding and not a failure.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any, ClassVar, Self
 
 from scipy.special import nctdtrinc, ndtri, stdtr, stdtrit
 
@@ -23,6 +25,7 @@ MATTERS = 0.05
 #: With fewer values no standard error can be estimated, because they show no scatter.
 FEWEST = 2
 LARGE_D = "the law is for large d"
+STORES_MORE = "the original problem can store a little more at small d"
 
 
 class Judgement(StrEnum):
@@ -57,6 +60,24 @@ class Comparison:
     scale: float | None = None
     #: How rarely chance alone may be called a difference: less than CHANCE if it is one comparison of many.
     level: float = CHANCE
+    #: On how many sides of the prediction chance can put a difference.
+    sides: ClassVar[int] = 2
+
+    @classmethod
+    def of(
+        cls, family: str, point: Mapping[str, Any], predicted: float, measured: float, error: float, note: str = "",
+        where: str = "", dof: float | None = None, **further: Any,
+    ) -> Self:  # fmt: skip
+        """A number of a family at one point of a study.
+
+        point: its dimension d, and how many streams or seeds it has. where: the point, in words after those of the
+        family; by default its d. dof: by default one less than there are streams.
+        """
+        streams = f"d = {point['d']}"
+        if dof is None:
+            dof = point["streams" if "streams" in point else "seeds"] - 1
+        what = f"{family}, {where or streams}"
+        return cls(what, predicted, measured, error, dof, note, family, streams, **further)
 
     @property
     def difference(self) -> float:
@@ -71,14 +92,14 @@ class Comparison:
         return math.copysign(math.inf, self.difference) if self.difference else 0.0
 
     @property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """With which probability chance alone gives a larger difference; few degrees of freedom make it larger."""
-        return float(2 * stdtr(self.freedom, -abs(self.deviations)))
+        return float(self.sides * stdtr(self.freedom, -abs(self.deviations)))
 
     @property
     def detectable(self) -> float:
         """The smallest true difference that would have been seen with probability POWER."""
-        bound = stdtrit(self.freedom, 1 - self.level / 2)
+        bound = stdtrit(self.freedom, 1 - self.level / self.sides)
         if math.isinf(self.freedom):
             return float(self.error * (bound + ndtri(POWER)))
         return float(self.error * nctdtrinc(self.freedom, 1 - POWER, bound))
@@ -97,7 +118,7 @@ class Comparison:
     @property
     def verdict(self) -> Judgement:
         """Two streams never agree with anything (see `freedom_of`)."""
-        if self.chance < self.level:
+        if self.p_value < self.level:
             return Judgement.DIFFERS
         most = 100 * MATTERS
         enough = self.freedom > FEWEST - 1 and self.detectable <= most * self.percent and self.within <= most
@@ -107,17 +128,21 @@ class Comparison:
         """The verdict with its numbers: how well it agrees, by how much it differs, or what would have been seen."""
         if self.verdict == Judgement.AGREES:
             return f"agrees within {short_number(self.within)} %"
-        unit, sign = (self.percent, " %") if self.percent else (1.0, "")
-        found = f"{with_error(self.difference / unit, self.error / unit)}{sign}"
         if self.verdict == Judgement.DIFFERS:
-            return f"differs by {found}"
-        least = f"{short_number(self.detectable / unit)}{sign}"
-        return f"cannot tell: {found}, and less than {least} would not have been seen"
+            return f"differs by {self.difference_in_words()}"
+        least = short_number(self.detectable / self.percent) + " %" if self.percent else short_number(self.detectable)
+        return f"cannot tell: {self.difference_in_words()}, and less than {least} would not have been seen"
+
+    def difference_in_words(self) -> str:
+        """The difference and its error, in per cent if there is something of which to take them."""
+        unit, sign = (self.percent, " %") if self.percent else (1.0, "")
+        return f"{with_error(self.difference / unit, self.error / unit)}{sign}"
 
     def as_row(self) -> dict[str, object]:
         """All fields, and what follows from them, as JSON can hold them: None stands for infinity."""
-        names = ("difference", "deviations", "chance", "detectable", "within", "verdict")
-        row = asdict(self) | {name: getattr(self, name) for name in names} | {"in_words": self.in_words()}
+        row = asdict(self) | {"difference": self.difference, "deviations": self.deviations, "chance": self.p_value}
+        row |= {"detectable": self.detectable, "within": self.within, "verdict": self.verdict}
+        row |= {"in_words": self.in_words()}
         return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in row.items()}
 
 

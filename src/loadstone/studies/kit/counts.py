@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, bdtri
 
+from loadstone.bisect import largest
 from loadstone.studies.kit.comparison import CHANCE, POWER, Comparison
 
 
@@ -20,7 +20,7 @@ class CountComparison(Comparison):
     cases: int = 1
 
     @property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """Twice the probability of a count at least as far out on its side."""
         count = round(self.measured * self.cases)
         # Both sides include what was counted, so their sum is above one and the smaller may be above a half.
@@ -44,16 +44,17 @@ class CountComparison(Comparison):
 
     def _downwards(self) -> float | None:
         """The largest count that is called too small, and the share that gives one as small often enough."""
-        most = _largest(lambda count: 2 * _at_most(count, self.cases, self.predicted) < self.level, self.cases)
+        most = largest(lambda count: 2 * _at_most(count, self.cases, self.predicted) < self.level, -1, self.cases + 1)
         if most < 0:
             return None
         return self.predicted - float(bdtri(most, self.cases, POWER))
 
     def _upwards(self) -> float | None:
-        fewest = 1 + _largest(lambda count: 2 * _at_least(count, self.cases, self.predicted) >= self.level, self.cases)
-        if fewest > self.cases:
+        cases = self.cases
+        fewest = 1 + largest(lambda count: 2 * _at_least(count, cases, self.predicted) >= self.level, -1, cases + 1)
+        if fewest > cases:
             return None
-        share = brentq(lambda share: _at_least(fewest, self.cases, share) - POWER, self.predicted, 1.0)
+        share = brentq(lambda share: _at_least(fewest, cases, share) - POWER, self.predicted, 1.0)
         return float(share) - self.predicted
 
 
@@ -71,12 +72,3 @@ def _at_most(count: int, cases: int, share: float) -> float:
 
 def _at_least(count: int, cases: int, share: float) -> float:
     return float(bdtrc(count - 1, cases, share)) if count >= 1 else 1.0
-
-
-def _largest(holds: Callable[[int], bool], cases: int) -> int:
-    """The largest count from 0 to `cases` for which something holds that holds up to some count; -1 if for none."""
-    low, high = -1, cases + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low

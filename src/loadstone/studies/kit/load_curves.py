@@ -6,21 +6,24 @@ lines with marks L-BFGS. One panel for each rank fraction, with the capacity pre
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from loadstone.estimate import deviation
-from loadstone.studies.kit.panels import PREDICTION, NothingToDrawError, colour, counted, key, subplots
+from loadstone.studies.kit.panels import (
+    PREDICTION,
+    Axes,
+    Figure,
+    Line2D,
+    NothingToDrawError,
+    colour,
+    counted,
+    key,
+    subplots,
+)
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 from loadstone.theory.hebbian import finite_accuracy
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 #: Line, mark, and whether the mark is filled.
 _STYLES = {

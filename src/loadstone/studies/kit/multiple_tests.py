@@ -46,14 +46,14 @@ class Together:
     pooled_chance: float
 
     @property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """Probability that one of the two tests shows as much by chance alone."""
         return min(1.0, 2 * min(self.sign_chance, self.pooled_chance))
 
     @property
     def systematic(self) -> bool:
         """Whether the family differs from its predictions as a whole."""
-        return self.chance < CHANCE
+        return self.p_value < CHANCE
 
     @property
     def most(self) -> tuple[int, str]:
@@ -67,26 +67,26 @@ class Together:
         return (
             f"{self.family}: {many} of {self.comparisons} lie {side} the prediction, the mean difference is "
             f"{with_error(self.shift, self.shift_error)} %, and chance gives as much with probability "
-            f"{self.chance:.1g}: {found}."
+            f"{self.p_value:.1g}: {found}."
         )
 
     def as_row(self) -> dict[str, object]:
         """All fields and what follows from them, as JSON can hold them."""
-        return asdict(self) | {"chance": self.chance, "systematic": self.systematic, "in_words": self.in_words()}
+        return asdict(self) | {"chance": self.p_value, "systematic": self.systematic, "in_words": self.in_words()}
 
 
 def corrected(comparisons: list[Comparison]) -> list[Comparison]:
     """The same comparisons, each with the level that Holm's correction gives it within its family."""
     levels: dict[int, float] = {}
     for _, family in _families(comparisons):
-        ordered = sorted(family, key=lambda place: comparisons[place].chance)
+        ordered = sorted(family, key=lambda place: comparisons[place].p_value)
         # The rarest is tested at CHANCE / n, the next at CHANCE / (n - 1), ..., up to the first that is no difference;
         # all that follow stay at its level.
         level, is_difference = CHANCE, True
         for rank, place in enumerate(ordered):
             if is_difference:
                 level = CHANCE / (len(ordered) - rank)
-                is_difference = comparisons[place].chance < level
+                is_difference = comparisons[place].p_value < level
             levels[place] = level
     return [replace(one, level=levels[place]) for place, one in enumerate(comparisons)]
 

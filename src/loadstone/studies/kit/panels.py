@@ -1,6 +1,7 @@
 """What all pictures share: colours, marks, legends, and how they are written.
 
-Studies are also asked for their runs, where matplotlib need not be installed: it is imported where something is drawn.
+Studies are also asked for their runs, where matplotlib need not be installed: it is imported where something is drawn,
+and its types are only there for checkers of types.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from loadstone.files import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.typing import RcKeyType
+else:
+    Axes = Figure = Line2D = Any
 
 #: Colour-blind safe (Okabe and Ito).
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -92,22 +96,32 @@ def counted(counts: Iterable[int], what: str) -> str:
 MARKS = {"original": ("o", None), "decoupled": ("s", "white")}
 
 
-def trained_keys(points: Iterable[dict]) -> list[Line2D]:
+def mark_of(problem: str, ink: str) -> dict[str, Any]:
+    """How points of a problem look in this colour, in panels and in legends."""
+    mark, face = MARKS[problem]
+    return {"marker": mark, "color": ink, "mfc": face or ink, "ls": ""}
+
+
+def mark_keys(points: Iterable[dict], ending: str, **style: Any) -> list[Line2D]:
+    """Keys of a legend for the marks of the problems among the points: their names with this ending."""
+    problems = sorted({point["problem"] for point in points}, reverse=True)
+    return [key(f"{problem}{ending}", **mark_of(problem, "0.3"), **style) for problem in problems]
+
+
+def trained_keys(points: Iterable[dict], by: str = ", Adam") -> list[Line2D]:
     """Keys of a legend for points of the paper's protocol: a colour for each dimension, a mark for each problem."""
     points = list(points)
     keys = [key(f"d = {d}", color=colour(d), lw=3) for d in sorted({point["d"] for point in points})]
-    for problem in sorted({point["problem"] for point in points}, reverse=True):
-        mark, face = MARKS[problem]
-        keys.append(key(f"{problem}, Adam", marker=mark, ls="", color="0.3", mfc=face or "0.3", ms=4.5))
-    return keys
+    return keys + mark_keys(points, by, ms=4.5)
 
 
-def legend(figure: Figure, columns: int) -> int:
-    """Draw one legend below all panels, with each label once; return the number of its lines."""
-    labels: dict[str, Artist] = {}
-    for panel in figure.axes:
-        for handle, name in zip(*panel.get_legend_handles_labels()):
-            labels.setdefault(name, handle)
+def legend(figure: Figure, columns: int, keys: list[Line2D] | None = None) -> int:
+    """Draw one legend below all panels, of these keys or else with each label once; return the number of its lines."""
+    labels: dict[str, Artist] = {str(key.get_label()): key for key in keys or ()}
+    if keys is None:
+        for panel in figure.axes:
+            for handle, name in zip(*panel.get_legend_handles_labels()):
+                labels.setdefault(name, handle)
     handles, names = list(labels.values()), list(labels)
     figure.legend(handles, names, loc="lower center", ncols=columns, frameon=False, bbox_to_anchor=(0.5, 0))
     return -(-len(labels) // columns)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from loadstone.estimate import mean_of
-from loadstone.studies.kit.brackets import middles, proved_bracket, resolution
+from loadstone.studies.kit.brackets import mean_and_error, proved_bracket
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.answers import facts_capacity, memories_seen
@@ -25,32 +24,41 @@ def proved_facts(rows: list[Row]) -> list[dict]:
 
     `answers` is None where every fact brings its own answer.
     """
-    stated = [_DEFAULTS | row for row in rows if row["solver"] == "capacity"]
-    # None cannot be sorted among numbers.
-    keyed = [
-        row | {"order": row["answers"] or 0, "words": str(row["frequencies"]), "family": _short(row["family"])}
-        for row in stated
-    ]
+    keyed = []
+    for row in (_DEFAULTS | row for row in rows if row["solver"] == "capacity"):
+        # Records spell out the name of a parameter ('blocks:count=8'); theory does not ('blocks:8').
+        family = re.sub(r"\w+=", "", row["family"])
+        # None cannot be sorted among numbers.
+        keyed.append(row | {"order": row["answers"] or 0, "words": str(row["frequencies"]), "family": family})
     points = []
     for (problem, d, family, _, frequencies), group in grouped(keyed, "problem", "d", "family", "order", "words"):
-        answers, brackets = group[0]["answers"], [bracket for row in group if (bracket := proved_bracket(row))]
-        if not brackets:
+        if not (streams := streams_of(group)):
             continue
-        facts, error = mean_of(middles(brackets), resolution(brackets))
-        decoupled = problem == "decoupled"
+        answers, decoupled = group[0]["answers"], problem == "decoupled"
         points.append(
             {"problem": problem, "d": d, "family": family, "answers": answers, "frequencies": frequencies}
-            | {"streams": len(brackets), "undecided": sum(row["p_c"] is None for row in group)}
-            | {"facts": facts, "error": error}
+            | streams
             | {"predicted": expected_capacity(family, d, answers, decoupled)}
             | {"delta": memories_seen(family, d, answers=answers or 10**9, decoupled=decoupled).delta}
         )
     return points
 
 
-def _short(family: str) -> str:
-    """Records spell out the name of a parameter ('blocks:count=8'); theory does not ('blocks:8')."""
-    return re.sub(r"\w+=", "", family)
+def streams_of(rows: list[Row]) -> dict[str, float]:
+    """How many streams there are, how many of them stayed undecided, their mean proved capacity and its standard error;
+    nothing if none has a capacity that is bounded from above."""
+    brackets = [bracket for row in rows if (bracket := proved_bracket(row))]
+    if not brackets:
+        return {}
+    facts, error = mean_and_error(brackets)
+    undecided = sum(row["p_c"] is None for row in rows)
+    return {"streams": len(brackets), "undecided": undecided, "facts": facts, "error": error}
+
+
+def note_on(point: dict, note: str) -> str:
+    """The note, and how many streams stayed undecided."""
+    undecided = f"{point['undecided']} streams stayed undecided" if point["undecided"] else ""
+    return "; ".join(filter(None, (note, undecided)))
 
 
 @cache
@@ -64,9 +72,8 @@ def expected_capacity(family: str, d: int, answers: int | None, decoupled: bool)
         competitors = n if answers is None else answers
         if competitors < 2:
             return 1.0
-        return probability_facts_storable(
-            n, competitors, memories=memories_seen(family, d, answers=competitors, decoupled=decoupled)
-        )
+        memories = memories_seen(family, d, answers=competitors, decoupled=decoupled)
+        return probability_facts_storable(n, competitors, memories=memories)
 
     capacity = facts_capacity(family, d, answers=answers, decoupled=decoupled)
     if storable(max(2, round(capacity))) is None:
@@ -75,8 +82,8 @@ def expected_capacity(family: str, d: int, answers: int | None, decoupled: bool)
     while first > 1 and (storable(first) or 0) < 1 - _NEGLIGIBLE:
         first -= 1
     total, n = float(first), first + 1
-    while (chance := storable(n) or 0) > _NEGLIGIBLE:
-        total, n = total + chance, n + 1
+    while (probability := storable(n) or 0) > _NEGLIGIBLE:
+        total, n = total + probability, n + 1
     return total
 
 
@@ -92,13 +99,9 @@ def compare_proved_facts(points: list[dict]) -> list[Comparison]:
             f"mean of the proved capacity, {point['problem']}, d = {point['d']}, {point['family']} memories, answers: "
             f"{answers}{kind} ({point['streams']} streams)"
         )
-        note = SHARED_OUTPUTS if point["problem"] == "original" else ""
-        if point["undecided"]:
-            note = "; ".join(filter(None, (note, f"{point['undecided']} streams stayed undecided")))
+        note = note_on(point, SHARED_OUTPUTS if point["problem"] == "original" else "")
         # Memories of every family, and every number of answers, are tried on the same inputs.
         family, streams = f"mean of the proved capacity, {point['problem']}{kind}", f"d = {point['d']}"
-        freedom = point["streams"] - 1
-        comparisons.append(
-            Comparison(what, point["predicted"], point["facts"], point["error"], freedom, note, family, streams)
-        )
+        numbers = point["predicted"], point["facts"], point["error"]
+        comparisons.append(Comparison(what, *numbers, point["streams"] - 1, note, family, streams))
     return comparisons

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loadstone.estimate import mean_of
-from loadstone.studies.kit.bounds import BELOW, BoundComparison
+from loadstone.studies.kit.bounds import BoundComparison
 from loadstone.studies.kit.comparison import FEWEST, Comparison
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.scores import target_deviation, target_mean
@@ -41,30 +41,15 @@ def compare_proved_scores(points: list[dict]) -> list[Comparison]:
     scores."""
     comparisons: list[Comparison] = []
     for point in points:
-        problem, streams, freedom = point["problem"], f"d = {point['d']}", point["streams"] - 1
+        problem = point["problem"]
         if point["streams"] < FEWEST:
             continue
         note = "original: outputs are shared, but the law is for separate ones" if problem == "original" else ""
         for name in _LAWS:
             family = f"{name} of the target's score at the proved capacity, {problem}"
-            comparisons.append(
-                Comparison(f"{family}, {streams}", **point[name], freedom=freedom, note=note, family=family,
-                           streams=streams)
-            )  # fmt: skip
-        if not point["scatter_error"]:
-            continue
-        family = f"scatter of the target's score over that of the others at the proved capacity, {problem}"
-        comparisons.append(
-            BoundComparison(
-                f"{family}, {streams}",
-                _FAR_SMALLER,
-                point["scatter"],
-                point["scatter_error"],
-                freedom,
-                "",
-                family,
-                streams,
-                side=BELOW,
-            )  # fmt: skip
-        )
+            comparisons.append(Comparison.of(family, point, **point[name], note=note))
+        if point["scatter_error"]:
+            family = f"scatter of the target's score over that of the others at the proved capacity, {problem}"
+            numbers = _FAR_SMALLER, point["scatter"], point["scatter_error"]
+            comparisons.append(BoundComparison.of(family, point, *numbers))
     return comparisons

@@ -17,8 +17,9 @@ from loadstone.theory.load import nearest_associations
 
 if TYPE_CHECKING:
     from loadstone.runs.spec import Spec
+else:
+    Spec = Any
 
-SCALES = ("quick", "paper")
 KAPPAS = (0.25, 0.5, 1.0)
 
 #: Dimensions, loads and seeds of the training experiments; those of 'paper' are the paper's.

@@ -8,18 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
-from loadstone.studies.kit.panels import MARKS, NothingToDrawError, counted, legend, subplots
+from loadstone.studies.kit.panels import MARKS, Axes, Figure, NothingToDrawError, counted, legend, subplots
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.load import load
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: How many bins of a record are joined to one of the picture.
 _JOINED = 4

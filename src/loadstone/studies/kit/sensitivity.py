@@ -18,7 +18,7 @@ from loadstone.studies.kit.multiple_tests import corrected, together
 SHIFT = 0.03
 
 
-def shifted(comparisons: Sequence[Comparison], share: float = SHIFT) -> list[Comparison]:
+def shifted(comparisons: Sequence[Comparison], share: float) -> list[Comparison]:
     """The same measurements beside predictions that are larger by this share of what 100 % is, judged again."""
     return corrected([replace(one, predicted=_wrong(one, share)) for one in comparisons])
 
@@ -29,28 +29,18 @@ def _wrong(one: Comparison, share: float) -> float:
     return min(1.0, max(0.0, wrong)) if isinstance(one, CountComparison) else wrong
 
 
-def changed_verdicts(comparisons: Sequence[Comparison], share: float = SHIFT) -> Counter[tuple[Judgement, Judgement]]:
-    """How many numbers went from which verdict to which."""
-    return Counter((one.verdict, other.verdict) for one, other in zip(comparisons, shifted(comparisons, share)))
-
-
-def in_words(comparisons: Sequence[Comparison], share: float = SHIFT) -> list[str]:
+def in_words(comparisons: Sequence[Comparison]) -> list[str]:
     """What a shift of all predictions, up and down, would have changed, in sentences; bounds predict no number."""
     words, comparisons = [], [one for one in comparisons if not isinstance(one, BoundComparison)]
-    for sign in (1, -1):
-        count = changed_verdicts(comparisons, sign * share)
-        agreed = sum(number for (before, _), number in count.items() if before == Judgement.AGREES)
-        if not agreed:
-            continue
-        differ, unclear, kept = (count[Judgement.AGREES, one] for one in _AFTER)
-        before = sum(one.systematic for one in together(list(comparisons)))
-        after = sum(one.systematic for one in together(shifted(comparisons, sign * share)))
-        words.append(
-            f"If every prediction were {100 * share:g} % {'higher' if sign > 0 else 'lower'}, {differ} of the {agreed} "
-            f"numbers that agree would differ, for {unclear} the measurement could not tell, and {kept} would still "
-            f"agree within {100 * MATTERS:g} %; {after} kinds instead of {before} would differ as a whole."
-        )
+    before = sum(one.systematic for one in together(comparisons))
+    for share, where in ((SHIFT, "higher"), (-SHIFT, "lower")):
+        wrong = shifted(comparisons, share)
+        now = Counter(new.verdict for old, new in zip(comparisons, wrong) if old.verdict == Judgement.AGREES)
+        if now:
+            words.append(
+                f"If every prediction were {100 * SHIFT:g} % {where}, {now[Judgement.DIFFERS]} of the {now.total()} "
+                f"numbers that agree would differ, for {now[Judgement.CANNOT_TELL]} the measurement could not tell, "
+                f"and {now[Judgement.AGREES]} would still agree within {100 * MATTERS:g} %; "
+                f"{sum(one.systematic for one in together(wrong))} kinds instead of {before} would differ as a whole."
+            )
     return words
-
-
-_AFTER = (Judgement.DIFFERS, Judgement.CANNOT_TELL, Judgement.AGREES)

@@ -46,7 +46,7 @@ def _verdicts(comparisons: list[Comparison], as_one: Together | None) -> str:
     if differing := of[Judgement.DIFFERS]:
         furthest = max(differing, key=lambda one: abs(one.difference) / (one.percent or 1.0))
         most = "" if len(differing) == 1 else "up to "
-        words.append(f"{_count(differing, 'differs', 'differ')} by {most}{_difference(furthest)}")
+        words.append(f"{_count(differing, 'differs', 'differ')} by {most}{furthest.difference_in_words()}")
     if unclear := of[Judgement.CANNOT_TELL]:
         seen = [one.detectable / one.percent for one in unclear if one.percent]
         limit = f" (less than {_range(seen)} % would not have been seen)" if seen else ""
@@ -58,20 +58,15 @@ def _verdicts(comparisons: list[Comparison], as_one: Together | None) -> str:
 
 def _as_one(kind: Together) -> str:
     many, side = kind.most
-    found = "a systematic difference" if kind.systematic else "no systematic difference"
+    shift, outcome = with_error(kind.shift, kind.shift_error), "a" if kind.systematic else "no"
     return (
-        f"{many} of {kind.comparisons} lie {side} the prediction, on average "
-        f"{with_error(kind.shift, kind.shift_error)} %, which chance gives with probability {kind.chance:.1g}: {found}"
+        f"{many} of {kind.comparisons} lie {side} the prediction, on average {shift} %, which chance gives with "
+        f"probability {kind.p_value:.1g}: {outcome} systematic difference"
     )
 
 
 def _count(comparisons: list[Comparison], one: str, several: str) -> str:
     return f"{len(comparisons)} {one if len(comparisons) == 1 else several}"
-
-
-def _difference(one: Comparison) -> str:
-    unit, sign = (one.percent, " %") if one.percent else (1.0, "")
-    return f"{with_error(one.difference / unit, one.error / unit)}{sign}"
 
 
 def _range(numbers: list[float]) -> str:

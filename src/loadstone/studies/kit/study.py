@@ -34,11 +34,6 @@ def no_runs(scale: str) -> list[Spec]:
     return []
 
 
-def no_comparison(points: object) -> list[Comparison]:
-    """For a study without a measured number that has a prediction."""
-    return []
-
-
 @dataclass(frozen=True)
 class Study:
     """One question, from the runs to the words below the picture. A new one is such a value in a file of its own, and
@@ -60,8 +55,8 @@ class Study:
     draw: Callable[[Picture, Any], None]
     #: The words below the picture.
     caption: Caption
-    #: Measured numbers beside their predictions.
-    compare: Callable[[Any], list[Comparison]] = no_comparison
+    #: Measured numbers beside their predictions; none, if theory predicts no number.
+    compare: Callable[[Any], list[Comparison]] = lambda points: []
     #: Sentences that no comparison makes: fits, ratios, counts. Their numbers come from the points.
     remarks: Callable[[Any], list[str]] = lambda points: []
     #: The numbers that are plotted, as they are written beside the picture.

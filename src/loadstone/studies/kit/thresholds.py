@@ -12,7 +12,7 @@ from loadstone.estimate import deviation, mean_of
 from loadstone.studies.kit.bounds import ABOVE, BoundComparison
 from loadstone.studies.kit.brackets import Bracket, middles, proved_bracket, reached_sizes, resolution
 from loadstone.studies.kit.censored import censored_mean
-from loadstone.studies.kit.comparison import FEWEST, Comparison, freedom_of
+from loadstone.studies.kit.comparison import FEWEST, STORES_MORE, Comparison, freedom_of
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import capacity, capacity_associations
 from loadstone.theory.load import associations, load
@@ -29,11 +29,9 @@ Kind = tuple[str, int]
 
 def proved_capacities(rows: list[Row]) -> dict[Kind, list[Bracket]]:
     """The capacities of the streams of each problem and dimension, as brackets: exact ones and undecided ones."""
-    proved = [row for row in rows if row["solver"] == "capacity" and proved_bracket(row)]
-    return {
-        kind: [bracket for row in group if (bracket := proved_bracket(row))]
-        for kind, group in grouped(proved, "problem", "d")
-    }
+    proved = [row | {"bracket": proved_bracket(row)} for row in rows if row["solver"] == "capacity"]
+    bounded = [row for row in proved if row["bracket"]]
+    return {kind: [row["bracket"] for row in group] for kind, group in grouped(bounded, "problem", "d")}
 
 
 def proved_thresholds(capacities: Mapping[Kind, list[Bracket]]) -> list[dict]:
@@ -60,18 +58,15 @@ def trained_thresholds(rows: list[Row]) -> list[dict]:
     (censored.py); `censored` counts them among the `seeds`. `alpha` is the mean over the seeds, `spread` the
     standard error of this mean; `error` includes the width of the step between loads too.
     """
-    trained = [
-        row | {"stop": row["protocol"]["stop"]}
-        for row in rows
-        if row["solver"] == "adam" and row["protocol"]["stop"] != "none"
-    ]
+    trained = [row | {"stop": row["protocol"]["stop"]} for row in rows if row["solver"] == "adam"]
+    trained = [row for row in trained if row["stop"] != "none"]
     points = []
     for (problem, d, kappa, stop), group in grouped(trained, "problem", "d", "kappa", "stop"):
         around = [_last_and_next(one_seed) for _, one_seed in grouped(group, "seed")]
         seen = [(low, high) for low, high in around if low is not None and high is not None]
         if not seen:
             continue
-        loads = np.array([[float(load(p, d)) for p in pair] for pair in seen])
+        loads = np.asarray(load(np.array(seen), d))
         # A threshold that is uniform within a step has a deviation of the step's width / sqrt(12).
         step = float(np.diff(loads, axis=1).max()) / math.sqrt(12)
         below = [float(load(high, d)) for low, high in around if low is None and high is not None]
@@ -119,24 +114,22 @@ def _ran_out(row: Row) -> bool:
     return any(p == row["not_stored"] and status == "out of passes" for p, _, status, _ in row["attempts"])
 
 
-def compare_reach(reached: list[dict]) -> list[Comparison]:
+def compare_reach(reached: list[dict], kind: str = "associations that L-BFGS stores") -> list[Comparison]:
     """How far L-BFGS stores (`reached_thresholds`), beside the predicted capacity."""
     comparisons = []
     for point in reached:
         if point["seeds"] < FEWEST:
             continue
-        what = f"associations that L-BFGS stores, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
-        note = "the original problem can store a little more at small d" if point["problem"] == "original" else ""
+        what = f"{kind}, {point['problem']}, d = {point['d']}, kappa = {point['kappa']:g}"
+        note = STORES_MORE if point["problem"] == "original" else ""
         if point["rank"] < point["d"]:
             note = "below full rank the prediction is an upper bound in the limit of large d"
             if point["out_of_passes"]:
                 note += f"; passes ran out in {point['out_of_passes']} of {point['seeds']} streams"
-        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
-        family = f"associations that L-BFGS stores, {point['problem']}, kappa = {point['kappa']:g}"
-        streams = f"d = {point['d']}"
-        comparisons.append(
-            Comparison(what, point["predicted"], point["p"], point["error"], freedom, note, family, streams)
-        )
+        dof = freedom_of(point["seeds"], point["error"], point["spread"])
+        family = f"{kind}, {point['problem']}, kappa = {point['kappa']:g}"
+        numbers = point["predicted"], point["p"], point["error"]
+        comparisons.append(Comparison(what, *numbers, dof, note, family, f"d = {point['d']}"))
     return comparisons
 
 
@@ -148,15 +141,13 @@ def compare_capacity(capacities: Mapping[Kind, list[Bracket]]) -> list[Compariso
         if count < FEWEST:
             continue
         mean, scatter = capacity_moments(d)
-        note = "the original problem can store a little more at small d" if problem == "original" else ""
-        of = f"of the proved capacity, {problem}, d = {d} ({count} streams)"
+        note, point = STORES_MORE if problem == "original" else "", {"d": d, "streams": count}
         errors = math.hypot(scatter / math.sqrt(count), resolution(brackets)), scatter / math.sqrt(2 * (count - 1))
         pairs = (mean, float(middles(brackets).mean())), (scatter, deviation(middles(brackets)))
         for name, (predicted, measured), error in zip(("mean", "deviation"), pairs, errors):
-            family, streams = f"{name} of the proved capacity, {problem}", f"d = {d}"
-            comparisons.append(
-                Comparison(f"{name} {of}", predicted, measured, error, freedom_of(count), note, family, streams)
-            )
+            family, where = f"{name} of the proved capacity, {problem}", f"d = {d} ({count} streams)"
+            numbers = predicted, measured, error, note, where
+            comparisons.append(Comparison.of(family, point, *numbers, dof=freedom_of(count)))
     return comparisons
 
 
@@ -169,16 +160,14 @@ def compare_thresholds(trained: list[dict]) -> list[Comparison]:
         predicted = float(load(capacity_associations(d, rank_of(kappa, d) / d), d))
         what = f"load at which training fails ({point['stop']} stop), {point['problem']}, d = {d}, kappa = {kappa:g}"
         # The spread over seeds is estimated, the width of the step is known.
-        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
+        dof = freedom_of(point["seeds"], point["error"], point["spread"])
         family = f"load at which training fails ({point['stop']} stop), {point['problem']}, kappa = {kappa:g}"
         note = TRAINING_STOPS_SHORT
         if point["stop"] == "paper":
             note += f"; {NEARLY_ALL}"
         if point["censored"]:
             note += f"; {point['censored']} of {point['seeds']} seeds have it outside the loads that were run"
-        comparisons.append(
-            Comparison(what, predicted, point["alpha"], point["error"], freedom, note, family, f"d = {d}")
-        )
+        comparisons.append(Comparison(what, predicted, point["alpha"], point["error"], dof, note, family, f"d = {d}"))
     return comparisons
 
 
@@ -190,32 +179,17 @@ def compare_with_limit(trained: list[dict]) -> list[Comparison]:
     for point in points:
         d, kappa = point["d"], point["kappa"]
         family = f"load at which training fails above that of the limit, {point['problem']}, kappa = {kappa:g}"
-        freedom = freedom_of(point["seeds"], point["error"], point["spread"])
-        limit = float(capacity(rank_of(kappa, d) / d))
-        comparisons.append(
-            BoundComparison(
-                f"{family}, d = {d}", limit, point["alpha"], point["error"], freedom, "", family, f"d = {d}", side=ABOVE
-            )  # fmt: skip
-        )
-    for (kappa, d), group in grouped(points, "kappa", "d"):
+        dof = freedom_of(point["seeds"], point["error"], point["spread"])
+        numbers = float(capacity(rank_of(kappa, d) / d)), point["alpha"], point["error"]
+        comparisons.append(BoundComparison.of(family, point, *numbers, dof=dof, side=ABOVE))
+    for (kappa, _), group in grouped(points, "kappa", "d"):
         by_problem = {point["problem"]: point for point in group}
         if len(by_problem) < 2 or min(point["seeds"] for point in group) < FEWEST:
             continue
         decoupled, original = by_problem["decoupled"], by_problem["original"]
         error, spread = (math.hypot(decoupled[name], original[name]) for name in ("error", "spread"))
         family = f"load at which training fails, decoupled - original, kappa = {kappa:g}"
-        freedom = freedom_of(decoupled["seeds"] + original["seeds"] - 1, error, spread)
-        comparisons.append(
-            Comparison(
-                f"{family}, d = {d}",
-                0.0,
-                decoupled["alpha"] - original["alpha"],
-                error,
-                freedom,
-                "",
-                family,
-                f"d = {d}",
-                original["alpha"],
-            )  # fmt: skip
-        )
+        dof = freedom_of(decoupled["seeds"] + original["seeds"] - 1, error, spread)
+        numbers = 0.0, decoupled["alpha"] - original["alpha"], error
+        comparisons.append(Comparison.of(family, original, *numbers, dof=dof, scale=original["alpha"]))
     return comparisons

@@ -77,14 +77,13 @@ class Claim:
         return Outcome.TREND if self.limit else Outcome.REPRODUCED
 
     def numbers(self, by_figure: ByFigure) -> list[str]:
-        """What was found, in sentences made from the comparisons; or what stands in their place."""
-        said = [one for one in (*findings(self.chosen(by_figure)), self.beyond, self.remark) if one]
-        return said + [f"sharper than the paper: {one}" for one in self.found_beyond(by_figure)]
-
-    def found_beyond(self, by_figure: ByFigure) -> list[str]:
-        """What tests of a sharper statement find; a number that several figures have is told once."""
+        """What was found, in sentences made from the comparisons, or what stands in their place; and what tests of a
+        sharper statement find."""
+        # A number that several figures have is told once.
         everything = {one.what: one for comparisons in by_figure.values() for one in comparisons}
-        return findings([one for what, one in everything.items() if self.sharper and what.startswith(self.sharper)])
+        sharper = findings([one for what, one in everything.items() if self.sharper and what.startswith(self.sharper)])
+        said = [one for one in (*findings(self.chosen(by_figure)), self.beyond, self.remark) if one]
+        return said + [f"sharper than the paper: {one}" for one in sharper]
 
     @property
     def command(self) -> str:

@@ -9,7 +9,6 @@ from importlib.resources import files
 
 from loadstone.studies.kit.comparison import CHANCE, MATTERS, POWER, Comparison, Judgement
 from loadstone.studies.kit.sentences import findings
-from loadstone.studies.kit.study import Study
 from loadstone.studies.report.numbers import Section
 from loadstone.studies.report.opening import statements
 from loadstone.studies.report.paper import paper_table
@@ -22,19 +21,20 @@ _CLASSES = {Judgement.AGREES: "yes", Judgement.DIFFERS: "no", Judgement.CANNOT_T
 def report_page(sections: list[Section], scale: str, version: str) -> str:
     """The report as HTML. The same sections give the same text."""
     frame = (files("loadstone.studies.report") / "report.html").read_text("utf-8")
-    # Every text is escaped, so none of them can contain a placeholder that is replaced later.
-    page = (files("loadstone.studies.report") / "report.js").read_text("utf-8")
     comparisons = {section.study.name: section.comparisons for section in sections}
+    # Every text is escaped, so none of them can contain a placeholder that is replaced later.
     for mark, text in {
         "OPENING": _opening(sections, comparisons),
         "PAPER": paper_table(comparisons, [section.study.name for section in sections]),
         "SUMMARY": _summary(sections),
-        "CONTENTS": "".join(_link(one.study) for one in sections),
+        "CONTENTS": "".join(
+            f'<li><a href="#{one.study.name}">{escape(one.study.caption.title)}</a></li>' for one in sections
+        ),
         "THRESHOLDS": _thresholds(sections),
         "SECTIONS": "".join(_section(one, scale) for one in sections),
         "SCALE": scale,
         "VERSION": escape(version),
-        "SCRIPT": page,
+        "SCRIPT": (files("loadstone.studies.report") / "report.js").read_text("utf-8"),
     }.items():
         frame = frame.replace(f"<!--{mark}-->", text)
     return frame
@@ -43,14 +43,12 @@ def report_page(sections: list[Section], scale: str, version: str) -> str:
 def _opening(sections: list[Section], comparisons: dict[str, list[Comparison]]) -> str:
     """The statements, each beside its picture, which leads to its section."""
     pictures = {section.study.name: section for section in sections}
-    found = [one for one in statements(comparisons) if one.figure in pictures]
-    if not found:
-        return "<p>None of the figures chosen for this report answers one of its questions.</p>"
-    return "".join(
-        f'<article><a href="#{one.figure}" aria-label="{one.figure}">{_picture(pictures[one.figure])}</a>'
-        f"<p>{escape(one.words)}</p></article>"
-        for one in found
-    )
+    articles = [
+        f'<article><a href="#{name}" aria-label="{name}">{_picture(pictures[name])}</a><p>{escape(words)}</p></article>'
+        for name, words in statements(comparisons)
+        if name in pictures
+    ]
+    return "".join(articles) or "<p>None of the figures chosen for this report answers one of its questions.</p>"
 
 
 def _picture(section: Section) -> str:
@@ -58,15 +56,11 @@ def _picture(section: Section) -> str:
     return f'<img src="data:image/svg+xml;base64,{picture}" alt="{escape(section.study.caption.drawn)}">'
 
 
-def _link(study: Study) -> str:
-    return f'<li><a href="#{study.name}">{escape(study.caption.title)}</a></li>'
-
-
 def _summary(sections: list[Section]) -> str:
     # Several figures may compare the same number: it counts once.
-    all_of_them = {one.what: one for section in sections for one in section.comparisons}.values()
+    numbers = list({one.what: one for section in sections for one in section.comparisons}.values())
     return (
-        f"{len(sections)} figures, {len(all_of_them)} numbers with a prediction: {_counts(list(all_of_them))}. A "
+        f"{len(sections)} figures, {len(numbers)} numbers with a prediction: {_counts(numbers)}. A "
         f"number differs if chance alone would give a larger difference in fewer than {CHANCE:.0%} of cases, for all "
         f"numbers of a kind together. It agrees if it does not differ, a difference of {MATTERS:.0%} would have been "
         f"seen in {POWER:.0%} of cases, and the measurement leaves no larger one possible. Otherwise the measurement "
@@ -76,19 +70,15 @@ def _summary(sections: list[Section]) -> str:
 
 def _counts(comparisons: list[Comparison]) -> str:
     """How many agree, differ, or cannot tell."""
-    count = {verdict: sum(one.verdict == verdict for one in comparisons) for verdict in Judgement}
-    agree, differ, open_ = count[Judgement.AGREES], count[Judgement.DIFFERS], count[Judgement.CANNOT_TELL]
-    return f"{agree} agree, {differ} differ, for {open_} the measurement cannot tell"
+    agree, differ, unclear = (sum(one.verdict == verdict for one in comparisons) for verdict in Judgement)
+    return f"{agree} agree, {differ} differ, for {unclear} the measurement cannot tell"
 
 
 def _thresholds(sections: list[Section]) -> str:
     """The thresholds of all figures, proved and trained, in one table."""
-    chosen: dict[str, Comparison] = {}
-    for section in sections:
-        chosen |= {one.what: one for one in section.comparisons if one.what.startswith(_THRESHOLDS)}
-    if not chosen:
-        return "<p>None of the figures chosen for this report shows a threshold.</p>"
-    return _table(list(chosen.values()))
+    everything = {one.what: one for section in sections for one in section.comparisons}
+    chosen = [one for what, one in everything.items() if what.startswith(_THRESHOLDS)]
+    return _table(chosen) if chosen else "<p>None of the figures chosen for this report shows a threshold.</p>"
 
 
 def _section(section: Section, scale: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from loadstone.studies.kit.comparison import CHANCE, MATTERS, POWER
 from loadstone.studies.report.numbers import by_figure
 from loadstone.studies.report.opening import statements
+from loadstone.studies.report.paper import plain
 
 #: Kinds with at most this many numbers have a table of them.
 _MOST_ROWS = 12
@@ -32,7 +33,7 @@ are for the size and the rank that were run and have no free parameter, unless t
 
 ## In five statements
 """
-    body = [head, *(f"1. {_plain(one.words)}" for one in statements(by_figure(numbers))), ""]
+    body = [head, *(f"1. {plain(one.words)}" for one in statements(by_figure(numbers))), ""]
     body += ["## What would have been noticed", *(f"- {one}" for one in numbers["sensitivity"]), ""]
     for figure in numbers["figures"]:
         body.append(_figure(figure, [row for row in numbers["comparisons"] if row["figure"] == figure["name"]]))
@@ -41,11 +42,11 @@ are for the size and the rank that were run and have no free parameter, unless t
 
 def _figure(figure: Mapping[str, Any], rows: list[Mapping[str, Any]]) -> str:
     name = figure["name"]
-    title, drawn, theory = (_plain(figure[word]) for word in ("title", "drawn", "theory"))
+    title, drawn, theory = (plain(figure[word]) for word in ("title", "drawn", "theory"))
     lines = [f"## {name}", f"**{title}.** {drawn}", "", theory, ""]
     runs = f"From {figure['runs']} of {figure['wanted']} runs." if figure["wanted"] else "Theory only."
     lines += [f"{runs} Picture: [results/paper/{name}.png](../results/paper/{name}.png).", ""]
-    lines += [f"- {_plain(one)}" for one in (*figure["findings"], *figure["remarks"])]
+    lines += [f"- {plain(one)}" for one in (*figure["findings"], *figure["remarks"])]
     if 0 < len(rows) <= _MOST_ROWS:
         lines += ["", "| what | predicted | measured | standard error | verdict |", "|---|---|---|---|---|"]
         lines += [_row(row) for row in rows]
@@ -54,8 +55,4 @@ def _figure(figure: Mapping[str, Any], rows: list[Mapping[str, Any]]) -> str:
 
 def _row(row: Mapping[str, Any]) -> str:
     numbers = " | ".join(f"{row[name]:.4g}" for name in ("predicted", "measured", "error"))
-    return f"| {_plain(row['what'])} | {numbers} | {row['in_words']} |"
-
-
-def _plain(words: str) -> str:
-    return words.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+    return f"| {plain(row['what'])} | {numbers} | {row['in_words']} |"

@@ -78,11 +78,6 @@ def by_figure(numbers: Mapping[str, Any]) -> dict[str, list[Comparison]]:
     return found
 
 
-def read_comparisons(numbers: Mapping[str, Any]) -> list[Comparison]:
-    """The comparisons of a report.json, with all that follows from them."""
-    return [_comparison(row) for row in numbers["comparisons"]]
-
-
 def _comparison(row: Mapping[str, Any]) -> Comparison:
     kind = CountComparison if "cases" in row else BoundComparison if "side" in row else Comparison
     known = {one.name: row[one.name] for one in fields(kind) if one.name in row}

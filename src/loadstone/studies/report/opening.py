@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from loadstone.studies.kit.comparison import Comparison, Judgement
 from loadstone.studies.kit.sentences import findings
 from loadstone.studies.report.claims import ByFigure
 
 
-@dataclass(frozen=True)
-class Question:
-    """What a reader wants to know.
-
-    asks: the question.
-    figure: the picture that answers it.
-    kinds: the kinds of comparisons that answer it.
-    """
+class Question(NamedTuple):
+    """What a reader wants to know, the picture that answers it, and the kinds of comparisons that do."""
 
     asks: str
     figure: str
     kinds: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Statement:
-    """The answer to a question."""
+class Statement(NamedTuple):
+    """The answer to a question, and its picture."""
 
     figure: str
     words: str

@@ -32,7 +32,7 @@ def paper_markdown(numbers: Mapping[str, Any]) -> str:
     ]
     lines += [f"| {' | '.join(_cells(claim, comparisons))} |" for claim in CLAIMS]
     lines += ["", "## Misprints", "", "| where | printed | right |", "|---|---|---|"]
-    lines += [f"| {_plain(one.place)} | {_plain(one.printed)} | {_plain(one.right)} |" for one in MISPRINTS]
+    lines += [f"| {plain(one.place)} | {plain(one.printed)} | {plain(one.right)} |" for one in MISPRINTS]
     return "\n".join(lines) + "\n"
 
 
@@ -60,8 +60,8 @@ def paper_table(comparisons: ByFigure, shown: Sequence[str]) -> str:
 def _cells(claim: Claim, comparisons: ByFigure) -> list[str]:
     command = f"`{claim.command}`" if claim.command else ""
     figure = f"[{claim.figure}](results.md#{claim.figure})" if claim.figure else ""
-    said = " ".join(_sentence(_plain(one)) for one in claim.numbers(comparisons))
-    return [_plain(claim.place), _plain(claim.says), f"**{claim.outcome(comparisons)}**", said, figure, command]
+    said = " ".join(_sentence(plain(one)) for one in claim.numbers(comparisons))
+    return [plain(claim.place), plain(claim.says), f"**{claim.outcome(comparisons)}**", said, figure, command]
 
 
 def _html(claim: Claim, comparisons: ByFigure, shown: Sequence[str]) -> str:
@@ -79,6 +79,6 @@ def _sentence(words: str) -> str:
     return words if words.endswith(".") else f"{words}."
 
 
-def _plain(words: str) -> str:
+def plain(words: str) -> str:
     """Text that Markdown leaves as it is."""
     return words.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
