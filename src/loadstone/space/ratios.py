@@ -134,11 +134,7 @@ def kept_of_margins(
 
 
 def _of_rows(
-    problem: Problem,
-    both: Float[Array, "k d d"],
-    start: Int[Array, ""] | int,
-    rows: int,
-    count: Int[Array, ""] | int,
+    problem: Problem, both: Float[Array, "k d d"], start: Int[Array, ""] | int, rows: int, count: Int[Array, ""] | int
 ) -> Ratios:
     whole = rows == problem.inputs.shape[0]
     inputs = problem.inputs if whole else lax.dynamic_slice_in_dim(problem.inputs, start, rows)

@@ -85,12 +85,7 @@ def typical(load: float, kappa: float = 1.0, d: int = DIMENSION, sweeps: int = S
 
 
 def at_cosine(
-    cosine: float,
-    kappa: float = 1.0,
-    d: int = DIMENSION,
-    sweeps: int = SWEEPS,
-    seed: int = 0,
-    real: bool = False,
+    cosine: float, kappa: float = 1.0, d: int = DIMENSION, sweeps: int = SWEEPS, seed: int = 0, real: bool = False
 ) -> Typical:
     """Random Q R^T of rank kappa d that have this mean cosine with a Gaussian matrix.
 
