@@ -28,7 +28,7 @@ _SCORES = {"cpu": 2_000_000, "gpu": 200_000_000}
 
 
 class Ratios(NamedTuple):
-    """For each chain and association, over all rivals.
+    """Extremes over all rivals, for each chain and association.
 
     largest, smallest: of the ratios margin(V) / margin(W).
     margin: the least margin of W.
