@@ -72,6 +72,7 @@ def test_scores_in_units_of_the_non_target_deviation(name):
     assert one.target == pytest.approx(found.target[7], abs=1e-5)
     assert one.rival == pytest.approx(found.rival[7], abs=1e-5)
     assert single_scores(problem, memory, row=7).rival == pytest.approx(one.rival, rel=1e-6)
+    assert single_scores(problem, memory, row=0).target == pytest.approx(found.first.target, rel=1e-4)
 
 
 def test_scores_do_not_depend_on_the_scale_of_the_memory():

@@ -41,8 +41,9 @@ def test_the_capacity_is_the_product_of_both_dimensions_over_the_cost_of_a_fact(
         assert law.capacity == pytest.approx(inputs * outputs / cost, rel=4 * error / cost + 0.01)
     assert law.load == pytest.approx(2 * answers / law.capacity)
     assert 0 <= law.probability <= 1
-    spans = [one for one in law.caveats if "span only" in one]
-    assert len(spans) == (inputs < d) + (outputs < min(d, answers - 1))
+    spans = [one.partition("span only ")[2] for one in law.caveats if "span only" in one]
+    seen = [(inputs, d), (outputs, min(d, answers - 1))]
+    assert spans == [f"{one} of {most} dimensions." for one, most in seen if one < most]
 
 
 def test_new_answers_make_every_fact_dearer():

@@ -132,9 +132,8 @@ class RawScores:
 def raw_scores(problem: Problem, memory: Any, top: TopScores, most: int | None = None) -> RawScores:
     """The part of `scores` that needs the device, given the top scores."""
     problem = problem.in_float32()
-    queries = _queries(as_memory(memory), problem.inputs)
-    lengths = np.asarray(_lengths(queries), np.float64)[: len(top.target)]
-    return RawScores(top, lengths, _Blocks(problem, queries, most))
+    queries, lengths = _queries(as_memory(memory), problem.inputs)
+    return RawScores(top, np.asarray(lengths, np.float64)[: len(top.target)], _Blocks(problem, queries, most))
 
 
 def targets_by_length(arrays: Arrays, weights: Float[np.ndarray | Array, "d d"]) -> Float[np.ndarray, "n"]:
@@ -154,7 +153,7 @@ def single_scores(problem: Problem, memory: Any, *, row: int, unit: float | None
     """
     problem = problem.in_float32()
     row = whole("row", row, 0, int(problem.associations) - 1)
-    queries = _queries(as_memory(memory), problem.inputs)
+    queries, _ = _queries(as_memory(memory), problem.inputs)
     unit = _deviation(_Blocks(problem, queries)) if unit is None else unit
     row_scores = np.asarray(_block(problem, queries, jnp.asarray([row])), np.float64)[0, : problem.competitors] / unit
     target = int(problem.targets[row])
@@ -209,21 +208,17 @@ def programs(problem: Problem, memory: Any, most: int) -> Iterator[Call]:
     """What `raw_scores` calls for at most so many non-target scores, given the shapes of a problem and a memory."""
     problem = problem.in_float32()
     yield _queries, (memory, problem.inputs)
-    queries = _queries.eval_shape(memory, problem.inputs)
-    yield _lengths, (queries,)
+    queries, _ = _queries.eval_shape(memory, problem.inputs)
     columns = _block.eval_shape(problem, queries, jax.ShapeDtypeStruct((1,), jnp.int32)).shape[1]
     rows = max(1, min(queries.shape[0], most // columns))
     yield _block, (problem, queries, jax.ShapeDtypeStruct((rows,), jnp.int32))
 
 
 @compiled
-def _lengths(queries: Float[Array, "n d"]) -> Float[Array, "n"]:
-    return jnp.linalg.norm(queries, axis=1)
-
-
-@compiled
-def _queries(memory: Any, inputs: Float[Array, "n d"]) -> Float[Array, "n d"]:
-    return queries_of(memory, inputs)
+def _queries(memory: Any, inputs: Float[Array, "n d"]) -> tuple[Float[Array, "n d"], Float[Array, "n"]]:
+    """The queries and their lengths."""
+    queries = queries_of(memory, inputs)
+    return queries, jnp.linalg.norm(queries, axis=1)
 
 
 @compiled

@@ -35,7 +35,7 @@ def memory_matrix(memory: Memory) -> Float[np.ndarray, "d d"]:
 
 
 def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float[np.ndarray, "m"]:
-    """The same for a plain matrix."""
+    """The largest singular values of a matrix, as many as its rank, scaled so that the largest is 2."""
     values = np.linalg.svd(matrix, compute_uv=False)[:rank]
     if not np.isfinite(values).all() or values[0] == 0:
         raise refuse("memory", f"of largest singular value {values[0]}", "finite and not zero to be scaled")

@@ -31,7 +31,7 @@ _ANYWHERE, _SEED = 4, 2**31 - 1
 
 
 class Seen(NamedTuple):
-    """What is seen of each chain in a block, its mean direction W / |W|, and how many passes it took."""
+    """The numbers watched of each chain in a block, its mean direction W / |W|, and how many passes it took."""
 
     traces: Float[Array, "looks chains numbers"]
     means: Float[Array, "chains d d"]
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Chains:
-    """What chains left.
+    """The result of a run of chains.
 
     traces: numbers watched at each look: cosines with the starts and with random matrices, the least margin over |W|.
     means: the mean direction W / |W| of successive blocks of each chain.
@@ -87,7 +87,7 @@ def run_chains(
 
 
 def family_of(starts: Float[Array, "chains d d"], subspace: Subspace | None) -> Projected | None:
-    """The subspace in a form that a compiled program takes."""
+    """The linear family as a compiled program takes it: a member that knows its subspace."""
     return None if subspace is None else Projected.made(starts[0], subspace)
 
 
@@ -127,5 +127,5 @@ def _block(
 
 
 def unit(weights: Float[Array, "k d d"]) -> Float[Array, "k d d"]:
-    """W / |W|."""
+    """Each memory divided by its norm."""
     return weights / jnp.sqrt((weights * weights).sum(axis=(1, 2), keepdims=True))

@@ -39,7 +39,7 @@ class Mixing:
 
 
 def mixing(traces: Float[np.ndarray, "chains times numbers"], stride: int = 1) -> Mixing:
-    """Of several numbers watched every `stride` steps, the worst values."""
+    """The worst R-hat and the fewest effective samples of several numbers, each watched every `stride` steps."""
     each = [(r_hat(trace), effective_samples(trace)) for trace in np.moveaxis(traces, 2, 0)]
     effective = min(effective for _, effective in each)
     samples = traces.shape[0] * traces.shape[1]

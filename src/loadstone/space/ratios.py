@@ -28,7 +28,7 @@ _SCORES = {"cpu": 2_000_000, "gpu": 200_000_000}
 
 
 class Ratios(NamedTuple):
-    """For each chain and association, over all rivals.
+    """Extremes over all rivals, for each chain and association.
 
     largest, smallest: of the ratios margin(V) / margin(W).
     margin: the least margin of W.
@@ -134,11 +134,7 @@ def kept_of_margins(
 
 
 def _of_rows(
-    problem: Problem,
-    both: Float[Array, "k d d"],
-    start: Int[Array, ""] | int,
-    rows: int,
-    count: Int[Array, ""] | int,
+    problem: Problem, both: Float[Array, "k d d"], start: Int[Array, ""] | int, rows: int, count: Int[Array, ""] | int
 ) -> Ratios:
     whole = rows == problem.inputs.shape[0]
     inputs = problem.inputs if whole else lax.dynamic_slice_in_dim(problem.inputs, start, rows)

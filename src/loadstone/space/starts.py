@@ -32,7 +32,7 @@ class NotStorableError(ValueError):
 def starting_points(
     problem: Problem, chains: int, seed: int, subspace: Subspace | None
 ) -> Float64[np.ndarray, "chains d d"]:
-    """One memory for each chain that stores the problem. If there is none, the proof is told."""
+    """One memory for each chain that stores the problem; if there is none, an error with the proof."""
     n, d = problem.inputs.shape
     if is_worth_compiling(n, problem.competitors, d):
         trained = [_trained(problem, seed + chain, subspace) for chain in range(chains)]

@@ -37,7 +37,7 @@ class Walk(NamedTuple):
 
 
 def begun(weights: Float[Array, "chains d d"]) -> Walk:
-    """At memories that store everything."""
+    """Chains that start at memories that store everything."""
     return Walk(weights, weights, jnp.zeros(weights.shape[0], weights.dtype))
 
 
@@ -81,7 +81,7 @@ def reflection_step(
 
 
 def _kept(walk: Walk, moved: Float[Array, "chains d d"], margin: Float[Array, "chains"]) -> Walk:
-    """Onward from memories whose least margin is positive; from others back to the last such memory."""
+    """Chains move on where the least margin is positive; elsewhere they go back to the last memory where it was."""
     stored = (margin > 0)[:, None, None]
     return Walk(
         jnp.where(stored, moved, walk.before),

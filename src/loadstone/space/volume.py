@@ -64,7 +64,7 @@ def volume(
     tolerance: float = TOLERANCE,
     progress: Progress = silent,
 ) -> Volume | None:
-    """From chains that have mixed among the memories that store everything; None if a share is too small to be seen.
+    """The volume, from chains that have mixed among the memories that store everything; None if a share is too small.
 
     The first round of each stage lets the chains forget the rivals that were taken away, and tells how many rounds
     follow. It is not counted, and neither is the length of the rest decided by what the rest shows: both would favour

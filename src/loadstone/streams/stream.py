@@ -69,7 +69,7 @@ class Stream:
 
     def decoupled_outputs(self, first: int, rows: int, p: int) -> Float32[Array, "rows d p"]:
         """The p outputs of each of the associations first, ..., first + rows - 1 (decoupled problem), as columns."""
-        count, key = _rounded_up(_count(p), _COLUMNS), self.decoupled_key
+        count, key = _rounded_up(_count(p)), self.decoupled_key
         at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
         last = first + rows
         return _joined([
@@ -90,25 +90,25 @@ class Stream:
 
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): output mu of association mu."""
-        return _first(_decoupled_targets(self.decoupled_key, _rounded_up(_count(p), _COLUMNS), self.d, self.law), p)
+        return _first(_decoupled_targets(self.decoupled_key, _rounded_up(_count(p)), self.d, self.law), p)
 
     def shared_programs(self, p: int) -> Iterator[Call]:
         """What `inputs` and `outputs` call for p vectors."""
-        yield _shared_rows, (KEY_SHAPE, _rounded_up(p, _COLUMNS), self.d, self.law)
+        yield _shared_rows, (KEY_SHAPE, _rounded_up(p), self.d, self.law)
 
     def decoupled_programs(self, rows: int, p: int) -> Iterator[Call]:
         """What `decoupled_outputs` calls for so many associations with p outputs each."""
         at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
         first = jax.ShapeDtypeStruct((), jnp.uint32)
-        yield _decoupled_block, (KEY_SHAPE, first, at_a_time, _rounded_up(p, _COLUMNS), self.d, self.law)
+        yield _decoupled_block, (KEY_SHAPE, first, at_a_time, _rounded_up(p), self.d, self.law)
 
     def target_programs(self, p: int) -> Iterator[Call]:
         """What `decoupled_targets` calls."""
-        yield _decoupled_targets, (KEY_SHAPE, _rounded_up(p, _COLUMNS), self.d, self.law)
+        yield _decoupled_targets, (KEY_SHAPE, _rounded_up(p), self.d, self.law)
 
     def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:
         key = stream_key(self.seed, purpose, self.d)
-        return _first(_shared_rows(key, _rounded_up(_count(p), _COLUMNS), self.d, self.law), p)
+        return _first(_shared_rows(key, _rounded_up(_count(p)), self.d, self.law), p)
 
 
 # Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be array: with the
@@ -116,8 +116,8 @@ class Stream:
 _ROWS, _COLUMNS = 8, 128
 
 
-def _rounded_up(count: int, step: int) -> int:
-    return -(-count // step) * step
+def _rounded_up(count: int) -> int:
+    return -(-count // _COLUMNS) * _COLUMNS
 
 
 def _count(p: int) -> int:

@@ -10,8 +10,8 @@ over M), and 1 while M <= d + 1.
 
 The queries for which a target wins are the section of K_M by that subspace. A section keeps the codimensions k < d, and
 what is left has codimension d: v_d - v_(d+1) + v_(d+2) - ... for targets that win somewhere. So N facts are storable
-together if all of them are alone, and if their N sections, in place of N whole cones, meet the memories. This matters
-once D(M) comes near d; before, the section's law is that of the cone. docs/theory/one_law.md has the measurements.
+if each of them is alone, and if their N sections, in place of N whole cones, meet the memories. This matters once D(M)
+comes near d (docs/theory/one_law.md).
 """
 
 from __future__ import annotations

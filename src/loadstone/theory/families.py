@@ -105,6 +105,10 @@ def rectangular(rows: int, columns: int) -> StatisticalDimension:
     return replace(_subspace(max(rows, columns), rows, rows * columns), family="full")
 
 
+#: From d, the directions that are shown and the parameter of the family (0 if it has none).
+Formula = Callable[[int, int, float], StatisticalDimension]
+
+
 @lru_cache(maxsize=4096)
 def _by_formula(name: str, d: int, r: int, value: float) -> StatisticalDimension:
     return FAMILIES[name][0](d, r, value)
@@ -119,27 +123,8 @@ def _bound(d: int, r: int, delta: float) -> StatisticalDimension:
     return StatisticalDimension("", d, r, delta, bound=True)
 
 
-def _full(d: int, r: int, _: float) -> StatisticalDimension:
-    return _subspace(d, r, d * r)
-
-
-# With B = (1 0), B W shows the first r rows of W: an r x r block of the family, and r (d - r) free numbers beside it.
-def _symmetric(d: int, r: int, _: float) -> StatisticalDimension:
-    return _subspace(d, r, d * r - r * (r - 1) // 2)
-
-
-def _traceless(d: int, r: int, _: float) -> StatisticalDimension:
-    """The trace is a condition on what is seen only if everything is seen."""
-    return _subspace(d, r, d * r - r * (r - 1) // 2 - (1 if r == d else 0))
-
-
-def _skew(d: int, r: int, _: float) -> StatisticalDimension:
-    return _subspace(d, r, d * r - r * (r + 1) // 2)
-
-
-def _circulant(d: int, r: int, _: float) -> StatisticalDimension:
-    """One direction already shows all d numbers; the same holds for diagonal memories."""
-    return _subspace(d, r, d)
+def _linear(dimension: Callable[[int, int], int]) -> Formula:
+    return lambda d, r, _: _subspace(d, r, dimension(d, r))
 
 
 def _blocks(d: int, r: int, count: float) -> StatisticalDimension:
@@ -191,7 +176,7 @@ def _psd(d: int, r: int, _: float) -> StatisticalDimension:
 def _rank(d: int, r: int, m: float) -> StatisticalDimension:
     """E of the sum of the m largest squared singular values of a Gaussian r x d matrix, in the limit of large sizes."""
     if m >= r:
-        return _full(d, r, 0)
+        return _subspace(d, r, d * r)
     if r == d:
         return _bound(d, r, 2 * float(capacity(m / d)) * d * d)
     # Squared values over d are x = 1 + b + 2 sqrt(b) cos(angle), b = r / d, with density (2/pi) sin^2(angle) / x.
@@ -206,7 +191,7 @@ def _pruned(d: int, r: int, density: float) -> StatisticalDimension:
     _needs_all("pruned", d, r)
     n = _entries(density, d)
     if n == d * d:
-        return _full(d, r, 0)
+        return _subspace(d, r, d * r)
     t = -float(ndtri(n / (2 * d * d)))
     mean = n / (d * d) + 2 * t * math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
     return _bound(d, r, d * d * mean)
@@ -227,18 +212,20 @@ def _entries(density: float, d: int) -> int:
 #: Up to this d the entries of a masked column are counted by their exact law; beyond it binomial, the same to 1e-9.
 _MOST_COUNTED = 10**4
 
-Formula = Callable[[int, int, float], StatisticalDimension]
 #: Each family, with the name of its parameter and what that is: a whole 'number' in 1..d, or a 'share' in (0, 1].
 FAMILIES: dict[str, tuple[Formula, tuple[str, str] | None]] = {
-    "full": (_full, None),
+    "full": (_linear(lambda d, r: d * r), None),
     "rank": (_rank, ("m", "number")),
-    "symmetric": (_symmetric, None),
-    "traceless": (_traceless, None),
-    "skew": (_skew, None),
+    # With B = (1 0), B W shows the first r rows of W: an r x r block of the family, and r (d - r) free numbers beside.
+    "symmetric": (_linear(lambda d, r: d * r - r * (r - 1) // 2), None),
+    # The trace is a condition on what is seen only if everything is seen.
+    "traceless": (_linear(lambda d, r: d * r - r * (r - 1) // 2 - (r == d)), None),
+    "skew": (_linear(lambda d, r: d * r - r * (r + 1) // 2), None),
     "masked": (_masked, ("density", "share")),
     "blocks": (_blocks, ("count", "number")),
-    "circulant": (_circulant, None),
-    "diagonal": (_circulant, None),
+    # One direction already shows all d numbers.
+    "circulant": (_linear(lambda d, r: d), None),
+    "diagonal": (_linear(lambda d, r: d), None),
     "nonnegative": (_nonnegative, None),
     "psd": (_psd, None),
     "pruned": (_pruned, ("density", "share")),

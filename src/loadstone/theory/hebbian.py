@@ -67,13 +67,10 @@ _LENGTHS, _SUMS, _RIVALS, _COARSE_Z = 8, 3, 12, np.arange(-9.0, 9.01, 0.2)
 def finite_failure(p: int, d: int) -> float:
     """The probability that the Hebbian rule does not recall an association, for Gaussian embeddings of any size.
 
-    Of association mu let a = |e_mu|^2 and b = |u_mu|^2. Its query is sqrt(a) (sqrt(a) u_mu + G), where G is the sum of
-    the other outputs with weights g ~ N(0, 1); with S the sum of the g^2, G has the component sqrt(S) z along u_mu and
-    the length sqrt(S c) across it, c of d - 1 degrees of freedom. So the target's score is sqrt(a b) r with
-    r = sqrt(a b) + sqrt(S) z, and the query's length is sqrt(a (r^2 + S c)). A rival is part of G, with a weight
-    g = t sqrt(S), where t is a component of a random unit vector of p - 1 dimensions: given G and t its output has the
-    mean t G / sqrt(S) and the variance 1 - t^2 in each direction, so its score is normal. All this is exact for one
-    rival; several are taken as independent given G.
+    With a = |e_mu|^2 and b = |u_mu|^2 the target scores sqrt(a b) r, r = sqrt(a b) + sqrt(S) z, and the query has the
+    length sqrt(a (r^2 + S c)): z is normal, c and S are chi-square of d - 1 and p - 1 degrees of freedom. A rival is
+    part of the query, with a weight t sqrt(S), t being a component of a random unit vector of p - 1 dimensions. This is
+    exact for one rival; several are taken as independent given the query (docs/theory/hebbian.md).
     """
     return _finite_failure(*_size(p, d))
 

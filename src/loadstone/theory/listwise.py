@@ -47,7 +47,7 @@ def list_codimension(answers: int, k: int, *, batches: int = 8) -> Estimate:
 
 
 def limit_codimension(share: float) -> float:
-    """The same for k = share M and large M: the mean of (c - g)_+^2."""
+    """What one association costs for k = share M and large M: the mean of (c - g)_+^2."""
     share = float(fractions("share", share))
     z = -ndtri(share)
     c = np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / share
@@ -79,7 +79,7 @@ def list_capacity(d: int, k: int, *, batches: int = 8) -> Estimate:
 
 
 def limit_capacity(d: int, k: int) -> float:
-    """The same with the limit of D at the share k / p, which needs no samples: a first guess."""
+    """How many associations fit with the limit of D at the share k / p, which needs no samples: a first guess."""
     d, k = _checked(d, k)
     missing = lambda log: log + np.log(limit_codimension(k / np.exp(log))) - 2 * np.log(d)  # noqa: E731
     least, most = np.log(k + 0.5), max(np.log(2.0 * d * d + 2 * k), np.log(k + 1.0))

@@ -99,9 +99,9 @@ def minimiser(
     delta: dimension of the linear space of memories, as seen through the outputs (default: d^2; `families.py` knows
     others). Outputs that are shared and fewer than d + 1 show d (answers - 1) of the d^2, and W only where it is seen.
 
-    With the default the loss has an error of 0.2 % or less and takes about 3 s for any p, 8 s close to capacity. If
-    p D(p) is within 0.1 % of d^2, rare samples dominate: take more of them. The theory ends there anyway, since
-    instances within about sqrt(p Var k) of p D(p) = d^2 are storable or not by chance (storable.py).
+    With the default the loss has an error of 0.2 % or less and takes some seconds. If p D(p) is within 0.1 % of d^2,
+    rare samples dominate: take more of them. The theory ends there anyway, since such instances are storable or not by
+    chance (storable.py).
 
     Example:
         >>> from loadstone.theory.minimiser import minimiser
@@ -179,11 +179,9 @@ def _draw(p: int, random: np.random.Generator) -> tuple[Array, Array]:
     """A group of eta, target first, and how many rivals each column stands for.
 
     If there are more than _WHOLE rivals, the best _TOP are exact order statistics (of uniform numbers, through
-    exponential spacings). Given the last of these, the others are independent normal numbers below it, and enter only
-    through sums over all of them. None of them is pulled much: the sum of chi pi / (1 + chi pi) is about d^2 / p, below
-    D(p) and far below _TOP. So these are sums of smooth functions, and can be replaced by their means, taken by
-    quadrature: the results change in second order of their fluctuations, by 1e-4 or less (tested on the same samples:
-    against all rivals at p = 300..4000, against 4096 of them up to 10^12).
+    exponential spacings). The others are independent normal numbers below the last of these, and none of them is pulled
+    much. So they enter only through sums of smooth functions, which are replaced by their means, taken by quadrature:
+    the results change by 1e-4 or less.
     """
     target = ndtri((np.arange(_GROUP) + random.random(_GROUP)) / _GROUP)[:, None]
     if p <= _WHOLE:

@@ -20,7 +20,7 @@ from loadstone.theory.cone import GRID, MOST, STEP, joint_log_density
 
 def target_density(score: ArrayLike, p: int) -> np.ndarray | float:
     """Density of the target's score tau at capacity, sum_k f(k, tau). Whole p in 2..10^15."""
-    return scalar(np.exp(joint_log_density(_associations(p), finite("score", score))).sum(axis=0))
+    return scalar(np.exp(joint_log_density(whole_number("p", p, 2, MOST), finite("score", score))).sum(axis=0))
 
 
 def target_mean(p: ArrayLike) -> np.ndarray | float:
@@ -41,7 +41,7 @@ def rival_density(score: ArrayLike, p: int) -> np.ndarray | float:
 
     With probability (p-1-k)/(p-1) a rival is not merged and is a normal number below tau; otherwise it scores tau.
     """
-    p, score = _associations(p), finite("score", score)
+    p, score = whole_number("p", p, 2, MOST), finite("score", score)
     here = np.exp(joint_log_density(p, score))
     k = np.arange(len(here))
     merged = np.tensordot(k, here, axes=1) / (p - 1)
@@ -72,7 +72,3 @@ def _moments(p: float) -> tuple[float, float, float]:
     weight = by_k.sum(axis=0)
     mean = float(weight @ GRID)
     return mean, float(np.sqrt(weight @ (GRID - mean) ** 2)), float(np.arange(len(by_k)) @ by_k.sum(axis=1))
-
-
-def _associations(p: int) -> int:
-    return whole_number("p", p, 2, MOST)

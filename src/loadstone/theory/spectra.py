@@ -40,23 +40,17 @@ class QuarterCircle:
 class GaussianProduct:
     """The non-zero singular values of Q R^T, both factors d x m with i.i.d. Gaussian entries, m = kappa d.
 
-    Their squares, scaled to mean 1, follow the free product of two Wishart laws of ratio kappa, whose S-transform is
-    1 / (1 + kappa z)^2. So the Stieltjes transform g(x) = int 1 / (x - lambda) and y = x g - 1 obey
+    For their squares x, scaled to mean 1, y = x g(x) - 1 (g the Stieltjes transform) obeys
 
-        x = (1+y) (1 + kappa y)^2 / y = 1/y + (1 + 2 kappa) + kappa (2 + kappa) y + kappa^2 y^2.
+        x = (1+y) (1 + kappa y)^2 / y,   g dx = dH,   H = 2 y - 2 (1-kappa)/kappa log(1 + kappa y) - log y.
 
-    On the support y is not real while x is. Take the conjugate with Im y > 0 and write y = -e^(-i angle) / q, the
-    angle running from 0 (lower edge) to pi (upper edge). Then Im x = 0 says
+    With y = -e^(-i angle) / q, the angle running from 0 (lower edge) to pi (upper edge), Im x = 0 says
 
         q^3 - kappa (2 + kappa) q + 2 kappa^2 cos(angle) = 0,
 
-    which has three real roots. The right one is the largest, that is the smallest |y|: the arguments in x must cancel,
-    arg(1+y) + 2 arg(1 + kappa y) = arg y, and the left side grows with |y| from 0; the next root has x < 0. So x, the
-    density Im y / (pi x) and the mass are explicit in the angle, and no root of the cubic in y has to be picked.
-
-    The mass: g dx = (1+y) dlog x = dH with H = 2 y - 2 (1-kappa)/kappa log(1 + kappa y) - log y. With Im y > 0 the
-    density is Im g / pi, so the mass above x is Im(H(upper edge) - H(y)) / pi. H is real at the upper edge, and y and
-    1 + kappa y stay in the upper half plane, where the principal logarithm is continuous.
+    of whose three real roots the largest is right: arg(1+y) + 2 arg(1 + kappa y) = arg y, whose left side grows with
+    |y| from 0. So x, the density Im y / (pi x) and the mass above x, Im(H(upper edge) - H(y)) / pi, are explicit in the
+    angle, and no root of the cubic in y has to be picked (docs/theory/initial_spectrum.md).
     """
 
     kappa: float

@@ -6,12 +6,9 @@ law v_k(p) of the projection onto K_p (cone.py), that happens with probability
 
     P(storable) = 2 [ P(N = d^2 - 1) + P(N = d^2 - 3) + ... ].
 
-What the code adds: a fact can be impossible even alone, and a query has only d components. alone.py derives both; they
-matter below d = 10, or with so many answers that D(M) comes near d.
-
-The formula is exact for a uniformly random subspace. The assumption is that scores of Gaussian embeddings behave like
-one (measured: this holds already at d = 12). The original problem, whose outputs are shared, can store a little more at
-small d.
+It is exact for a uniformly random subspace, and scores of Gaussian embeddings behave like one already at d = 12. The
+original problem, whose outputs are shared, can store a little more at small d. alone.py adds that a fact can be
+impossible even alone, and that a query has only d components.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ At finite p it is c^2 = 2 alpha r_p(t) with r_p(t) = -(1-t)^2 G_p'(t), which ten
 cosine above sqrt(2 alpha_c(kappa)), and the only one that has it is Z cut to its largest singular values: that is the
 capacity, and the spectrum there.
 
-In Q and R the exponent is a Gaussian for either given the other, so both can be drawn in turn: no integral over
-rotations is needed. Complex entries have the same limit as real ones, and come within 1/d^2 of it instead of 1/d.
+The exponent is Gaussian in either factor given the other, so both are drawn in turn: no integral over rotations is
+needed. Complex entries have the same limit as real ones, and come within 1/d^2 of it instead of 1/d.
 """
 
 from __future__ import annotations
@@ -85,12 +85,7 @@ def typical(load: float, kappa: float = 1.0, d: int = DIMENSION, sweeps: int = S
 
 
 def at_cosine(
-    cosine: float,
-    kappa: float = 1.0,
-    d: int = DIMENSION,
-    sweeps: int = SWEEPS,
-    seed: int = 0,
-    real: bool = False,
+    cosine: float, kappa: float = 1.0, d: int = DIMENSION, sweeps: int = SWEEPS, seed: int = 0, real: bool = False
 ) -> Typical:
     """Random Q R^T of rank kappa d that have this mean cosine with a Gaussian matrix.
 

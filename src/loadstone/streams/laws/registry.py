@@ -9,12 +9,7 @@ from loadstone.streams.laws.power_law import PowerLaw
 from loadstone.streams.laws.rademacher import Rademacher
 from loadstone.streams.laws.sphere import Sphere
 
-LAWS: dict[str, type[Law]] = {
-    "gaussian": Gaussian,
-    "sphere": Sphere,
-    "rademacher": Rademacher,
-    "power law": PowerLaw,
-}
+LAWS: dict[str, type[Law]] = {"gaussian": Gaussian, "sphere": Sphere, "rademacher": Rademacher, "power law": PowerLaw}
 
 
 def law_of(text: str) -> Law:
