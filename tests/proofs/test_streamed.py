@@ -52,6 +52,18 @@ def test_the_bound_is_below_the_true_margin_and_close(witness):
     )
 
 
+@pytest.mark.parametrize("d", [4, 60])
+def test_as_much_is_given_away_as_sums_of_so_many_terms_can_be_off(d):
+    """Of two scores each d products in float32, by Cauchy and Schwarz, and the query that was rounded before."""
+    random = np.random.default_rng(d)
+    inputs, outputs = random.standard_normal((1, d)).astype("f"), random.standard_normal((2, d)).astype("f")
+    weights = np.outer(outputs[0] - outputs[1], inputs[0])
+    found = streamed_bound(facts(inputs, outputs, targets=[0]), weights)
+    longest, query = np.linalg.norm(outputs.astype(float), axis=1).max(), np.linalg.norm(weights @ inputs[0])
+    off = 2 * (d + 1) * 2.0**-24 * longest * query
+    assert found.in_float64 == 0 and off < found.margin - found.bound < 1.05 * off
+
+
 def test_a_margin_within_the_rounding_of_float32_is_proved_in_float64(witness):
     """A rival of the first fact differs from its target in the last digit of one component."""
     outputs, query = np.asarray(small().outputs), witness @ np.asarray(small().inputs)[0]

@@ -74,3 +74,9 @@ def test_at_a_minimum_of_both_factors_nothing_is_left_to_gain():
     assert after.status == Status.MINIMUM and after.passes == 2  # the pass that sees it, and the one that says so
     assert after.loss[0] == after.loss[1] == joint.loss[-1]
     np.testing.assert_array_equal(np.asarray(after.memory.left), joint.memory.left)
+
+
+@pytest.mark.parametrize("turn, moved", [(5, True), (10, False)])
+def test_a_factor_has_its_turn_after_so_many_moves_of_the_other(turn, moved):
+    after = solve(above(), start(), solver=Alternating(turn=turn, tolerance=1e-12), limits=Limits(9)).memory
+    assert np.array_equal(np.asarray(after.right), np.asarray(start().right)) != moved

@@ -79,6 +79,12 @@ def test_coordinates_are_white_and_lead_back():
     assert (factors > 0).all()
 
 
+def test_lengths_of_inputs_differ_by_a_factor_of_four_at_most():
+    better = whiten(facts(*HARD_TO_TRAIN["lengths of 0.01 to 100"]), initial_memory(D))
+    lengths = np.linalg.norm(better.problem.arrays().inputs, axis=1)
+    assert 2 < lengths.max() / lengths.min() < 4 * (1 + 1e-6)
+
+
 def test_the_loss_is_that_of_the_raw_facts_unless_lengths_differ_much():
     """Linear maps of inputs and outputs leave the loss as it is, so that the minimum is the user's own."""
     problem = facts(gaussian(0, 120), gaussian(1, 120))

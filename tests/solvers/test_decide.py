@@ -49,6 +49,8 @@ def test_the_first_search_needs_more_dimensions_or_more_products():
     for n, expected in ((26, "storable"), (40, "not storable")):
         verdict, _ = deciding(n, d=10)
         assert verdict.verdict == expected and verdict.passes == 0 < verdict.cg_products and verdict.newton_steps < 15
+    few, _ = deciding(20, d=60, decoupled=True)
+    assert few.verdict == "storable" and few.passes == 0
 
 
 def test_a_witness_is_a_memory(tmp_path):

@@ -76,6 +76,13 @@ def test_a_matrix_without_a_factor_is_refused(xp):
             hessian.dense(xp.ones((2, 2)))
 
 
+def test_the_size_of_a_ridge_is_judged_by_the_mean_of_the_diagonal(exact):
+    _, _, hessian = at(np.random.default_rng(1).standard_normal((5, 5)) / 5, exact)
+    units = np.eye(25).reshape(25, 5, 5)
+    mean = np.mean([(unit * hessian.product(unit)).sum() for unit in units])
+    assert hessian._mean_of_diagonal() == pytest.approx(mean, rel=1e-9)
+
+
 def test_the_ridge_is_raised_until_there_is_a_factor():
     # A direction that no association sees, of curvature -1e-13 by rounding.
     hessian = Hessian(np.eye(2), np.array([[[1.0, 0.0], [0.0, -1e-13]]] * 2), np)

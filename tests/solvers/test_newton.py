@@ -160,6 +160,13 @@ def test_a_start_changes_the_way_but_not_the_verdict(p, tmp_path):
     assert cold.verdict == warm.verdict == huge.verdict
 
 
+def test_above_the_capacity_two_steps_lead_to_a_certificate():
+    """The multipliers of a step leave no residual: they are one as soon as none of them is negative."""
+    for n in (42, 50):
+        verdicts = [decide(arrays_of(*drawn(n, 10, seed=seed))) for seed in range(3)]
+        assert all(one.verdict == "not storable" and one.newton_steps <= 2 for one in verdicts)
+
+
 def test_too_few_steps_are_undecided_and_say_so():
     verdict = decide(Instance(Stream(0, 20), 88).arrays(), ProofLimits(steps=1))
     assert verdict.verdict == "undecided" and "1 Newton steps were not enough" in verdict.reason

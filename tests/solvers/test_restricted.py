@@ -74,6 +74,7 @@ def test_the_hessian_of_a_family_is_that_of_all_matrices_seen_along_its_axes(nam
     target = np.tensordot(numbers.standard_normal(len(axes)), axes, 1)
     solution = np.tensordot(np.linalg.solve(expected, axes.reshape(len(axes), -1) @ target.ravel()), axes, 1)
     hessian = RestrictedHessian(whole, family)
+    assert hessian._mean_of_diagonal() == pytest.approx(np.trace(expected) / len(expected), rel=1e-9)
     np.testing.assert_allclose(hessian.dense(target), solution, rtol=1e-8, atol=1e-10 * np.abs(solution).max())
     found, reached = hessian.conjugate_gradients(target, 1e-12, 200)
     assert reached

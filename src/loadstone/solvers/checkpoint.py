@@ -70,17 +70,15 @@ class Checkpoint:
                 manifest = json.loads(str(file[_MANIFEST]))
                 if manifest.get("format") != _FORMAT:
                     raise ValueError(f"its format is {manifest.get('format')!r}, not {_FORMAT!r}")
-                there = {name: manifest["identity"][name] for name in self.identity}
-                if there == self.identity:
-                    described = manifest["arrays"].items()
-                    arrays = {
-                        name: file[key].view(np.dtype(dtype)).reshape(shape) for name, (key, dtype, shape) in described
-                    }
+                stated = {name: manifest["identity"][name] for name in self.identity}
+                if stated == self.identity:
+                    read = lambda key, dtype, shape: file[key].view(np.dtype(dtype)).reshape(shape)  # noqa: E731
+                    arrays = {name: read(*described) for name, described in manifest["arrays"].items()}
                     return Saved(arrays, tuple(map(str, manifest["precisions"])), float(manifest["seconds"]))
         except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise refuse("checkpoint", str(self.path), f"an undamaged checkpoint ({error})") from error
-        name = next(name for name, wanted in self.identity.items() if there[name] != wanted)
-        differs = f"its {name} is {there[name]}, not {self.identity[name]}"
+        name = next(name for name, wanted in self.identity.items() if stated[name] != wanted)
+        differs = f"its {name} is {stated[name]}, not {self.identity[name]}"
         raise refuse("checkpoint", str(self.path), f"one of this search: {differs}")
 
     def write(self, state: Any, precisions: Sequence[str], seconds: float) -> None:
