@@ -77,38 +77,39 @@ def test_passes_of_other_cases_are_the_same(four_devices, name):
 def test_a_budget_is_enough_to_the_byte():
     """With one device: six arrays of 13 x 6 numbers and scores of one block; separate outputs of four rows at a time,
     or all of them."""
-    made, separate_ones = partial(spread_original, STREAM, P, 1), partial(spread_decoupled, STREAM, P, 1)
-    assert not made(Budget(4 * (6 * 78 + 3 * 169))).ring
+    shared, separate = (partial(make, STREAM, P, devices=1) for make in (spread_original, spread_decoupled))
+    assert not shared(budget=Budget(4 * (6 * 78 + 3 * 169))).ring
     in_a_ring = 4 * (9 * 78 + 3 * 169)
-    assert made(Budget(in_a_ring), ring=True).ring
+    assert shared(budget=Budget(in_a_ring), ring=True).ring
     working = 4 * 6 * (6 * 13 + 16 * 13)
     stored = working + 4 * 13 * 78
-    assert isinstance(separate_ones(Budget(stored)).pieces, Stored)
+    assert isinstance(separate(budget=Budget(stored)).pieces, Stored)
     for hold in ("auto", "regenerated"):
-        assert isinstance(separate_ones(Budget(stored - 1), hold).pieces, Regenerated)
-    assert isinstance(separate_ones(Budget(working + 2 * 13 * 78), "stored", "float16").pieces, Stored)
+        assert isinstance(separate(budget=Budget(stored - 1), hold=hold).pieces, Regenerated)
+    assert isinstance(separate(budget=Budget(working + 2 * 13 * 78), hold="stored", dtype="float16").pieces, Stored)
     of_answers = 4 * 6 * (6 * 13 + 16 * 5) + 4 * 5 * 78
-    assert separate_ones(Budget(of_answers), answers=5).competitors == 5
-    for call in (
-        lambda: made(Budget(in_a_ring - 1), ring=True), lambda: made(Budget(4 * (6 * 78 + 3 * 169) - 1), ring=False),
-        lambda: separate_ones(Budget(working - 1)), lambda: separate_ones(Budget(stored - 1), "stored"),
-        lambda: separate_ones(Budget(working + 2 * 13 * 78 - 1), "stored", "float16"),
-        lambda: separate_ones(Budget(of_answers - 1), answers=5),
+    assert separate(budget=Budget(of_answers), answers=5).competitors == 5
+    for make, asked in (
+        (shared, {"budget": Budget(in_a_ring - 1), "ring": True}),
+        (shared, {"budget": Budget(4 * (6 * 78 + 3 * 169) - 1), "ring": False}),
+        (separate, {"budget": Budget(working - 1)}), (separate, {"budget": Budget(stored - 1), "hold": "stored"}),
+        (separate, {"budget": Budget(working + 2 * 13 * 78 - 1), "hold": "stored", "dtype": "float16"}),
+        (separate, {"budget": Budget(of_answers - 1), "answers": 5}),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="budget is .* but each device's part of the .* problem .*over 1 devices"):
-            call()
+            make(**asked)
 
 
 @pytest.mark.parametrize("make", [spread_original, spread_decoupled])
 def test_two_associations_are_the_fewest(make):
     with pytest.raises(ValueError, match="p is 1, but must be a whole number of at least 2"):
-        make(STREAM, 1, 1)
+        make(STREAM, 1, devices=1)
     with pytest.raises(ValueError, match="answers is 1, but must be"):
-        make(STREAM, P, 1, answers=1)
+        make(STREAM, P, devices=1, answers=1)
     with pytest.raises(ValueError, match="frequencies is 'often', but must be"):
-        make(STREAM, P, 1, answers=5, frequencies="often")
-    found = make(STREAM, 2, 1)
-    assert (found.associations, found.competitors) == (2, 2) and found.description.endswith(", over 1 device")
+        make(STREAM, P, devices=1, answers=5, frequencies="often")
+    two = make(STREAM, 2, devices=1)
+    assert (two.associations, two.competitors) == (2, 2) and two.description.endswith(", over 1 device")
 
 
 @pytest.mark.soak
