@@ -107,27 +107,6 @@ def test_any_shape_and_block_size_in_xla(n, m, d, block, seed):
         np.testing.assert_allclose(ours, exact, atol=1e-5)
 
 
-def test_gradient_of_the_loss_against_finite_differences():
-    """Mean loss as a function of W, in float64: the gradient from the pull against central differences."""
-    with jax.enable_x64(True):
-        stream = Stream(0, 5)
-        problem = facts(np.asarray(stream.inputs(12), np.float64), np.asarray(stream.outputs(12), np.float64))
-        weights = np.random.default_rng(0).standard_normal((5, 5)) / 3
-
-        def loss(w):
-            return float(problem.recall(Full(jnp.asarray(w)).queries(problem.inputs)).loss.mean())
-
-        recall = problem.recall(Full(jnp.asarray(weights)).queries(problem.inputs))
-        gradient = np.asarray((recall.pull - problem.target_outputs).T @ problem.inputs) / 12
-        step = 1e-6
-        for i in range(5):
-            for j in range(5):
-                bump = np.zeros((5, 5))
-                bump[i, j] = step
-                difference = (loss(weights + bump) - loss(weights - bump)) / (2 * step)
-                assert gradient[i, j] == pytest.approx(difference, abs=1e-8)
-
-
 @pytest.mark.parametrize("fused", [True, False])
 def test_ties_count_as_violations(fused, monkeypatch):
     if not fused:

@@ -159,7 +159,7 @@ def test_separate_outputs_are_a_problem():
     scores = np.einsum("nmi,ij,nj->nm", arrays.outputs, weights, arrays.inputs)
     recall = problem.recall(problem.inputs @ weights.T)
     np.testing.assert_allclose(recall.target, scores[np.arange(9), np.arange(9)], rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(problem.scores(problem.inputs @ weights.T, np.arange(9)), scores, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(problem.scores(problem.inputs @ weights.T, jnp.arange(9)), scores, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(problem.target_outputs, arrays.target_outputs)
     back = problem.arrays()
     for name in ("inputs", "outputs", "targets"):
