@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -102,6 +103,7 @@ def test_memory_is_checked_before_the_first_search_too(problem, p, monkeypatch, 
 GROWTH = """
 import sys
 from pathlib import Path
+import jax.numpy as jnp
 import numpy as np
 from loadstone.problems.arrays import Arrays
 from loadstone.proofs.conditioned import Conditioned
