@@ -10,6 +10,8 @@ import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, get_args, get_type_hints
 
@@ -19,6 +21,17 @@ from jaxtyping import AbstractArray, install_import_hook
 
 #: The name of `checked` below, as jaxtyping's import hook wants it.
 CHECKED = f"{__name__}.checked"
+
+
+def modules_with_arrays(rooms: Sequence[str]) -> list[str]:
+    """The modules of these rooms that annotate arrays; a room that has none is an error."""
+    package = Path(find_spec("loadstone").origin).parent
+    modules = []
+    for room in rooms:
+        files = [file for file in sorted((package / room).rglob("*.py")) if "jaxtyping" in file.read_text()]
+        assert files, f"loadstone/{room} has no arrays to check"
+        modules += [".".join(file.relative_to(package.parent).with_suffix("").parts) for file in files]
+    return modules
 
 
 def check_arrays_in(modules: Sequence[str]) -> None:

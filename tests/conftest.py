@@ -15,26 +15,12 @@ import pytest
 from hypothesis import settings
 from jax._src.interpreters import mlir
 
-from tests.array_annotations import check_arrays_in, spare_functions_without_arrays
+from tests.array_annotations import check_arrays_in, modules_with_arrays, spare_functions_without_arrays
 
 # Before anything of the package is imported. Modules without arrays are left out: checking them would take much time.
-PROBLEMS = "arrays decoupled facts loss numpy_pass original"
-STREAMS = "counters embeddings normals stream targets"
-MEMORIES = "cones foreign full low_rank masks memory normal projected recall subspaces two_layers"
-SOLVERS = (
-    "alternating blocks fingerprint gradient hebbian hessian lbfgs loop margin newton normalised perceptron pruning "
-    "refitting solution stop updates"
-)
+ROOMS = ["kernels", "measurements", "memories", "problems", "proofs", "solvers", "space", "streams", "tasks"]
 # Theory calls its small functions so often that to check them takes a third of its tests' time: `make soak` does.
-THEORY = ["loadstone.theory"] if "LOADSTONE_SOAK" in os.environ else []
-check_arrays_in(
-    [f"loadstone.problems.{name}" for name in PROBLEMS.split()]
-    + [f"loadstone.streams.{name}" for name in STREAMS.split()]
-    + [f"loadstone.memories.{name}" for name in MEMORIES.split()]
-    + [f"loadstone.solvers.{name}" for name in SOLVERS.split()]
-    + THEORY
-    + ["loadstone.kernels", "loadstone.proofs", "loadstone.measurements", "loadstone.space", "loadstone.tasks"]
-)
+check_arrays_in(modules_with_arrays([*ROOMS, "theory"] if "LOADSTONE_SOAK" in os.environ else ROOMS))
 
 from loadstone.cli.app import main  # noqa: E402
 

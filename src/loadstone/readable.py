@@ -12,8 +12,9 @@ _SHOWN = 3
 
 
 def readable(value: Any) -> str:
-    """The `__repr__` of a dataclass. Fields that are None or empty are left out."""
-    return _in_words(value, [field.name for field in fields(value) if field.repr])
+    """The `__repr__` of a dataclass or a named tuple. Fields that are None or empty are left out."""
+    named = value._fields if isinstance(value, tuple) else [field.name for field in fields(value) if field.repr]
+    return _in_words(value, named)
 
 
 def _in_words(value: Any, names: Iterable[str]) -> str:

@@ -3,7 +3,7 @@ point where a GPU takes over. That its arithmetic gives the stream's numbers on 
 which holds every product and sum exactly."""
 
 import re
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -121,33 +121,27 @@ def test_on_a_gpu_product_and_sum_are_one_instruction(d):
         assert launch(text) == {"grid_x": 64, "grid_y": 8, "num_stages": 1, "num_warps": 1}
 
 
-def test_the_kernel_makes_gaussian_outputs_only(monkeypatch):
-    """It has a generator of its own: of another law it would silently make other outputs."""
-    found = Recall(*(jnp.ones(shape) for shape in ((4,), (4,), (4,), (4, 3))))
-    monkeypatch.setattr(kernel, "regenerated_recall", lambda count, key, queries, first: found)
-    queries, key = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3)
-    recall, slope = kernel.regenerated_pass(queries, RegeneratedOutputs(key, "gaussian", 5, 3 * queries), "float32")
-    assert recall is found and (slope == -2).all()
-    with pytest.raises(ValueError, match="law is 'sphere', but must be gaussian for the fused kernel"):
-        kernel.regenerated_pass(queries, RegeneratedOutputs(key, "sphere", 5, queries), "float32")
-
-
-def test_the_pass_takes_all_outputs_or_as_many_as_it_is_told(monkeypatch):
-    asked = []
-    found = Recall(*(jnp.ones(shape) for shape in ((4,), (4,), (4,), (4, 3))))
-    monkeypatch.setattr(
-        kernel, "regenerated_recall", lambda count, *_, first: asked.append((int(count), int(first))) or found
+@pytest.mark.parametrize("first, count", [(0, None), (0, 2), (8, None)])
+def test_the_pass_takes_all_outputs_or_as_many_as_it_is_told(first, count, monkeypatch):
+    monkeypatch.setattr(kernel, "regenerated_recall", partial(kernel.regenerated_recall, interpret=True))
+    queries, key = (
+        jnp.asarray(np.random.default_rng(0).standard_normal((4, 3)), jnp.float32),
+        stream_key(0, "decoupled outputs", 3),
     )
-    queries, key, targets = jnp.ones((4, 3)), stream_key(0, "decoupled outputs", 3), jnp.ones((4, 3))
-    for competitors, first, count in (
-        (4, 0, None),
-        (4, 0, jnp.int32(2)),
-        (12, jnp.int32(8), None),
-        (12, 0, jnp.int32(3)),
-    ):
-        outputs = RegeneratedOutputs(key, "gaussian", competitors, targets, first, count)
-        kernel.regenerated_pass(queries, outputs, "float32")
-    assert asked == [(4, 0), (2, 0), (12, 8), (3, 0)]
+    outputs = outputs_of(key, first + 4, 3)[first:].transpose(0, 2, 1)
+    own = jnp.asarray(outputs[np.arange(4), first + np.arange(4)])
+    asked = RegeneratedOutputs(key, "gaussian", first + 4, own, first, None if count is None else jnp.int32(count))
+    recall, slope = kernel.regenerated_pass(queries, asked, "float32")
+    expected = reference(queries[:count], outputs[:count, :count], first + np.arange(4)[:count])
+    agree([part[:count] for part in recall], expected, 1e-6)
+    np.testing.assert_array_equal(slope, recall.pull - own)
+
+
+def test_the_kernel_makes_gaussian_outputs_only():
+    """It has a generator of its own: of another law it would silently make other outputs."""
+    outputs = RegeneratedOutputs(stream_key(0, "decoupled outputs", 3), "sphere", 5, jnp.ones((4, 3)))
+    with pytest.raises(ValueError, match="law is 'sphere', but must be gaussian for the fused kernel"):
+        kernel.regenerated_pass(jnp.ones((4, 3)), outputs, "float32")
 
 
 @pytest.mark.parametrize("queries", [

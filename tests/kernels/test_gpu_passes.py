@@ -9,12 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.kernels import decoupled_triton, devices
+from loadstone.kernels import decoupled_triton
 from loadstone.kernels.hopper import to_256
 from loadstone.kernels.outputs import SharedOutputs, StoredOutputs
 from loadstone.kernels.recall import Recall
-from loadstone.problems.original import original
-from loadstone.streams.stream import Stream
 
 NAMES = ("target", "rival", "logsumexp", "pull")
 
@@ -72,21 +70,13 @@ def test_stored_outputs(p, d, more, dtype):
     agree([part[:-2] for part in found], expected, 1e-6)
 
 
-@pytest.mark.parametrize(
-    "components, row_bytes, tile",
-    [(160, 2064 * 4, 128), (160, 3072 * 4, 64), (320, 2064 * 4, 64), (64, 64, 128), (64, 128, 64), (161, 2064 * 4, 64)],
-)
-def test_tiles_are_long_where_rows_begin_within_a_line(components, row_bytes, tile):
-    assert decoupled_triton._stored_tile(components, row_bytes) == tile
-
-
 @pytest.mark.parametrize("components, widths", [
     (1, (1,)), (3, (4,)), (16, (16,)), (17, (32,)), (33, (32, 16)), (48, (32, 16)), (49, (64,)), (150, (128, 32)),
     (160, (128, 32)), (161, (128, 64)), (192, (128, 64)), (193, (256,)), (500, (512,)), (520, (512, 16)),
 ])  # fmt: skip
 def test_parts_waste_little(components, widths):
     """One power of two, or two of them if they hold the components with less to spare."""
-    assert decoupled_triton._widths(components) == widths
+    assert decoupled_triton.widths_of(components) == widths
 
 
 def test_stored_outputs_are_read_as_it_was_measured_to_be_fastest():
@@ -99,12 +89,6 @@ def test_large_scores_do_not_overflow():
     queries, outputs = jnp.full((1, 4), 30.0), jnp.asarray(np.random.default_rng(0).standard_normal((1, 4, 40)) * 10)
     found = decoupled_triton.stored_recall(jnp.int32(40), jnp.int32(3), queries, outputs.astype(jnp.float32), True)
     agree(found, reference(queries, np.asarray(outputs).transpose(0, 2, 1), np.array([3])), 1e-6)
-
-
-@pytest.mark.parametrize("components", range(1, 600, 7))
-def test_parts_are_powers_of_two_that_hold_all_components(components):
-    widths = decoupled_triton._widths(components)
-    assert all(width & (width - 1) == 0 for width in widths) and components <= sum(widths) < 2 * components + 16
 
 
 SMALL, SHARED = 1, 128  # few blocks of queries, and so many that workers share them
@@ -186,16 +170,6 @@ def rounded(random, *shape):
     return random.standard_normal(shape).astype(np.float16).astype(np.float32)
 
 
-@pytest.mark.parametrize("n, m, d", [(30, 50, 20), (130, 129, 70)])
-def test_operands_are_padded_for_the_hopper_kernel(n, m, d, monkeypatch):
-    monkeypatch.setattr(to_256, "batch_recall", stand_in)
-    random = np.random.default_rng(n)
-    queries, outputs, targets = 0.25 * rounded(random, n, d), rounded(random, m, d), random.integers(0, m, n)
-    arrays = (jnp.asarray(part) for part in (queries, outputs, targets))
-    found = to_256.shared_pass(next(arrays), SharedOutputs(*arrays, 1), "float16")[0]
-    agree(found, reference(queries, np.broadcast_to(outputs, (n, m, d)), targets), 1e-5)
-
-
 def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
     sizes = []
     monkeypatch.setattr(to_256, "batch_recall", lambda *a: sizes.append(a[1].shape) or stand_in(*a))
@@ -212,18 +186,6 @@ def test_a_batch_is_one_launch_of_the_hopper_kernel(monkeypatch):
             queries[place, :count], np.broadcast_to(outputs[:count], (count, count, 20)), np.arange(count)
         )
         agree([part[place, :count] for part in found], expected, 1e-5)
-
-
-def test_more_scores_than_tiles_can_be_numbered_for_run_in_xla(monkeypatch):
-    monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
-    monkeypatch.setattr(devices, "MOST_SCORES", 20 * 20 - 1)
-    problem = original(Stream(0, 6), 20)
-    found, plain = (problem.recall(problem.inputs, precision) for precision in ("float16", "float32"))
-    np.testing.assert_allclose(found.target, plain.target, rtol=5e-3, atol=5e-3)
-
-
-def test_a_cpu_runs_none_of_them():
-    assert not devices.has_triton_kernels() and not devices.has_hopper_kernel()
 
 
 def test_stored_outputs_of_several_problems_are_one_launch():
@@ -244,13 +206,13 @@ def test_stored_outputs_of_several_problems_are_one_launch():
         agree([part[place, :count] for part in found], expected, 1e-6)
 
 
-@pytest.mark.parametrize("count", [None, 20])
-def test_the_hopper_pass_sees_all_outputs_or_as_many_as_it_is_told(count, monkeypatch):
+@pytest.mark.parametrize("n, m, d, count", [(30, 50, 20, None), (30, 50, 20, 20), (130, 129, 70, None)])
+def test_the_hopper_pass_pads_its_operands_and_sees_as_many_outputs_as_count(n, m, d, count, monkeypatch):
     monkeypatch.setattr(to_256, "batch_recall", stand_in)
-    random, n, m, d = np.random.default_rng(1), 30, 50, 20
+    random = np.random.default_rng(n)
     queries, outputs, targets = 0.25 * rounded(random, n, d), rounded(random, m, d), random.integers(0, count or m, n)
     shared = SharedOutputs(jnp.asarray(outputs), jnp.asarray(targets), 128, None if count is None else jnp.int32(count))
-    recall, slope = to_256.shared_pass(jnp.asarray(queries), shared, "float16")
+    recall, slope = jax.jit(lambda *operands: to_256.shared_pass(*operands, "float16"))(jnp.asarray(queries), shared)
     n, m = (n, m) if count is None else (count, count)
     expected = reference(queries[:n], np.broadcast_to(outputs[:m], (n, m, d)), targets[:n])
     agree([part[:n] for part in recall], expected, 1e-5)

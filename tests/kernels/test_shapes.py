@@ -14,7 +14,7 @@ from loadstone.measurements.accuracy import measure
 from loadstone.memories.families import initial_memory
 from loadstone.memories.full import Full
 from loadstone.problems.decoupled import decoupled
-from loadstone.problems.facts import Facts, facts
+from loadstone.problems.facts import Facts
 from loadstone.problems.original import original
 from loadstone.solvers.solve import solve, solve_batch
 from loadstone.streams.stream import Stream
@@ -153,14 +153,3 @@ def test_a_batch_must_be_complete_and_alike():
         solve_batch([shared(), other], [initial_memory(20), initial_memory(20, 0.5)])
     with pytest.raises(ValueError, match="at least one"):
         solve_batch([], [])
-
-
-@pytest.mark.parametrize("value", [
-    [[1.0, 2.0], [3.0]], [["a", "b"]], np.array([[object(), 1]]), np.ones((3, 2), complex), np.ones((3, 2), bool),
-    np.ones(3), np.ones((3, 2, 2)), np.ones((0, 2)), np.ones((3, 0)), None, "file.csv", [[2**60 + 1, 1], [1, 1]],
-])  # fmt: skip
-def test_what_is_no_matrix_of_real_numbers_gets_our_sentence(value):
-    for arguments in ((value, np.ones((3, 2)) + np.eye(3, 2)), (np.eye(3, 2), value)):
-        with pytest.raises(ValueError, match=r"(inputs|outputs)(.shape|\[.*\])? is .*, but must be ") as caught:
-            facts(*arguments)
-        assert "\n" not in str(caught.value)

@@ -6,11 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.kernels import devices, table
+from loadstone.kernels import devices
 from loadstone.kernels.hopper import to_512, to_512_kernel
 from loadstone.kernels.hopper import workers as sharing_workers
 from loadstone.kernels.outputs import SharedOutputs
-from loadstone.kernels.table import Case
 from loadstone.memories.families import initial_memory
 from loadstone.problems.original import original
 from loadstone.solvers.gradient import Paper
@@ -210,17 +209,3 @@ def test_a_batch_is_one_launch_and_a_bad_guess_in_one_problem_leaves_the_others(
 def test_more_components_than_two_warpgroups_hold_are_refused():
     with pytest.raises(ValueError, match=r"queries.shape is \(2, 513\), but must be at most 512 components"):
         passed(np.ones((2, 513), np.float32), np.ones((2, 513), np.float32), np.zeros(2, int))
-
-
-@pytest.mark.parametrize(
-    "d, scores, file",
-    [(256, 10**10, "hopper.to_256"), (257, 10, "hopper.to_512"), (512, 10**10, "hopper.to_512"),
-     (513, 10**8 - 1, "shared_xla"), (513, 10**8, "hopper.wide"), (4096, 10**12, "hopper.wide")],
-)  # fmt: skip
-@pytest.mark.parametrize("padded", [False, True])
-def test_which_pass_is_used_for_how_many_components(monkeypatch, d, scores, file, padded):
-    monkeypatch.setattr(devices, "has_hopper_kernel", lambda: True)
-    chosen = table.kernel("shared_pass", Case("float16", 1, scores, d, jnp.float32, padded))
-    assert chosen.__module__.removeprefix("loadstone.kernels.") == file
-    chosen = table.kernel("shared_pass", Case("float16", 1, scores, d, jnp.float64, padded))
-    assert chosen.__module__.removeprefix("loadstone.kernels.") == "shared_xla"

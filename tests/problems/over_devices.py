@@ -60,48 +60,33 @@ def start():
     return jax.tree.map(lambda part: 3 * part, loadstone.initial_memory(6, 0.5, seed=0))
 
 
-def compared(whole, parts):
-    memory = start()
-    ((loss, recall), gradient), ((loss_of_parts, recall_of_parts), gradient_of_parts) = (
-        measured(problem, memory) for problem in (whole, parts)
-    )
-    mine, theirs = whole.arrays(), parts.arrays()
-    queries = memory.queries(whole.inputs[:3])
-    both = [np.asarray(one.scores(queries, jnp.arange(3))) for one in (whole, parts)]
-    return {
-        "same bits": all(
-            np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in ("inputs", "outputs", "targets")
-        ),
-        "associations": [int(whole.associations), int(parts.associations)],
-        "competitors": [whole.competitors, parts.competitors],
-        "loss": [float(loss), float(loss_of_parts)],
-        "violations": [int((~one.stored[:P]).sum()) for one in (recall, recall_of_parts)],
-        "counted": int((~recall_of_parts.stored).sum()),
-        "rivals": float(np.abs(recall.rival - recall_of_parts.rival[:P]).max()),
-        "scores": float(np.abs(both[0] - both[1]).max()),
-        "gradient": max(
-            float(np.abs(one - other).max()) for one, other in zip(*map(jax.tree.leaves, (gradient, gradient_of_parts)))
-        ),
-        "largest": max(float(np.abs(one).max()) for one in jax.tree.leaves(gradient)),
-        "rows of a device": parts.inputs.addressable_shards[0].data.shape[0],
-        "description": parts.description,
-    }
-
-
-def passed(whole, parts):
-    """How far apart the passes of both are, without a gradient, which takes longest to compile."""
-    queries = start().queries(parts.inputs)
-    found, mine, theirs = parts.recall(queries), whole.arrays(), parts.arrays()
-    expected = whole.recall(queries[:P])
+def compared(whole, parts, gradient=True):
+    """How far apart the passes of both are, and the gradients, if wanted, which take longest to compile."""
+    memory, mine, theirs = start(), whole.arrays(), parts.arrays()
+    queries = memory.queries(parts.inputs)
+    recall, recall_of_parts = whole.recall(queries[:P]), parts.recall(queries)
     bits = (np.array_equal(getattr(mine, name), getattr(theirs, name)) for name in ("inputs", "outputs", "targets"))
-    return {
+    scores, scores_of_parts = (one.scores(queries[:3], jnp.arange(3)) for one in (whole, parts))
+    answer = {
         "same bits": all(bits) and bool((parts.target_outputs[:P] == whole.target_outputs).all()),
-        "padding": [float(np.abs(parts.inputs[P:]).sum()), int(found.stored[P:].sum())],
+        "padding": [float(np.abs(parts.inputs[P:]).sum()), bool(recall_of_parts.stored[P:].all())],
         "shares": None if parts.shares is None else np.asarray(parts.shares).tolist(),
-        "apart": [float(np.abs(one[:P] - other).max()) for one, other in zip(found, expected)],
+        "apart": [float(np.abs(one[:P] - other).max()) for one, other in zip(recall_of_parts, recall)],
+        "scores": float(np.abs(scores - scores_of_parts).max()),
         "counts": [int(parts.associations), parts.competitors, parts.inputs.addressable_shards[0].data.shape[0]],
+        "violations": [int((~one.stored).sum()) for one in (recall, recall_of_parts)],
         "description": parts.description,
     }
+    if gradient:
+        ((loss, _), exact), ((loss_of_parts, recall), slope) = (measured(problem, memory) for problem in (whole, parts))
+        pairs = [*zip(*map(jax.tree.leaves, (exact, slope)))]
+        answer |= {
+            "loss": [float(loss), float(loss_of_parts)],
+            "violations": [answer["violations"][0], int((~recall.stored).sum())],
+            "gradient": max(float(np.abs(one - other).max()) for one, other in pairs),
+            "largest": max(float(np.abs(one).max()) for one, _ in pairs),
+        }
+    return answer
 
 
 def refusal(call):
@@ -147,5 +132,5 @@ if __name__ == "__main__":
         answer = one_of_two(*sys.argv[2:])
     else:
         answer = {"cases": {name: compared(*CASES[name]()) for name in sys.argv[1:]}, "refusals": refusals()}
-        answer["passes"] = {name: passed(*CASES[name]()) for name in CASES if name not in sys.argv}
+        answer["passes"] = {name: compared(*CASES[name](), gradient=False) for name in CASES if name not in sys.argv}
     print(json.dumps(answer))

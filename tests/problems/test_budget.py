@@ -93,8 +93,8 @@ def test_rows_of_a_block_have_three_million_scores_on_a_cpu():
     (partial(decoupled, STREAM, 9, hold="regenerated"), 4 * 27 * 22),
     (partial(decoupled, STREAM, 9), 4 * 27 * 22),
     (partial(decoupled, STREAM, 9, answers=4), 4 * 27 * (6 + 4)),
-    (partial(grouped, STREAM, 9, 2), 4 * 27 * (6 + 9)),
-    (partial(grouped, STREAM, 9, 2, answers=4), 4 * 27 * (6 + 4)),
+    (partial(grouped, STREAM, 9, groups=2), 4 * 27 * (6 + 9)),
+    (partial(grouped, STREAM, 9, groups=2, answers=4), 4 * 27 * (6 + 4)),
 ])  # fmt: skip
 def test_a_problem_needs_so_many_bytes_and_not_one_fewer(make, needed):
     assert make(budget=Budget(needed)).inputs.shape == (9, 3)

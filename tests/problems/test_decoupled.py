@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -5,46 +7,48 @@ import pytest
 
 from loadstone.kernels import devices
 from loadstone.problems.budget import Budget
-from loadstone.problems.decoupled import Regenerated, Stored, decoupled
+from loadstone.problems.decoupled import Regenerated, Stored, decoupled, rows_of_a_part
 from loadstone.problems.listwise import listwise
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.streams.stream import Stream
 
 
-def recall_of(problem, scale=1.0):
-    queries = jnp.asarray(np.random.default_rng(0).standard_normal(problem.inputs.shape) * scale, jnp.float32)
+def recall_of(problem):
+    queries = jnp.asarray(np.random.default_rng(0).standard_normal(problem.inputs.shape), jnp.float32)
     return jax.jit(lambda p, q: p.recall(q))(problem, queries)
 
 
 @pytest.mark.parametrize("law", ["gaussian", "sphere", "rademacher"])
 def test_stored_and_regenerated_agree_to_rounding(law):
-    stream = Stream(8, 12, law=law)
-    stored, regenerated = (decoupled(stream, 45, hold=hold) for hold in ("stored", "regenerated"))
+    stored, regenerated = (decoupled(Stream(8, 12, law=law), 45, hold=hold) for hold in ("stored", "regenerated"))
     assert isinstance(stored, Stored) and isinstance(regenerated, Regenerated)
     for a, b in zip(recall_of(stored), recall_of(regenerated)):
         np.testing.assert_allclose(a, b, atol=2e-5)
 
 
-def test_many_parts_agree_with_one(monkeypatch):
-    stream = Stream(8, 12)
-    one = decoupled(stream, 45)
-    monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 1)
-    many = decoupled(stream, 45)
-    assert len(one.parts) == 1 and len(many.parts) > 10
-    for a, b in zip(recall_of(many), recall_of(one)):
+def cut(problem, *sizes):
+    """The same outputs in several arrays."""
+    return replace(problem, parts=tuple(jnp.split(problem.parts[0], np.cumsum(sizes)[:-1])))
+
+
+def test_outputs_in_several_arrays_agree_with_those_in_one():
+    one = decoupled(Stream(8, 12), 45)
+    for a, b in zip(recall_of(cut(one, 20, 1, 24)), recall_of(one)):
         np.testing.assert_allclose(a, b, atol=2e-6)
-    sizes = lambda p: [part.shape[0] for part in decoupled(stream, p).parts]  # noqa: E731
-    assert sizes(44) == [3] * 14 + [2] and sizes(5) == [1] * 5
-    monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 44 * 44 * 12)
-    assert sizes(44) == [11] * 4  # float32 numbers have four bytes
-    # A kernel does a part in one launch, of at most so many numbers.
-    monkeypatch.setattr("loadstone.problems.decoupled.has_triton_kernels", lambda: True)
-    assert sizes(44) == [44]
-    monkeypatch.setattr("loadstone.problems.decoupled._KERNEL_COMPONENTS", 44 * 12 * 10)
-    assert sizes(44) == [9] * 4 + [8]
-    monkeypatch.setattr("loadstone.problems.decoupled._KERNEL_COMPONENTS", 1)
-    assert sizes(44) == [1] * 44
+    stream = Stream(8, 66, law="rademacher")
+    large = decoupled(stream, 512, hold="stored").parts  # 69 megabytes
+    assert [part.shape for part in large] == [(256, 66, 512)] * 2
+    np.testing.assert_array_equal(large[1][3], stream.decoupled_outputs(259, 1, 512)[0])
+
+
+@pytest.mark.parametrize("p, d, itemsize, fused, rows", [
+    (45, 12, 4, False, 45), (512, 66, 4, False, 256), (512, 64, 4, False, 512), (512, 66, 2, False, 512),
+    (3000, 60, 4, False, 188), (3, 10**9, 4, False, 1),  # at most 16 arrays, and one for each association
+    (2064, 150, 4, True, 2064), (20_000, 500, 4, True, 107), (40_000, 40_000, 4, True, 1),  # of 2^30 numbers
+])  # fmt: skip
+def test_stored_outputs_are_split_into_arrays_of_nearly_the_same_size(p, d, itemsize, fused, rows):
+    assert rows_of_a_part(p, d, itemsize, fused=fused) == rows
 
 
 def test_float16_halves_the_memory_and_rounds_the_outputs_once():
@@ -66,11 +70,10 @@ class TestRoundedForPassesInFloat16:
     def on_hopper(self, monkeypatch):
         monkeypatch.setattr(devices, "is_hopper", lambda: True)
 
-    def test_all_outputs_are_rounded_and_nothing_else_changes(self, monkeypatch):
-        monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 4 * 130 * 16 * 6)
-        full = decoupled(Stream(3, 130), 16)
+    def test_all_outputs_are_rounded_and_nothing_else_changes(self):
+        full = cut(decoupled(Stream(3, 130), 16), 6, 10)
         half = full.in_float16()
-        assert len(half.parts) == 3 and half.source is full.source and half.inputs is full.inputs
+        assert len(half.parts) == 2 and half.source is full.source and half.inputs is full.inputs
         for rounded, part in zip(half.parts, full.parts):
             np.testing.assert_array_equal(rounded, np.asarray(part).astype(np.float16))
         of_padded = padded(full, 11).in_float16()
@@ -85,57 +88,18 @@ class TestRoundedForPassesInFloat16:
 
     def test_they_stay_where_two_copies_would_take_too_much_memory(self, monkeypatch):
         problem = decoupled(Stream(3, 130), 16)
-        monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16)
-        assert problem.in_float16() is not problem
-        monkeypatch.setattr("loadstone.problems.decoupled.Budget", lambda: Budget(2 * 130 * 16 * 16))
-        assert problem.in_float16() is not problem
-        monkeypatch.setattr("loadstone.problems.decoupled.Budget", lambda: Budget(2 * 130 * 16 * 16 - 1))
-        assert problem.in_float16() is problem
-        monkeypatch.setattr("loadstone.problems.decoupled.Budget", Budget)
-        monkeypatch.setattr("loadstone.problems.decoupled._MOST_ROUNDED", 130 * 16 * 16 - 1)
-        assert problem.in_float16() is problem
+        for short in (0, 1):
+            monkeypatch.setattr("loadstone.problems.decoupled.Budget", lambda: Budget(2 * 130 * 16 * 16 - short))  # noqa: B023
+            assert (problem.in_float16() is problem) == bool(short)
 
     def test_other_problems_and_devices_have_nothing_to_round(self, monkeypatch):
-        shared, made = original(Stream(3, 130), 16), decoupled(Stream(3, 130), 16, hold="regenerated")
-        assert shared.in_float16() is shared and made.in_float16() is made
-        assert padded(shared, 11).in_float16().longer.outputs.dtype == jnp.float32
-        lists = listwise(decoupled(Stream(3, 130), 16), 3)
-        assert lists.in_float16() is lists
-        monkeypatch.setattr(devices, "is_hopper", lambda: False)
+        shared, regenerated = original(Stream(3, 130), 16), decoupled(Stream(3, 130), 16, hold="regenerated")
         stored = decoupled(Stream(3, 130), 16)
+        for problem in (shared, regenerated, listwise(stored, 3)):
+            assert problem.in_float16() is problem
+        assert padded(shared, 11).in_float16().longer.outputs.dtype == jnp.float32
+        monkeypatch.setattr(devices, "is_hopper", lambda: False)
         assert stored.in_float16() is stored
-
-
-def test_the_budget_decides_and_the_description_says_so():
-    stream, p = Stream(0, 10), 50
-    stored_bytes = 4 * p * p * 10
-    roomy, tight = Budget(4 * stored_bytes), Budget(stored_bytes)
-    assert decoupled(stream, p, budget=roomy).description == "decoupled, outputs stored in float32"
-    assert decoupled(stream, p, budget=tight).description == "decoupled, outputs regenerated"
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda b: decoupled(Stream(0, 10), 50, budget=b),
-        lambda b: original(Stream(0, 10), 50, budget=b),
-        lambda b: decoupled(Stream(0, 10), 50, budget=b, hold="stored"),
-    ],
-)
-def test_a_budget_too_small_for_anything(make):
-    with pytest.raises(ValueError, match="budget is 1000 bytes, but .* needs .*: raise the budget"):
-        make(Budget(1000))
-
-
-@pytest.mark.parametrize("text, count", [("8GiB", 8 * 2**30), ("500 MB", 500 * 10**6), ("12", 12), ("1.5KiB", 1536)])
-def test_budgets_in_words(text, count):
-    assert Budget.parse(text).bytes == count
-
-
-@pytest.mark.parametrize("text", ["", "-3GB", "0", "many", "8 XB", "nan"])
-def test_bad_budgets(text):
-    with pytest.raises(ValueError, match="budget is .* must be a size above 0"):
-        Budget.parse(text)
 
 
 def test_regenerated_needs_memory_of_order_p_d():

@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from loadstone.memories.full import Full
-from loadstone.problems import listwise as room
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.listwise import listwise, smooth_mean_of_best
 from loadstone.problems.loss import mean_loss
@@ -40,8 +39,8 @@ def test_the_smooth_mean_is_a_minimum_and_its_weights_are_its_derivatives(k):
         level, weights, mean = (np.asarray(part) for part in smooth_mean_of_best(jnp.asarray(scores), k))
         for row in range(4):
             value = lambda t, s=scores[row]: t + np.logaddexp(0, s - t).sum() / k  # noqa: E731
-            found = minimize_scalar(value, (-9, 9), tol=1e-12)
-            assert level[row] == pytest.approx(found.fun, abs=1e-9)
+            least = minimize_scalar(value, (-9, 9), tol=1e-12)
+            assert level[row] == pytest.approx(least.fun, abs=1e-9)
         shift = 1e-5 * np.random.default_rng(0).standard_normal(scores.shape)
         up, down = (np.asarray(smooth_mean_of_best(jnp.asarray(scores + s), k)[0]) for s in (shift, -shift))
         np.testing.assert_allclose((up - down) / 2, (weights * shift).sum(axis=1), atol=1e-12)
@@ -54,12 +53,11 @@ def test_the_smooth_mean_is_a_minimum_and_its_weights_are_its_derivatives(k):
 
 
 @pytest.mark.parametrize("kind", ["original", "decoupled", "padded"])
-def test_recall_and_its_gradient(kind, weights, monkeypatch):
+def test_recall_and_its_gradient(kind, weights):
     stream = Stream(3, D)
     plain = decoupled(stream, P) if kind == "decoupled" else original(stream, P)
     plain = padded(original(stream, P + 4), P) if kind == "padded" else plain
     problem = listwise(plain, K)
-    monkeypatch.setattr(room, "_SCORES", 4 * P)  # so that there are several blocks
     recall = jax.jit(lambda problem: problem.recall(problem.inputs @ weights.T))(problem)
     own, mean = means_of_best(plain, weights, K)
     np.testing.assert_allclose(recall.target[:P], own, rtol=1e-5, atol=1e-5)
@@ -72,8 +70,19 @@ def test_recall_and_its_gradient(kind, weights, monkeypatch):
         matrix = jnp.asarray(weights, jnp.float64)
         way = jnp.asarray(np.random.default_rng(1).standard_normal((D, D)))
         slope = (loss(matrix + 1e-5 * way) - loss(matrix - 1e-5 * way)) / 2e-5
-        found = float((jax.grad(loss)(matrix) * way).sum())
-        assert found == pytest.approx(float(slope), rel=1e-7)
+        derivative = float((jax.grad(loss)(matrix) * way).sum())
+        assert derivative == pytest.approx(float(slope), rel=1e-7)
+
+
+def test_many_associations_are_done_in_blocks(weights):
+    """2010 of them have more than four million scores."""
+    plain = original(Stream(3, D), 2010)
+    queries = plain.inputs @ weights.T
+    recall, slope = jax.jit(lambda problem: problem.slopes(queries))(listwise(plain, K))
+    few = jnp.asarray([3, 1004, 1005, 2009])
+    alone, slope_alone = listwise(plain.part(few, jnp.ones(4, bool)), K).slopes(queries[few])
+    for one, other in zip((*recall, slope), (*alone, slope_alone)):
+        np.testing.assert_allclose(one[few], other, rtol=1e-5, atol=1e-5)
 
 
 def test_one_rival_is_recall_by_the_largest_score(weights):

@@ -91,15 +91,15 @@ def test_gradients_of_a_full_memory_against_differences_in_float64(name, fused, 
     assert recall.target.shape == (problem.inputs.shape[0],)
 
 
-@pytest.mark.parametrize("name", ["original", "stored", "padded", "facts with shares"])
-def test_gradients_of_factors_against_differences_in_float64(name):
-    problem, memory = PROBLEMS[name](), initial_memory(6, 0.5, seed=1)
-    gradient = jax.grad(lambda memory: mean_loss(problem, memory)[0])(memory)
-    left, right = (np.asarray(part, np.float64) for part in (memory.left, memory.right))
-    of_left = by_differences(lambda q: loss_in_float64(problem, lambda e: e @ right @ q.T), left)
-    of_right = by_differences(lambda r: loss_in_float64(problem, lambda e: e @ r @ left.T), right)
-    np.testing.assert_allclose(gradient.left, of_left, atol=5e-6)
-    np.testing.assert_allclose(gradient.right, of_right, atol=5e-6)
+@pytest.mark.parametrize("name", ["stored", "facts with shares"])
+def test_gradients_of_a_foreign_memory_against_differences_in_float64(name):
+    problem, memory = PROBLEMS[name](), two_layers()
+    gradient = jax.grad(lambda memory: mean_loss(problem, memory)[0], allow_int=True)(memory)
+    first, second, mask = (np.asarray(part, np.float64) for part in (memory.first, memory.second, memory.mask))
+    of_first = by_differences(lambda a: loss_in_float64(problem, lambda e: np.tanh(e @ (a * mask)) @ second), first)
+    of_second = by_differences(lambda b: loss_in_float64(problem, lambda e: np.tanh(e @ (first * mask)) @ b), second)
+    np.testing.assert_allclose(gradient.first, of_first, atol=5e-6)
+    np.testing.assert_allclose(gradient.second, of_second, atol=5e-6)
 
 
 def test_any_pytree_with_queries_trains_and_its_mask_stays():
@@ -108,16 +108,6 @@ def test_any_pytree_with_queries_trains_and_its_mask_stays():
     assert solution.status == "stored" and measure(problem, solution.memory).violations == 0
     assert (solution.memory.mask == memory.mask).all() and solution.memory.mask.dtype == bool
     assert not np.allclose(solution.memory.first, memory.first)
-
-
-def test_gradient_of_a_foreign_memory_against_differences():
-    problem, memory = original(STREAM, 17), two_layers()
-    loss = lambda first: mean_loss(problem, TwoLayers(first, memory.second, memory.mask))[0]  # noqa: E731
-    second, mask = np.asarray(memory.second, np.float64), np.asarray(memory.mask)
-    exact = lambda a: loss_in_float64(problem, lambda e: np.tanh(e @ (a * mask)) @ second)  # noqa: E731
-    np.testing.assert_allclose(
-        jax.grad(loss)(memory.first), by_differences(exact, np.asarray(memory.first, np.float64)), atol=5e-6
-    )
 
 
 @pytest.mark.parametrize("precision", ["float32", "float16", "split"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from loadstone.measurements.accuracy import measure
-from loadstone.measurements.scores import _block, scores, single_scores
+from loadstone.measurements.scores import scores, single_scores
 from loadstone.memories.families import initial_memory
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
@@ -63,14 +63,6 @@ def test_training_and_measurements_are_the_same(form, kappa):
     assert second.first.rival == pytest.approx(first.first.rival, rel=1e-5) and len(second.first.others) == P - 1
 
 
-def test_scores_of_different_sizes_come_from_one_program():
-    before = _block._cache_size()
-    for p, most in ((30, 20 * ROWS), (18, 20 * ROWS), (12, 20 * ROWS)):
-        counts = scores(make("original", p=p, rows=ROWS), initial_memory(D, 1.0, seed=1), most=most).counts
-        assert counts.sum() == min(p, 20) * (p - 1)
-    assert _block._cache_size() == before + 1
-
-
 @pytest.mark.parametrize("form", ["original", "stored"])
 def test_problems_of_different_sizes_train_as_one_batch(form):
     sizes = ((1, 30), (2, 40), (3, 48))
@@ -79,11 +71,6 @@ def test_problems_of_different_sizes_train_as_one_batch(form):
     for (seed, p), memory, solution in zip(sizes, memories, together):
         alone = solve(make(form, seed, p), memory, **SHORT)
         np.testing.assert_allclose(solution.loss, alone.loss, rtol=1e-5)
-
-
-def test_a_proof_is_about_the_associations_alone():
-    assert make("regenerated", rows=ROWS).arrays().inputs.shape == (P, D)
-    assert make("stored", rows=ROWS).arrays().outputs.shape == (P, P, D)
 
 
 def test_fewer_rows_than_associations_are_refused():

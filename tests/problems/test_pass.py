@@ -61,16 +61,17 @@ PROBLEMS = {
 }
 
 
-@pytest.fixture(params=["fused", "in XLA"])
-def way(request, monkeypatch):
-    """Both ways of doing the pass over shared outputs; the fused one only where it can be built."""
-    if request.param == "in XLA":
-        monkeypatch.setattr(shared_cpu, "available", lambda: False)
-    return request.param
+def in_xla(monkeypatch):
+    """As where the fused pass over shared outputs cannot be built."""
+    monkeypatch.setattr(shared_cpu, "available", lambda: False)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_pass_against_dense_float64(name, way):
+@pytest.mark.parametrize("name, fused", [
+    *((name, True) for name in PROBLEMS), ("original", False), ("original, blocks of 4", False), ("facts", False),
+])  # fmt: skip
+def test_pass_against_dense_float64(name, fused, monkeypatch):
+    if not fused:
+        in_xla(monkeypatch)
     problem = PROBLEMS[name]()
     outputs, passed = all_outputs(problem), jax.jit(lambda p, q: p.recall(q))
     for scale in (0.1, 1.0, 30.0):
@@ -106,38 +107,10 @@ def test_any_shape_and_block_size_in_xla(n, m, d, block, seed):
         np.testing.assert_allclose(ours, exact, atol=1e-5)
 
 
-def test_block_size_does_not_matter():
-    problem = original(Stream(1, 8), 40)
-    queries = random_queries(40, 8, 1.0)
-    reference = shared_recall(queries, SharedOutputs(problem.outputs, problem.targets, 40), "float32")
-    for block in (1, 3, 7, 39):
-        recall = shared_recall(queries, SharedOutputs(problem.outputs, problem.targets, block), "float32")
-        for ours, theirs in zip(recall, reference):
-            np.testing.assert_allclose(ours, theirs, atol=2e-6)
-
-
-def test_gradient_of_the_loss_against_finite_differences():
-    """Mean loss as a function of W, in float64: the gradient from the pull against central differences."""
-    with jax.enable_x64(True):
-        stream = Stream(0, 5)
-        problem = facts(np.asarray(stream.inputs(12), np.float64), np.asarray(stream.outputs(12), np.float64))
-        weights = np.random.default_rng(0).standard_normal((5, 5)) / 3
-
-        def loss(w):
-            return float(problem.recall(Full(jnp.asarray(w)).queries(problem.inputs)).loss.mean())
-
-        recall = problem.recall(Full(jnp.asarray(weights)).queries(problem.inputs))
-        gradient = np.asarray((recall.pull - problem.target_outputs).T @ problem.inputs) / 12
-        step = 1e-6
-        for i in range(5):
-            for j in range(5):
-                bump = np.zeros((5, 5))
-                bump[i, j] = step
-                difference = (loss(weights + bump) - loss(weights - bump)) / (2 * step)
-                assert gradient[i, j] == pytest.approx(difference, abs=1e-8)
-
-
-def test_ties_count_as_violations(way):
+@pytest.mark.parametrize("fused", [True, False])
+def test_ties_count_as_violations(fused, monkeypatch):
+    if not fused:
+        in_xla(monkeypatch)
     outputs = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     problem = facts(np.eye(2), outputs, targets=[0, 2])
     recall = problem.recall(jnp.eye(2))
@@ -207,16 +180,13 @@ def test_the_smallest_and_the_largest_numbers_have_products(size, precision):
 
 
 @pytest.mark.parametrize("precision", ["float16", "split"])
-def test_blocks_that_are_summed_one_by_one_give_the_same_product(precision, monkeypatch):
-    """5000 rows are three blocks, of which the last is filled with zeros."""
+def test_products_of_blocks_are_summed_one_by_one(precision):
     random = np.random.default_rng(0)
-    a, b = (jnp.asarray(random.standard_normal((5000, size)), jnp.float32) for size in (6, 4))
-    at_once = crossed(a, b, precision)
-    monkeypatch.setattr(products, "_CROSSED_NUMBERS", 0)
-    one_by_one = crossed(a, b, precision)
-    # Operands are rounded alike; sums of 5000 products of order one are rounded in another order.
-    np.testing.assert_allclose(one_by_one, at_once, atol=5000 * 2.0**-24 * 5)
-    assert np.abs(np.asarray(at_once)).max() > 50
+    left, right = random.standard_normal((3, 400, 6)), random.standard_normal((3, 400, 4))
+    total = products.summed_products(*(jnp.asarray(part, jnp.float32) for part in (left, right)), precision)
+    tolerance = 2e-6 if precision == "split" else 2.0**-11
+    exact = np.einsum("kni,knj->ij", left, right)
+    assert np.linalg.norm(total - exact) <= tolerance * np.linalg.norm(exact)
 
 
 @pytest.mark.parametrize("precision", ["float32", "float16", "split"])

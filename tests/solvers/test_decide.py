@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -95,6 +96,7 @@ def test_memory_is_checked_before(what, d, there, monkeypatch):
 GROWTH = """
 import sys
 from pathlib import Path
+import jax.numpy as jnp
 import numpy as np
 from loadstone.problems.arrays import Arrays
 from loadstone.progress import silent
@@ -146,7 +148,7 @@ def test_separate_outputs_are_a_problem():
     scores = np.einsum("nmi,ij,nj->nm", arrays.outputs, weights, arrays.inputs)
     recall = problem.recall(problem.inputs @ weights.T)
     np.testing.assert_allclose(recall.target, scores[np.arange(9), np.arange(9)], rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(problem.scores(problem.inputs @ weights.T, np.arange(9)), scores, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(problem.scores(problem.inputs @ weights.T, jnp.arange(9)), scores, rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(problem.target_outputs, arrays.target_outputs)
     back = problem.arrays()
     for name in ("inputs", "outputs", "targets"):

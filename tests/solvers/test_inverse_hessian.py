@@ -81,7 +81,7 @@ def test_nothing_sends_a_search_on_a_gpu_back_to_the_host():
 @pytest.mark.parametrize("size", [1e-15, 1e-6, 1e6, 1e15])
 def test_the_scale_of_pairs_does_not_matter(size):
     """In float32, as searches near their end have very short moves."""
-    random, gradient, found = np.random.default_rng(1), np.ones(6, np.float32), []
+    random, gradient, found = np.random.default_rng(1), jnp.ones(6), []
     curvature = random.uniform(0.5, 2, 6)
     all_moves = random.standard_normal((7, 6))
     for factor in (1.0, size):

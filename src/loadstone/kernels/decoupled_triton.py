@@ -63,7 +63,7 @@ def stored_recall(
     rows, d, m = outputs.shape
     # The kernel reads outputs up to `count`, and never beyond the end of the array.
     count = jnp.clip(count, 0, m)
-    widths, size = _widths(d), outputs.dtype.itemsize
+    widths, size = widths_of(d), outputs.dtype.itemsize
     tile = _stored_tile(sum(widths), m * size)
     kernel = functools.partial(_stored_kernel, widths=widths, tile=tile, group=_READ // size)
     scalar, own = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None, d, m), lambda row: (row, 0, 0))
@@ -73,7 +73,7 @@ def stored_recall(
     return Recall(target, rival, logsumexp, pull[:, :d])
 
 
-def _widths(components: int) -> tuple[int, ...]:
+def widths_of(components: int) -> tuple[int, ...]:
     """Powers of two that hold so many components: one, or two if that wastes less."""
     largest = 1 << (components.bit_length() - 1)
     rest = components - largest

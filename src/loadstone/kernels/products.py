@@ -87,11 +87,11 @@ def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> F
     filled = (jnp.pad(part, ((0, rest), (0, 0))) for part in (a, b))
     left, right = (part.reshape(-1, min(_CROSSED_ROWS, part.shape[0]), part.shape[1]) for part in filled)
     if left.shape[0] * a.shape[1] * b.shape[1] > _CROSSED_NUMBERS:
-        return _summed_products(left, right, precision)
+        return summed_products(left, right, precision)
     return _half_product(left, right, (((1,), (1,)), ((0,), (0,))), precision).sum(axis=0)
 
 
-def _summed_products(left: Float[Array, "k n b"], right: Float[Array, "k n c"], precision: str) -> Float[Array, "b c"]:
+def summed_products(left: Float[Array, "k n b"], right: Float[Array, "k n c"], precision: str) -> Float[Array, "b c"]:
     """The same one block after another, where the products of all blocks would take too much memory."""
     left, right, unit = _operands(left, right, (1, 1), precision)
 

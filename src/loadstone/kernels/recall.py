@@ -9,6 +9,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from loadstone.compiling import one_program
+from loadstone.readable import readable
 
 
 class Recall(NamedTuple):
@@ -24,6 +25,8 @@ class Recall(NamedTuple):
     rival: Float[Array, "n"]
     logsumexp: Float[Array, "n"]
     pull: Float[Array, "n d"]
+
+    __repr__ = readable
 
     @property
     def margin(self) -> Float[Array, "n"]:

@@ -256,14 +256,18 @@ def decoupled_bytes(p: int, d: int, dtype: str | None = None) -> int:
     return working + (jnp.dtype(dtype).itemsize * p * p * d if dtype else 0)
 
 
+def rows_of_a_part(p: int, d: int, itemsize: int, *, fused: bool) -> int:
+    """How many associations have their stored outputs in one array, where passes are fused kernels or not."""
+    parts = -(-p // max(1, _KERNEL_COMPONENTS // (p * d)))
+    if not fused:
+        parts = min(_STORED_PARTS, -(-itemsize * p * p * d // _PART_BYTES), p)
+    return -(-p // parts)
+
+
 def store(stream: Stream, regenerated: Regenerated, dtype: str = "float32") -> Stored:
     """Store the outputs of a regenerated problem, each float32 value rounded once to `dtype`."""
     p, d = regenerated.inputs.shape
-    if has_triton_kernels():
-        wanted = -(-p // max(1, _KERNEL_COMPONENTS // (p * d)))
-    else:
-        wanted = min(_STORED_PARTS, -(-jnp.dtype(dtype).itemsize * p * p * d // _PART_BYTES), p)
-    rows = -(-p // wanted)
+    rows = rows_of_a_part(p, d, jnp.dtype(dtype).itemsize, fused=has_triton_kernels())
     parts = tuple(stream.decoupled_outputs(first, min(rows, p - first), p).astype(dtype) for first in range(0, p, rows))
     description = f"decoupled, outputs stored in {dtype}"
     return Stored(regenerated.inputs, regenerated.target_outputs, parts, regenerated, description)
