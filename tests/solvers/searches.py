@@ -20,7 +20,7 @@ import numpy as np
 from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
 from loadstone.memories.projected import Projected
-from loadstone.memories.subspaces.symmetric import Symmetric
+from loadstone.memories.subspaces.patterned import Symmetric
 from loadstone.problems.arrays import Arrays
 from loadstone.problems.budget import Budget
 from loadstone.problems.facts import Facts, facts_of

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loadstone.memories.subspaces.symmetric import Symmetric
+from loadstone.memories.subspaces.patterned import Symmetric
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.proofs.verdict import Outcome
