@@ -60,8 +60,8 @@ class Search:
         return len(rows) * self.gathered.outputs.size < _SMALL or len(self.weights) < _FEW_DIMENSIONS
 
     def tried(self, rows: Collection[int], seconds: float = math.inf, by_verdict: bool = False) -> Outcome:
-        """Look for a W that stores these facts, and leave it in `weights`, or the best that was come to. Of many facts
-        a search says only that they are stored, with proof; a verdict says it either way, but may take long."""
+        """Look for a W that stores these facts, and leave it in `weights`, or the best that the search reached. Of many
+        facts a search proves only that they are stored; a verdict proves it either way, but may take long."""
         if by_verdict or self.is_small(rows):
             begin, left = self.weights if self.weights.any() else None, self.deadline.share(1.0)
             verdict = decide(self.gathered.arrays(rows), start=begin, seconds=left, family=self.family)
@@ -83,10 +83,9 @@ class Search:
         return Outcome.STORABLE if status == Status.STORED and self.is_proved(rows) else Outcome.UNDECIDED
 
     def store_most(self, rows: Collection[int], seconds: float, progress: Progress) -> None:
-        """Leave a W in `weights` that stores as many of these facts as a search stores in this time."""
-        memory = store_most(
-            self.gathered.problem(rows), self._memory(), max(1e-3, seconds), progress, self.pass_seconds or None
-        )
+        """Search so long for a W that stores as many of these facts as possible, and leave it in `weights`."""
+        problem, each = self.gathered.problem(rows), self.pass_seconds or None
+        memory = store_most(problem, self._memory(), max(1e-3, seconds), progress, each)
         self.weights = np.asarray(memory.matrix(), np.float64)
 
     def is_proved(self, rows: Collection[int]) -> bool:
