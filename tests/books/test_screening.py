@@ -71,6 +71,9 @@ def test_a_conic_input_and_the_first_that_is_found_of_several():
     # A weight may not be negative, and one fact alone is no combination.
     assert obstructions(facts(inputs * [[1], [1], [-1], [1], [1]], AXES[:3, :3], found.targets), [2]) == []
     assert obstructions(facts(inputs[:3], AXES[:3, :3], [1, 2, 0]), [2]) == []
+    # However short the vectors are, one that misses the cone by a millionth is no combination.
+    beside = inputs - 1e-6 * AXES[2, :3] * (np.arange(5) == 2)[:, None]
+    assert obstructions(facts(1e-4 * beside, AXES[:3, :3], found.targets), [2]) == []
 
 
 def test_what_is_known_at_once_is_not_looked_for_again():

@@ -14,7 +14,7 @@ from loadstone.solvers.solve import solve_batch
 from loadstone.streams.stream import Stream
 from tests.solvers.linear_program import largest_margin
 
-D, P, STREAMS = 5, 7, 12
+D, P, STREAMS = 5, 7, 10
 
 
 def semidefinite_stores(arrays) -> bool:

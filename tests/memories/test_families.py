@@ -56,7 +56,7 @@ def losses(weights):
     return total
 
 
-@pytest.mark.parametrize("name", NAMES + CONES)
+@pytest.mark.parametrize("name", ["traceless", "masked:0.5", "circulant", "given", *CONES])
 def test_gradients_are_those_of_finite_differences(name):
     memory = start(name)
     entries = np.asarray(jax.tree.leaves(memory)[0], float)

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from loadstone.memories.masks import RandomMask, drawn_mask
-from loadstone.memories.subspaces.circulant import Circulant
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Blocks, Diagonal, Masked
+from loadstone.memories.subspaces.patterned import Circulant, Skew, Symmetric, Traceless
 from loadstone.memories.subspaces.registry import arrays_of, name_of, subspace_from
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.memories.subspaces.symmetric import Skew, Symmetric, Traceless
 
 D = 6
 NUMBERS = np.random.default_rng(0)

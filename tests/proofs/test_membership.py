@@ -6,10 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from loadstone.memories.subspaces.circulant import Circulant
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Blocks
-from loadstone.memories.subspaces.symmetric import Skew, Symmetric, Traceless
+from loadstone.memories.subspaces.patterned import Circulant, Skew, Symmetric, Traceless
 from loadstone.proofs.arithmetic import gamma
 from loadstone.proofs.membership import distance_above, is_member, projected_norm_above
 

@@ -9,7 +9,7 @@ import pytest
 from loadstone.memories.families import subspace_of
 from loadstone.memories.full import Full
 from loadstone.memories.projected import Projected
-from loadstone.memories.subspaces.symmetric import Symmetric
+from loadstone.memories.subspaces.patterned import Symmetric
 from loadstone.problems.facts import facts, facts_of
 from loadstone.problems.original import original
 from loadstone.solvers import loop, segments

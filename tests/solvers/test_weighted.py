@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.memories.full import Full
 from loadstone.memories.projected import Projected
-from loadstone.memories.subspaces.symmetric import Symmetric
+from loadstone.memories.subspaces.patterned import Symmetric
 from loadstone.problems.facts import facts
 from loadstone.problems.numpy_pass import margins_of
 from loadstone.solvers import weighted as most

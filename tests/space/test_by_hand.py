@@ -9,7 +9,7 @@ import pytest
 
 import loadstone
 from loadstone.memories.full import Full
-from loadstone.memories.subspaces.symmetric import Symmetric
+from loadstone.memories.subspaces.patterned import Symmetric
 from loadstone.problems.decoupled import decoupled
 from loadstone.problems.facts import facts
 from loadstone.problems.original import original

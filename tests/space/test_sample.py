@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import loadstone
-from loadstone.memories.subspaces.symmetric import Symmetric
+from loadstone.memories.subspaces.patterned import Symmetric
 from loadstone.problems.original import original
 from loadstone.problems.padded import padded
 from loadstone.proofs.verdict import Outcome

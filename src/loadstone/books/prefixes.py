@@ -42,7 +42,7 @@ def first_obstacle(gathered: Gathered, present: int = 0, rivals: int = 0) -> tup
     different answers, or equal answers. A search would take long to see it.
 
     present: so many facts come before the k.
-    rivals: so many answers compete in any case; the others from the fact on that brings them.
+    rivals: so many answers compete in any case; all others from the fact on that brings them.
     """
     newest = np.maximum.accumulate(np.append(np.full(present, rivals - 1), gathered.targets[present:]))
     obstacles: list[tuple[int, tuple[int, ...]]] = []

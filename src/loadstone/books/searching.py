@@ -20,7 +20,7 @@ from loadstone.memories.memory import Memory
 from loadstone.memories.projected import Projected
 from loadstone.problems.numpy_pass import Rivals, rivals_of, seconds_of_rivals
 from loadstone.progress import Progress
-from loadstone.proofs.verdict import Outcome, Verdict
+from loadstone.proofs.verdict import Outcome
 from loadstone.solvers import lbfgs_numpy
 from loadstone.solvers.decide import decide
 from loadstone.solvers.lbfgs_numpy import is_plain
@@ -59,23 +59,20 @@ class Search:
         """Whether verdicts on these facts come soon."""
         return len(rows) * self.gathered.outputs.size < _SMALL or len(self.weights) < _FEW_DIMENSIONS
 
-    def verdict(self, rows: Collection[int]) -> Verdict:
-        """Whether these facts can be stored."""
-        start = self.weights if self.weights.any() else None
-        return decide(self.gathered.arrays(rows), start=start, seconds=self.deadline.share(1.0), family=self.family)
-
-    def tried(self, rows: Collection[int], seconds: float = math.inf) -> Outcome:
-        """Look for a W that stores these facts, and leave it in `weights`, or the best that was come to. Many facts are
-        stored with proof or undecided."""
-        if self.is_small(rows):
-            verdict = self.verdict(rows)
+    def tried(self, rows: Collection[int], seconds: float = math.inf, by_verdict: bool = False) -> Outcome:
+        """Look for a W that stores these facts, and leave it in `weights`, or the best that the search reached. Of many
+        facts a search proves only that they are stored; a verdict proves it either way, but may take long."""
+        if by_verdict or self.is_small(rows):
+            begin, left = self.weights if self.weights.any() else None, self.deadline.share(1.0)
+            verdict = decide(self.gathered.arrays(rows), start=begin, seconds=left, family=self.family)
             weights = verdict.last if verdict.witness is None else verdict.witness
             assert weights is not None
             self.weights = weights
             return verdict.verdict
         limits = Limits(_MOST_PASSES, max(1e-3, min(seconds, self.deadline.left)))
         if is_plain(len(self.gathered), *self.gathered.outputs.shape):
-            solution = lbfgs_numpy.store(self.gathered.arrays(rows), self._single(), limits, self.subspace)
+            start = self.weights.astype(np.float32)
+            solution = lbfgs_numpy.store(self.gathered.arrays(rows), start, limits, self.subspace)
             weights = np.asarray(solution.memory.weights, np.float64)
             inside = weights if self.subspace is None else self.subspace.projected(weights)
             self.weights, status = inside, solution.status
@@ -87,10 +84,9 @@ class Search:
         return Outcome.STORABLE if status == Status.STORED and self.is_proved(rows) else Outcome.UNDECIDED
 
     def store_most(self, rows: Collection[int], seconds: float, progress: Progress) -> None:
-        """Leave a W in `weights` that stores as many of these facts as a search stores in this time."""
-        memory = store_most(
-            self.gathered.problem(rows), self._memory(), max(1e-3, seconds), progress, self.pass_seconds or None
-        )
+        """Search so long for a W that stores as many of these facts as possible, and leave it in `weights`."""
+        problem, each = self.gathered.problem(rows), self.pass_seconds or None
+        memory = store_most(problem, self._memory(), max(1e-3, seconds), progress, each)
         self.weights = np.asarray(memory.matrix(), np.float64)
 
     def is_proved(self, rows: Collection[int]) -> bool:
@@ -103,10 +99,7 @@ class Search:
             self._rivals = self.weights, rivals_of(self.weights, self.gathered)
         return self._rivals[1]
 
-    def _single(self) -> np.ndarray:
-        return self.weights.astype(np.float32)
-
     def _memory(self) -> Memory:
         """W as a memory of the family."""
-        single = jnp.asarray(self._single())
+        single = jnp.asarray(self.weights.astype(np.float32))
         return Full(single) if self.subspace is None else Projected.made(single, self.subspace)

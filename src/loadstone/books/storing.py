@@ -6,9 +6,7 @@ tried again beside all that are. What stays out is proved not to fit beside the 
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,10 +154,6 @@ class _Storing:
     def _has_time_for_more(self) -> bool:
         return self.deadline.left > _FEWEST_PASSES * self.search.pass_seconds
 
-    def _stores(self, rows: Iterable[int], seconds: float = math.inf) -> bool:
-        self.is_proved = self.search.tried([*rows], seconds) == Outcome.STORABLE
-        return self.is_proved
-
     def _by_verdicts(self) -> list[int]:
         """Put facts aside until a verdict says that the rest is stored. Returns them, the least violated first.
 
@@ -167,7 +161,10 @@ class _Storing:
         what it violates goes at a time.
         """
         aside: list[int] = []
-        while self.kept and not self._stores(self.kept) and not self.deadline.is_over:
+        while self.kept:
+            self.is_proved = self.search.tried(self.kept) == Outcome.STORABLE
+            if self.is_proved or self.deadline.is_over:
+                break
             margins = dict(zip(self.kept, margins_of(self.search.weights, self.gathered, self.kept)))
             worst_first = sorted(self.kept, key=margins.__getitem__)
             violated = [row for row in worst_first if margins[row] <= 0]
@@ -182,7 +179,8 @@ class _Storing:
     def _by_rounds(self) -> list[int]:
         """Store everything by a search, or else as much as possible. Returns the rest, the least violated first."""
         has_time, seconds = self._has_time_for_all(), self.deadline.seconds
-        if has_time and self._stores(self.kept, _FOR_ALL * seconds):
+        if has_time and self.search.tried(self.kept, _FOR_ALL * seconds) == Outcome.STORABLE:
+            self.is_proved = True
             return []
         left = self.deadline.left - _FOR_RIVALS * self.search.rivals_seconds
         self.search.store_most(self.kept, min(left, _FOR_MOST * seconds) if has_time else left, self.progress)
@@ -194,7 +192,7 @@ class _Storing:
             seconds = min(self.deadline.left, _FOR_SCREENING * seconds)
             self.obstructions = obstructions(self.gathered, aside, seconds)
         if self.kept and self._has_time_for_more():
-            self.is_proved = self.search.is_proved(self.kept) or self._stores(self.kept)
+            self.is_proved = self.search.is_proved(self.kept) or self.search.tried(self.kept) == Outcome.STORABLE
         return aside
 
     def _try_again(self, aside: list[int]) -> None:
@@ -207,6 +205,9 @@ class _Storing:
             self.progress(len(self.kept), f"{len(self.kept)} facts are stored; trying {len(group)} more")
             before, rows = self.search.weights, [*self.kept, *group]
             outcome = self.search.tried(rows)
+            if outcome == Outcome.UNDECIDED and len(group) == 1 and not self.search.is_small(rows):
+                self.search.weights = before
+                outcome = self.search.tried(rows, by_verdict=True)
             if outcome == Outcome.STORABLE:
                 self.kept = rows
                 continue
@@ -214,12 +215,8 @@ class _Storing:
             if len(group) > 1:
                 half = len(group) // 2
                 waiting.extendleft([group[half:], group[:half]])
-            elif outcome == Outcome.NOT_STORABLE or self._is_refused(rows):
+            elif outcome == Outcome.NOT_STORABLE:
                 self.impossible += group
-
-    def _is_refused(self, rows: list[int]) -> bool:
-        """Whether a verdict says that many facts, which a search has not stored, cannot be stored."""
-        return not self.search.is_small(rows) and self.search.verdict(rows).verdict == Outcome.NOT_STORABLE
 
     def _is_obstructed(self, row: int) -> bool:
         """Whether a reason that was seen at once keeps a fact from standing beside those that are kept."""

@@ -57,10 +57,10 @@ class Foreign(Memory):
     fixed = ("held",)
 
     def __repr__(self) -> str:
-        arrays = [(one, "trained") for one in _present(self.trained)] + [(one, "fixed") for one in _present(self.held)]
-        shown = [f"{one.dtype}{list(one.shape)} {what}" for one, what in arrays[:_SHOWN]]
-        more = [f"... {len(arrays)} arrays"] if len(arrays) > _SHOWN else []
-        return f"Foreign({class_name(self)}: {', '.join(shown + more)})"
+        kinds = (("trained", self.trained), ("fixed", self.held))
+        words = [f"{array.dtype}{list(array.shape)} {kind}" for kind, arrays in kinds for array in _present(arrays)]
+        more = [f"... {len(words)} arrays"] if len(words) > _SHOWN else []
+        return f"Foreign({class_name(self)}: {', '.join([*words[:_SHOWN], *more])})"
 
     @property
     def value(self) -> Any:

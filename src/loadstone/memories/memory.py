@@ -30,7 +30,7 @@ class Memory(abc.ABC):
     fixed: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """A class with queries of its own is dense only if it says so itself: what it inherits speaks of others."""
+        """A class with queries of its own is dense only if it says so itself: what it inherits is of other queries."""
         super().__init_subclass__(**more)
         if "queries" in vars(cls) and "is_dense" not in vars(cls):
             cls.is_dense = Memory.is_dense  # type: ignore[method-assign]

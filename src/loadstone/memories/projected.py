@@ -41,7 +41,10 @@ class Projected(Dense):
     @classmethod
     def made(cls, weights: Float[Array | np.ndarray, "d d"], subspace: Subspace) -> Projected:
         """A memory whose subspace holds its real numbers in the precision of the weights."""
-        return cls(weights, _in_digits(subspace, weights))
+        arrays, rest = subspace.pieces()
+        xp = np if isinstance(weights, np.ndarray) else jnp
+        held = (array.astype(weights.dtype) if array.dtype.kind == "f" else array for array in arrays)
+        return cls(weights, type(subspace).from_pieces(tuple(xp.asarray(array) for array in held), rest))
 
     @classmethod
     def initial(cls, d: int, seed: int, subspace: Subspace) -> Projected:  # type: ignore[override]
@@ -81,10 +84,3 @@ class Projected(Dense):
         weights, arrays = children
         kind, rest = aux
         return cls(weights, kind.from_pieces(arrays, rest))
-
-
-def _in_digits(subspace: Subspace, weights: Float[Array | np.ndarray, "d d"]) -> Subspace:
-    arrays, rest = subspace.pieces()
-    xp = np if isinstance(weights, np.ndarray) else jnp
-    held = (array.astype(weights.dtype) if array.dtype.kind == "f" else array for array in arrays)
-    return type(subspace).from_pieces(tuple(xp.asarray(array) for array in held), rest)

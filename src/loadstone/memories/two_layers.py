@@ -82,7 +82,7 @@ class TwoLayers(Memory):
         if len(keys) != 2 or 0 in keys or shapes != {"keys": keys, "values": keys[::-1]}:
             shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
             raise refuse("file", f"one with {shown}", "one with keys (h, d) and values (d, h)")
-        return TwoLayers(kept(arrays["keys"]), kept(arrays["values"]), family)
+        return TwoLayers(kept(arrays["keys"]), kept(arrays["values"]), cls.activation)
 
 
 class Gelu(TwoLayers):

@@ -80,10 +80,10 @@ class Given(Subspace):
 
     @classmethod
     def from_pieces(cls, arrays: tuple[Any, ...], rest: Any) -> Given:
-        made = object.__new__(cls)
-        set_as(made, "basis", rest.basis)
-        set_as(made, "orthonormal", arrays[0])
-        return made
+        subspace = object.__new__(cls)
+        set_as(subspace, "basis", rest.basis)
+        set_as(subspace, "orthonormal", arrays[0])
+        return subspace
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Given) and np.array_equal(self.basis, other.basis)

@@ -59,9 +59,9 @@ class Masked(Entries):
     @classmethod
     def from_pieces(cls, arrays: tuple[Any, ...], rest: Any) -> Masked:
         """Without checks: inside a compiled program a mask has no entries to look at."""
-        made = object.__new__(cls)
-        set_as(made, "mask", arrays[0])
-        return made
+        subspace = object.__new__(cls)
+        set_as(subspace, "mask", arrays[0])
+        return subspace
 
 
 @dataclass(frozen=True)

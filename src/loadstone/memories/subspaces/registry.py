@@ -9,11 +9,10 @@ import numpy as np
 
 from loadstone.arguments import refuse
 from loadstone.families_text import text_of_family
-from loadstone.memories.subspaces.circulant import Circulant
 from loadstone.memories.subspaces.given import Given
 from loadstone.memories.subspaces.masked import Blocks, Diagonal, Masked
+from loadstone.memories.subspaces.patterned import Circulant, Skew, Symmetric, Traceless
 from loadstone.memories.subspaces.subspace import Subspace
-from loadstone.memories.subspaces.symmetric import Skew, Symmetric, Traceless
 from loadstone.parameters import made, made_from_text, named
 
 SUBSPACES: dict[str, type[Subspace]] = {

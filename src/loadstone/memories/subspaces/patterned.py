@@ -1,4 +1,4 @@
-"""Symmetric, traceless and skew matrices."""
+"""Symmetric, traceless, skew and circulant matrices: those whose entries depend on each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float64, Int
 
 from loadstone.arguments import refuse
 from loadstone.memories.subspaces.subspace import Subspace, unit_rows
@@ -85,7 +85,35 @@ class Skew(Subspace):
         return _pairs(d, -1)
 
 
+@dataclass(frozen=True)
+class Circulant(Subspace):
+    """W_ij depends on i - j modulo d only: a convolution on a ring."""
+
+    def projected(self, matrix: Float[Any, "d d"], xp: ModuleType = np) -> Float[Any, "d d"]:
+        d = matrix.shape[0]
+        # Column k of the gathered matrix holds the entries with i - j = k.
+        means = matrix[np.arange(d)[:, None], _differences(d)].mean(axis=0)
+        return means[_differences(d)]
+
+    def dimension(self, d: int) -> int:
+        return d
+
+    def operations(self, d: int) -> int:
+        return d + 1
+
+    def contains(self, matrix: Float64[np.ndarray, "d d"]) -> bool:
+        return bool((matrix == matrix[:, 0][_differences(len(matrix))]).all())
+
+    def axes(self, d: int) -> Float64[np.ndarray, "k d d"]:
+        return (_differences(d)[None] == np.arange(d)[:, None, None]) / np.sqrt(d)
+
+
 def _pairs(d: int, sign: int) -> Float64[np.ndarray, "k d d"]:
     """For each entry above the diagonal, the matrix of length 1 that has it and its mirror image times `sign`."""
     upper = unit_rows(np.triu(np.ones((d, d), bool), 1))
     return (upper + sign * upper.transpose(0, 2, 1)) / np.sqrt(2)
+
+
+def _differences(d: int) -> Int[np.ndarray, "d d"]:
+    """i - j modulo d."""
+    return (np.arange(d)[:, None] - np.arange(d)[None, :]) % d
