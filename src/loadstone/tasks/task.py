@@ -1,7 +1,7 @@
 """A task: what a run does, from the spec that asks for it to the result that its record holds.
 
 A new task is a file with a subclass of `Task` or of `OneAtATime`, a line in `TASKS` (tasks/__init__.py), and its fields
-in `FIELDS` (tasks/fields.py).
+in tasks/fields.py.
 """
 
 from __future__ import annotations
