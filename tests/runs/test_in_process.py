@@ -19,8 +19,7 @@ from loadstone.runs.sweep import run_sweep
 
 SHORT = {"steps": 8, "warmup": 2}
 SPECS = [Spec("original", 6, p, parameters=SHORT) for p in (22, 20, 18, 16, 14)]
-#: A task that is no search has the device to itself.
-ALONE = [Spec("original", d, 4, solver="margin") for d in range(15, 3, -1)]
+MANY = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 18, -1)]
 
 
 @pytest.fixture
@@ -30,6 +29,12 @@ def accelerator(monkeypatch):
     monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
     monkeypatch.setattr(in_process, "compile_ahead", lambda *given: [])
     monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
+
+
+@pytest.fixture
+def alone(monkeypatch, accelerator):
+    """Every program has the device to itself."""
+    monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: True)
 
 
 def beginning(monkeypatch, before):
@@ -69,21 +74,21 @@ def test_one_lane_begins_with_the_shortest_programs(tmp_path, monkeypatch, accel
     assert sorted(p for mine in begun.values() for p in mine) == list(range(17, 31))
 
 
-def test_programs_are_compiled_once_and_in_time_but_not_long_before_they_run(tmp_path, monkeypatch, accelerator):
+def test_programs_are_compiled_once_and_in_time_but_not_long_before_they_run(tmp_path, monkeypatch, alone):
     """Each in another thread, before it runs; those that have the device alone run first and one after the other."""
     events, here = [], threading.current_thread()
 
     def compile_and_say(specs, platform, budget, compilers):
         assert threading.current_thread() is not here and (platform, budget) == ("gpu", None)
-        return [compilers.submit(lambda: time.sleep(0.02) or events.append(("compiled", specs[0].d)))]
+        return [compilers.submit(lambda: time.sleep(0.02) or events.append(("compiled", specs[0].p)))]
 
     monkeypatch.setattr(in_process, "compile_ahead", compile_and_say)
-    beginning(monkeypatch, lambda spec: spec.seed == 0 and events.append(("run", spec.d)))
-    assert run_sweep([*ALONE, replace(ALONE[-1], seed=1)], Store(tmp_path), InProcess()).complete
-    order = [spec.d for spec in ALONE]
-    assert [d for what, d in events if what == "run"] == order
-    assert sorted((d for what, d in events if what == "compiled"), reverse=True) == order
-    assert all(events.index(("compiled", d)) < events.index(("run", d)) for d in order)
+    beginning(monkeypatch, lambda spec: spec.seed == 0 and events.append(("run", spec.p)))
+    assert run_sweep([*MANY, replace(MANY[-1], seed=1)], Store(tmp_path), InProcess()).complete
+    order = [spec.p for spec in MANY]
+    assert [p for what, p in events if what == "run"] == order
+    assert sorted((p for what, p in events if what == "compiled"), reverse=True) == order
+    assert all(events.index(("compiled", p)) < events.index(("run", p)) for p in order)
     assert "run" in [what for what, _ in events[: len(order)]]
 
 
@@ -108,15 +113,13 @@ def test_a_cpu_compiles_as_it_goes(tmp_path, monkeypatch):
     assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
 
 
-@pytest.mark.parametrize("budget, specs", [(2**30, SPECS), (None, ALONE[:5])])
-def test_large_programs_and_those_with_a_budget_run_one_after_another(
-    tmp_path, monkeypatch, accelerator, budget, specs
-):
-    threads = set()
+@pytest.mark.parametrize("budget", [2**30, None])
+def test_large_programs_and_those_with_a_budget_run_one_after_another(budget, tmp_path, monkeypatch, request):
+    request.getfixturevalue("accelerator" if budget else "alone")
+    threads, current = set(), {}
     beginning(monkeypatch, lambda spec: threads.add(threading.current_thread()))
-    current = {}
     engine = InProcess(budget)
-    assert run_sweep(specs, Store(tmp_path), engine, lambda progress: current.update(progress.current)).complete
+    assert run_sweep(SPECS, Store(tmp_path), engine, lambda progress: current.update(progress.current)).complete
     assert threads == {threading.current_thread()} and current.keys() == {"this process"}
 
 
@@ -151,14 +154,14 @@ def test_ctrl_c_ends_the_other_threads(tmp_path, monkeypatch, accelerator):
     assert 3 <= len(begun) < len(many)
 
 
-def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, accelerator):
+def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, alone):
     """Each program has two functions. The first program is compiled, and what comes next is being compiled when its run
     is interrupted: that is finished, and nothing else begun."""
     begun, go_on = [], threading.Event()
 
-    def compile_slowly(d):
-        begun.append(d)
-        return d == 15 or go_on.wait(60)
+    def compile_slowly(p):
+        begun.append(p)
+        return p == 30 or go_on.wait(60)
 
     def interrupted(spec):
         time.sleep(0.2)  # until all compilers are busy
@@ -166,15 +169,15 @@ def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, acceler
         raise KeyboardInterrupt
 
     def compile_both(specs, platform, budget, compilers):
-        return [compilers.submit(compile_slowly, specs[0].d) for _ in range(2)]
+        return [compilers.submit(compile_slowly, specs[0].p) for _ in range(2)]
 
     monkeypatch.setattr(in_process, "compile_ahead", compile_both)
     beginning(monkeypatch, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(ALONE, Store(tmp_path), InProcess())
+        run_sweep(MANY, Store(tmp_path), InProcess())
     there = list(begun)
     time.sleep(0.5)
-    assert begun == there and there[:2] == [15, 15] and 3 <= len(there) < 8 and not Store(tmp_path).keys()
+    assert begun == there and there[:2] == [30, 30] and 3 <= len(there) < 8 and not Store(tmp_path).keys()
 
 
 @pytest.mark.parametrize("lists", [True, False])

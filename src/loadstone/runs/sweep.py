@@ -59,8 +59,8 @@ class Progress:
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
         self.current[worker] = f"{specs[0]}{more}"
 
-    def tell(self, spec: Spec, status: str | None, why: str = "") -> None:
-        """A run has its record, with this status; or it failed (status None), and why."""
+    def ended(self, spec: Spec, status: str | None, why: str = "") -> None:
+        """A run has ended: it has its record, with this status; or it failed (status None), and why."""
         if status is None:
             self.failed[spec.key] = f"{spec}: {why}"
         else:

@@ -110,8 +110,8 @@ def require_full(asked: Asked, what: str) -> None:
 def require_linear(asked: Asked, what: str) -> None:
     """Refuse every memory but those of a linear family."""
     if asked.kappa != 1 or not is_linear(asked.family):
-        must = f"1 and full or linear for {what}"
-        raise ValueError(f"kappa is {asked.kappa} and family {asked.family!r}, but must be {must}.")
+        refused = f"kappa is {asked.kappa} and family {asked.family!r}"
+        raise ValueError(f"{refused}, but must be 1 and full or linear for {what}.")
 
 
 def numbers(values: Iterable[Any]) -> list[float]:
