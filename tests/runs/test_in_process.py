@@ -1,10 +1,12 @@
 """Beside an accelerator several programs run at a time in threads; large ones have it to themselves."""
 
+import logging
 import signal
 import threading
 import time
 from dataclasses import replace
 
+import jax
 import pytest
 
 from loadstone.runs import plan
@@ -17,6 +19,7 @@ from loadstone.runs.sweep import run_sweep
 
 SHORT = {"steps": 8, "warmup": 2}
 SPECS = [Spec("original", 6, p, parameters=SHORT) for p in (22, 20, 18, 16, 14)]
+MANY = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 18, -1)]
 
 
 @pytest.fixture
@@ -26,6 +29,12 @@ def accelerator(monkeypatch):
     monkeypatch.setattr(in_process, "by_program", lambda specs, platform: plan.by_program(specs, "cpu"))
     monkeypatch.setattr(in_process, "compile_ahead", lambda *given: [])
     monkeypatch.setattr(job, "batch_sizes", lambda specs, platform: (1, 1))
+
+
+@pytest.fixture
+def alone(monkeypatch, accelerator):
+    """Every program has the device to itself."""
+    monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: True)
 
 
 def beginning(monkeypatch, before):
@@ -65,44 +74,50 @@ def test_one_lane_begins_with_the_shortest_programs(tmp_path, monkeypatch, accel
     assert sorted(p for mine in begun.values() for p in mine) == list(range(17, 31))
 
 
-def test_only_the_next_programs_are_compiled(tmp_path, monkeypatch, accelerator):
-    """The one that was taken, six from one end and one from the other; one more with every program that is taken."""
-    compiled, seen = [], []
+def test_programs_are_compiled_once_and_in_time_but_not_long_before_they_run(tmp_path, monkeypatch, alone):
+    """Each in another thread, before it runs; those that have the device alone run first and one after the other."""
+    events, here = [], threading.current_thread()
 
-    def wait_for_the_compiler(spec):
-        while len(compiled) < min(8 + len(seen), 14):
-            time.sleep(0.01)
-        time.sleep(0.05)
-        seen.append(sorted(compiled, reverse=True))
+    def compile_and_say(specs, platform, budget, compilers):
+        assert threading.current_thread() is not here and (platform, budget) == ("gpu", None)
+        return [compilers.submit(lambda: time.sleep(0.02) or events.append(("compiled", specs[0].p)))]
 
-    monkeypatch.setattr(in_process, "compile_ahead", lambda specs, *_: compiled.append(specs[0].p) or [])
-    monkeypatch.setattr(in_process, "_LANES", 1)
-    beginning(monkeypatch, wait_for_the_compiler)
-    many = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 16, -1)]
-    assert run_sweep(many, Store(tmp_path), InProcess()).complete
-    assert seen[0] == [30, 29, 28, 27, 26, 25, 24, 17] and seen[1] == [30, 29, 28, 27, 26, 25, 24, 23, 17]
-    assert seen[-1] == list(range(30, 16, -1))
-
-
-def test_the_program_of_several_runs_is_compiled_once(monkeypatch):
-    listed = []
-    monkeypatch.setattr(in_process, "compile_ahead", lambda *given: listed.append(given[:3]) or [])
-    compilers, alike = in_process._Compilers("gpu", 7), [replace(SPECS[0], seed=seed) for seed in range(2)]
-    for _ in range(2):
-        compilers.begin(alike)
-        assert compilers.error(alike) is None
-    compilers.end()
-    assert listed == [(alike, "gpu", 7)]
+    monkeypatch.setattr(in_process, "compile_ahead", compile_and_say)
+    beginning(monkeypatch, lambda spec: spec.seed == 0 and events.append(("run", spec.p)))
+    assert run_sweep([*MANY, replace(MANY[-1], seed=1)], Store(tmp_path), InProcess()).complete
+    order = [spec.p for spec in MANY]
+    assert [p for what, p in events if what == "run"] == order
+    assert sorted((p for what, p in events if what == "compiled"), reverse=True) == order
+    assert all(events.index(("compiled", p)) < events.index(("run", p)) for p in order)
+    assert "run" in [what for what, _ in events[: len(order)]]
 
 
-@pytest.mark.parametrize("budget, alone", [(2**30, False), (None, True)])
-def test_large_programs_and_those_with_a_budget_run_one_after_another(
-    tmp_path, monkeypatch, accelerator, budget, alone
-):
-    monkeypatch.setattr(in_process, "has_the_device_alone", lambda spec: alone)
-    threads = set()
+@pytest.mark.parametrize("listing", [True, False])
+def test_an_error_of_compiling_is_left_for_the_run_itself(listing, tmp_path, monkeypatch, accelerator, caplog):
+    """Whether it comes while functions are listed or while the second of them is compiled."""
+
+    def fail(*given):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
+
+    def compile_two(specs, platform, budget, compilers):
+        return [compilers.submit(int), compilers.submit(fail)]
+
+    monkeypatch.setattr(in_process, "compile_ahead", fail if listing else compile_two)
+    with caplog.at_level(logging.INFO, "loadstone"):
+        assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+    assert "p = 14" in caplog.text and "was not compiled ahead: RESOURCE_EXHAUSTED" in caplog.text
+
+
+def test_a_cpu_compiles_as_it_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(in_process, "compile_ahead", None)
+    assert run_sweep(SPECS, Store(tmp_path), InProcess()).complete
+
+
+@pytest.mark.parametrize("budget", [2**30, None])
+def test_large_programs_and_those_with_a_budget_run_one_after_another(budget, tmp_path, monkeypatch, request):
+    request.getfixturevalue("accelerator" if budget else "alone")
+    threads, current = set(), {}
     beginning(monkeypatch, lambda spec: threads.add(threading.current_thread()))
-    current = {}
     engine = InProcess(budget)
     assert run_sweep(SPECS, Store(tmp_path), engine, lambda progress: current.update(progress.current)).complete
     assert threads == {threading.current_thread()} and current.keys() == {"this process"}
@@ -139,9 +154,9 @@ def test_ctrl_c_ends_the_other_threads(tmp_path, monkeypatch, accelerator):
     assert 3 <= len(begun) < len(many)
 
 
-def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, accelerator):
-    """Each program has two functions, and there are three compilers. The first program is compiled and three more
-    functions are being compiled when its run is interrupted; the others never are."""
+def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, alone):
+    """Each program has two functions. The first program is compiled, and what comes next is being compiled when its run
+    is interrupted: that is finished, and nothing else begun."""
     begun, go_on = [], threading.Event()
 
     def compile_slowly(p):
@@ -149,9 +164,8 @@ def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, acceler
         return p == 30 or go_on.wait(60)
 
     def interrupted(spec):
-        while len(begun) < 5:
-            time.sleep(0.01)
-        threading.Timer(0.3, go_on.set).start()
+        time.sleep(0.2)  # until all compilers are busy
+        threading.Timer(0.2, go_on.set).start()
         raise KeyboardInterrupt
 
     def compile_both(specs, platform, budget, compilers):
@@ -159,19 +173,17 @@ def test_once_it_is_over_nothing_more_is_compiled(tmp_path, monkeypatch, acceler
 
     monkeypatch.setattr(in_process, "compile_ahead", compile_both)
     beginning(monkeypatch, interrupted)
-    monkeypatch.setattr(in_process, "_LANES", 1)
-    many = [Spec("original", 6, p, parameters=SHORT) for p in range(30, 10, -1)]
     with pytest.raises(KeyboardInterrupt):
-        run_sweep(many, Store(tmp_path), InProcess())
-    time.sleep(0.6)
-    assert sorted(begun, reverse=True) == [30, 30, 29, 29, 28] and not Store(tmp_path).keys()
+        run_sweep(MANY, Store(tmp_path), InProcess())
+    there = list(begun)
+    time.sleep(0.5)
+    assert begun == there and there[:2] == [30, 30] and 3 <= len(there) < 8 and not Store(tmp_path).keys()
 
 
 @pytest.mark.parametrize("lists", [True, False])
 def test_a_thread_that_waits_for_the_compiler_ends_with_the_others(lists, tmp_path, monkeypatch, accelerator):
     """All programs but the first wait, for the compiler or to be listed: for something that will never be."""
     go_on, first = threading.Event(), []
-    monkeypatch.setattr(in_process, "_COMPILERS", 1)
 
     def compile_first(specs, platform, budget, compilers):
         first.append(specs[0].p)
@@ -226,21 +238,7 @@ def test_ctrl_c_ends_a_search_that_the_main_thread_waits_for(tmp_path, monkeypat
 
     run = job.Runner.run
     monkeypatch.setattr(job.Runner, "run", nothing_to_do_here)
-    monkeypatch.setattr(in_process, "_LANES", 2)
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_sweep(long, Store(tmp_path), InProcess())
     assert time.monotonic() - began < 20 and not Store(tmp_path).keys()
-
-
-@pytest.mark.parametrize("spec, alone", [
-    (Spec("original", 500, 24_715), False), (Spec("original", 512, 24_715), False), (Spec("original", 513, 24), True),
-    (Spec("decoupled", 150, 2831), False), (Spec("decoupled", 150, 2886), False), (Spec("decoupled", 150, 2887), True),
-    (Spec("decoupled", 150, 2887, answers=2800), False), (Spec("decoupled", 20, 30, hold="regenerated"), True),
-    (Spec("original", 20, 30, solver="reach"), False), (Spec("original", 20, 30, solver="capacity"), True),
-    (Spec("original", 20, 30, solver="hebbian"), False), (Spec("original", 1000, 2, solver="initial"), False),
-    (Spec("original", 1024, 60_000, solver="reach"), True), (Spec("original", 512, 60_000, solver="reach"), False),
-])  # fmt: skip
-def test_which_runs_have_the_device_to_themselves(spec, alone):
-    """1250 million numbers at most beside others: 2886^2 x 150 are fewer, 2887^2 x 150 are more."""
-    assert plan.has_the_device_alone(spec) == alone

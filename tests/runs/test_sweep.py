@@ -26,10 +26,10 @@ def test_a_sweep_counts_what_the_store_holds(tmp_path):
     def work(specs, store, progress):
         assert list(specs) == QUICK[1:]
         store.put(record_of(QUICK[1], "diverged"))
-        progress.tell(QUICK[1], None, "once")
-        progress.tell(QUICK[1], "diverged")
-        progress.tell(QUICK[2], None, "too large")
-        progress.tell(QUICK[3], "closed form")
+        progress.ended(QUICK[1], None, "once")
+        progress.ended(QUICK[1], "diverged")
+        progress.ended(QUICK[2], None, "too large")
+        progress.ended(QUICK[3], "closed form")
         progress.lost_workers += 2
         raise SweepError("no room")
 
@@ -56,16 +56,16 @@ def test_the_time_left_is_guessed_by_the_costs_of_the_platform(told, monkeypatch
     assert progress.seconds_left is None and progress.seconds == 10
     if told != "after a run":
         progress.runs_on("gpu")
-    progress.tell(SPECS[0], "step limit")
-    progress.tell(SPECS[0], "step limit")  # told twice, it counts once
+    progress.ended(SPECS[0], "step limit")
+    progress.ended(SPECS[0], "step limit")  # told twice, it counts once
     if told != "at once":
         progress.runs_on("gpu")
     assert progress.seconds_left == pytest.approx(10 * shares("gpu")[0])
-    progress.tell(SPECS[1], None, "it is said why")
+    progress.ended(SPECS[1], None, "it is said why")
     assert progress.seconds_left == pytest.approx(10 * shares("gpu")[1])
     # A processor would be done but for a moment: its two long runs are behind it.
     assert shares("cpu")[1] < 0.02 < 0.2 < shares("gpu")[1]
-    progress.tell(SPECS[2], "step limit")
+    progress.ended(SPECS[2], "step limit")
     assert progress.seconds_left == pytest.approx(0, abs=1e-9)
 
 

@@ -8,8 +8,9 @@ from loadstone.runs.export import rows
 from loadstone.runs.record import DamagedError, Record, key_of
 from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
-from loadstone.runs.validity import RESULT, check_parts, check_values
+from loadstone.runs.validity import check_parts, check_values
 from loadstone.studies.registry import SWEEPS, named_sweep
+from loadstone.tasks.fields import RESULT
 
 SIZE = {"p": 9, "d": 6}
 WHOLE, REAL = 1, 1e-5  # how far beyond a bound the next value lies

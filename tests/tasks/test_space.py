@@ -10,6 +10,8 @@ from loadstone.runs.result import perform
 from loadstone.runs.spec import Spec
 from loadstone.runs.validity import DamagedError, check_parts, check_values
 from loadstone.solvers.margin import maximum_margin
+from loadstone.space.sample import sample
+from loadstone.space.starts import NotStorableError
 from loadstone.streams.stream import Stream
 from loadstone.studies.kit.rows import row_of
 from loadstone.tasks.bits import Bits, largest_rounded
@@ -62,28 +64,25 @@ def test_without_a_memory_the_record_says_why():
     assert found.result == {"status": "not storable"}
 
 
-def test_the_largest_rounded_number_is_stored_and_the_next_is_not():
-    stream = Stream(0, 6)
-    stored = largest_rounded(Instance(stream, 14), Bits(3))
-    assert stored < 14
-    for p in (stored, stored + 1):
-        arrays = Instance(stream, p).arrays()
-        scores = arrays.inputs @ rounded_to_bits(maximum_margin(arrays, 1e-3).memory.weights, 3).T @ arrays.outputs.T
-        assert (scores.argmax(axis=1) == np.arange(p)).all() == (p == stored)
-    assert largest_rounded(Instance(stream, 4), Bits(12)) == 4
+def test_the_seed_of_a_stream_may_be_longer_than_that_of_chains():
+    quick = {"chains": 2, "steps": 20, "volume": False}
+    (record,) = perform([Spec("decoupled", 3, 2, 2**63 + 5, solver="space", parameters=quick)])
+    assert record.result["status"] in ("sampled", "not mixed")
 
 
-@pytest.mark.parametrize("parameters, sentence", [
-    ({"bits": 0}, "bits is 0"), ({"way": "mean"}, "way is 'mean', but must be one of largest margin, centre"),
-])  # fmt: skip
-def test_what_cannot_be_rounded_is_refused(parameters, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        Spec("original", 6, 10, solver="bits", parameters=parameters)
-    with pytest.raises(ValueError, match="chains is 1"):
-        Spec("original", 6, 10, solver="space", parameters={"chains": 1})
-    with pytest.raises(ValueError, match="volume is 1, but must be True or False"):
-        Spec("original", 6, 10, solver="space", parameters={"volume": 1})
-    with pytest.raises(ValueError, match="scores is 'all', but must be True or False"):
-        Spec("original", 6, 10, solver="space", parameters={"scores": "all"})
-    with pytest.raises(ValueError, match="full or linear for sampling"):
-        Spec("original", 6, 10, kappa=0.5, solver="space")
+@pytest.mark.parametrize("d, p, how", [(6, 14, Bits(3)), (3, 6, Bits(4, "centre"))])
+def test_the_largest_rounded_number_is_stored_and_the_next_is_not(d, p, how):
+    instance = Instance(Stream(0, d), p)
+    stored = largest_rounded(instance, how)
+    assert stored < p
+    for size in (stored, stored + 1):
+        arrays = instance.first(size).arrays()
+        try:
+            memory = sample(arrays, seed=0, with_volume=False).centre if how.way == "centre" else None
+        except NotStorableError:
+            assert size > stored
+            continue
+        weights = np.asarray((memory or maximum_margin(arrays, 1e-3).memory).matrix(), float)
+        scores = arrays.inputs @ rounded_to_bits(weights, how.bits).T @ arrays.outputs.T
+        assert (scores.argmax(axis=1) == np.arange(size)).all() == (size == stored)
+    assert largest_rounded(instance.first(3), Bits(12)) == 3

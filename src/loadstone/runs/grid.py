@@ -84,8 +84,8 @@ def read_grid(path: str | Path) -> list[Spec]:
         raise ValueError(f"{path} is not TOML: {error}.") from error
     unknown = [name for name in content if name != "grid"]
     if unknown or "grid" not in content:
-        found = f"has a table {unknown[0]!r}" if unknown else "has no table"
-        raise ValueError(f"{path} {found}, but must hold [[grid]] tables only.")
+        what = f"has a table {unknown[0]!r}" if unknown else "has no table"
+        raise ValueError(f"{path} {what}, but must hold [[grid]] tables only.")
     tables = content["grid"] if isinstance(content["grid"], list) else [content["grid"]]
     if not tables:
         raise ValueError(f"{path} has no grid in it, but must hold [[grid]] tables.")

@@ -174,16 +174,16 @@ def _record(archive: zipfile.ZipFile, member: zipfile.ZipInfo, checksum: str) ->
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, str]]:
     """The member of each record with its checksum, if the members are exactly those that the manifest lists."""
-    found = archive.infolist()
-    _check_size("it", len(found) - 1, sum(member.file_size for member in found[:-1]))  # the last is the manifest
-    names = [member.orig_filename for member in found]  # zipfile cuts `filename` at a zero byte
+    members = archive.infolist()
+    _check_size("it", len(members) - 1, sum(member.file_size for member in members[:-1]))  # the last is the manifest
+    names = [member.orig_filename for member in members]  # zipfile cuts `filename` at a zero byte
     if MANIFEST not in names:
         raise ValueError(f"it has no {MANIFEST} (a store packed by loadstone 0.1 must be unpacked by that version)")
-    match manifest := json.loads(_content(archive, found[names.index(MANIFEST)], _ENTRY_BYTES * len(found))):
+    match manifest := json.loads(_content(archive, members[names.index(MANIFEST)], _ENTRY_BYTES * len(members))):
         case {"format": int(newer)} if newer > FORMAT:
             raise ValueError(f"its format is {newer}, but this version of loadstone reads only {FORMAT}: update it")
         case {"records": dict(sums)} if manifest == _manifest(sums) and names == [*sums, MANIFEST]:
-            return zip(found, sums.values())
+            return zip(members, sums.values())
     raise ValueError(f"its {MANIFEST} does not list exactly the records that it holds")
 
 

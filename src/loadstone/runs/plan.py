@@ -68,9 +68,9 @@ def by_program(specs: Sequence[Spec], platform: str) -> list[list[Spec]]:
 def jobs(specs: Sequence[Spec], workers: int) -> list[list[Spec]]:
     """Split specs into jobs for workers whose device is not known beforehand: runs of one shape, not too many and not
     too long; the longest first, and at least two jobs for each worker if there are enough runs."""
-    found = []
+    split = []
     for alike in by_program(specs, "cpu"):
         fair, short = len(specs) // (2 * workers), int(_JOB_SECONDS / cost(alike[0], "cpu"))
         runs = max(1, min(_JOB_RUNS, fair, short))
-        found += [alike[first : first + runs] for first in range(0, len(alike), runs)]
-    return sorted(found, key=lambda job: -sum(cost(spec, "cpu") for spec in job))
+        split += [alike[first : first + runs] for first in range(0, len(alike), runs)]
+    return sorted(split, key=lambda job: -sum(cost(spec, "cpu") for spec in job))

@@ -61,12 +61,9 @@ class Store:
 
     def check_writable(self) -> None:
         """Refuse, before any long work, a store that cannot take a record."""
-        probe = self.records / f".probe.{os.getpid()}.{time.monotonic_ns()}.part"
+        probe = _temporary(self.records / "probe")
         try:
-            with open(probe, "xb") as file:
-                file.write(b"probe")
-                file.flush()
-                os.fsync(file.fileno())
+            _write(probe, b"probe")
         except OSError as error:
             raise OSError(f"store is {str(self.folder)!r}, which cannot be written to: {error.strerror}.") from error
         finally:
@@ -81,12 +78,9 @@ class Store:
             if not path.parent.exists():
                 path.parent.mkdir(exist_ok=True)
                 _sync_folder(self.records)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.part")
+        temporary = _temporary(path)
         try:
-            with open(temporary, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            _write(temporary, content)
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -153,8 +147,7 @@ class Store:
 
     def _unfinished(self) -> Iterator[Path]:
         """Temporary files with names that we give, in the folders of the store."""
-        folders = [Path(entry.path) for entry in _entries(self.records) if _is_shard(entry)]
-        for folder in (self.folder, self.records, *folders):
+        for folder in (self.folder, self.records, *map(Path, filter(_is_shard, _entries(self.records)))):
             for entry in _entries(folder):
                 if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                     yield Path(entry.path)
@@ -165,14 +158,13 @@ class Store:
         return self.folder / place_of(key)
 
     def _files(self) -> dict[str, Path]:
-        found = {}
-        for folder in _entries(self.records):
-            if _is_shard(folder):
-                for entry in _entries(folder):
-                    key = entry.name.removesuffix(".record")
-                    if entry.name.endswith(".record") and _KEY.fullmatch(key) and key[:2] == folder.name:
-                        found[key] = Path(entry.path)
-        return found
+        paths = {}
+        for folder in filter(_is_shard, _entries(self.records)):
+            for entry in _entries(folder):
+                key = entry.name.removesuffix(".record")
+                if entry.name.endswith(".record") and _KEY.fullmatch(key) and key[:2] == folder.name:
+                    paths[key] = Path(entry.path)
+        return paths
 
     def _set_aside(self, path: Path, why: str, key: str) -> None:
         name = f"{path.stem}.{time.time_ns()}"
@@ -196,11 +188,10 @@ class Store:
             return {}  # it can always be made again
 
     def _write_index(self, entries: dict[str, dict]) -> None:
-        path = self.folder / "index.json"
-        temporary = path.with_name(f".index.{os.getpid()}.{time.monotonic_ns()}.part")
+        temporary = _temporary(self.folder / "index")
         try:
             temporary.write_text(canonical({"form": _INDEX_FORM, "entries": entries}))
-            os.replace(temporary, path)
+            os.replace(temporary, self.folder / "index.json")
         except OSError:
             temporary.unlink(missing_ok=True)  # a store that cannot be written to can still be read
 
@@ -208,6 +199,19 @@ class Store:
 def place_of(key: str) -> str:
     """Where a store has the record of a key, from its folder on."""
     return f"records/{key[:2]}/{key}.record"
+
+
+def _temporary(path: Path) -> Path:
+    """A name beside a path that no other writer has."""
+    return path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.part")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a new file, durably."""
+    with open(path, "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _read(path: Path, key: str) -> Record:

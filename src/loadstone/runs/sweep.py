@@ -17,27 +17,27 @@ class SweepError(RuntimeError):
 
 @dataclass
 class Progress:
-    """How far a sweep is. Engines report what happens; `watch` shows it."""
+    """How far a sweep is. Engines report what happens; `watch` shows it.
 
-    #: How many specs the sweep has.
+    total, before: how many specs the sweep has, and how many of them had their record before it began.
+    specs: those that are to be run.
+    began: when the sweep began, by the monotonic clock.
+    done, diverged: how many runs the sweep has recorded, and how many of these diverged.
+    lost_workers: how many workers died or disappeared.
+    failed: why each failed run failed, by its key.
+    current: what each worker is running, in words.
+    watch: called with this object whenever something happens.
+    """
+
     total: int
-    #: How many of them had their record before the sweep began.
     before: int
-    #: The specs that are to be run.
     specs: Sequence[Spec]
-    #: When the sweep began, by the monotonic clock.
     began: float = field(default_factory=time.monotonic)
-    #: How many runs the sweep has recorded.
     done: int = 0
-    #: How many of these diverged.
     diverged: int = 0
-    #: How many workers died or disappeared.
     lost_workers: int = 0
-    #: Why each failed run failed, by its key.
     failed: dict[str, str] = field(default_factory=dict)
-    #: What each worker is running, in words.
     current: dict[str, str] = field(default_factory=dict)
-    #: Called with this object whenever something happens.
     watch: Callable[["Progress"], None] = lambda progress: None
 
     def __post_init__(self) -> None:
@@ -59,8 +59,8 @@ class Progress:
         more = f" and {len(specs) - 1} more" if len(specs) > 1 else ""
         self.current[worker] = f"{specs[0]}{more}"
 
-    def tell(self, spec: Spec, status: str | None, why: str = "") -> None:
-        """A run has its record, with this status; or it failed (status None), and why."""
+    def ended(self, spec: Spec, status: str | None, why: str = "") -> None:
+        """A run has ended: it has its record, with this status; or it failed (status None), and why."""
         if status is None:
             self.failed[spec.key] = f"{spec}: {why}"
         else:
@@ -87,27 +87,24 @@ Engine = Callable[[Sequence[Spec], Store, Progress], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a sweep ended. `complete` means that every spec has its record in the store."""
+    """How a sweep ended. `complete` means that every spec has its record in the store.
 
-    #: How many specs the sweep had.
+    total, before, done, diverged, failed, lost_workers: see Progress.
+    missing: how many specs have no record.
+    quarantined: how many damaged records were moved to quarantine.
+    seconds: how long the sweep took.
+    stopped: why the engine stopped early, or ''.
+    """
+
     total: int
-    #: How many of them had their record before the sweep began.
     before: int
-    #: How many runs the sweep recorded.
     done: int
-    #: How many of these diverged.
     diverged: int
-    #: How many specs have no record.
     missing: int
-    #: Why each failed run failed, by its key.
     failed: dict[str, str]
-    #: How many workers died or disappeared.
     lost_workers: int
-    #: How many damaged records were moved to quarantine.
     quarantined: int
-    #: How long the sweep took.
     seconds: float
-    #: Why the engine stopped early, or ''.
     stopped: str
 
     @property

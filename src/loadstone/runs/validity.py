@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from loadstone.runs.record import DamagedError, Record
-from loadstone.tasks.fields import FIELDS, contradiction
+from loadstone.tasks.fields import RESULT, contradiction
 from loadstone.tasks.values import Field, Size, listed, number, whole, word
 
 #: What is said by a spec alone: a result that says it too could contradict it.
@@ -29,8 +29,6 @@ SPEC: dict[str, Field] = {
     "frequencies": lambda value, size: word(value, size) or listed(number(0))(value, size),
     "kappa": lambda value, size: number(0, 1)(value, size) and value != 0,
 }
-#: A field has the same values in every task that has it.
-RESULT: dict[str, Field] = {name: field for fields in FIELDS.values() for name, field in fields.items()}
 CIRCUMSTANCES: dict[str, Field] = {"seconds": number(0)}
 
 

@@ -22,8 +22,8 @@ from loadstone.runs.result import begin
 from loadstone.runs.spec import Spec
 from loadstone.runs.store import Store
 
-#: Is told, by any thread, that a run has its record, with its status, or (status None) why there is none.
-Tell = Callable[[Spec, str | None, str], None]
+#: Called by any thread when a run has its record, with its status, or (status None) why there is none.
+Report = Callable[[Spec, str | None, str], None]
 
 
 def run_job(identities: str, folder: str, budget: int | None = None) -> list[tuple[str, str | None, str]]:
@@ -31,7 +31,7 @@ def run_job(identities: str, folder: str, budget: int | None = None) -> list[tup
     status of its record (None if it failed), and why it failed."""
     specs = [Spec.from_identity(identity) for identity in json.loads(identities)]
     reports = []
-    with Runner(Store(folder), budget, lambda spec, *report: reports.append((spec.key, *report))) as runner:
+    with Runner(Store(folder), budget, lambda spec, *ended: reports.append((spec.key, *ended))) as runner:
         runner.run(specs)
     return reports
 
@@ -44,9 +44,14 @@ class Runner:
     """
 
     def __init__(
-        self, store: Store, budget: int | None, tell: Tell, is_over: Callable[[], bool] = lambda: False
+        self, store: Store, budget: int | None, report: Report, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        self._store, self._limit, self._tell, self._is_over = store, Budget(budget) if budget else None, tell, is_over
+        self._store, self._limit, self._report, self._is_over = (
+            store,
+            Budget(budget) if budget else None,
+            report,
+            is_over,
+        )
         self._platform = jax.default_backend()
         # While a CPU computes, it has at most one core to spare.
         self._writers = 1 if self._platform == "cpu" else 4
@@ -70,7 +75,7 @@ class Runner:
             missing = []
             for spec in specs[first : first + size]:
                 if record := self._store.get(spec.key):
-                    self._tell(spec, str(record.result.get("status")), "")
+                    self._report(spec, str(record.result.get("status")), "")
                 else:
                     missing.append(spec)
             # `_attempt` is a generator: a batch computes first, and only then do we wait for earlier records.
@@ -89,7 +94,7 @@ class Runner:
         if begun:
             yield [partial(self._keep, spec, finish) for spec, finish in zip(batch, begun)]
         elif len(batch) == together == 1:
-            yield [partial(self._tell, batch[0], None, why)]
+            yield [partial(self._report, batch[0], None, why)]
         else:
             for spec in batch:
                 yield from self._attempt([spec], 1)
@@ -98,9 +103,9 @@ class Runner:
         try:
             record = finish()
         except Exception as error:  # as above; an error of `put` below ends the sweep
-            return self._tell(spec, None, sentence(error))
+            return self._report(spec, None, sentence(error))
         self._store.put(record)
-        self._tell(spec, str(record.result.get("status")), "")
+        self._report(spec, str(record.result.get("status")), "")
 
     def _wait(self, left: int = 0) -> None:
         """Wait until at most `left` records are still to be written. If there are several errors, one of writing is

@@ -25,8 +25,8 @@ from loadstone.tasks.asked import Asked
 from loadstone.tasks.fields import FIELDS
 from loadstone.tasks.task import OneAtATime, numbers, require_linear
 
-#: Stands for the smallest p that is not storable if none was found.
-_NONE_FOUND = 2**31
+#: Stands for the smallest p that is not storable if none was proved to be so.
+_NONE_PROVED = 2**31
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class InstanceCapacity:
     """The largest number of associations of a stream that can be stored, with the verdicts that prove it.
 
     p_c: the first p_c associations are storable and the first p_c + 1 are not; None if some verdict was undecided.
-    storable: the largest p found storable, 1 if none was (one association has no rival).
-    not_storable: the smallest p found not storable, 2^31 if none was.
+    storable: the largest p proved storable, 1 if none was (one association has no rival).
+    not_storable: the smallest p proved not storable, 2^31 if none was.
     verdicts: every p that was tried, in order, with its verdict.
     seconds: time of all searches together.
     witness: a W of unit norm that stores the first `storable` associations; nearly the only one at p_c.
@@ -82,7 +82,7 @@ def exact_capacity(
         if progress:
             progress(p, verdict)
         if verdict.verdict == Outcome.UNDECIDED:
-            return InstanceCapacity(None, low, high or _NONE_FOUND, tuple(verdicts), seconds, witness)
+            return InstanceCapacity(None, low, high or _NONE_PROVED, tuple(verdicts), seconds, witness)
         # The last W is near the solution of the next, neighbouring instance.
         start = verdict.last
         if verdict.verdict == Outcome.STORABLE:

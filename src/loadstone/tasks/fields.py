@@ -1,6 +1,7 @@
 """What the record of each task holds: the fields of its result, which values each may have, and which contradict.
 
-It imports nothing heavy, so that a store is checked without JAX. A new task has its entry in `FIELDS`.
+It imports nothing heavy, so that a store is checked without JAX. A new task has a line in `_OF_TASKS`, and fields that
+no other has in `RESULT`.
 """
 
 from __future__ import annotations
@@ -16,16 +17,10 @@ PROTOCOL = "adam"
 HISTOGRAMS = ("target", "rival", "own", "others")
 
 _P, _D = (lambda size: size.p), (lambda size: size.d)
-_STATUS: dict[str, Field] = {"status": word}
-_LOSS = number(-ROUNDING, if_it_converged=True)
-_ACCURACY = number(-ROUNDING, 1 + ROUNDING, if_it_converged=True)
-_MARGIN = number(if_it_converged=True)
-_COUNT, _COUNTS, _SHARE, _SHARES = whole(0), listed(whole(0)), number(0, 1), listed(number(0, 1))
-_POSITIVE, _POSITIVES = number(0), listed(number(0))
-_SINGULAR_VALUES = listed(number(0), most=_D)
+_POSITIVE, _COUNTS = number(0), listed(whole(0))
+_LOSS, _ACCURACY = number(-ROUNDING, if_it_converged=True), number(-ROUNDING, 1 + ROUNDING, if_it_converged=True)
+_SINGULAR_VALUES = listed(_POSITIVE, most=_D)
 _MOMENTS = table({"mean": number(), "deviation": _POSITIVE})
-_ATTEMPTS = listed(row(whole(2), yes_or_no, word, whole(1)))  # p, whether it was stored, status, passes
-_P_C, _STORED, _NOT_STORED = or_none(whole(1)), whole(1), whole(2)
 
 _SCORE_FIELDS = table(
     dict.fromkeys(HISTOGRAMS, _COUNTS)
@@ -41,89 +36,70 @@ def _scores(value: object, size: Size) -> bool:
     if not isinstance(value, dict) or not _SCORE_FIELDS(value, size):
         return False
     first = value.get("first", {}).get("others")
-    lengths = {len(counts) for counts in (*(value.get(name) for name in HISTOGRAMS), first) if counts is not None}
+    lengths = {len(counts) for counts in (*map(value.get, HISTOGRAMS), first) if counts is not None}
     return len(lengths) <= 1 and ("low" not in value or "high" not in value or value["low"] < value["high"])
+
+
+def _all(field: Field, names: str) -> dict[str, Field]:
+    return dict.fromkeys(names.split(), field)
 
 
 #: Of each of the memories that stand for all that store a stream.
 MEMORY: dict[str, Field] = {
-    "singular_values": _POSITIVES,
     "margin": number(),
     "bits": listed(whole(1)),
-    "recalled_rounded": _SHARES,
-    "noises": _POSITIVES,
-    "recalled": _SHARES,
+    **_all(listed(_POSITIVE), "singular_values noises"),
+    **_all(listed(number(0, 1)), "recalled recalled_rounded"),
 }
 
-#: By the name of a task: the fields of its result.
-FIELDS: Mapping[str, Mapping[str, Field]] = {
-    "train": _STATUS
-    | {
-        "form": word,
-        "accuracy": _ACCURACY,
-        "violations": whole(0, _P),
-        "loss": _LOSS,
-        "margin": _MARGIN,
-        "steps": _COUNT,
-        "loss_trace": listed(_LOSS),
-        "accuracy_trace": listed(_ACCURACY),
-        "singular_values": _SINGULAR_VALUES,
-        "scores": _scores,
-    },
-    "capacity": _STATUS
-    | {
-        "p_c": _P_C,
-        "storable": whole(1),
-        "not_storable": whole(2),
-        "verdicts": listed(row(whole(1), word)),
-        "singular_values": _SINGULAR_VALUES,
-        "own_target": _MOMENTS,
-    },
-    "reach": _STATUS
-    | {
-        "rank": whole(1, _D),
-        "attempts": _ATTEMPTS,
-        "ways": listed(word),
-        "stored": _STORED,
-        "not_stored": _NOT_STORED,
-        "first": _SHARE,
-        "listed": _SHARE,
-        "first_by_all_rivals": _SHARE,
-        "listed_by_all_rivals": _SHARE,
-    },
-    "approach": _STATUS | {"p_c": _P_C, "distances": _SHARES, "attempts": _ATTEMPTS, "limit": whole(1)},
-    "margin": _STATUS
-    | {
-        "margin": _MARGIN,
-        "upper_bound": _POSITIVE,
-        "gap": _SHARE,
-        "steps": _COUNT,
-        "noises": _POSITIVES,
-        "recalled": _SHARES,
-        "recalled_error": _POSITIVES,
-        "recalled_predicted": listed(number(-ROUNDING, 1 + ROUNDING)),
-    },
-    "edits": _STATUS
-    | {"edits": listed(whole(1)), "lost": listed(whole(0, _P)), "missed": _COUNTS, "undecided": _COUNTS},
-    "space": _STATUS
-    | {
-        "r_hat": _POSITIVE,
-        "effective_samples": _POSITIVE,
-        "autocorrelation_time": _POSITIVE,
-        "steps": _COUNT,
-        "passes": _COUNT,
-        "overlap": number(-1 - ROUNDING, 1 + ROUNDING),
-        "overlap_error": _POSITIVE,
-        "dimension": whole(1, lambda size: size.d * size.d),
-        "log_volume": number(high=1),
-        "log_volume_error": _POSITIVE,
-        "typical_singular_values": listed(_SINGULAR_VALUES),
-        "typical_scores": _scores,
-        "centre_length": number(0, 1 + ROUNDING),
-        "memories": table(dict.fromkeys(("typical", "centre", "largest margin"), table(MEMORY))),
-    },
-    "bits": _STATUS | {"stored": _STORED, "not_stored": _NOT_STORED},
+#: Every field of a result. It has the same values in every task that has it.
+RESULT: Mapping[str, Field] = {
+    **_all(word, "status form"),
+    **_all(whole(0), "steps passes"),
+    **_all(whole(1), "storable stored limit"),
+    **_all(whole(2), "not_storable not_stored"),
+    **_all(number(0, 1), "gap first listed first_by_all_rivals listed_by_all_rivals"),
+    **_all(_POSITIVE, "upper_bound r_hat effective_samples autocorrelation_time overlap_error log_volume_error"),
+    **_all(listed(_POSITIVE), "noises recalled_error"),
+    **_all(listed(number(0, 1)), "distances recalled"),
+    **_all(_COUNTS, "missed undecided"),
+    **_all(_scores, "scores typical_scores"),
+    "accuracy": _ACCURACY,
+    "accuracy_trace": listed(_ACCURACY),
+    "loss": _LOSS,
+    "loss_trace": listed(_LOSS),
+    "violations": whole(0, _P),
+    "margin": number(if_it_converged=True),
+    "singular_values": _SINGULAR_VALUES,
+    "typical_singular_values": listed(_SINGULAR_VALUES),
+    "own_target": _MOMENTS,
+    "p_c": or_none(whole(1)),
+    "verdicts": listed(row(whole(1), word)),
+    "rank": whole(1, _D),
+    "attempts": listed(row(whole(2), yes_or_no, word, whole(1))),  # p, whether it was stored, status, passes
+    "ways": listed(word),
+    "recalled_predicted": listed(number(-ROUNDING, 1 + ROUNDING)),
+    "edits": listed(whole(1)),
+    "lost": listed(whole(0, _P)),
+    "overlap": number(-1 - ROUNDING, 1 + ROUNDING),
+    "dimension": whole(1, lambda size: size.d * size.d),
+    "log_volume": number(high=1),
+    "centre_length": number(0, 1 + ROUNDING),
+    "memories": table(dict.fromkeys(("typical", "centre", "largest margin"), table(MEMORY))),
 }
+_OF_TASKS = {
+    "train": "form accuracy violations loss margin steps loss_trace accuracy_trace singular_values scores",
+    "capacity": "p_c storable not_storable verdicts singular_values own_target",
+    "reach": "rank attempts ways stored not_stored first listed first_by_all_rivals listed_by_all_rivals",
+    "approach": "p_c distances attempts limit",
+    "margin": "margin upper_bound gap steps noises recalled recalled_error recalled_predicted",
+    "edits": "edits lost missed undecided",
+    "space": "r_hat effective_samples autocorrelation_time steps passes overlap overlap_error dimension log_volume "
+    "log_volume_error typical_singular_values typical_scores centre_length memories",
+    "bits": "stored not_stored",
+}
+#: By the name of a task: the fields of its result, beginning with how it ended.
+FIELDS = {task: {name: RESULT[name] for name in ("status", *names.split())} for task, names in _OF_TASKS.items()}
 
 
 def contradiction(spec: Mapping, result: Mapping) -> str | None:

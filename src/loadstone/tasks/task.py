@@ -1,7 +1,7 @@
 """A task: what a run does, from the spec that asks for it to the result that its record holds.
 
 A new task is a file with a subclass of `Task` or of `OneAtATime`, a line in `TASKS` (tasks/__init__.py), and its fields
-in `FIELDS` (tasks/fields.py).
+in tasks/fields.py.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def require_full(asked: Asked, what: str) -> None:
 def require_linear(asked: Asked, what: str) -> None:
     """Refuse every memory but those of a linear family."""
     if asked.kappa != 1 or not is_linear(asked.family):
-        must = f"1 and full or linear for {what}"
-        raise ValueError(f"kappa is {asked.kappa} and family {asked.family!r}, but must be {must}.")
+        refused = f"kappa is {asked.kappa} and family {asked.family!r}"
+        raise ValueError(f"{refused}, but must be 1 and full or linear for {what}.")
 
 
 def numbers(values: Iterable[Any]) -> list[float]:

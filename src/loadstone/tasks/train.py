@@ -16,7 +16,6 @@ import numpy as np
 
 from loadstone.compiling import Call
 from loadstone.measurements import accuracy, scores, spectrum
-from loadstone.measurements.accuracy import Measurement, TopScores
 from loadstone.measurements.scores import RawScores, raw_scores
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
 from loadstone.memories import normal
@@ -127,25 +126,18 @@ class Run:
     solution: Solution
     seconds: float
 
-    @property
-    def measurement(self) -> Measurement:
-        return self.solution.measured
-
-    @property
-    def top_scores(self) -> TopScores:
-        assert self.solution.top_scores is not None
-        return self.solution.top_scores
-
     def outcome(self) -> dict[str, object]:
+        """What is said of it: how much is stored, after how many passes, and in which time."""
+        measured, solution = self.solution.measured, self.solution
         return {
             "seed": self.asked.seed,
-            "accuracy": self.measurement.accuracy,
-            "violations": self.measurement.violations,
-            "loss": self.measurement.loss,
-            "margin": self.measurement.margin,
-            "steps": self.solution.steps,
-            "passes": self.solution.passes,
-            "status": self.solution.status.value,
+            "accuracy": measured.accuracy,
+            "violations": measured.violations,
+            "loss": measured.loss,
+            "margin": measured.margin,
+            "steps": solution.steps,
+            "passes": solution.passes,
+            "status": solution.status.value,
             "seconds": round(self.seconds, 4),
         }
 
@@ -183,22 +175,23 @@ def run_batch(
         checkpoint=checkpoint,
     )[: len(specs)]  # fmt: skip
     seconds = (time.perf_counter() - began) / len(specs)
-    return [
-        (problem, Run(spec, problem.description, solution, seconds))
-        for spec, problem, solution in zip(specs, problems, solutions)
-    ]
+    runs = [Run(spec, problem.description, one, seconds) for spec, problem, one in zip(specs, problems, solutions)]
+    return list(zip(problems, runs))
 
 
 def _raw(problem: Problem, run: Run) -> RawScores | None:
-    diverged = run.solution.status == Status.DIVERGED
-    return None if diverged else raw_scores(problem, run.solution.memory, run.top_scores, _HISTOGRAM_SCORES)
+    solution = run.solution
+    if solution.status == Status.DIVERGED:
+        return None
+    assert solution.top_scores is not None
+    return raw_scores(problem, solution.memory, solution.top_scores, _HISTOGRAM_SCORES)
 
 
 def _finished(run: Run, raw: RawScores | None, matrix: np.ndarray) -> Result:
     """Everything that figures need of a run, without its memory. A diverged run has only its scalars and traces."""
     fields = {name: value for name, value in run.outcome().items() if name not in ("seed", "passes", "seconds")}
-    fields["form"] = run.description
-    fields |= {"loss_trace": numbers(run.solution.loss), "accuracy_trace": numbers(run.solution.accuracy)}
+    fields |= {"form": run.description, "loss_trace": numbers(run.solution.loss)}
+    fields["accuracy_trace"] = numbers(run.solution.accuracy)
     if raw is not None:
         values = matrix_singular_values(matrix, run.solution.memory.rank)
         fields |= {"singular_values": numbers(values), "scores": raw.scores().histograms()}

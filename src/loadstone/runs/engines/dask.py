@@ -121,7 +121,7 @@ class _Sweep:
             done = [spec for spec in specs if reports[spec.key][0] is not None]
             self._see(done[-1:])  # one is enough: all are read at the end of the sweep
             for spec in specs:
-                self.progress.tell(spec, *reports[spec.key])
+                self.progress.ended(spec, *reports[spec.key])
         elif future.cancelled():  # by a scheduler that was restarted
             self.jobs.appendleft(specs)
         elif isinstance(error, OSError):
@@ -147,13 +147,13 @@ class _Sweep:
         """Queue each unfinished run of a job again, alone. If a run was alone already, count the death against it."""
         for spec in specs:
             if record := self.store.get(spec.key):
-                self.progress.tell(spec, str(record.result.get("status")))
+                self.progress.ended(spec, str(record.result.get("status")))
                 continue
             self.deaths[spec.key] += len(specs) == 1
             if self.deaths[spec.key] < _ATTEMPTS:
                 self.jobs.appendleft([spec])
             else:
-                self.progress.tell(spec, None, why)
+                self.progress.ended(spec, None, why)
 
     def _wait_for_workers(self) -> None:
         """Return when there is a usable worker. Give up if there has been none for long, or the scheduler is gone."""

@@ -52,8 +52,7 @@ class InProcess:
         alone = sum(map(is_alone, programs))
         # With a GPU, several records are finished at a time on the CPU, each by one thread.
         threads = nullcontext() if platform == "cpu" else threadpool_limits(1, "blas")
-        # On a CPU nothing is compiled ahead: its cores are busy with the runs.
-        waiting = _Waiting(programs, None if platform == "cpu" else _Compilers(platform, self.budget))
+        waiting = _Waiting(programs, platform, self.budget)
         try:
             with threads:
                 self._run(waiting, alone, store, progress, 1)
@@ -69,9 +68,9 @@ class InProcess:
         lanes = min(lanes, programs)
         one_at_a_time, over = Lock(), Event()
 
-        def tell(spec: Spec, status: str | None, why: str) -> None:
+        def report(spec: Spec, status: str | None, why: str) -> None:
             with one_at_a_time:
-                progress.tell(spec, status, why)
+                progress.ended(spec, status, why)
 
         @contextmanager
         def ending_the_others() -> Iterator[None]:
@@ -83,7 +82,7 @@ class InProcess:
                 raise
 
         def lane(name: str, shortest_first: bool) -> None:
-            with Runner(store, self.budget, tell, over.is_set) as runner:
+            with Runner(store, self.budget, report, over.is_set) as runner:
                 for _ in range(programs):
                     if not (alike := waiting.take(shortest_first)):
                         return
@@ -104,40 +103,25 @@ class InProcess:
 
         with ThreadPoolExecutor(max(1, lanes - 1)) as pool, ending_the_others():
             # The last comes first, so that the GPU has a short run to do while the others are compiled.
-            others = [pool.submit(beside, number) for number in range(lanes, 1, -1)]
-            lane("this process" if not others else "thread 1", shortest_first=False)
-            for other in others:
-                other.result()
-
-
-class _Compilers:
-    """Threads that compile programs before they run. Another thread lists the functions of one program after another,
-    so that all compilers work on the first program first."""
-
-    def __init__(self, platform: str, budget: int | None) -> None:
-        self._lister, self._compilers = ThreadPoolExecutor(1), ThreadPoolExecutor(_COMPILERS)
-        self._given, self._begun = (platform, budget, self._compilers), dict[Spec, Future[list[Future]]]()
-
-    def begin(self, alike: list[Spec]) -> None:
-        if alike[0] not in self._begun:
-            self._begun[alike[0]] = self._lister.submit(compile_ahead, alike, *self._given)
-
-    def error(self, alike: list[Spec]) -> BaseException | None:
-        """Wait until a program is compiled, and return the error if that failed."""
-        listed = self._begun[alike[0]]
-        return listed.exception() or next(filter(None, (one.exception() for one in listed.result())), None)
-
-    def end(self) -> None:
-        for threads in (self._lister, self._compilers):
-            threads.shutdown(wait=False, cancel_futures=True)
+            threads = [pool.submit(beside, number) for number in range(lanes, 1, -1)]
+            lane("this process" if not threads else "thread 1", shortest_first=False)
+            for thread in threads:
+                thread.result()
 
 
 class _Waiting:
-    """Programs that wait for a lane, the longest first. One that is taken, and those that come next from either end,
-    are compiled by other threads."""
+    """Programs that wait for a lane, the longest first.
 
-    def __init__(self, programs: list[list[Spec]], compilers: _Compilers | None) -> None:
-        self._programs, self._compilers, self._one_at_a_time = deque(programs), compilers, Lock()
+    Beside an accelerator, other threads compile the one that is taken and those that come next from either end. One
+    thread lists the functions of one program after another, so that all compilers work on the first program first.
+    """
+
+    def __init__(self, programs: list[list[Spec]], platform: str, budget: int | None) -> None:
+        self._programs, self._one_at_a_time = deque(programs), Lock()
+        # On a CPU nothing is compiled ahead: its cores are busy with the runs.
+        self._compiles_ahead, self._begun = platform != "cpu", dict[Spec, Future[list[Future]]]()
+        self._lister, self._compilers = ThreadPoolExecutor(1), ThreadPoolExecutor(_COMPILERS)
+        self._given = platform, budget, self._compilers
 
     def take(self, shortest_first: bool) -> list[Spec] | None:
         """The runs of the next program from one end, or None if there is none left."""
@@ -145,17 +129,22 @@ class _Waiting:
             if not self._programs:
                 return None
             taken = self._programs.pop() if shortest_first else self._programs.popleft()
-            for alike in [taken, *islice(self._programs, _AHEAD), *islice(reversed(self._programs), 1)]:
-                if self._compilers:
-                    self._compilers.begin(alike)
+            next_ones = [taken, *islice(self._programs, _AHEAD), *islice(reversed(self._programs), 1)]
+            for alike in next_ones if self._compiles_ahead else ():
+                if alike[0] not in self._begun:
+                    self._begun[alike[0]] = self._lister.submit(compile_ahead, alike, *self._given)
             return taken
 
     def error_of_compiling(self, alike: list[Spec]) -> BaseException | None:
-        return self._compilers.error(alike) if self._compilers else None
+        """Wait until a program is compiled, and return the error if that failed."""
+        if not self._compiles_ahead:
+            return None
+        listed = self._begun[alike[0]]
+        return listed.exception() or next(filter(None, (one.exception() for one in listed.result())), None)
 
     def end(self) -> None:
         """Nothing more is taken or compiled."""
         with self._one_at_a_time:
             self._programs.clear()
-            if self._compilers:
-                self._compilers.end()
+            for threads in (self._lister, self._compilers):
+                threads.shutdown(wait=False, cancel_futures=True)

@@ -102,13 +102,13 @@ def _close(client: Client) -> None:
 def environment(workers: int, folder: str, outer: Mapping[str, str]) -> dict[str, str]:
     """Environment of the worker processes: their share of the machine, and the folder of their compiled programs."""
     cores = max(1, len(os.sched_getaffinity(0)) // workers)
-    told = {"JAX_COMPILATION_CACHE_DIR": f"{folder}/programs", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    settings = {"JAX_COMPILATION_CACHE_DIR": f"{folder}/programs", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     if workers > 1 and "XLA_CLIENT_MEM_FRACTION" not in outer:
         # Each would take three quarters of a GPU's memory. JAX has two names for the setting and accepts only one.
-        told["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / workers:.4f}"
+        settings["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.75 / workers:.4f}"
     # Values that the user has set take precedence.
-    told = {name: outer.get(name, value) for name, value in told.items()}
-    return told | {
+    settings = {name: outer.get(name, value) for name, value in settings.items()}
+    return settings | {
         "NPROC": str(cores),  # how XLA learns the size of its pool of threads
         # With a GPU, several records are finished at a time, each on one core; one core stays free to launch kernels.
         "OPENBLAS_NUM_THREADS": "1" if gpu_expected() else str(cores),
