@@ -4,16 +4,15 @@ import shlex
 
 import pytest
 
-from loadstone.cli.options import MOST_ASSOCIATIONS, MOST_DIMENSION
 from tests.cli.folder import FACTS
 
-SEEDS = 2**64 - 1
+DIMENSIONS, ASSOCIATIONS, SEEDS = 2**24, 2**31 - 1, 2**64 - 1
 #: Smallest and largest value of each number that is an option; None: as large as one likes.
 BOUNDS = {
     "predict --d 6": {"d": (1, 10**8), "answers": (2, 10**15)},
     "train --d 3 --p 4": {"seed": (0, SEEDS), "seeds": (1, 10**6), "passes": (1, 10**9)},
     "certify --d 3 --p 4": {"seed": (0, SEEDS), "steps": (1, None)},
-    "capacity --d 2": {"d": (1, MOST_DIMENSION), "seed": (0, SEEDS - 4), "seeds": (1, 10**6)},
+    "capacity --d 2": {"d": (1, DIMENSIONS), "seed": (0, SEEDS - 4), "seeds": (1, 10**6)},
     "sample --d 3 --p 2": {"seed": (0, 2**31 - 1), "chains": (2, 4096), "steps": (2, 10**9)},
     "instance --d 3 --p 4 --out no.npz": {"seed": (0, SEEDS)},
     "facts budget b.book": {"shuffles": (0, None)},
@@ -24,7 +23,7 @@ BOUNDS = {
     "status --store s": {"workers": (1, None)},
 }
 for command in ("train --d 3 --p 4", "certify --d 3 --p 4", "sample --d 3 --p 2", "instance --d 3 --p 4 --out no.npz"):
-    BOUNDS[command] |= {"d": (1, MOST_DIMENSION), "p": (2, MOST_ASSOCIATIONS), "answers": (2, 2**31 - 1)}
+    BOUNDS[command] |= {"d": (1, DIMENSIONS), "p": (2, ASSOCIATIONS), "answers": (2, ASSOCIATIONS)}
 
 BLOCK = "batch is 4, but must be 0 for this problem"
 LINEAR = "but must be linear for an exact verdict"

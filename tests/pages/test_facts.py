@@ -160,8 +160,6 @@ def test_singular_values_stand_beside_the_quarter_circle(page, book):
     words = book.subjects, book.answers, book.targets
     mapped = Book(weights, *words, book.inputs @ b.T, book.outputs @ a.T + 3, book.stored)
     np.testing.assert_allclose(whitened_spectrum(mapped), values, rtol=1e-6)
-    curve = np.array(page.evaluate("report.quarterCircle"))
-    np.testing.assert_allclose(curve[:, 1], np.sqrt(4 - np.minimum(2, curve[:, 0]) ** 2) / np.pi, atol=1e-4)
     assert page.locator("#spectrum path.prediction").count() == 1 and "quarter circle" in page.inner_text(
         "#spectrum-note"
     )

@@ -114,12 +114,12 @@ def sweep_bar(what: str) -> Iterator[Callable[[sweep.Progress], None]]:
     if not bar.console.is_terminal:
         spoken = [-_SPEAK_SECONDS]
 
-        def watch(progress: sweep.Progress) -> None:
+        def say_pace(progress: sweep.Progress) -> None:
             if time.monotonic() - spoken[0] >= _SPEAK_SECONDS:
                 spoken[0] = time.monotonic()
                 say(f"{what}: {progress.before + progress.done}/{progress.total} runs, {_pace(progress)}")
 
-        yield watch
+        yield say_pace
         return
     with bar:
         task = bar.add_task(escape(what), total=None, words="starting workers")

@@ -81,8 +81,8 @@ def _folder(out: str) -> Path:
 def _run(specs: list[Spec], records: Store, workers: int) -> None:
     from loadstone.runs.sweep import run_sweep
 
-    with ends_like_an_interrupt(), sweep_bar("reproduce") as watch:
-        outcome = run_sweep(specs, records, engine_here(workers), watch)
+    with ends_like_an_interrupt(), sweep_bar("reproduce") as progress:
+        outcome = run_sweep(specs, records, engine_here(workers), progress)
     if not outcome.complete:
         reason = outcome.stopped or "; ".join(list(outcome.failed.values())[:3])
         raise ValueError(f"{outcome.missing} of {outcome.total} runs are missing: {reason}")

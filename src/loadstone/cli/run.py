@@ -67,8 +67,8 @@ def run(
         chosen = engine_here(workers, limit)
     records = Store(store)
     try:
-        with ends_like_an_interrupt(), sweep_bar(grid) as watch:
-            outcome = run_sweep(specs, records, chosen, watch)
+        with ends_like_an_interrupt(), sweep_bar(grid) as progress:
+            outcome = run_sweep(specs, records, chosen, progress)
     except KeyboardInterrupt:
         left = len(records.missing([spec.key for spec in specs]))
         say(f"{len(specs) - left} of {len(specs)} runs are recorded; start again to run the rest.")

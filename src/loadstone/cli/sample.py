@@ -33,9 +33,6 @@ def sample(
     options.check_given_once(instance, d, p, load, answers)
     problem = check_kind(problem)
     whole("seed", seed, 0, 2**31 - 1)
-    whole("chains", chains, 2)
-    if steps is not None:
-        whole("steps", steps, 2)
     if d is not None:
         p = options.associations_from(p, load, d)
 

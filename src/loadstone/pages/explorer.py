@@ -50,8 +50,8 @@ def _faddeeva(terms: int = 44) -> dict[str, object]:
     angle = np.arange(-count + 1, count) * np.pi / count
     t = scale * np.tan(angle / 2)
     values = np.concatenate([[0.0], np.exp(-(t**2)) * (scale**2 + t**2)])
-    found = np.fft.fft(np.fft.fftshift(values)).real / (2 * count)
-    return {"scale": scale, "coefficients": found[terms:0:-1].tolist()}
+    coefficients = np.fft.fft(np.fft.fftshift(values)).real / (2 * count)
+    return {"scale": scale, "coefficients": coefficients[terms:0:-1].tolist()}
 
 
 def _part(name: str) -> str:
