@@ -34,7 +34,7 @@ _LARGEST = {"quick": 8, "paper": 16}
 _FULLEST = {"quick": 0.4, "paper": 0.5}
 
 #: Samples of the effect of lengths, which is then known to a tenth of it.
-_SAMPLES = 1000
+SAMPLES = 1000
 #: The laws of the embeddings.
 EQUAL, DIFFERENT = "sphere", "gaussian"
 _OUTPUTS = {EQUAL: "outputs of equal length", DIFFERENT: "Gaussian outputs"}
@@ -76,7 +76,7 @@ def _point(law: str, measured: dict) -> dict:
 @cache
 def effect_of_lengths(p: int, room: float, d: int) -> Estimate:
     """By how much the lengths of Gaussian outputs change the free entropy of the functional."""
-    return length_shift(predicted(p, room).q, p, room, d, _SAMPLES)
+    return length_shift(predicted(p, room).q, p, room, d, SAMPLES)
 
 
 def compare(points: list[dict]) -> list[Comparison]:
