@@ -139,8 +139,8 @@ def compare(points: Points) -> list[Comparison]:
         more = 100 * (point["bound"] / point["law"] - 1)
         law = f"{_ORIGINAL}; at 99 % the law allows at most {more:.1f} % more; 4096 steps may end short"
         for beside, predicted, note in (("the law", point["law"], law), ("1.3 N log N = d^2", point["published"], "")):
-            family, numbers = f"associations recalled to 99 % by Adam, beside {beside}", (point["p"], point["error"])
-            comparisons.append(Comparison.of(family, point, predicted, *numbers, note, dof=dof))
+            family = f"associations recalled to 99 % by Adam, beside {beside}"
+            comparisons.append(Comparison.of(family, point, predicted, point["p"], point["error"], note, dof=dof))
     family, note = "capacity, outputs of equal length - Gaussian", "scaling outputs is not free at finite d"
     for point in points.lengths:
         if point["streams"] < FEWEST or not point["error"]:

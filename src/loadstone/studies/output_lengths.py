@@ -117,9 +117,9 @@ def at_infinity(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, freedom:
     """Where a straight line through the values against 1/d meets 1/d = 0, its standard error, and degrees of freedom.
     Where the values scatter about the line by more than their errors explain, its error is larger by as much.
     freedom: behind the errors."""
-    x, weights = 1 / np.asarray(sizes, float), 1 / np.asarray(errors, float)
-    line, covariance = np.polyfit(x, values, 1, w=weights, cov="unscaled")
-    chi_square, rest = float(((weights * (values - np.polyval(line, x))) ** 2).sum()), len(sizes) - 2
+    x, y, weights = 1 / np.asarray(sizes, float), np.asarray(values, float), 1 / np.asarray(errors, float)
+    line, covariance = np.polyfit(x, y, 1, w=weights, cov="unscaled")
+    chi_square, rest = float(((weights * (y - np.polyval(line, x))) ** 2).sum()), len(x) - 2
     error = math.sqrt(covariance[1, 1])
     if chdtrc(rest, chi_square) < CHANCE:
         error, freedom = error * math.sqrt(chi_square / rest), float(rest)
