@@ -120,18 +120,6 @@ def test_unknown_names_get_a_suggestion(tmp_path):
         specs_of(str(tmp_path / "grid.toml"))
 
 
-def test_the_shift_proves_little_but_groups_of_its_own_and_searches_closely():
-    for scale in SCALES:
-        exact = {spec for spec in named_sweep("shift", scale) if spec.solver == "capacity"}
-        own = {spec for spec in exact - set(named_sweep("capacity", scale)) if not is_grouped(spec.problem)}
-        assert {(spec.d, spec.seed // 200) for spec in own} == ({(12, 1), (16, 0)} if scale == "paper" else set())
-        both = ("original", "decoupled")
-        assert {(spec.problem, spec.d) for spec in exact} >= {(kind, d) for kind in both for d in (12, 20)}
-    reached = {spec for spec in named_sweep("shift", "paper") if spec.solver == "reach"}
-    assert all((spec.settings.width, spec.settings.passes) == (0.001, 3000) for spec in reached) and len(reached) == 50
-    assert {spec.solver for spec in named_sweep("shift", "quick")} == {"capacity"}
-
-
 def test_groups_lie_between_the_original_and_the_decoupled_problem_with_as_many_streams_of_each():
     for scale in SCALES:
         specs = [spec for spec in named_sweep("shift", scale) if spec.solver == "capacity"]
@@ -142,13 +130,6 @@ def test_groups_lie_between_the_original_and_the_decoupled_problem_with_as_many_
             assert len({count for (other, _), count in streams.items() if other == d}) == 1
             groups = [sets_of_outputs(problem, 10**6) for other, problem in streams if other == d]
             assert {2, 8} <= set(groups) and max(set(groups) - {10**6}) < capacity_associations(d)
-
-
-def test_skewed_targets_have_no_more_answers_than_there_is_a_formula_for():
-    for scale in SCALES:
-        specs = named_sweep("skew", scale)
-        assert {spec.frequencies for spec in specs} == {"balanced", "uniform", "zipf:1"}
-        assert all(spec.answers <= spec.d + 1 and spec.problem == "original" for spec in specs)
 
 
 def test_shipped_brackets_are_what_their_attempts_left():
