@@ -97,7 +97,6 @@ LISTED = shipped("topk", lambda spec, said: (spec.problem, spec.d) == ("original
 HALF_FULL = shipped("lengths", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
 EIGHT = shipped("space", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 8)
 SCORED = shipped("solution-scores", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
-SHIPPED = {*APPROACHED, *RANKED, *PRUNED, *LAYERED, *LISTED, *HALF_FULL, *EIGHT, *SCORED}
 PACKS = ("optimisers", "rank", "pruning", "one_law", "layers", "topk", "space", "solutions")
 
 
