@@ -5,7 +5,7 @@ import pytest
 
 from loadstone.studies import solution_space
 from loadstone.studies.kit.comparison import Judgement, with_error
-from loadstone.studies.kit.multiple_tests import together
+from loadstone.studies.kit.multiple_tests import family_tests
 from loadstone.studies.kit.runs import share_of_capacity
 from loadstone.studies.output_lengths import at_infinity, compare, points, remarks
 from tests.studies.drawing import compared
@@ -85,7 +85,7 @@ def test_the_tables_in_the_docs_are_those_of_the_shipped_records():
     equal = [one for one in comparisons if "equal length" in one.what]
     assert equal and not any(one.verdict == Judgement.DIFFERS for one in equal)
     # What families show as a whole, of these and of the whole sweep of 'space'.
-    for family in together(equal + compared("space", shipped_rows("space", "space"))):
+    for family in family_tests(equal + compared("space", shipped_rows("space", "space"))):
         if "free entropy, original" not in family.family:
             assert with_error(abs(family.shift), family.shift_error).lstrip("+") + " %" in text, family
             assert f"{family.p_value:.1g}".replace("e-0", "e-") in text, family
