@@ -7,6 +7,7 @@ import pytest
 from loadstone.studies import (
     entropy,
     margin,
+    nichani,
     output_lengths,
     robustness,
     short_lists,
@@ -16,12 +17,13 @@ from loadstone.studies import (
 )
 
 KEPT = (solution_space.predicted, margin.predicted_margin, robustness.predicted_queries, robustness.predicted_recall,
-        output_lengths.effect_of_lengths, skewed_answers.given_frequencies, skewed_answers.as_drawn)  # fmt: skip
+        output_lengths.effect_of_lengths, skewed_answers.given_frequencies, skewed_answers.as_drawn,
+        nichani.most_at_99_percent)  # fmt: skip
 #: A few samples take the same way as many.
 FEW = {
-    solution_space: {"SAMPLES": 20}, robustness: {"SAMPLES": 60}, margin: {"_SAMPLES": 30},
-    output_lengths: {"_SAMPLES": 50}, short_lists: {"BATCHES": 2}, typical_spectra: {"DIMENSION": 12},
-    entropy: {"_SAMPLES": {10: 20, 100: 10, 1000: 4}},
+    solution_space: {"SAMPLES": 20}, robustness: {"SAMPLES": 60}, margin: {"SAMPLES": 30}, nichani: {"BATCHES": 2},
+    output_lengths: {"SAMPLES": 50}, short_lists: {"BATCHES": 2}, typical_spectra: {"DIMENSION": 12},
+    entropy: {"SAMPLES": {10: 20, 100: 10, 1000: 4}},
     skewed_answers: {"SAMPLES": 200, "DRAWS": 2, "SAMPLES_OF_A_DRAW": 100},
 }  # fmt: skip
 

@@ -14,17 +14,12 @@ def row(problem="original", d=10, p=20, seed=0, solver="adam", kappa=1.0, accura
 
 
 def test_hebbian_accuracy_has_the_error_of_a_binomial_number():
-    p, d, seeds, draws = 30, 10, 4, 20_000
+    p, d, recalled = 30, 10, (15, 12, 18, 21)
     q = finite_accuracy(p, d)
-    assert 0.2 < q < 0.8
-    recalled = np.random.default_rng(1).random((draws, seeds, p)) < q
-    values = recalled[0].mean(axis=1)
-    rows = [row(d=d, p=p, seed=seed, solver="hebbian", accuracy=float(value)) for seed, value in enumerate(values)]
+    rows = [row(d=d, p=p, seed=seed, solver="hebbian", accuracy=count / p) for seed, count in enumerate(recalled)]
     (one,) = compare_hebbian_accuracy(load_curves(rows + [row(d=d, p=p, accuracy=0.0)], "accuracy"))
-    assert one.predicted == q and one.measured == pytest.approx(values.mean()) and one.freedom == np.inf
-    # The deviation of so many nearly normal means is known to 1 / sqrt(2 draws): five times that.
-    scatter = recalled.mean(axis=(1, 2)).std()
-    assert one.error == pytest.approx(scatter, rel=5 / (2 * draws) ** 0.5)
+    assert one.predicted == q and one.measured == pytest.approx(66 / 120) and one.freedom == np.inf
+    assert one.error == pytest.approx((q * (1 - q) / 120) ** 0.5)
     assert one.what == f"Hebbian accuracy, d = 10, load {load(p, d):.2f}"
 
 

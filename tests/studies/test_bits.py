@@ -4,25 +4,22 @@ import numpy as np
 import pytest
 
 from loadstone.studies.bits import TRAINED, compare, points
-from tests.studies.shipped import RESULTS, shipped_rows
+from tests.studies.shipped import docs_table, shipped_rows
 
 
 @pytest.fixture(scope="module")
 def shipped():
-    found = points(shipped_rows("bits", "bits"))
-    return {(point["d"], point["bits"], point["way"]): point for point in found}
+    return {(point["d"], point["bits"], point["way"]): point for point in points(shipped_rows("bits", "bits"))}
 
 
 def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):
-    text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
-    table = text[text.index("| d, bits |") :].split("\n\n")[0].splitlines()[2:]
+    table = docs_table("| d, bits |")
     assert len(table) == 12
-    for line in table:
-        size, *cells, noise, bound = (cell.strip() for cell in line.strip("|").split("|"))
+    for size, *cells, noise, bound in table:
         d, bits = map(int, size.split(", "))
         for way, cell in zip(("largest margin", "centre", TRAINED), cells):
             point = shipped.get((d, bits, way))
-            assert cell == (f"{point['stored']:.1f}({point['error']:.1f})" if point else "-"), line
+            assert cell == (f"{point['stored']:.1f}({point['error']:.1f})" if point else "-"), size
         point = shipped[d, bits, "largest margin"]
         assert (noise, bound) == (f"{point['noise']:.1f}", f"{point['bound']:.1f}")
 

@@ -7,7 +7,7 @@ import pytest
 
 from loadstone.studies.kit.bounds import ABOVE, BELOW, BoundComparison, trend
 from loadstone.studies.kit.comparison import CHANCE, POWER, Judgement
-from loadstone.studies.kit.multiple_tests import corrected, together
+from loadstone.studies.kit.multiple_tests import corrected, family_tests
 from loadstone.studies.kit.sensitivity import in_words
 from loadstone.studies.kit.sentences import findings
 
@@ -76,7 +76,7 @@ def test_errors_of_trends_are_those_of_repeated_measurements():
 
 def test_inequalities_are_told_apart_from_predictions():
     many = [BoundComparison(f"x, d = {d}", 1.0, 0.2 + d / 100, 0.02, 9, "", "x", f"d = {d}") for d in (10, 20, 30)]
-    assert together(many) == [] and in_words(many) == []
+    assert family_tests(many) == [] and in_words(many) == []
     assert findings(many) == ["x: holds for 3 of 3 (nearest to its bound: holds: 0.50(2) < 1)."]
     mixed = [*many, BoundComparison("x, d = 90", 1.0, 1.1, 0.02, 9, "", "x", "d = 90")]
     assert "does not hold for 1 of 4 (nearest to its bound: does not hold: 1.10(2) is not < 1)" in findings(mixed)[0]

@@ -8,8 +8,8 @@ from tests.studies.shipped import RESULTS, shipped_rows
 
 
 def row(lost, missed, seed=0, **parameters):
-    found = {"solver": "edits", "d": 12, "p": 20, "seed": seed, "parameters": parameters, "edits": [1, 2, 4, 10]}
-    return found | {"lost": lost, "missed": missed, "undecided": [0, 0, 0, 1]}
+    spec = {"solver": "edits", "d": 12, "p": 20, "seed": seed, "parameters": parameters}
+    return spec | {"edits": [1, 2, 4, 10], "lost": lost, "missed": missed, "undecided": [0, 0, 0, 1]}
 
 
 def test_means_over_streams_and_where_a_method_breaks_down():
@@ -32,8 +32,8 @@ def test_means_over_streams_and_where_a_method_breaks_down():
 
 
 def test_where_all_answers_are_changed_no_fact_was_to_stay():
-    made = row([0, 0, 0], [0, 1, 20], action="change") | {"edits": [1, 10, 20], "undecided": [0, 0, 0]}
-    (curve,) = points([made])
+    all_changed = row([0, 0, 0], [0, 1, 20], action="change") | {"edits": [1, 10, 20], "undecided": [0, 0, 0]}
+    (curve,) = points([all_changed])
     assert curve["lost"] == [0, 0, None] and curve["missed"] == [0, 0.1, 1] and curve["changed"] == [0.05, 0.5, 1]
     assert curve["broken"] is None and curve["load"] == [20 / float(capacity_associations(12))] * 3
 

@@ -41,11 +41,9 @@ def test_the_slope_of_the_formula_is_found_and_is_not_the_papers():
     assert steeper.measured < exact.measured - 4 * steeper.error
 
 
-def test_two_dimensions_make_no_slope():
-    assert compare_slopes(points([row for row in proved("original") if row["d"] > 12])) == []
-
-
-def test_streams_that_are_all_alike_make_no_slope():
+def test_two_dimensions_or_streams_without_scatter_make_no_slope():
     """Without scatter there is no error, and no weight either."""
-    two = [row for row in proved("original") if row["seed"] < 2]
-    assert compare_slopes(points([row | {"p_c": row["d"] ** 2 // 3} for row in two])) == []
+    rows = proved("original")
+    assert compare_slopes(points([row for row in rows if row["d"] > 12])) == []
+    alike = [row | {"p_c": row["d"] ** 2 // 3} for row in rows if row["seed"] < 2]
+    assert compare_slopes(points(alike)) == []

@@ -66,16 +66,16 @@ SIZES = [(d, p, g) for d, p in ((12, 40.0), (20, 86.0)) for g in (1, 2, 4, 8, 16
 
 
 def following(law, noise=None):
-    found = [{"d": d, "groups": g, "predicted": p, "excess": EXCESS[d] * groups.left(law, g, p)} for d, p, g in SIZES]
-    drawn = np.zeros(len(found)) if noise is None else 0.003 * noise.standard_normal(len(found))
-    return [point | {"error": 0.003, "excess": point["excess"] + shift} for point, shift in zip(found, drawn)]
+    exact = [{"d": d, "groups": g, "predicted": p, "excess": EXCESS[d] * groups.left(law, g, p)} for d, p, g in SIZES]
+    drawn = np.zeros(len(exact)) if noise is None else 0.003 * noise.standard_normal(len(exact))
+    return [point | {"error": 0.003, "excess": point["excess"] + shift} for point, shift in zip(exact, drawn)]
 
 
 @pytest.mark.parametrize("law", GROUP_LAWS)
 def test_each_law_is_recognised(law):
     fits = {fit.law: fit for fit in fitted_group_laws(following(law))}
     assert fits[law].excess == pytest.approx(EXCESS) and fits[law].chi_square < 1e-9 and fits[law].deviations < 1e-3
-    assert all(fit.chi_square > 10 and fit.freedom == 10 for name, fit in fits.items() if name != law)
+    assert all(fit.chi_square > 10 and fit.dof == 10 for name, fit in fits.items() if name != law)
 
 
 def test_one_group_leaves_all_and_pairs_vanish_with_a_group_for_each():

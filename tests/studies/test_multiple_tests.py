@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binomtest, norm
 
 from loadstone.studies.kit.comparison import CHANCE, Comparison, Judgement
-from loadstone.studies.kit.multiple_tests import corrected, together
+from loadstone.studies.kit.multiple_tests import corrected, family_tests
 
 
 def of(deviations, family="kind", streams="", freedom=math.inf):
@@ -55,7 +55,7 @@ def test_chance_is_called_a_difference_somewhere_in_one_family_of_a_hundred():
 
 def test_thirty_of_thirty_one_on_one_side_are_a_finding():
     values = [-0.8] * 30 + [0.8]
-    (found,) = together([of(value, streams=str(place)) for place, value in enumerate(values)])
+    (found,) = family_tests([of(value, streams=str(place)) for place, value in enumerate(values)])
     assert found.comparisons == found.groups == 31 and found.above == found.groups_above == 1 and found.systematic
     assert found.sign_chance == pytest.approx(binomtest(1, 31).pvalue)
     assert found.pooled_chance == pytest.approx(2 * norm.sf(0.8 * 29 / math.sqrt(31)))
@@ -64,22 +64,25 @@ def test_thirty_of_thirty_one_on_one_side_are_a_finding():
     assert found.in_words().startswith("kind: 30 of 31 lie below the prediction, the mean difference is -0.75(5) %")
     assert "a systematic difference" in found.in_words() and found.as_row()["systematic"] is True
     # Measurements may be numbers of NumPy.
-    numpy = together([of(np.float64(value), streams=str(place)) for place, value in enumerate(values)])
+    numpy = family_tests([of(np.float64(value), streams=str(place)) for place, value in enumerate(values)])
     assert json.loads(json.dumps(numpy[0].as_row())) == found.as_row()
     # The same numbers on only three sets of streams show nothing.
-    assert not together([of(value, streams=str(place % 3)) for place, value in enumerate(values)])[0].systematic
+    assert not family_tests([of(value, streams=str(place % 3)) for place, value in enumerate(values)])[0].systematic
 
 
 def test_comparisons_on_the_same_streams_count_as_one():
-    (found,) = together([of(1.0, streams="a"), of(3.0, streams="a"), of(-1.0, streams="b")])
+    (found,) = family_tests([of(1.0, streams="a"), of(3.0, streams="a"), of(-1.0, streams="b")])
     assert (found.comparisons, found.groups, found.above, found.groups_above) == (3, 2, 2, 1)
     assert found.pooled_chance == pytest.approx(2 * norm.sf((2 - 1) / math.sqrt(2)))
     assert found.sign_chance == 1 and found.p_value == pytest.approx(2 * found.pooled_chance) and not found.systematic
-    assert together([of(5.0, streams="a"), of(6.0, streams="a")]) == [] and together([of(1.0, ""), of(2.0, "")]) == []
+    assert (
+        family_tests([of(5.0, streams="a"), of(6.0, streams="a")]) == []
+        and family_tests([of(1.0, ""), of(2.0, "")]) == []
+    )
 
 
 def test_few_degrees_of_freedom_weigh_less():
-    normal, few = (together([of(4.0, streams=s, freedom=f) for s in "ab"])[0] for f in (math.inf, 2))
+    normal, few = (family_tests([of(4.0, streams=s, freedom=f) for s in "ab"])[0] for f in (math.inf, 2))
     assert normal.pooled_chance < 1e-7 < 1e-3 < few.pooled_chance
 
 
@@ -87,7 +90,7 @@ def test_fair_families_are_rarely_called_systematic():
     random = np.random.default_rng(4)
     trials = 1000
     wrong = sum(
-        together([of(value, streams=str(place)) for place, value in enumerate(values)])[0].systematic
+        family_tests([of(value, streams=str(place)) for place, value in enumerate(values)])[0].systematic
         for values in random.standard_normal((trials, 12))
     )
     assert wrong / trials <= CHANCE + 4 * math.sqrt(CHANCE / trials)

@@ -9,7 +9,6 @@ from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import associations
 from tests.studies.drawing import compared
 
-
 pytestmark = pytest.mark.usefixtures("few_samples")
 
 

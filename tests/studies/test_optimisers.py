@@ -56,8 +56,8 @@ def test_laws_and_optimisers_are_kept_apart_and_other_records_left_out():
     rows = [row(0, passes, "adam:learning_rate=0.1"), row(0, passes, law="power law:exponent=0.5")]
     rows += [row(0, passes, law="power law"), row(1, passes, law="power law") | {"p_c": None}]
     rows += [{"solver": "capacity", "p_c": 5}, {"solver": "sgd"}]
-    found = [(curve["law_exponent"], curve["optimiser"], curve["streams"]) for curve in points(rows)]
-    assert found == [(0.0, "adam:learning_rate=0.1", 1), (0.5, "lbfgs", 1), (1.0, "lbfgs", 1)]
+    kinds = [(curve["law_exponent"], curve["optimiser"], curve["streams"]) for curve in points(rows)]
+    assert kinds == [(0.0, "adam:learning_rate=0.1", 1), (0.5, "lbfgs", 1), (1.0, "lbfgs", 1)]
 
 
 def test_the_line_of_medians_ends_below_the_capacity_which_has_a_place_of_its_own():

@@ -1,18 +1,12 @@
 """The largest p stored at each rank, by hand on small tables."""
 
-import zipfile
-from pathlib import Path
-
 import pytest
 
-from loadstone.runs.record import from_bytes
-from loadstone.studies.kit.rows import row_of
 from loadstone.studies.rank import EVERYTHING, ONE_START, method_label, points
-from loadstone.studies.registry import named_sweep
 from loadstone.theory.capacity import capacity_associations
 from tests.studies.drawing import compared
+from tests.studies.shipped import RESULTS, shipped_rows
 
-ROOT = Path(__file__).parents[2]
 ALL = {"starts": 5, "grown": True}
 
 
@@ -58,17 +52,8 @@ def test_each_help_is_a_point_of_its_own_and_only_everything_is_compared():
 
 @pytest.fixture(scope="module")
 def shipped():
-    """The shipped records of the sweep, with the proofs of the same streams."""
-    left = {spec.key for spec in named_sweep("rank", "paper")}
-    rows = []
-    for name in ("rank", "processor", "law"):  # some records are in two packs
-        with zipfile.ZipFile(ROOT / "results" / "paper" / f"{name}.zip") as packed:
-            chosen = [name for name in packed.namelist() if Path(name).stem in left]
-            records = [from_bytes(packed.read(name)) for name in chosen]
-        rows += [row_of(record.spec, record.result) for record in records]
-        left -= {Path(name).stem for name in chosen}
-    assert not left
-    return points(rows).stored
+    """What was stored in the shipped records of the sweep, with the proofs of the same streams."""
+    return points(shipped_rows("rank", "rank", "processor", "law")).stored
 
 
 def test_no_shipped_rank_stores_more_than_is_proved_and_full_rank_stores_what_is_proved(shipped):
@@ -93,7 +78,7 @@ def test_no_shipped_help_stores_less_than_one_start_on_any_stream(shipped):
 
 
 def test_the_table_in_the_docs_is_that_of_the_shipped_records(shipped):
-    text = (ROOT / "docs" / "measured.md").read_text()
+    text = (RESULTS.parents[1] / "docs" / "measured.md").read_text()
     for point in shipped:
         if point["help"] == EVERYTHING:
             number = f"{point['stored']:.1f}({point['error']:.1f}), {point['stored'] / point['predicted']:.3f}"

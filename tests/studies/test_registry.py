@@ -17,7 +17,7 @@ from loadstone.studies.capacity import draw_shares
 from loadstone.studies.kit import panels as style
 from loadstone.studies.kit.panels import COLOURS, NothingToDrawError, colour, counted
 from loadstone.studies.kit.rows import row_of
-from loadstone.studies.registry import SCALES, STUDIES, SWEEPS, named_sweep, study_of
+from loadstone.studies.registry import SCALES, STUDIES, named_sweep, study_of
 from loadstone.theory.capacity import capacity_associations
 from loadstone.theory.load import load
 from tests.studies.drawing import compared, drawn
@@ -97,7 +97,6 @@ LISTED = shipped("topk", lambda spec, said: (spec.problem, spec.d) == ("original
 HALF_FULL = shipped("lengths", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
 EIGHT = shipped("space", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 8)
 SCORED = shipped("solution-scores", lambda spec, said: (spec.d, spec.p) == (8, 11) and spec.seed < 2)
-SHIPPED = {*APPROACHED, *RANKED, *PRUNED, *LAYERED, *LISTED, *HALF_FULL, *EIGHT, *SCORED}
 PACKS = ("optimisers", "rank", "pruning", "one_law", "layers", "topk", "space", "solutions")
 
 
@@ -169,14 +168,6 @@ def test_each_name_leads_to_a_figure_of_that_name():
         assert all(text.strip() for text in vars(figure.caption).values())
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_a_study_shows_the_sweep_of_its_name(scale):
-    for name in set(SWEEPS) - {"thresholds"}:
-        assert list(dict.fromkeys(study_of(name).runs(scale))) == named_sweep(name, scale)
-    assert set(named_sweep("thresholds", scale)) <= set(study_of("law").runs(scale))
-    assert study_of("entropy").runs(scale) == []  # theory alone
-
-
 def test_names_need_no_plotting_and_drawing_needs_no_jax():
     """Commands know the names at once, and figures can be drawn where no accelerator's software is loaded."""
     program = """
@@ -233,35 +224,11 @@ def written(name, rows, folder):
     return {path.suffix: path.read_bytes() for path in paths}
 
 
-def test_curves_are_means_and_deviations_of_the_runs(rows):
-    with drawn("accuracy", rows["accuracy"]) as (_, numbers):
-        curves = numbers["curves"]
-    assert len(curves) == 2 * 2 + 1 + 2
-    for curve in curves:
-        for index, p in enumerate(curve["p"]):
-            names = ("problem", "solver", "kappa", "d")
-            chosen = [
-                row["accuracy"] for row in rows["accuracy"]
-                if row["p"] == p and all(row[name] == curve[name] for name in names)
-            ]  # fmt: skip
-            assert curve["seeds"][index] == len(chosen) == 2 and curve["load"][index] == pytest.approx(load(p, 10))
-            assert curve["mean"][index] == pytest.approx(np.mean(chosen))
-            assert curve["deviation"][index] == pytest.approx(np.std(chosen, ddof=1))
-
-
-def test_densities_have_the_mass_that_they_should(rows):
+def test_histograms_of_singular_values_have_the_mass_of_those_that_are_not_zero(rows):
     for name in ("spectra", "initial-spectra"):
-        with drawn(name, rows[name]) as (_, numbers):
-            shown = numbers["histograms"]
-        for one in shown:
+        for one in study_of(name).points(rows[name]).histograms:
             mass = np.sum(np.diff(one["edges"]) * one["density"])
             assert mass == pytest.approx(one["kappa"] if name == "initial-spectra" else 1)
-    for name in ("scores", "hebbian"):
-        with drawn(name, rows[name]) as (_, numbers):
-            shown = numbers["panels"]
-        for one in shown:
-            for part in ("target", "others"):
-                assert np.sum(np.diff(one["edges"]) * one[part]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("dimensions", [(50, 100, 150, 300, 400, 500), (12, 20, 24, 30, 40, 60)])
@@ -314,16 +281,6 @@ def test_the_title_of_spectra_says_at_which_share_of_the_capacity_they_are(rows,
     assert f"at {share:.0f} % of the predicted capacity (" in shown("spectra", full)[0].get_suptitle()
     more = full + [row | {"p": 2 * row["p"]} for row in full]
     assert f"at {share:.0f} to {2 * share:.0f} % of the predicted" in shown("spectra", more)[0].get_suptitle()
-
-
-def test_targets_at_capacity_are_in_units_of_their_querys_length(rows, shown):
-    """There, and only there, the law is drawn too, and it is for scores in these units."""
-    for panel in shown("scores")[1]["panels"]:
-        name = "own" if panel["p"] == SIZES[1] else "target"
-        chosen = [row for row in rows["scores"] if (row["problem"], row["p"]) == (panel["problem"], panel["p"])]
-        counts = np.sum([row["scores"][name] for row in chosen], axis=0).reshape(len(panel["target"]), -1).sum(axis=1)
-        np.testing.assert_allclose(panel["target"], counts / counts.sum() / np.diff(panel["edges"]))
-        assert chosen[0]["scores"]["own"] != chosen[0]["scores"]["target"]
 
 
 def test_predicted_curves_begin_at_capacity_with_everything_stored(shown):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from loadstone.studies.kit.comparison import with_error
-from loadstone.studies.kit.multiple_tests import together
+from loadstone.studies.kit.multiple_tests import family_tests
 from loadstone.studies.solution_scores import law_of_scores, points
 from tests.studies.drawing import compared
 from tests.studies.shipped import RESULTS, docs_table, shipped_rows
@@ -59,6 +59,6 @@ def test_the_predictions_in_the_docs(fresh_predictions):
         for name, cell in zip(("target", "rival", "margin"), cells):
             assert float(cell.split("[")[1].rstrip("]")) == pytest.approx(law[name].mean(), abs=6e-4)
     text = (RESULTS.parents[1] / "docs" / "space.md").read_text()
-    for family in together(compared("solution-scores", shipped_rows("solution-scores", "solutions"))):
+    for family in family_tests(compared("solution-scores", shipped_rows("solution-scores", "solutions"))):
         if "margin" not in family.family or "decoupled" in family.family:
             assert with_error(abs(family.shift), family.shift_error).lstrip("+") + " %" in text, family

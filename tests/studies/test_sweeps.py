@@ -2,7 +2,6 @@
 
 import json
 import zipfile
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 from loadstone.arguments import rank_of
 from loadstone.memories.families import initial_memory
 from loadstone.memories.low_rank import LowRank
-from loadstone.problems.kinds import is_grouped, sets_of_outputs
 from loadstone.runs.record import from_bytes
 from loadstone.runs.validity import check_values
 from loadstone.solvers.solution import Status
@@ -68,21 +66,6 @@ def test_the_papers_own_sizes():
     assert scores == {(150, 0.2), (150, 0.5), (150, 0.82), (150, 1.2)}  # the paper's, and the capacity of d = 150
 
 
-def test_lbfgs_has_the_same_instances_as_the_papers_protocol():
-    for name in ("equivalence", "accuracy"):
-        for scale in SCALES:
-            instances = {"paper": set(), "lbfgs": set(), "hebbian": set()}
-            for spec in named_sweep(name, scale):
-                instances[spec.solver].add((spec.problem, spec.d, spec.p, spec.kappa, spec.seed))
-            assert instances["lbfgs"] <= instances["paper"]
-            # At the sizes of the paper all of them up to d = 100, then every third load of two streams at every rank.
-            some, every = ({one for one in instances[solver] if scale == "paper"} for solver in ("lbfgs", "paper"))
-            assert {one for one in some if one[1] <= 100} == {one for one in every if one[1] <= 100}
-            kinds = {(problem, d, kappa) for problem, d, _, kappa, _ in every if d > 100}
-            assert Counter((one[0], one[1], one[3]) for one in some if one[1] > 100) == dict.fromkeys(kinds, 9 * 2)
-            assert {(one[0], one[3]) for one in instances["lbfgs"]} >= {("decoupled", 1.0), ("original", 1.0)}
-
-
 @cache
 def predicted(d, rank):
     return capacity_associations(d, rank / d)
@@ -118,37 +101,6 @@ def test_unknown_names_get_a_suggestion(tmp_path):
         named_sweep("accuracy", "huge")
     with pytest.raises(FileNotFoundError, match="is not a file"):
         specs_of(str(tmp_path / "grid.toml"))
-
-
-def test_the_shift_proves_little_but_groups_of_its_own_and_searches_closely():
-    for scale in SCALES:
-        exact = {spec for spec in named_sweep("shift", scale) if spec.solver == "capacity"}
-        own = {spec for spec in exact - set(named_sweep("capacity", scale)) if not is_grouped(spec.problem)}
-        assert {(spec.d, spec.seed // 200) for spec in own} == ({(12, 1), (16, 0)} if scale == "paper" else set())
-        both = ("original", "decoupled")
-        assert {(spec.problem, spec.d) for spec in exact} >= {(kind, d) for kind in both for d in (12, 20)}
-    reached = {spec for spec in named_sweep("shift", "paper") if spec.solver == "reach"}
-    assert all((spec.settings.width, spec.settings.passes) == (0.001, 3000) for spec in reached) and len(reached) == 50
-    assert {spec.solver for spec in named_sweep("shift", "quick")} == {"capacity"}
-
-
-def test_groups_lie_between_the_original_and_the_decoupled_problem_with_as_many_streams_of_each():
-    for scale in SCALES:
-        specs = [spec for spec in named_sweep("shift", scale) if spec.solver == "capacity"]
-        streams = Counter((spec.d, spec.problem) for spec in specs)
-        dimensions = {d for d, problem in streams if is_grouped(problem)}
-        assert dimensions == ({12, 16, 20} if scale == "paper" else {12})
-        for d in dimensions:
-            assert len({count for (other, _), count in streams.items() if other == d}) == 1
-            groups = [sets_of_outputs(problem, 10**6) for other, problem in streams if other == d]
-            assert {2, 8} <= set(groups) and max(set(groups) - {10**6}) < capacity_associations(d)
-
-
-def test_skewed_targets_have_no_more_answers_than_there_is_a_formula_for():
-    for scale in SCALES:
-        specs = named_sweep("skew", scale)
-        assert {spec.frequencies for spec in specs} == {"balanced", "uniform", "zipf:1"}
-        assert all(spec.answers <= spec.d + 1 and spec.problem == "original" for spec in specs)
 
 
 def test_shipped_brackets_are_what_their_attempts_left():

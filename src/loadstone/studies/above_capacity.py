@@ -165,8 +165,8 @@ def _draw_predicted(panel: Axes, d: int, law: list[Minimiser], quantity: str) ->
     from scipy.interpolate import PchipInterpolator
 
     least = float(load(capacity_associations(d), d))
-    loads = np.array([least] + [one.load for one in law])
-    values = np.array([{"loss": 0.0, "accuracy": 1.0}[quantity]] + [getattr(one, quantity) for one in law])
+    loads = np.array([least] + [minimum.load for minimum in law])
+    values = np.array([{"loss": 0.0, "accuracy": 1.0}[quantity]] + [getattr(minimum, quantity) for minimum in law])
     # As a function of the root of the distance to capacity the curve is smooth, so a few points are enough.
     fine = np.linspace(0, np.sqrt(loads[-1] - least), 200)
     curve = PchipInterpolator(np.sqrt(loads - least), values)(fine)
@@ -176,7 +176,7 @@ def _draw_predicted(panel: Axes, d: int, law: list[Minimiser], quantity: str) ->
 
 def plotted(points: Points) -> dict[str, list[dict]]:
     """The trained memories and the predicted curves."""
-    curves = [{"d": d} | vars(one) for d, law in points.predicted.items() for one in law]
+    curves = [{"d": d} | vars(minimum) for d, law in points.predicted.items() for minimum in law]
     return {"points": points.trained, "predicted": curves}
 
 

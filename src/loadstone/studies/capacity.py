@@ -68,7 +68,7 @@ def draw(figure: Figure, points: Points) -> None:
     size = (3.3 * len(dimensions), 3.4)
     panels = subplots(figure, 1, len(dimensions), size=size, sharey=True, squeeze=False)[0]
     for panel, d in zip(panels, dimensions):
-        here = {name: [one for one in table if one["d"] == d] for name, table in numbers.items()}
+        here = {name: [record for record in table if record["d"] == d] for name, table in numbers.items()}
         _draw_dimension(panel, d, **here)
     panels[0].set_ylabel("share of streams storable")
     legend(figure, 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import cycle, takewhile
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
@@ -135,11 +135,11 @@ def draw(figure: Figure, points: list[dict]) -> None:
 def _line(panel: Axes, curve: dict, across: str, name: str, mark: str) -> None:
     shown = [index for index, value in enumerate(curve[name]) if value is not None]
     x, y, error = (np.array([curve[field][index] for index in shown]) for field in (across, name, f"{name}_error"))
-    look = {"color": _INKS[curve["method"]], "ls": _style(curve), "marker": mark}
+    look: dict[str, Any] = {"color": _INKS[curve["method"]], "ls": _style(curve), "marker": mark}
     panel.errorbar(x, y, error, **look, ms=3.5, lw=1, elinewidth=0.7)
 
 
-def _style(curve: dict) -> Literal["-", ":"]:
+def _style(curve: dict) -> str:
     return "-" if curve["p"] / curve["capacity"] > _NEARLY_HALF else ":"
 
 

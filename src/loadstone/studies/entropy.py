@@ -17,7 +17,7 @@ from loadstone.theory.capacity import finite_capacity
 
 #: Colour and number of samples of the curve of each finite p.
 _INKS = {10: COLOURS[0], 100: COLOURS[2], 1000: COLOURS[1]}
-_SAMPLES = {10: 600, 100: 200, 1000: 60}
+SAMPLES = {10: 600, 100: 200, 1000: 60}
 
 
 class FiniteCurve(NamedTuple):
@@ -32,7 +32,7 @@ class FiniteCurve(NamedTuple):
 def points(rows: list[Row]) -> list[FiniteCurve]:
     """The curve of each p, which takes seconds for p = 1000."""
     curves = []
-    for p, samples in _SAMPLES.items():
+    for p, samples in SAMPLES.items():
         loads = np.linspace(0.02, 0.995, 60) * float(finite_capacity(p))
         curves.append(FiniteCurve(p, samples, loads, theory.free_entropy_curve(loads, p, samples)))
     return curves

@@ -97,10 +97,10 @@ def compare_slopes(points: Points) -> list[Comparison]:
         weights = ((alpha - 0.5) / error) ** 2
         measured, scatter = fitted_slope(p, np.log(alpha - 0.5), weights)
         exact, _ = fitted_slope(p, np.log(np.asarray(finite_capacity(p.round().astype(int))) - 0.5), weights)
-        freedom = float(sum(point["seeds"] - 1 for point in group))
+        dof = float(sum(point["seeds"] - 1 for point in group))
         for beside, predicted, note in (("the exact law", exact, ""), ("the paper's -1", PAPER, _IN_THE_LIMIT)):
             family, streams = f"slope of the threshold beside {beside}", f"{kind}, {problem}"
-            numbers = predicted, measured, scatter, freedom
+            numbers = predicted, measured, scatter, dof
             comparisons.append(Comparison(f"{family}, {streams}", *numbers, note, family, streams))
     return comparisons
 

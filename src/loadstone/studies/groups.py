@@ -109,31 +109,31 @@ def excess_left(points: list[dict]) -> list[dict]:
 class GroupFit(NamedTuple):
     """A law for what is left of the excess, with the excess of one group fitted for each dimension.
 
-    freedom: points less dimensions.
+    dof: points less dimensions.
     deviations: how many standard deviations of a normal number are as unlikely as a chi-square beyond this one.
     """
 
     law: str
     excess: dict[int, float]
     chi_square: float
-    freedom: int
+    dof: int
     deviations: float
 
 
 def fitted_group_laws(points: list[dict]) -> list[GroupFit]:
     """Each law fitted to the points, if there are more of them than dimensions."""
-    freedom = len(points) - len({point["d"] for point in points})
-    return [_fitted(law, points, freedom) for law in GROUP_LAWS] if freedom > 0 else []
+    dof = len(points) - len({point["d"] for point in points})
+    return [_fitted(law, points, dof) for law in GROUP_LAWS] if dof > 0 else []
 
 
-def _fitted(law: str, points: list[dict], freedom: int) -> GroupFit:
+def _fitted(law: str, points: list[dict], dof: int) -> GroupFit:
     excess, chi_square = {}, 0.0
     for (d,), chosen in grouped(points, "d"):
         y, error = map(np.array, values_of(chosen, "excess", "error"))
         shape = np.array([left(law, point["groups"], point["predicted"]) for point in chosen]) / error
         excess[d] = float(shape @ (y / error) / (shape @ shape))
         chi_square += float(((y / error - excess[d] * shape) ** 2).sum())
-    return GroupFit(law, excess, chi_square, freedom, as_deviations(chi_square, freedom))
+    return GroupFit(law, excess, chi_square, dof, as_deviations(chi_square, dof))
 
 
 def left(law: str, groups: float | None, p: float) -> float:
@@ -168,7 +168,7 @@ def draw(panel: Axes, points: list[dict]) -> None:
 def remarks(points: list[dict]) -> list[str]:
     """Which laws of what is left remain possible, and what is left at each dimension."""
     fits = ", ".join(
-        f"{fit.law} is {judged(fit.deviations)}, chi-square {fit.chi_square:.1f} for {fit.freedom}"
+        f"{fit.law} is {judged(fit.deviations)}, chi-square {fit.chi_square:.1f} for {fit.dof}"
         for fit in fitted_group_laws(points)
     )
     sentences = [f"What is left of the excess with g groups of inputs, at all d: {fits}."] if fits else []

@@ -67,7 +67,7 @@ def draw(figure: Figure, points: list[dict]) -> None:
         # The prediction is for the exact rank fraction, between the smallest and the largest d.
         fine = np.unique(np.geomspace(d.min(), d.max(), 40).round().astype(int))
         left.plot(fine, load(np.asarray(capacity_associations(fine, kappa)), fine), color=colour, lw=1.3, zorder=1)
-        for point, x, stored, relative, ratio in zip(chosen, d, load(p, d), error / p, p / law):
+        for point, x, stored, relative, ratio in zip(chosen, d, np.asarray(load(p, d)), error / p, p / law):
             style = mark_of(point["problem"], colour) | {"ms": 5, "lw": 1, "zorder": 2}
             left.errorbar(x, stored, stored * relative, **style)
             right.errorbar(x * _APART**index, ratio, ratio * relative, **style)

@@ -29,7 +29,7 @@ _SHARES = {"quick": (0.4, 0.7), "paper": (0.25, 0.35, 0.45, 0.55, 0.65, 0.8)}
 _ON_SPHERES = {"quick": (0.4,), "paper": (0.45, 0.65)}
 SHARED_OUTPUTS = "the prediction is for decoupled outputs"
 #: Samples of the prediction at finite d, which is then known as well as the mean of 20 to 50 streams.
-_SAMPLES = 400
+SAMPLES = 400
 #: Points of the curve of the limit, for each dimension.
 _CURVE = 25
 #: Colours of the loads in the right panel, none of which is a dimension's.
@@ -101,9 +101,9 @@ def load_of(p: int, d: int) -> float:
 def predicted_margin(law: str, d: int, p: int) -> Estimate | None:
     """The prediction at finite d, known for Gaussian vectors and vectors of equal length, and where d is so large that
     no sample has an output between the others."""
-    if law not in LENGTHS or _SAMPLES * winning_queries(p, d).impossible > 0.1:
+    if law not in LENGTHS or SAMPLES * winning_queries(p, d).impossible > 0.1:
         return None
-    return finite_largest_margin(d, p, inputs=law, outputs=law, samples=_SAMPLES)
+    return finite_largest_margin(d, p, inputs=law, outputs=law, samples=SAMPLES)
 
 
 def compare(points: Points) -> list[Comparison]:

@@ -49,7 +49,7 @@ PUBLISHED = 1.3
 #: At 99 % one association in so many may be lost.
 ONE_IN = 100
 EQUAL, RANDOM = "sphere", "gaussian"
-_BATCHES = 8
+BATCHES = 8
 _ORIGINAL = "the original problem stores a little more than the law at small d, and outputs of equal length more again"
 #: Published thresholds N log N / d^2 that do not depend on d: name, value and line.
 _CONSTANTS = (
@@ -78,7 +78,7 @@ def runs(scale: str) -> list[Spec]:
 @cache
 def most_at_99_percent(d: int) -> Estimate:
     """The largest p of which 99 % can be recalled, at most: the replica-symmetric bound."""
-    return capacity_with_losses(d, ONE_IN, _BATCHES)
+    return capacity_with_losses(d, ONE_IN, BATCHES)
 
 
 class Points(NamedTuple):
@@ -139,8 +139,8 @@ def compare(points: Points) -> list[Comparison]:
         more = 100 * (point["bound"] / point["law"] - 1)
         law = f"{_ORIGINAL}; at 99 % the law allows at most {more:.1f} % more; 4096 steps may end short"
         for beside, predicted, note in (("the law", point["law"], law), ("1.3 N log N = d^2", point["published"], "")):
-            family, numbers = f"associations recalled to 99 % by Adam, beside {beside}", (point["p"], point["error"])
-            comparisons.append(Comparison.of(family, point, predicted, *numbers, note, dof=dof))
+            family = f"associations recalled to 99 % by Adam, beside {beside}"
+            comparisons.append(Comparison.of(family, point, predicted, point["p"], point["error"], note, dof=dof))
     family, note = "capacity, outputs of equal length - Gaussian", "scaling outputs is not free at finite d"
     for point in points.lengths:
         if point["streams"] < FEWEST or not point["error"]:

@@ -127,13 +127,13 @@ def compare(points: Points) -> list[Comparison]:
 
 def _beside_the_formula(point: dict) -> Comparison:
     # Proved or reached by L-BFGS, the streams of one d are the same.
-    family, streams, freedom = f"mean capacity, {point['problem']}", f"d = {point['d']}", freedom_of(point["streams"])
+    family, streams, dof = f"mean capacity, {point['problem']}", f"d = {point['d']}", freedom_of(point["streams"])
     of = f"{point['way']}, {point['problem']}, {streams} ({point['streams']} streams)"
     if point["problem"] == "decoupled":
         numbers = point["predicted"], point["capacity"], point["error"] * point["predicted"]
-        return Comparison(f"mean capacity, {of}", *numbers, freedom, "", family, streams)
+        return Comparison(f"mean capacity, {of}", *numbers, dof, "", family, streams)
     what, numbers = f"excess over the formula in per cent, {of}", (0.0, 100 * point["excess"], 100 * point["error"])
-    return Comparison(what, *numbers, freedom, FORMULA, family, streams, scale=100)
+    return Comparison(what, *numbers, dof, FORMULA, family, streams, scale=100)
 
 
 def draw(figure: Figure, points: Points) -> None:

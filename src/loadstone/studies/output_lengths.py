@@ -34,7 +34,7 @@ _LARGEST = {"quick": 8, "paper": 16}
 _FULLEST = {"quick": 0.4, "paper": 0.5}
 
 #: Samples of the effect of lengths, which is then known to a tenth of it.
-_SAMPLES = 1000
+SAMPLES = 1000
 #: The laws of the embeddings.
 EQUAL, DIFFERENT = "sphere", "gaussian"
 _OUTPUTS = {EQUAL: "outputs of equal length", DIFFERENT: "Gaussian outputs"}
@@ -76,7 +76,7 @@ def _point(law: str, measured: dict) -> dict:
 @cache
 def effect_of_lengths(p: int, room: float, d: int) -> Estimate:
     """By how much the lengths of Gaussian outputs change the free entropy of the functional."""
-    return length_shift(predicted(p, room).q, p, room, d, _SAMPLES)
+    return length_shift(predicted(p, room).q, p, room, d, SAMPLES)
 
 
 def compare(points: list[dict]) -> list[Comparison]:
@@ -102,28 +102,28 @@ def _beside_the_functional(point: dict) -> Comparison:
 
 def _for_infinite_d(points: list[dict], kind: str) -> list[Comparison]:
     """The excess of Gaussian outputs over the functional, without and with lengths."""
-    comparisons, freedom = [], sum(point["volumes"] - 1 for point in points)
+    comparisons, dof = [], sum(point["volumes"] - 1 for point in points)
     sizes, excess, errors, lengths, errors_of_lengths = map(
         np.array, values_of(points, "d", "excess", "excess_error", "lengths", "lengths_error")
     )
     for words, taken_off in (("the functional", 0), ("the functional with lengths", 1)):
-        end = at_infinity(sizes, excess - taken_off * lengths, np.hypot(errors, taken_off * errors_of_lengths), freedom)
+        end = at_infinity(sizes, excess - taken_off * lengths, np.hypot(errors, taken_off * errors_of_lengths), dof)
         family, note = f"excess of the free entropy over {words} at 1/d = 0", "a straight line in 1/d"
         comparisons.append(Comparison(f"{family}, {kind}", 0.0, *end, note, family, kind, scale=100.0))
     return comparisons
 
 
-def at_infinity(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, freedom: float) -> tuple[float, float, float]:
-    """Where a straight line through the values against 1/d meets 1/d = 0, its standard error, and degrees of freedom.
+def at_infinity(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, dof: float) -> tuple[float, float, float]:
+    """Where a straight line through the values against 1/d meets 1/d = 0, its standard error, and its degrees of freedom.
     Where the values scatter about the line by more than their errors explain, its error is larger by as much.
-    freedom: behind the errors."""
-    x, weights = 1 / np.asarray(sizes, float), 1 / np.asarray(errors, float)
-    line, covariance = np.polyfit(x, values, 1, w=weights, cov="unscaled")
-    chi_square, rest = float(((weights * (values - np.polyval(line, x))) ** 2).sum()), len(sizes) - 2
+    dof: the degrees of freedom behind the errors."""
+    x, y, weights = 1 / np.asarray(sizes, float), np.asarray(values, float), 1 / np.asarray(errors, float)
+    line, covariance = np.polyfit(x, y, 1, w=weights, cov="unscaled")
+    chi_square, rest = float(((weights * (y - np.polyval(line, x))) ** 2).sum()), len(x) - 2
     error = math.sqrt(covariance[1, 1])
     if chdtrc(rest, chi_square) < CHANCE:
-        error, freedom = error * math.sqrt(chi_square / rest), float(rest)
-    return float(line[1]), error, freedom
+        error, dof = error * math.sqrt(chi_square / rest), float(rest)
+    return float(line[1]), error, dof
 
 
 def remarks(points: list[dict]) -> list[str]:

@@ -104,9 +104,9 @@ def compare(points: Points) -> list[Comparison]:
     comparisons = []
     for (problem, share), group in grouped(points.spreads, "problem", "share"):
         family = f"exponent of p in the spread of the overlap over streams, {problem}"
-        what, freedom = f"{family}, {share:g} of the capacity", sum(point["streams"] - 1 for point in group)
+        what, dof = f"{family}, {share:g} of the capacity", sum(point["streams"] - 1 for point in group)
         p, spread, error = values_of(group, "p", "spread", "spread_error")
-        if fit := trend(what, p, spread, error, freedom=freedom):
+        if fit := trend(what, p, spread, error, freedom=dof):
             numbers = -0.5, fit.measured, fit.error, fit.freedom
             comparisons.append(Comparison(what, *numbers, CENTRAL_LIMIT, family, f"{share:g}"))
     return comparisons + points.shapes

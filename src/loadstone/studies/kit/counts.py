@@ -31,8 +31,15 @@ class CountComparison(Comparison):
     def detectable(self) -> float:
         """The smallest difference that would have been seen on whichever side it is. On a side where nothing would be
         seen, this is the largest difference that a share can have there."""
-        down, up = self._downwards(), self._upwards()
-        return max(self.predicted if down is None else down, 1 - self.predicted if up is None else up)
+        share, cases, down, up = self.predicted, self.cases, self.predicted, 1 - self.predicted
+        # The largest count that is called too small, and the share that gives one as small often enough.
+        most = largest(lambda count: 2 * _at_most(count, cases, share) < self.level, -1, cases + 1)
+        if most >= 0:
+            down = share - float(bdtri(most, cases, POWER))
+        fewest = 1 + largest(lambda count: 2 * _at_least(count, cases, share) >= self.level, -1, cases + 1)
+        if fewest <= cases:
+            up = float(brentq(lambda truth: _at_least(fewest, cases, truth) - POWER, share, 1.0)) - share
+        return max(down, up)
 
     @property
     def within(self) -> float:
@@ -41,21 +48,6 @@ class CountComparison(Comparison):
         low = 1 - float(bdtri(cases - count, cases, CHANCE / 2)) if count else 0.0
         high = float(bdtri(count, cases, CHANCE / 2)) if count < cases else 1.0
         return max(high - self.predicted, self.predicted - low) / self.percent if self.percent else math.inf
-
-    def _downwards(self) -> float | None:
-        """The largest count that is called too small, and the share that gives one as small often enough."""
-        most = largest(lambda count: 2 * _at_most(count, self.cases, self.predicted) < self.level, -1, self.cases + 1)
-        if most < 0:
-            return None
-        return self.predicted - float(bdtri(most, self.cases, POWER))
-
-    def _upwards(self) -> float | None:
-        cases = self.cases
-        fewest = 1 + largest(lambda count: 2 * _at_least(count, cases, self.predicted) >= self.level, -1, cases + 1)
-        if fewest > cases:
-            return None
-        share = brentq(lambda share: _at_least(fewest, cases, share) - POWER, self.predicted, 1.0)
-        return float(share) - self.predicted
 
 
 def count_comparison(

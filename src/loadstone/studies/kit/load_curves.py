@@ -6,20 +6,12 @@ lines with marks L-BFGS. One panel for each rank fraction, with the capacity pre
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from loadstone.estimate import deviation
-from loadstone.studies.kit.panels import (
-    PREDICTION,
-    Axes,
-    Figure,
-    Line2D,
-    NothingToDrawError,
-    colour,
-    counted,
-    key,
-    subplots,
-)
+from loadstone.studies.kit.panels import PREDICTION, Axes, Figure, NothingToDrawError, colour, counted, key, subplots
 from loadstone.studies.kit.rows import Row, grouped
 from loadstone.theory.capacity import HEBBIAN_CAPACITY, capacity
 from loadstone.theory.hebbian import finite_accuracy
@@ -69,7 +61,7 @@ def draw_curves(figure: Figure, curves: list[dict], quantity: str, title: str) -
     panels[0].set_ylabel(_LABELS[quantity])
     used = {(curve["problem"], curve["solver"]) for curve in curves}
     keys = [key(f"d = {d}", color=colour(d)) for d in dimensions]
-    keys += [_key(*way) for way in _STYLES if way in used]
+    keys += [key(f"{way[0]}, {_SOLVERS[way[1]]}", **_style(*way, "0.3")) for way in _STYLES if way in used]
     if any("predicted" in curve for curve in curves):
         keys.append(key("Hebbian, predicted", color="0.45", lw=0.6))
     keys += [key("predicted threshold, large d", color=PREDICTION, lw=1, ls=(0, (6, 2)))]
@@ -81,18 +73,17 @@ def draw_curves(figure: Figure, curves: list[dict], quantity: str, title: str) -
     figure.tight_layout(rect=(0, 0.048 * -(-len(keys) // columns), 1, 1))
 
 
-def _key(problem: str, solver: str) -> Line2D:
-    style, mark, filled = _STYLES[problem, solver]
-    name, face = f"{problem}, {_SOLVERS[solver]}", "0.3" if filled else "white"
-    return key(name, color="0.3", ls=style, marker=mark, ms=3.5, mfc=face, lw=0.8 if mark else 1.4)
+def _style(problem: str, solver: str, ink: str) -> dict[str, Any]:
+    line, mark, filled = _STYLES[problem, solver]
+    face, width = ink if filled else "white", 0.8 if mark else 1.4
+    return {"ls": line, "marker": mark, "ms": 3.5, "mfc": face, "color": ink, "lw": width}
 
 
 def _panel(panel: Axes, curves: list[dict], kappa: float, quantity: str) -> None:
     for curve in curves:
-        (style, mark, filled), ink = _STYLES[curve["problem"], curve["solver"]], colour(curve["d"])
+        ink = colour(curve["d"])
         loads, mean, deviation = (np.array(curve[name]) for name in ("load", "mean", "deviation"))
-        fine = 0.8 if mark else 1.4
-        panel.plot(loads, mean, ls=style, marker=mark, ms=3.5, mfc=ink if filled else "white", color=ink, lw=fine)
+        panel.plot(loads, mean, **_style(curve["problem"], curve["solver"], ink))
         if "predicted" in curve:
             panel.plot(loads, curve["predicted"], color="0.45", lw=0.6, zorder=1)
         panel.fill_between(loads, mean - deviation, mean + deviation, color=ink, alpha=0.13, lw=0)

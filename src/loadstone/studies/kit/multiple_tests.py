@@ -20,7 +20,7 @@ from loadstone.studies.kit.comparison import CHANCE, Comparison, with_error
 
 
 @dataclass(frozen=True)
-class Together:
+class FamilyTest:
     """What the comparisons of one family show together.
 
     family: what they ask, in words.
@@ -63,11 +63,11 @@ class Together:
     def in_words(self) -> str:
         """One sentence."""
         many, side = self.most
-        found = "a systematic difference" if self.systematic else "no systematic difference is seen"
+        outcome = "a systematic difference" if self.systematic else "no systematic difference is seen"
         return (
             f"{self.family}: {many} of {self.comparisons} lie {side} the prediction, the mean difference is "
             f"{with_error(self.shift, self.shift_error)} %, and chance gives as much with probability "
-            f"{self.p_value:.1g}: {found}."
+            f"{self.p_value:.1g}: {outcome}."
         )
 
     def as_row(self) -> dict[str, object]:
@@ -91,9 +91,9 @@ def corrected(comparisons: list[Comparison]) -> list[Comparison]:
     return [replace(one, level=levels[place]) for place, one in enumerate(comparisons)]
 
 
-def together(comparisons: list[Comparison]) -> list[Together]:
+def family_tests(comparisons: list[Comparison]) -> list[FamilyTest]:
     """Every family that is measured on at least two sets of streams; an inequality has no side to be shifted to."""
-    found = []
+    tests = []
     for name, family in _families(comparisons):
         chosen = [comparisons[place] for place in family if comparisons[place].percent > 0]
         chosen = [one for one in chosen if not isinstance(one, BoundComparison)]
@@ -104,8 +104,8 @@ def together(comparisons: list[Comparison]) -> list[Together]:
         # The mean of correlated normal numbers scatters at most as much as one of them.
         pooled = float(np.mean([np.mean([_normal(one) for one in group]) for group in sets])) * math.sqrt(len(sets))
         above, below = int((shifts > 0).sum()), int((shifts < 0).sum())  # no difference at all is on neither side
-        found.append(
-            Together(
+        tests.append(
+            FamilyTest(
                 name,
                 len(chosen),
                 sum(bool(one.difference > 0) for one in chosen),
@@ -118,7 +118,7 @@ def together(comparisons: list[Comparison]) -> list[Together]:
                 float(2 * ndtr(-abs(pooled))),
             )  # fmt: skip
         )
-    return found
+    return tests
 
 
 def _families(comparisons: list[Comparison]) -> list[tuple[str, list[int]]]:

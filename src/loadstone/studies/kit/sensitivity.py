@@ -13,7 +13,7 @@ from dataclasses import replace
 from loadstone.studies.kit.bounds import BoundComparison
 from loadstone.studies.kit.comparison import MATTERS, Comparison, Judgement
 from loadstone.studies.kit.counts import CountComparison
-from loadstone.studies.kit.multiple_tests import corrected, together
+from loadstone.studies.kit.multiple_tests import corrected, family_tests
 
 SHIFT = 0.03
 
@@ -32,15 +32,16 @@ def _wrong(one: Comparison, share: float) -> float:
 def in_words(comparisons: Sequence[Comparison]) -> list[str]:
     """What a shift of all predictions, up and down, would have changed, in sentences; bounds predict no number."""
     words, comparisons = [], [one for one in comparisons if not isinstance(one, BoundComparison)]
-    before = sum(one.systematic for one in together(comparisons))
+    before = sum(one.systematic for one in family_tests(comparisons))
     for share, where in ((SHIFT, "higher"), (-SHIFT, "lower")):
         wrong = shifted(comparisons, share)
         now = Counter(new.verdict for old, new in zip(comparisons, wrong) if old.verdict == Judgement.AGREES)
         if now:
+            after = sum(one.systematic for one in family_tests(wrong))
             words.append(
                 f"If every prediction were {100 * SHIFT:g} % {where}, {now[Judgement.DIFFERS]} of the {now.total()} "
                 f"numbers that agree would differ, for {now[Judgement.CANNOT_TELL]} the measurement could not tell, "
                 f"and {now[Judgement.AGREES]} would still agree within {100 * MATTERS:g} %; "
-                f"{sum(one.systematic for one in together(wrong))} kinds instead of {before} would differ as a whole."
+                f"{after} kinds instead of {before} would differ as a whole."
             )
     return words

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from loadstone.studies.kit.bounds import BoundComparison
 from loadstone.studies.kit.comparison import Comparison, Judgement, short_number, with_error
-from loadstone.studies.kit.multiple_tests import Together, together
+from loadstone.studies.kit.multiple_tests import FamilyTest, family_tests
 
 
 def findings(comparisons: list[Comparison]) -> list[str]:
     """One sentence for each kind of number, in the order in which the kinds appear."""
-    all_together = {one.family: one for one in together(comparisons)}
+    tests = {one.family: one for one in family_tests(comparisons)}
     kinds: dict[str, list[Comparison]] = {}
     for one in comparisons:
         kinds.setdefault(one.family or one.what, []).append(one)
-    return [f"{kind}: {_found(found, all_together.get(kind))}." for kind, found in kinds.items()]
-
-
-def _found(comparisons: list[Comparison], as_one: Together | None) -> str:
-    bounds = [one for one in comparisons if isinstance(one, BoundComparison)]
-    return _inequalities(bounds) if bounds else _verdicts(comparisons, as_one)
+    sentences = []
+    for kind, of_kind in kinds.items():
+        bounds = [one for one in of_kind if isinstance(one, BoundComparison)]
+        outcome = _inequalities(bounds) if bounds else _verdicts(of_kind, tests.get(kind))
+        sentences.append(f"{kind}: {outcome}.")
+    return sentences
 
 
 def _inequalities(bounds: list[BoundComparison]) -> str:
@@ -37,7 +37,7 @@ def _inequalities(bounds: list[BoundComparison]) -> str:
 _HOLDING = {Judgement.AGREES: "holds for", Judgement.DIFFERS: "does not hold for", Judgement.CANNOT_TELL: "open for"}
 
 
-def _verdicts(comparisons: list[Comparison], as_one: Together | None) -> str:
+def _verdicts(comparisons: list[Comparison], as_one: FamilyTest | None) -> str:
     """How many agree, differ or cannot tell, and by how much."""
     words = []
     of = {verdict: [one for one in comparisons if one.verdict == verdict] for verdict in Judgement}
@@ -56,7 +56,7 @@ def _verdicts(comparisons: list[Comparison], as_one: Together | None) -> str:
     return ", ".join(words)
 
 
-def _as_one(kind: Together) -> str:
+def _as_one(kind: FamilyTest) -> str:
     many, side = kind.most
     shift, outcome = with_error(kind.shift, kind.shift_error), "a" if kind.systematic else "no"
     return (

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from loadstone.studies.kit.comparison import Comparison, Judgement
-from loadstone.studies.kit.multiple_tests import together
+from loadstone.studies.kit.multiple_tests import family_tests
 from loadstone.studies.kit.sentences import findings
 
 #: The comparisons of each figure of a report.
@@ -70,7 +70,7 @@ class Claim:
                 return Outcome.NOT_SHOWN
             return Outcome.CHECKED if self.test else Outcome.BEYOND
         verdicts = {one.verdict for one in chosen}
-        if Judgement.DIFFERS in verdicts or any(one.systematic for one in together(chosen)):
+        if Judgement.DIFFERS in verdicts or any(one.systematic for one in family_tests(chosen)):
             return Outcome.DIFFERS
         if Judgement.AGREES not in verdicts:
             return Outcome.CANNOT_TELL

@@ -91,8 +91,8 @@ def _section(section: Section, scale: str) -> str:
         lack = section.wanted - section.runs
         runs += f"<b>{lack} of {section.wanted} runs are missing or diverged, so the figure is not complete.</b> "
     opened = " open" if count <= 12 else ""
-    found = "".join(f"<li>{escape(one)}</li>" for one in (*findings(section.comparisons), *section.remarks))
-    shown = f"<p><b>What was found.</b></p><ul>{found}</ul>" if found else ""
+    sentences = "".join(f"<li>{escape(one)}</li>" for one in (*findings(section.comparisons), *section.remarks))
+    shown = f"<p><b>What was found.</b></p><ul>{sentences}</ul>" if sentences else ""
     judged = f"<details{opened}><summary>{verdict}</summary>{_table(section.comparisons)}</details>"
     return f"""<section id="{name}">
 <h2>{escape(caption.title)}</h2>

@@ -15,7 +15,7 @@ from typing import Any
 from loadstone.studies.kit.bounds import BoundComparison
 from loadstone.studies.kit.comparison import Comparison
 from loadstone.studies.kit.counts import CountComparison
-from loadstone.studies.kit.multiple_tests import together
+from loadstone.studies.kit.multiple_tests import family_tests
 from loadstone.studies.kit.sensitivity import in_words
 from loadstone.studies.kit.sentences import findings
 from loadstone.studies.kit.study import Study
@@ -54,12 +54,11 @@ def report_numbers(sections: Sequence[Section], scale: str, version: str) -> dic
             | {"seconds": section.times, "findings": findings(section.comparisons), "remarks": section.remarks}
         )  # fmt: skip
         comparisons += [_without_empty(one.as_row()) | {"figure": name} for one in section.comparisons]
-        families += [one.as_row() | {"figure": name} for one in together(section.comparisons)]
-    found = {"scale": scale, "version": version, "figures": figures}
+        families += [one.as_row() | {"figure": name} for one in family_tests(section.comparisons)]
     # Several figures may have the same number: it counts once.
     once = list({one.what: one for section in sections for one in section.comparisons}.values())
-    found["sensitivity"] = in_words(once)
-    return _rounded(found | {"comparisons": comparisons, "families": families})
+    numbers = {"scale": scale, "version": version, "figures": figures, "sensitivity": in_words(once)}
+    return _rounded(numbers | {"comparisons": comparisons, "families": families})
 
 
 def report_text(numbers: Mapping[str, Any]) -> str:
@@ -72,10 +71,10 @@ def report_text(numbers: Mapping[str, Any]) -> str:
 
 def by_figure(numbers: Mapping[str, Any]) -> dict[str, list[Comparison]]:
     """The comparisons of each figure of a report.json."""
-    found: dict[str, list[Comparison]] = {figure["name"]: [] for figure in numbers["figures"]}
+    comparisons: dict[str, list[Comparison]] = {figure["name"]: [] for figure in numbers["figures"]}
     for row in numbers["comparisons"]:
-        found[row["figure"]].append(_comparison(row))
-    return found
+        comparisons[row["figure"]].append(_comparison(row))
+    return comparisons
 
 
 def _comparison(row: Mapping[str, Any]) -> Comparison:

@@ -42,12 +42,12 @@ QUESTIONS: tuple[Question, ...] = (
 
 def statements(by_figure: ByFigure) -> list[Statement]:
     """One statement for each question of which the report has numbers."""
-    found = []
+    answers = []
     for question in QUESTIONS:
         chosen = [one for one in by_figure.get(question.figure, ()) if one.family in question.kinds]
         if chosen:
-            found.append(Statement(question.figure, f"{question.asks} {_answer(chosen)}"))
-    return found
+            answers.append(Statement(question.figure, f"{question.asks} {_answer(chosen)}"))
+    return answers
 
 
 def _answer(comparisons: list[Comparison]) -> str:
