@@ -33,5 +33,5 @@ def test_steps_and_changes_are_those_of_max(bits, step, change):
 
 def test_many_bits_change_little():
     """Of 16 bits the step is a ten-thousandth, and within the levels the change is that of an even distribution."""
-    assert step_of(16) == pytest.approx(1.812234e-4, rel=1e-5)
+    assert step_of(16) == pytest.approx(1.8122e-4, rel=1e-4)  # a flat minimum: half of the digits
     assert change_of(16) == pytest.approx(step_of(16) ** 2 / 12, rel=0.06)

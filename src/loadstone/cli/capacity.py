@@ -82,7 +82,9 @@ def capacity(
     with progress_of(f"{problem}, d = {d}", seeds) as progress:
         for index in range(seeds):
             say_verdict = lambda p, verdict: progress(index, f"seed {seed + index}: p = {p} {verdict.verdict}")  # noqa: E731, B023
-            capacities.append(exact_capacity(asked(d, around, seed=seed + index), limits, progress=say_verdict, family=family))
+            capacities.append(
+                exact_capacity(asked(d, around, seed=seed + index), limits, progress=say_verdict, family=family)
+            )
         progress(seeds, "")
     decided = [one.p_c for one in capacities if one.p_c is not None]
     record: dict[str, Any] = {
