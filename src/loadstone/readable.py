@@ -13,8 +13,8 @@ _SHOWN = 3
 
 def readable(value: Any) -> str:
     """The `__repr__` of a dataclass or a named tuple. Fields that are None or empty are left out."""
-    named = value._fields if isinstance(value, tuple) else [field.name for field in fields(value) if field.repr]
-    return _in_words(value, named)
+    named = getattr(value, "_fields", None)
+    return _in_words(value, named or [field.name for field in fields(value) if field.repr])
 
 
 def _in_words(value: Any, names: Iterable[str]) -> str:

@@ -26,7 +26,8 @@ class Recall(NamedTuple):
     logsumexp: Float[Array, "n"]
     pull: Float[Array, "n d"]
 
-    __repr__ = readable
+    def __repr__(self) -> str:
+        return readable(self)
 
     @property
     def margin(self) -> Float[Array, "n"]:
