@@ -8,7 +8,6 @@ which it does slowly. This is what a search needs that has run out of digits in 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import lax
@@ -26,23 +25,12 @@ _ROWS, _WIDTH = 128, 8
 _WEIGHT_UNIT = 2.0**-9
 
 
-class _SplitOutputs(NamedTuple):
-    """The outputs as the products take them.
-
-    for_scores: high, high and low parts, one output a row.
-    for_pull: high parts and low parts, one component a row, with a row of ones between them.
-    """
-
-    for_scores: Float16[Array, "more wide"]
-    for_pull: Float16[Array, "rows more"]
-
-
 @partial(one_program, static_argnames="precision")
 def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
     """Every query against the same outputs, some queries at a time."""
     (n, d), m, targets, count = queries.shape, outputs.array.shape[0], outputs.targets, outputs.count
     high, low, unit = split(outputs.array)
-    theirs = _laid_out(high, low)
+    for_scores, for_pull = _laid_out(high, low)
     competing = m if count is None else jnp.minimum(count, m)
     queries_high, queries_low, queries_unit = split(queries)
     # A row of the outputs has parts (high, high, low), so this is high high + high low + low high.
@@ -50,13 +38,13 @@ def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision:
 
     def recall_rows(start: int, rows: int) -> Recall:
         target, some = (lax.dynamic_slice_in_dim(part, start, rows) for part in (targets, sides))
-        scores = _product(theirs.for_scores, some, ((1,), (1,))) * (unit * queries_unit)
+        scores = _product(for_scores, some, ((1,), (1,))) * (unit * queries_unit)
         scores = jnp.where(jnp.arange(scores.shape[0])[:, None] < competing, scores, -jnp.inf)
         target_score, rival = target_and_rival(scores, target, axis=0)
         top = jnp.maximum(target_score, rival)
         weights_high, weights_low = halves(jnp.exp(scores - top[None, :]) / _WEIGHT_UNIT)
-        both = _product(theirs.for_pull, weights_high, ((1,), (0,)))
-        rest = _product(theirs.for_pull[: d + 1], weights_low, ((1,), (0,)))
+        both = _product(for_pull, weights_high, ((1,), (0,)))
+        rest = _product(for_pull[: d + 1], weights_low, ((1,), (0,)))
         total = both[d] + rest[d]
         pull = (both[:d] + both[d + 1 : 2 * d + 1] + rest[:d]) * (unit / total[None, :])
         return Recall(target_score, rival, top + jnp.log(total * _WEIGHT_UNIT), pull.T)
@@ -66,14 +54,17 @@ def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision:
     return recall, recall.pull - own
 
 
-def _laid_out(high: Float16[Array, "m d"], low: Float16[Array, "m d"]) -> _SplitOutputs:
-    """The outputs, padded with zeros."""
+def _laid_out(
+    high: Float16[Array, "m d"], low: Float16[Array, "m d"]
+) -> tuple[Float16[Array, "more wide"], Float16[Array, "rows more"]]:
+    """The outputs as the products take them, padded with zeros: for scores high, high and low parts, one output a row;
+    for the pull high parts and low parts, one component a row, with a row of ones between them."""
     m, d = high.shape
     more = ((0, -m % _ROWS), (0, 0))
     high, low = (jnp.pad(part, more) for part in (high, low))
     ones = jnp.ones((1, len(high)), jnp.float16)
     rows = jnp.concatenate([high.T, ones, low.T])
-    return _SplitOutputs(_wide(high, high, low), jnp.pad(rows, ((0, -len(rows) % _WIDTH), (0, 0))))
+    return _wide(high, high, low), jnp.pad(rows, ((0, -len(rows) % _WIDTH), (0, 0)))
 
 
 def _wide(*parts: Float16[Array, "n d"]) -> Float16[Array, "n wide"]:

@@ -82,14 +82,9 @@ class ExactPass:
     ) -> Float64[Numbers, "n d d"]:
         """Sum over rho of weight (u_rho - c_mu) (u_rho - c_mu)^T, for weights with weighted sums `sums`. With the
         softmax and its mean as the centre, this is the covariance of the outputs of mu."""
-        cross = sums[:, :, None] * centres[:, None, :]
-        total = weights.sum(axis=1)[:, None, None]
-        return (
-            self._second_moments(weights)
-            - cross
-            - self.xp.swapaxes(cross, 1, 2)
-            + total * centres[:, :, None] * centres[:, None, :]
-        )
+        cross, total = sums[:, :, None] * centres[:, None, :], weights.sum(axis=1)[:, None, None]
+        squares = total * centres[:, :, None] * centres[:, None, :]
+        return self._second_moments(weights) - cross - self.xp.swapaxes(cross, 1, 2) + squares
 
     def summed_squares(self, weights: Float64[Numbers, "n m"]) -> Float64[Numbers, "d d"]:
         """Sum over all associations and their outputs of weight u u^T."""

@@ -38,7 +38,7 @@ _NOT_CUT = ("outputs", "key")
 #: Stored outputs are split into arrays of at most this many numbers a device: see problems/decoupled.py.
 _NUMBERS = 2**30
 #: Where the parts of a recall are: scores on every device, pulls with their associations.
-_RECALL: Any = Recall(*(WHOLE, WHOLE, WHOLE, ROWS))  # type: ignore[arg-type]
+_RECALL: Any = Recall(WHOLE, WHOLE, WHOLE, ROWS)  # type: ignore[arg-type]
 
 Pieces = Facts | Regenerated | Stored | Separate
 
