@@ -367,16 +367,6 @@ def test_all_stated_sizes_together_are_bounded_too(more, reason, tmp_path):
     at_most(4, refused, path, Store(tmp_path / "store"), reason)
 
 
-def test_a_list_of_members_is_read_up_to_its_bound(tmp_path, monkeypatch):
-    pack(filled(tmp_path / "store", [1, 2]), path := tmp_path / "store.zip")
-    with zipfile.ZipFile(path) as archive:
-        size = path.stat().st_size - archive.start_dir - 22
-    monkeypatch.setattr("loadstone.runs.pack._MOST_LIST_BYTES", size)
-    assert check_packed(path) == 2
-    monkeypatch.setattr("loadstone.runs.pack._MOST_LIST_BYTES", size - 1)
-    refused(path, Store(tmp_path / "empty"), f"its list of members is {size} bytes long")
-
-
 def test_a_sentence_stays_short(tmp_path):
     """zipfile quotes a name whole, and a header can state one of 65535 bytes."""
     path = forged(tmp_path / "names.zip", [(name_of(1), to_bytes(record(1))), (name_of(2), os.urandom(2**17))])
