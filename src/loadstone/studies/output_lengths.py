@@ -114,8 +114,8 @@ def _for_infinite_d(points: list[dict], kind: str) -> list[Comparison]:
 
 
 def at_infinity(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, dof: float) -> tuple[float, float, float]:
-    """Where a straight line of the values against 1/d meets 1/d = 0, its standard error, and its degrees of freedom.
-    Where the values scatter about the line by more than their errors explain, its error is larger by as much.
+    """Where a straight line through the values against 1/d meets 1/d = 0, its standard error, and degrees of
+    freedom. Where the values scatter about the line by more than their errors explain, its error is larger by as much.
     dof: the degrees of freedom behind the errors."""
     x, y, weights = 1 / np.asarray(sizes, float), np.asarray(values, float), 1 / np.asarray(errors, float)
     line, covariance = np.polyfit(x, y, 1, w=weights, cov="unscaled")
