@@ -13,6 +13,7 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import loadstone
@@ -185,8 +186,11 @@ def _comment(name: str) -> str:
 
 
 def _text(docstring: str) -> str:
-    """A docstring in Markdown, its arguments as a list."""
-    return _escaped(_FIELD.sub(lambda match: f"- {match[0]}", inspect.cleandoc(docstring)))
+    """A docstring in Markdown, its arguments as a list and its example as code."""
+    text, _, example = inspect.cleandoc(docstring).partition("Example:\n")
+    words = _escaped(_FIELD.sub(lambda match: f"- {match[0]}", text.rstrip()))
+    # Tildes, because the entry itself stands between backquotes.
+    return f"{words}\n\n~~~pycon\n{dedent(example)}\n~~~" if example else words
 
 
 def _escaped(text: str) -> str:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from loadstone.arguments import refuse, whole
@@ -19,6 +18,7 @@ from loadstone.books.reading import COLUMNS, Columns
 from loadstone.books.spelling import nearest, spellings
 from loadstone.books.vectors import Source
 from loadstone.files import write_whole
+from loadstone.memories.files import read_tensors
 from loadstone.problems.numpy_pass import margins_of, rivals_of, scores_of
 from loadstone.readable import readable
 
@@ -207,14 +207,7 @@ def open_book(path: str | Path) -> Book:
         >>> loadstone.open("capitals.safetensors").recall("France")[0].answer
         'Paris'
     """
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except FileNotFoundError:
-        raise
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise refuse("book", str(path), f"a file that `loadstone facts store` wrote ({error})") from error
+    metadata, tensors = read_tensors(path, "book", "a file that `loadstone facts store` wrote")
     made_by = metadata.get("format", "")
     if made_by != _FORMAT:
         later = made_by.startswith("loadstone book ")

@@ -48,16 +48,21 @@ def load_memory(path: str | Path) -> Memory:
         >>> loadstone.load("w.safetensors")
         Full(weights=float32[4, 4])
     """
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except FileNotFoundError:
-        raise
-    except (SafetensorError, OSError, ValueError, TypeError) as error:
-        raise refuse("memory file", str(path), f"a safetensors file ({error})") from error
+    metadata, tensors = read_tensors(path, "memory file", "a safetensors file")
     try:
         return from_file(metadata.get("family", ""), tensors)
     except ValueError as error:
         why = str(error).rstrip(".")
         raise refuse("memory file", str(path), f"one that holds a memory of its family ({why})") from error
+
+
+def read_tensors(path: str | Path, what: str, allowed: str) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """The metadata and the arrays of a safetensors file; a file that is none is refused as `what`, which must be
+    `allowed`."""
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise refuse(what, str(path), f"{allowed} ({error})") from error

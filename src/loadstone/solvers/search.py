@@ -142,7 +142,7 @@ def may_improve(state: Search, program: Program) -> Bool[np.ndarray, "..."]:
     """Which searches have ended in a way that more digits might change. Float32 has enough of them to see the end, if
     not always to get there."""
     kinds = (OUT_OF_DIGITS,) if program.precision in ("float32", "float64") else (OUT_OF_DIGITS, STOPPED, MINIMUM)
-    return np.isin(np.asarray(state.status), kinds) & (np.asarray(state.passes) < program.passes)
+    return np.asarray(np.isin(np.asarray(state.status), kinds) & (np.asarray(state.passes) < program.passes))
 
 
 def resumed(state: Search, going_on: Bool[np.ndarray, "..."], program: Program) -> Search:
