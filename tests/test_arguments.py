@@ -100,9 +100,9 @@ def test_long_values_are_cut():
 
 
 def test_public_functions_say_which_argument_is_wrong_and_what_is_allowed():
-    """Some three hundred arguments that are numbers or names, each given a word without meaning."""
+    """Each argument that is a number or a name is given a word without meaning."""
     said = list(refusals())
-    assert len(said) > 240
+    assert len(said) > 150
     vague = {(function.rpartition(".")[2], name) for function, name, words in said
              if "'a word'" not in words or "must be" not in words}  # fmt: skip
     # Their callers check these; a name of frequencies may also be that of a file.

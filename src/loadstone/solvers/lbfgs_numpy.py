@@ -80,7 +80,7 @@ def search(
             if status != Status.OUT_OF_DIGITS or len(run.losses) >= run.most:
                 break
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
-    weights = run.point if run.point.dtype == np.float64 else jnp.asarray(run.point)
+    weights = run.point if run.point.dtype == np.float64 else jax.device_put(run.point.copy())
     held = Full(weights) if subspace is None else Projected.made(weights, subspace)
     traces = np.array(run.losses), np.array(run.accuracies)
     return [Solution(held, status, len(run.losses), *traces, clock.taken, problem.description)]
