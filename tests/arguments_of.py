@@ -36,7 +36,7 @@ from loadstone.theory import (
     storable,
 )
 from loadstone.theory import bits as rounded
-from tests.theory.test_extreme_arguments import FORMULAS
+from tests.theory.values import FORMULAS
 
 STREAM = loadstone.Stream(0, 4)
 PROBLEM = loadstone.original(STREAM, 6)
@@ -44,8 +44,8 @@ FULL = loadstone.initial_memory(4)
 ROOM = families.statistical_dimension("full", 4)
 #: Not probed: what mypy checks, what would be run or written, and what depends on the machine or on optax.
 OBJECTS = set("checkpoint devices instance limits memory optimiser problem progress report solver stream".split())
-#: Functions and classes with arguments that they take. Formulas of one or two numbers are in FORMULAS.
-CALLS: dict[Callable, tuple] = FORMULAS | {
+#: Functions and classes with arguments that they take; formulas with those of their first kept value.
+CALLS: dict[Callable, tuple] = {formula: calls[0] for formula, calls in FORMULAS.items()} | {
     Spec: ("original", 10, 20, 0),
     alone.winning_queries: (5, 4),
     alternating.Alternating: (), approach.PassesNearCapacity: (), bits.Bits: (), edits.Edits: (),
