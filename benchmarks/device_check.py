@@ -75,7 +75,7 @@ def error_of_pass(n: int, m: int, d: int, count: int | None, length: float = 3.0
     rows, columns = (n, m) if count is None else (count, count)
     targets = np.arange(n) if count is not None else random.integers(0, m, n)
     single = [part.astype(np.float32) for part in (queries, outputs)]
-    problem = loadstone.facts(*single, targets)
+    problem = loadstone.facts(*single, targets=targets)
     if count is not None:
         problem = padded(problem, count)
     found = problem.recall(jnp.asarray(single[0]), "float16")
