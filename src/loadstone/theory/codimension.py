@@ -55,7 +55,7 @@ def codimension(answers: ArrayLike, margin: ArrayLike = 0.0) -> np.ndarray | flo
     return each(lambda m, gamma: _cost(int(m), float(gamma)), answers, margin)
 
 
-#: The old name, from when only facts with a margin had it.
+#: The old name, from when it was about facts with a margin only.
 margin_codimension = codimension
 
 
