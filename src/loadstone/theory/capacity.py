@@ -120,7 +120,7 @@ def bits_per_parameter(
 
 
 def _capacity(kappa: float) -> float:
-    """alpha_c: with s = 2 cos(x/2) the mass above s is (x - sin x) / pi, and half its second moment what is returned."""
+    """alpha_c, with s = 2 cos(x/2): mass above s (x - sin x) / pi, half its second moment (2x - sin 2x) / (4 pi)."""
     if kappa == 1:
         return 0.5
     if kappa < 1e-27:
