@@ -1,4 +1,4 @@
-"""How much of a problem a memory stores, in the digits that the memory has, and in float32 at least."""
+"""How much of a problem a memory stores, measured in the precision of the memory, but at least in float32."""
 
 from __future__ import annotations
 
