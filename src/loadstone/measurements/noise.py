@@ -4,7 +4,7 @@ The noise adds sigma (u_target - u_rho) . W xi to each margin, a normal number o
 sigma^2 |W^T (u_target - u_rho)|^2. So a memory of large margin bears much noise. The target is recalled if xi, which is
 normal in d dimensions, stays on the right side of one plane for each rival. The prediction takes one rival after the
 other, the most dangerous first. The probability to beat the next one is Phi(mean / deviation) of its margin; this
-condition changes mean and covariance of xi, which is then taken as normal again. Two bounds that always hold come with it.
+condition changes mean and covariance of xi, which is then taken as normal again. Two bounds that always hold are added.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, *, noise: floa
     safety = margins / np.maximum(np.linalg.norm(planes, axis=2), 1e-150)
     least = np.maximum(0, 1 - ndtr(-safety).sum(axis=1))
     return NoisyAccuracy(
-        float(_recall_probability(planes, margins).mean()), float(least.mean()), float(ndtr(safety[:, 0]).mean())
+        float(_probability(planes, margins).mean()), float(least.mean()), float(ndtr(safety[:, 0]).mean())
     )
 
 
@@ -92,18 +92,13 @@ def _planes(
     n, m = scores.shape
     rivals = np.arange(m - 1) + (np.arange(m - 1) >= targets[:, None])
     rows = np.arange(n)[:, None]
-    normal_of = (lambda index: mapped[rows, index]) if arrays.decoupled else (lambda index: mapped[index])
-    planes, margins = (
-        normal_of(targets[:, None]) - normal_of(rivals),
-        scores[rows, targets[:, None]] - scores[rows, rivals],
-    )
+    map_of = (lambda index: mapped[rows, index]) if arrays.decoupled else (lambda index: mapped[index])
+    planes, margins = map_of(targets[:, None]) - map_of(rivals), scores[rows, targets[:, None]] - scores[rows, rivals]
     order = np.argsort(margins / np.maximum(np.linalg.norm(planes, axis=2), 1e-150), axis=1)
     return planes[rows, order], margins[rows, order]
 
 
-def _recall_probability(
-    planes: Float64[np.ndarray, "n r d"], margins: Float64[np.ndarray, "n r"]
-) -> Float64[np.ndarray, "n"]:
+def _probability(planes: Float64[np.ndarray, "n r d"], margins: Float64[np.ndarray, "n r"]) -> Float64[np.ndarray, "n"]:
     """The probability that every margin stays positive, rival by rival."""
     n, rivals, d = planes.shape
     mean, covariance, log_probability = np.zeros((n, d)), np.tile(np.eye(d), (n, 1, 1)), np.zeros(n)

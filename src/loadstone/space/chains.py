@@ -74,17 +74,15 @@ def run_chains(
     anywhere = jax.random.normal(jax.random.key(_SEED), (_ANYWHERE, *starts.shape[1:]), starts.dtype)
     watched = unit(jnp.concatenate([starts, anywhere]))
     family = family_of(starts, subspace)
-    walk, key, seen, passes = begun(starts), jax.random.key(seed), [], 0
+    walk, key, kept, passes = begun(starts), jax.random.key(seed), [], 0
     for block in range(blocks):
-        walk, recorded = _block(
-            problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method
-        )
-        passes += int(np.asarray(recorded.passes).sum())
+        walk, seen = _block(problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method)
+        passes += int(np.asarray(seen.passes).sum())
         if block >= warm_up:
-            seen.append(jax.tree.map(np.asarray, recorded))
+            kept.append(jax.tree.map(np.asarray, seen))
         progress(100 * (block + 1) // blocks, "chains")
-    traces = np.concatenate([one.traces for one in seen]).swapaxes(0, 1).astype(np.float64)
-    means = np.stack([one.means for one in seen], axis=1)
+    traces = np.concatenate([one.traces for one in kept]).swapaxes(0, 1).astype(np.float64)
+    means = np.stack([one.means for one in kept], axis=1)
     return Chains(traces, means, walk, mixing(traces, stride), blocks * stride * _AT_A_TIME, passes)
 
 
