@@ -64,7 +64,7 @@ def joined(trees: Sequence[Any]) -> Any:
 
 @partial(compiled_loop, static_argnames="program")
 def advance_one(problem: Problem, state: Search, until: Int[Array, ""], program: Program) -> Search:
-    """Go on until so many passes are done, or the search ends."""
+    """Go on until `until` passes are done, or the search ends."""
     return _advance(problem, state, until, program)
 
 
@@ -112,7 +112,7 @@ def _pass(problem: Problem, program: Program, state: Search) -> Search:
 
     def at(parameters: list[Array], rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> tuple[Array, list[Array]]:
         part = problem.part(rows, counted)
-        assert part is not None  # the solver has asked before the search began
+        assert part is not None  # the solver has checked this before the search began
         (loss, _), gradient = measure(part, parameters)
         return loss, gradient
 
