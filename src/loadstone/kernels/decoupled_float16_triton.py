@@ -61,9 +61,9 @@ def stored_recall(
     width = sum(widths)
     scale, operand = in_float16(jnp.pad(queries, ((0, 0), (0, width - d))))
     scalar, number = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None,), lambda row: (row,))
-    own, asked = (pl.BlockSpec((None, *shape), lambda row: (row, 0, 0)) for shape in ((d, m), (_ROWS, width)))
+    own, query = (pl.BlockSpec((None, *shape), lambda row: (row, 0, 0)) for shape in ((d, m), (_ROWS, width)))
     kernel = functools.partial(_kernel, widths=widths)
-    call = for_each_row(kernel, rows, width, interpret, [scalar, scalar, number, own, asked])
+    call = for_each_row(kernel, rows, width, interpret, [scalar, scalar, number, own, query])
     target, rival, logsumexp, pull = call(jnp.clip(count, 0, m), first, scale, outputs, operand)
     return Recall(target, rival, logsumexp, pull[:, :d])
 
@@ -132,7 +132,7 @@ def _kernel(count_ref, first_ref, scale_ref, output_ref, query_ref, *results, wi
     for result, number in zip(results, (jnp.max(target), jnp.max(rival))):
         result[()] = jnp.where(number <= _LOWEST, -jnp.inf, number)
     results[2][()] = top + jnp.log(total)
-    # Padding has the weight 0, and must not say 0 / 0.
+    # Padding has the weight 0, and must not give 0 / 0.
     safe = jnp.maximum(total, jnp.float32(1e-30))
     for begin, width, pull in zip(starts, widths, pulls):
         results[3][pl.ds(begin, width)] = pull.sum(axis=0) / _WEIGHT_SCALE / safe

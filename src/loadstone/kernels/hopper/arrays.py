@@ -16,13 +16,13 @@ from loadstone.kernels.devices import MOST_SCORES
 from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope
 
-#: Queries come in multiples of this.
+#: Queries are padded to a multiple of this.
 ROWS = 128
-#: Outputs come in as many equal parts of whole such blocks: several workers can share few queries.
+#: Outputs are padded to this many equal parts of whole blocks, so that several workers can share few queries.
 SLICES = 8
-#: Levels are guessed from so many of the queries.
+#: Levels are guessed from this many of the queries.
 _FEW = 64
-#: Components come in multiples of this.
+#: Components are padded to a multiple of this.
 WIDTH = 64
 #: exp(x) is exp2(LOG2E x).
 LOG2E = math.log2(math.e)
@@ -66,7 +66,7 @@ def counted(outputs: SharedOutputs) -> Int32[Array, "2"]:
 
 
 def output_arrays(outputs: SharedOutputs, rows: int) -> OutputArrays:
-    """The outputs, padded, for queries that are padded to so many rows."""
+    """The outputs, padded, for queries that are padded to `rows` rows."""
     return arrays_of_padded(padded(outputs.array, ROWS * SLICES), outputs.targets, rows, counted(outputs))
 
 

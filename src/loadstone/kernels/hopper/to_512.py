@@ -22,7 +22,7 @@ from loadstone.kernels.hopper.workers import Weighed, summed
 from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope, weighed_slope
 
-#: So many queries are done again at a time: with each slice of the outputs they fill the chip.
+#: This many queries are done again at a time: with each slice of the outputs they fill the chip.
 _AT_A_TIME = 1024
 
 
