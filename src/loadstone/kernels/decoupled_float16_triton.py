@@ -71,7 +71,7 @@ def stored_recall(
 def in_float16(
     queries: Float32[Array, "rows d"],
 ) -> tuple[Float32[Array, "rows"], Float16[Array, "rows 16 d"]]:
-    """Of each query a power of two, in whose units its largest component is between 2^14 and 2^15, and three float16
+    """For each query a power of two, in whose units its largest component is between 2^14 and 2^15, and three float16
     numbers for each component in these units, whose sum it is; they are the first of 16 rows."""
     bits = lax.bitcast_convert_type(jnp.max(jnp.abs(queries), axis=1), jnp.int32)
     # From the bits, because exp2 and quotients are not exact on a GPU. A query below 2^-90 has larger units than that.

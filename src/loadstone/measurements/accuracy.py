@@ -101,7 +101,7 @@ def in_digits_for(problem: Problem, memory: Any) -> Iterator[Problem]:
 
 
 def programs(problem: Problem, memory: Any) -> Iterator[Call]:
-    """What a measurement calls, given the shapes of a problem and a memory."""
+    """The compiled functions that a measurement calls, given the shapes of a problem and a memory."""
     yield _top_scores, (problem.in_float32(), memory)
 
 

@@ -205,7 +205,7 @@ class _Blocks:
 
 
 def programs(problem: Problem, memory: Any, most: int) -> Iterator[Call]:
-    """What `raw_scores` calls for at most `most` non-target scores, given the shapes of a problem and a memory."""
+    """The compiled functions that `raw_scores` calls, given `most` and the shapes of a problem and a memory."""
     problem = problem.in_float32()
     yield _queries, (memory, problem.inputs)
     queries, _ = _queries.eval_shape(memory, problem.inputs)

@@ -77,7 +77,7 @@ class Regenerated(PassWithSlopes):
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a padded problem only the first `count` associations and outputs count."""
+        """Recall and slopes. Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
         first = 0 if self.first is None else self.first
         outputs = RegeneratedOutputs(self.key, self.law, self.competitors, self.target_outputs, first, count)
@@ -132,7 +132,7 @@ class Stored(PassWithSlopes):
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a padded problem only the first `count` associations and outputs count."""
+        """Recall and slopes. Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
         passes, before, first = [], 0, self.source.first
         for part in self.parts:
@@ -196,7 +196,7 @@ def stored_parts(problem: Problem) -> tuple[jax.Array, ...]:
 
 
 def rounding_programs(problem: Problem) -> Iterator[Call]:
-    """What `in_float16` calls, given the shapes of a problem."""
+    """The compiled functions that `in_float16` calls, given the shapes of a problem."""
     yield from ((rounded_part, (part,)) for part in set(stored_parts(problem)))
 
 

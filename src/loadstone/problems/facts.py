@@ -84,7 +84,7 @@ class Facts(PassWithSlopes):
     def slopes(
         self, queries: Float[Array, "n d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a padded problem only the first `count` inputs and outputs count."""
+        """Recall and slopes. Of a padded problem only the first `count` inputs and outputs count."""
         return shared_pass(queries, self.shared_outputs(count), precision)
 
     def linear_step(self, precision: str = "float32") -> LinearStep | None:

@@ -175,7 +175,7 @@ class Instance:
         return replace(longer, inputs=longer.inputs[rows], targets=longer.targets[rows])
 
     def about(self) -> dict[str, object]:
-        """What messages, files and --json say of it."""
+        """The instance as a dictionary, for messages, files and --json."""
         entries: dict[str, object] = {"problem": self.kind, "d": self.d, "p": self.p}
         entries |= {"seed": self.stream.seed, "law": self.stream.law}
         return entries if self.answers is None else entries | {"answers": self.answers, "frequencies": self.frequencies}

@@ -165,7 +165,7 @@ class NumpyPass:
         return self.outputs @ weights if self.fewer_answers else weights
 
     def _block(self, rows: slice, mapped: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of some facts: their losses, what they add to the gradient, and the scores of targets and rivals."""
+        """For some facts: their losses, what they add to the gradient, and the scores of targets and rivals."""
         softmax, losses, target, rival = self._softmax(rows, mapped)
         inputs, shares = self.inputs[rows], self.shares[rows]
         softmax *= shares[:, None]
@@ -174,7 +174,7 @@ class NumpyPass:
         return losses, sums, target, rival
 
     def _softmax(self, rows: slice, mapped: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of some facts: the weights of all answers, the losses, and the scores of targets and rivals."""
+        """For some facts: the weights of all answers, the losses, and the scores of targets and rivals."""
         queries = self.inputs[rows] @ mapped.T
         scores = queries if self.fewer_answers else queries @ self.outputs.T
         target = _take_target_scores(scores, self.targets[rows])
@@ -199,7 +199,7 @@ class WithVectors(Protocol):
     def targets(self) -> Int[np.ndarray, "n"]: ...
 
 
-#: Of each fact: the other answer that scores best, and by how much its own answer scores more.
+#: For each fact: the other answer that scores best, and by how much its own answer scores more.
 Rivals = tuple[Int[np.ndarray, "n"], Float64[np.ndarray, "n"]]
 
 
@@ -215,12 +215,12 @@ def scores_of(
 def margins_of(
     weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int] | None = None
 ) -> Float64[np.ndarray, "n"]:
-    """Of each fact: the score of its answer minus the best other score."""
+    """For each fact: the score of its answer minus the best other score."""
     return rivals_of(weights, facts, rows)[1]
 
 
 def rivals_of(weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int] | None = None) -> Rivals:
-    """Of each fact: the other answer that scores best, and by how much its own answer scores more."""
+    """For each fact: the other answer that scores best, and by how much its own answer scores more."""
     indices = np.arange(len(facts.targets)) if rows is None else np.fromiter(rows, int, len(rows))
     return _rivals_in_either(facts, len(indices))(weights, facts, indices)
 

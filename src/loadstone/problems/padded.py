@@ -62,7 +62,7 @@ class Padded(Wrapper):
         return jnp.where(jnp.arange(scores.shape[1])[None, :] < self.count, scores, -jnp.inf)
 
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Padded | None:
-        """At most as many rows as there are true associations: later ones would be taken for padding."""
+        """Some associations, at most as many as the true ones: rows beyond these would be taken for padding."""
         return Padded(self.longer.part(rows, counted), self.count) if isinstance(self.longer, Facts) else None
 
     def arrays(self) -> Arrays:

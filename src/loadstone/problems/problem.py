@@ -89,7 +89,7 @@ class Problem(abc.ABC):
         return None
 
     def memory_step(self, precision: str = "float32") -> MemoryStep | None:
-        """The same from any memory, for problems whose pass is not differentiated by JAX as it stands."""
+        """Like `linear_step`, from any memory: for problems whose pass JAX does not differentiate as it stands."""
         return None
 
     def prepared(self, precision: str) -> Problem:

@@ -31,7 +31,7 @@ _UNITS = {jnp.float32: (2.0**-24, 2.0**-126), jnp.float64: (2.0**-53, 2.0**-1022
 
 @dataclass(frozen=True)
 class StreamedBound:
-    """What is proved about the margins of W.
+    """Proved bounds on the margins of W.
 
     bound: every margin is at least this. Above zero, W stores everything.
     margin: the smallest margin, as it was computed.

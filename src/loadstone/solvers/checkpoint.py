@@ -37,7 +37,7 @@ _MANIFEST = "manifest"
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds.
+    """The contents of a checkpoint.
 
     arrays: the state, by the paths of its parts.
     precisions: that of the state, and those that come after it.
@@ -148,7 +148,7 @@ def rebuilt(saved: Saved, like: Any, path: Path) -> Any:
 
 
 def fingerprint(tree: Any, name: str | None = None) -> str:
-    """What a problem or a memory is, in words (default: its type), and 64 bits for its arrays.
+    """The identity of a problem or a memory: words (default: its type), and 64 bits for its arrays.
 
     Every array is summed, word by word, with weights that depend on the position. That is done where the array lies,
     because the vectors of a large problem are too many to bring to the host. Zeros do not count, so neither does

@@ -93,7 +93,7 @@ def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d
 
 
 def _padded_to(rows: int, problem: Problem) -> Padded:
-    """The same facts with zeros after them, so that problems of several sizes share one compiled program."""
+    """A problem with zeros after its facts, so that problems of several sizes share one compiled program."""
     assert isinstance(problem, Facts)
     arrays, more = problem.arrays(), rows - problem.inputs.shape[0]
     inputs, outputs = (np.pad(part, ((0, more), (0, 0))) for part in (arrays.inputs, arrays.outputs))

@@ -93,17 +93,17 @@ class Stream:
         return _first(_decoupled_targets(self.decoupled_key, _rounded_up(_count(p)), self.d, self.law), p)
 
     def shared_programs(self, p: int) -> Iterator[Call]:
-        """What `inputs` and `outputs` call for p vectors."""
+        """The compiled functions that `inputs` and `outputs` call for p vectors."""
         yield _shared_rows, (KEY_SHAPE, _rounded_up(p), self.d, self.law)
 
     def decoupled_programs(self, rows: int, p: int) -> Iterator[Call]:
-        """What `decoupled_outputs` calls for `rows` associations with p outputs each."""
+        """The compiled functions that `decoupled_outputs` calls for `rows` associations with p outputs each."""
         at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
         first = jax.ShapeDtypeStruct((), jnp.uint32)
         yield _decoupled_block, (KEY_SHAPE, first, at_a_time, _rounded_up(p), self.d, self.law)
 
     def target_programs(self, p: int) -> Iterator[Call]:
-        """What `decoupled_targets` calls."""
+        """The compiled functions that `decoupled_targets` calls."""
         yield _decoupled_targets, (KEY_SHAPE, _rounded_up(p), self.d, self.law)
 
     def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:

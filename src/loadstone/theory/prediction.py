@@ -218,7 +218,7 @@ def predict_facts(
     margin: float = 0.0,
     frequencies: Frequencies = "uniform",
 ) -> Prediction:
-    """What `predict` says, under the name that it had for facts with answers.
+    """The prediction of `predict`, under the name that it had for facts with answers.
 
     Example:
         >>> from loadstone.theory.prediction import predict_facts
@@ -231,7 +231,7 @@ def predict_facts(
 
 
 def _of_the_paper(d: int, p: int, p_c: float, kappa: float) -> dict[str, Any]:
-    """What is known in the paper's setting only."""
+    """The numbers that are known in the paper's setting only."""
     return {
         "parameters": int(parameters(d, kappa)),
         "alpha": float(load_of(p, d)),

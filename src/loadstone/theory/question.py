@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked for, except the size."""
+    """What a prediction is asked for, except the size."""
 
     #: How many answers compete for each fact; None if each fact has one of its own.
     answers: int | None

@@ -90,7 +90,7 @@ class _Rivals:
         self.below, self.density = ndtr(self.t)[:, :, None], np.exp(-(self.t[:, :, None] ** 2) / 2)
 
     def of(self, level: int, counts: Numbers) -> tuple[float, Numbers, Numbers]:
-        """For a target of this level and counts[l] rivals of level l: E dist_B^2, and of each rival E r^2 and E r x."""
+        """E dist_B^2 for a target of this level and counts[l] rivals of level l; and of each rival E r^2 and E r x."""
         sigma, own = self.sigma[:, None, None], self.sigma[level]
         slopes = self.s * (self.b / self.b[level] / own)[:, None]
         z = (self.t[:, :, None] + sigma * slopes[:, None, :]) / np.sqrt(2)

@@ -148,7 +148,7 @@ class Chain:
         self.stiffness = max(0.0, self.field * self.cosine / self.norm)
 
     def singular_values(self) -> Float[np.ndarray, "m"]:
-        """Those of Q R^T that are not zero: their squares are the eigenvalues of (Q^T Q)(R^T R)."""
+        """The non-zero singular values of Q R^T: their squares are the eigenvalues of (Q^T Q)(R^T R)."""
         root = np.linalg.cholesky(self._grams[0])
         squares = np.linalg.eigvalsh(root.conj().T @ self._grams[1] @ root)[::-1]
         return np.sqrt(np.maximum(0, squares) / squares.mean())

@@ -73,7 +73,7 @@ def output_arrays(outputs: SharedOutputs, rows: int) -> OutputArrays:
 def arrays_of_padded(
     outputs: Float16[Array, "columns width"], targets: Int[Array, "n"], rows: int, counts: Int32[Array, "2"]
 ) -> OutputArrays:
-    """The same, for outputs that are padded already."""
+    """`output_arrays` for outputs that are padded already."""
     indices = jnp.pad(targets.astype(jnp.int32), (0, rows - len(targets)))
     few, column = jnp.arange(_FEW, dtype=jnp.int32) * jnp.maximum(counts[0], 1) // _FEW, jnp.arange(len(outputs))[None]
     rivals = (column < counts[1]) & (column != indices[few, None])

@@ -44,7 +44,7 @@ class StepArrays(NamedTuple):
 
 
 def step_arrays(inputs: Float[Array, "n d"], outputs: SharedOutputs) -> StepArrays:
-    """What all steps need, done once."""
+    """The arrays that all steps need, made once."""
     n, d = inputs.shape
     half, unit = in_float16(inputs, jnp.max(jnp.abs(inputs)))
     rows = padded(half, ROWS * _parts(n, d))

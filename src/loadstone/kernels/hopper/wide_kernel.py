@@ -32,7 +32,7 @@ ROWS = 2 * _PAIR * _QUERIES
 
 
 class Weighed(NamedTuple):
-    """What the kernel makes of a block of queries.
+    """The results of the kernel for a block of queries.
 
     weights: exp(score - shift) of every output. Those beyond the range of float16 are infinite or zero.
     target, rival: the target's score, and the best of the others.

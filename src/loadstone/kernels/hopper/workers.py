@@ -92,7 +92,7 @@ def summed(
 def _rest(
     parts: Float[Array, "..."], first: Int32[Array, "blocks"], sharing: Int32[Array, "blocks"], axis: int
 ) -> tuple[Array, Array]:
-    """What a second and a third worker have of each block; arbitrary where there is none."""
+    """The parts of each block that a second and a third worker have; arbitrary where there is none."""
     # Where there is no third worker, what has just been read is read again, which takes no time.
     places = first + 1, jnp.where(sharing > 2, first + 2, first + 1)
     second, third = (parts.take(place, axis, mode="clip") for place in places)
@@ -121,7 +121,7 @@ def _dealt(parts, busy):
 def sharers(
     counts: Int32[Array, "2"], blocks: int, workers: int
 ) -> tuple[Int32[Array, "blocks"], Int32[Array, "blocks"]]:
-    """Of each block of queries, which worker has its beginning, and how many workers share it."""
+    """For each block of queries, which worker has its beginning, and how many workers share it."""
     *_, steps, busy = share(0, counts[0], counts[1], workers)
     used = lax.div(counts[0] + (SIZE - 1), jnp.int32(SIZE))
     least, more = _dealt(steps * used, busy)
