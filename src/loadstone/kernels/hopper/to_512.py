@@ -27,7 +27,7 @@ _AT_A_TIME = 1024
 
 
 class _Sums(NamedTuple):
-    """For each query the shift, the sum of the weights, and the outputs summed with these; of queries that have not been
+    """Each query's shift, the sum of its weights, and the outputs summed with these; of queries that have not been
     done again, only over the outputs that one worker has seen (workers.Weighed).
 
     done: how many queries have been done again so far.
