@@ -61,9 +61,9 @@ def stored_recall(
     width = sum(widths)
     scale, operand = in_float16(jnp.pad(queries, ((0, 0), (0, width - d))))
     scalar, number = pl.BlockSpec((), lambda row: ()), pl.BlockSpec((None,), lambda row: (row,))
-    own, asked = (pl.BlockSpec((None, *shape), lambda row: (row, 0, 0)) for shape in ((d, m), (_ROWS, width)))
+    own, query = (pl.BlockSpec((None, *shape), lambda row: (row, 0, 0)) for shape in ((d, m), (_ROWS, width)))
     kernel = functools.partial(_kernel, widths=widths)
-    call = for_each_row(kernel, rows, width, interpret, [scalar, scalar, number, own, asked])
+    call = for_each_row(kernel, rows, width, interpret, [scalar, scalar, number, own, query])
     target, rival, logsumexp, pull = call(jnp.clip(count, 0, m), first, scale, outputs, operand)
     return Recall(target, rival, logsumexp, pull[:, :d])
 
@@ -71,7 +71,7 @@ def stored_recall(
 def in_float16(
     queries: Float32[Array, "rows d"],
 ) -> tuple[Float32[Array, "rows"], Float16[Array, "rows 16 d"]]:
-    """Of each query a power of two, in whose units its largest component is between 2^14 and 2^15, and three float16
+    """For each query a power of two, in whose units its largest component is between 2^14 and 2^15, and three float16
     numbers for each component in these units, whose sum it is; they are the first of 16 rows."""
     bits = lax.bitcast_convert_type(jnp.max(jnp.abs(queries), axis=1), jnp.int32)
     # From the bits, because exp2 and quotients are not exact on a GPU. A query below 2^-90 has larger units than that.
@@ -132,7 +132,7 @@ def _kernel(count_ref, first_ref, scale_ref, output_ref, query_ref, *results, wi
     for result, number in zip(results, (jnp.max(target), jnp.max(rival))):
         result[()] = jnp.where(number <= _LOWEST, -jnp.inf, number)
     results[2][()] = top + jnp.log(total)
-    # Padding has the weight 0, and must not say 0 / 0.
+    # Padding has the weight 0, and must not give 0 / 0.
     safe = jnp.maximum(total, jnp.float32(1e-30))
     for begin, width, pull in zip(starts, widths, pulls):
         results[3][pl.ds(begin, width)] = pull.sum(axis=0) / _WEIGHT_SCALE / safe

@@ -2,14 +2,14 @@
 same counters and the same table of normal numbers as everywhere else, to the last bit; they never leave the registers.
 
 A few programs share the outputs of one association, a tile at a time. Each thread keeps the largest score, the sums and
-the pull of outputs of its own, so threads talk to each other only where a score is summed over its components, and once
+the pull of outputs of its own, so threads exchange numbers only where a score is summed over its components, and once
 at the end.
 
 A word becomes a normal with few instructions. It is converted to a float that is rounded towards zero: exponent and
 first 8 bits of the float are the cell of the table, the other 15 bits are the offset. Beside the exponent of 2^23 these
 bits are a float again, the offset with 2^23 added, for which the table has centres of its own. The product of slope and
 offset then has up to 33 bits, so product and sum must be one instruction, with one rounding (fused multiply-add): XLA
-rounds both if it is left the choice.
+may round both.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from loadstone.streams.normals import normal_table
 #: measurements on an H200.
 _MOST_IN_TILE, _SPLITS, _KEPT = 8, 8, 40
 _CELLS, _OFFSET_BITS = 256, 15
-#: What the kernel's offsets have more than those of the table.
+#: By how much the kernel's offsets exceed those of the table.
 _ADDED = np.float32(2**23 + 2 ** (_OFFSET_BITS - 1))
 #: Below every score; finite, so that differences are.
 _LOWEST = -3e38
@@ -97,7 +97,7 @@ def regenerated_recall(
 
 
 def tile_and_warps(half: int) -> tuple[int, int]:
-    """Outputs in a tile, and warps of a program, for so many components of each half of an output: a tile as large as
+    """Outputs in a tile, and warps of a program, for `half` components of each half of an output: a tile as large as
     the registers allow, and more warps where a tile of one output is too large."""
     tile, warps = _MOST_IN_TILE, 1
     while 2 * half * tile > _KEPT * 32 * warps:
@@ -106,7 +106,7 @@ def tile_and_warps(half: int) -> tuple[int, int]:
 
 
 def parts(components: int, least: int) -> tuple[int, ...]:
-    """Powers of two, none below `least`, with the smallest sum that holds so many components."""
+    """Powers of two, none below `least`, whose sum is the smallest that is at least `components`."""
     rest, widths = -(-components // least) * least, []
     while rest:
         widths.append(1 << (rest.bit_length() - 1))
@@ -127,7 +127,7 @@ def _joined(
     logsumexp: Float32[Array, "rows splits"],
     pull: Float32[Array, "rows splits d"],
 ) -> tuple[Float32[Array, "rows"], Float32[Array, "rows"], Float32[Array, "rows"], Float32[Array, "rows d"]]:
-    """What the programs of each association found, put together."""
+    """The results of all programs of each association, combined."""
     # Padding, where all are minus infinity, has a pull of 0 and not of 0 / 0.
     share = jax.nn.softmax(jnp.maximum(logsumexp, _LOWEST), axis=1)
     total = jax.nn.logsumexp(logsumexp, axis=1)
@@ -148,8 +148,8 @@ def _kernel(count_ref, first_ref, key_ref, table_ref, query_ref, *results, width
             counter = column.astype(jnp.uint32)[None, :], component[:, None]
             shape = (width, tile)
             pairs.append(threefry(key, (jnp.broadcast_to(counter[0], shape), jnp.broadcast_to(counter[1], shape))))
-        made = [_normal(words, table_ref, interpret) for half in zip(*pairs) for words in half]
-        return _weighed(carry, made, queries, column < count, column == own)
+        outputs = [_normal(words, table_ref, interpret) for half in zip(*pairs) for words in half]
+        return _weighed(carry, outputs, queries, column < count, column == own)
 
     tiles = lax.div(count + (tile - 1), tile)
     each = lax.div(tiles + (_SPLITS - 1), _SPLITS)
@@ -162,21 +162,21 @@ def _kernel(count_ref, first_ref, key_ref, table_ref, query_ref, *results, width
     _write(results, ends, *lax.fori_loop(begin, end, consume, start))
 
 
-def _weighed(carry, made, queries, inside, is_target):
+def _weighed(carry, outputs, queries, inside, is_target):
     """One more tile: largest scores, sum of weights and pull, of each place in the tile separately."""
     target, rival, total, pulls = carry
-    scores = sum((part * query).sum(axis=0) for query, part in zip(queries, made))
+    scores = sum((part * query).sum(axis=0) for query, part in zip(queries, outputs))
     scores, before = jnp.where(inside, scores, -jnp.inf), jnp.maximum(target, rival)
     target = jnp.where(is_target, scores, target)
     rival = jnp.where(is_target, rival, jnp.maximum(rival, scores))
     top = jnp.maximum(target, rival)
     shrink, weights = jnp.exp(before - top), jnp.exp(scores - top)
-    pulls = tuple(pull * shrink[None, :] + part * weights[None, :] for pull, part in zip(pulls, made))
+    pulls = tuple(pull * shrink[None, :] + part * weights[None, :] for pull, part in zip(pulls, outputs))
     return target, rival, total * shrink + weights, pulls
 
 
 def _write(results, ends, target, rival, total, pulls):
-    """Put together what was found at each place in the tile."""
+    """Combine the results of all places in the tile, and write them."""
     tops = jnp.maximum(target, rival)
     top = jnp.max(tops)
     factor = jnp.exp(tops - top)
@@ -184,7 +184,7 @@ def _write(results, ends, target, rival, total, pulls):
     for result, number in zip(results, (jnp.max(target), jnp.max(rival))):
         result[()] = jnp.where(number <= _LOWEST, -jnp.inf, number)
     results[2][()] = top + jnp.log(whole)
-    # A program without outputs has the weight 0, and must not say 0 / 0.
+    # A program without outputs has the weight 0, and must not give 0 / 0.
     safe = jnp.maximum(whole, jnp.float32(1e-30))
     for (start, width), pull in zip(ends, pulls):
         results[3][pl.ds(start, width)] = jnp.sum(pull * factor[None, :], axis=1) / safe

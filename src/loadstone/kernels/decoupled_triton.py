@@ -40,7 +40,7 @@ def stored_pass(queries: Float32[Array, "rows d"], outputs: StoredOutputs, preci
 def with_slopes(
     recall_of: Callable[..., Recall], queries: Float32[Array, "rows d"], outputs: StoredOutputs
 ) -> tuple[Recall, Slope]:
-    """The pass that a kernel makes, with targets that are rounded as the outputs are."""
+    """The pass of a kernel that makes recalls; targets are rounded as the outputs are."""
     array = outputs.array
     limit = jnp.asarray(array.shape[2] if outputs.count is None else outputs.count, jnp.int32)
     recall = recall_of(limit, jnp.int32(outputs.first), queries, array)
@@ -74,7 +74,7 @@ def stored_recall(
 
 
 def widths_of(components: int) -> tuple[int, ...]:
-    """Powers of two that hold so many components: one, or two if that wastes less."""
+    """Powers of two whose sum is at least `components`: one, or two if that wastes less."""
     largest = 1 << (components.bit_length() - 1)
     rest = components - largest
     one, two = pl.next_power_of_2(components), largest + pl.next_power_of_2(max(rest, _LEAST))
@@ -91,7 +91,7 @@ def _padded(vectors: Float32[Array, "rows d"], width: int) -> Float32[Array, "ro
 
 
 def for_each_row(kernel: Callable, rows: int, width: int, interpret: bool, in_specs: list) -> Callable:
-    """A kernel with one program for each association, which makes its recall, with a pull of so many components."""
+    """A kernel with one program for each association, which makes its recall, with a pull of `width` components."""
     row, number = jax.ShapeDtypeStruct((rows,), jnp.float32), pl.BlockSpec((None,), lambda row: (row,))
     vector = pl.BlockSpec((None, width), lambda row: (row, 0))
     return pl.pallas_call(

@@ -13,8 +13,8 @@ import jax
 MOST_WHOLE, MOST_SHARED = 256, 512
 #: With more scores they would have more tiles than their workers can number.
 MOST_SCORES = 2**42
-#: With more components there is a pass for at least so many scores; for split numbers, of any number of components, for
-#: so many.
+#: Fewest scores of the pass for more components, and of the pass for split numbers, which may have any number of
+#: components.
 MANY_SCORES, SOME_SCORES = 10**8, 2 * 10**6
 #: Numbers of components for which outputs stored in float16 are multiplied in tensor cores (measured at 150 and 256).
 FLOAT16_SIZES = range(128, 257)
@@ -25,13 +25,13 @@ _log = logging.getLogger("loadstone")
 
 @cache
 def has_triton_kernels() -> bool:
-    """The kernels for decoupled outputs: Pallas through Triton, on NVIDIA GPUs from Ampere on."""
+    """Whether the kernels for decoupled outputs run here: Pallas through Triton, on NVIDIA GPUs from Ampere on."""
     return _capability() >= (8, 0)
 
 
 @cache
 def has_hopper_kernel() -> bool:
-    """The kernel for shared outputs: Pallas through Mosaic, on Hopper alone."""
+    """Whether the kernels for shared outputs run here: Pallas through Mosaic, on Hopper alone."""
     capability = _capability()
     if capability > (0, 0) and capability != (9, 0):
         _log.info("The fused pass over shared outputs is made for Hopper GPUs, so here the pass runs in XLA.")
@@ -43,8 +43,7 @@ def is_hopper() -> bool:
 
 
 def processors() -> int:
-    """How many processors the chip has; each has memory for one block. Without a GPU (compiling only), those of an
-    H200."""
+    """How many processors the chip has; each has room for one block. Without a GPU (compiling only): of an H200."""
     return getattr(jax.devices()[0], "core_count", None) or 132
 
 

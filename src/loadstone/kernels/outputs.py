@@ -35,7 +35,7 @@ class SharedOutputs:
     array: the outputs, one a row.
     targets: for each query, the row of its target.
     block: how many queries a pass in XLA takes at a time.
-    count: only the first so many queries and outputs count; the rest is padding. None: all count.
+    count: how many queries and outputs count, the first ones; the rest is padding. None: all count.
     """
 
     array: Float[Array, "m d"]
@@ -52,7 +52,7 @@ class StoredOutputs:
     array: for each query its outputs, as columns.
     first: row r belongs to association first + r, whose target is the output with that index.
     target_outputs: for each query its target, before it was rounded to the type of the array.
-    count: only the first so many associations and outputs count; None: all.
+    count: how many associations and outputs count, the first ones; None: all.
     """
 
     array: Float[Array, "rows d m"]
@@ -71,7 +71,7 @@ class RegeneratedOutputs:
     competitors: how many outputs each query has.
     target_outputs: for each query its target.
     first: row r belongs to association first + r, whose target is the output with that index.
-    count: only the first so many associations and outputs count; None: all.
+    count: how many associations and outputs count, the first ones; None: all.
     """
 
     key: Key

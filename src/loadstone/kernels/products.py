@@ -18,15 +18,15 @@ from jaxtyping import Array, Float, Float16, Int
 #: float64 operands) in every case.
 PRECISIONS = ("float64", "float32", "split", "float16")
 
-#: Those in which operands are made of float16 numbers.
+#: The precisions in which operands are made of float16 numbers.
 _OF_FLOAT16 = ("float16", "split")
 
-#: Of the unit of a product, whose inverse must not overflow.
+#: The least exponent of the unit of a product, whose inverse must not overflow.
 _LEAST_EXPONENT = -126
 
 #: How many rows `crossed` sums at a time.
 _CROSSED_ROWS = 2048
-#: Above so many numbers the products of its blocks are summed one by one.
+#: Above this many numbers the products of its blocks are summed one by one.
 _CROSSED_NUMBERS = 2**31
 
 
@@ -38,7 +38,7 @@ def exact(a: Float[Array | np.ndarray, "a b"], b: Float[Array | np.ndarray, "b c
 def exact_there(
     a: Float[Array | np.ndarray, "a b"], b: Float[Array | np.ndarray, "b c"]
 ) -> Float[Array | np.ndarray, "a c"]:
-    """The same where the operands are: NumPy's arrays are multiplied by NumPy, because JAX would round their float64
+    """a b, where the operands are: NumPy's arrays are multiplied by NumPy, because JAX would round their float64
     numbers to float32 wherever it has float64 switched off."""
     return a @ b if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) else exact(a, b)
 
@@ -92,7 +92,7 @@ def crossed(a: Float[Array, "n b"], b: Float[Array, "n c"], precision: str) -> F
 
 
 def summed_products(left: Float[Array, "k n b"], right: Float[Array, "k n c"], precision: str) -> Float[Array, "b c"]:
-    """The same one block after another, where the products of all blocks would take too much memory."""
+    """a^T b summed over k blocks one by one, where the products of all blocks would take too much memory."""
     left, right, unit = _operands(left, right, (1, 1), precision)
 
     def add(index: Int[Array, ""], total: Float[Array, "b c"]) -> Float[Array, "b c"]:
@@ -151,7 +151,7 @@ def split(
 
 def halves(a: Float[Array, "*shape"]) -> tuple[Float16[Array, "*shape"], Float16[Array, "*shape"]]:
     """Numbers rounded to float16, and what that leaves, rounded as well."""
-    # Not by a conversion to float16 and back, which a compiler for GPUs takes for nothing.
+    # Not by a conversion to float16 and back, which a compiler for GPUs leaves out.
     high = lax.reduce_precision(a, exponent_bits=5, mantissa_bits=10)
     return high.astype(jnp.float16), (a - high).astype(jnp.float16)
 
@@ -168,5 +168,5 @@ def in_units(a: Float[Array, "..."], exponent: Float[Array, ""]) -> tuple[Float1
 
 
 def exponent_of(top: Float[Array, ""]) -> Float[Array, ""]:
-    """That of the unit in which a number of this size is between 512 and 1024, or the smallest that has an inverse."""
+    """The exponent of the unit in which a number of this size is from 512 to 1024, or the least that has an inverse."""
     return jnp.maximum(jnp.floor(jnp.log2(jnp.where(top > 0, top, 1))) - 9, _LEAST_EXPONENT)

@@ -97,8 +97,7 @@ def weighed_slope(weighed: Float[Array, "n d"], total: Float[Array, "n"], own: F
 def without_padding(
     recall: Recall, slope: Slope, count: Int[Array, ""], target_outputs: Float[Array, "n d"]
 ) -> tuple[Recall, Slope]:
-    """The same, but padding (rows from `count` on) counts as stored, however large the scores of the others are, with a
-    loss and a slope of exactly zero."""
+    """Recall and slope in which padding (rows from `count` on) is stored, with a loss and a slope of exactly zero."""
     inside = jnp.arange(recall.target.shape[0]) < count
     target, rival, logsumexp = (jnp.where(inside, part, rest) for part, rest in zip(recall[:3], (0.0, -jnp.inf, 0.0)))
     pull = jnp.where(inside[:, None], recall.pull, target_outputs)

@@ -95,7 +95,7 @@ def _shapes(vectors: Float32[Array, "n d"]) -> tuple[jax.ShapeDtypeStruct, jax.S
 
 def _built() -> Path:
     """The kernel's library, from the user's cache or newly compiled for this kind of machine."""
-    compiler = next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
+    compiler = next((path for name in ("c++", "g++", "clang++") if (path := shutil.which(name))), None)
     if compiler is None:
         raise FileNotFoundError("no C++ compiler is installed")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
@@ -107,8 +107,8 @@ def _built() -> Path:
     library = folder / name
     if not library.exists():
         # Two processes may build at once: each writes a separate file and renames it when it is complete.
-        with tempfile.TemporaryDirectory(dir=folder) as workshop:
-            fresh = Path(workshop) / name
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            fresh = Path(scratch) / name
             command = [compiler, *flags, f"-I{jax.ffi.include_dir()}", str(_SOURCE), "-o", str(fresh)]
             subprocess.run(command, capture_output=True, check=True, timeout=300)
             os.replace(fresh, library)

@@ -1,8 +1,8 @@
 """The pass over shared outputs of which each device holds a part: the parts are passed round in a ring.
 
 In each round every device works with the part that it has, while that part is on its way to the next device. After as
-many rounds as there are devices each part has been everywhere, and is home again. What a round finds is added to what
-the rounds before it found.
+many rounds as there are devices each part has been everywhere, and is back. The result of each round is merged with
+those of the rounds before it.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ def ring_pass(
     outputs: those of this device; targets are rows of all of them. Together they may be more than `competitors`: the
         last ones are padding.
     """
-    size, here, part, targets = lax.axis_size(axis), lax.axis_index(axis), outputs.array.shape[0], outputs.targets
-    onward = [(device, (device + 1) % size) for device in range(size)]
+    size, index, part, targets = lax.axis_size(axis), lax.axis_index(axis), outputs.array.shape[0], outputs.targets
+    to_next = [(device, (device + 1) % size) for device in range(size)]
 
     def one_round(step: Int[Array, ""], carry: tuple) -> tuple:
         recall, own, array = carry
-        following = lax.ppermute(array, axis, onward)
-        first = (here - step) % size * part
+        next_array = lax.ppermute(array, axis, to_next)
+        first = (index - step) % size * part
         count = jnp.clip(competitors - first, 0, part)
         local, inside = targets - first, (targets >= first) & (targets < first + part)
         seen = shared_recall(queries, SharedOutputs(array, local, outputs.block), precision, columns=count)
         seen = seen._replace(target=jnp.where(inside, seen.target, -jnp.inf))
         # A part may be nothing but padding.
         recall = jax.tree.map(lambda new, old: jnp.where(count > 0, new, old), recall.merged(seen), recall)
-        those = rounded(array[jnp.where(inside, local, 0)].astype(queries.dtype), precision)
-        return recall, jnp.where(inside[:, None], those, own), following
+        targets_here = rounded(array[jnp.where(inside, local, 0)].astype(queries.dtype), precision)
+        return recall, jnp.where(inside[:, None], targets_here, own), next_array
 
     nothing = jnp.full(queries.shape[0], -jnp.inf, queries.dtype)
     start = Recall(nothing, nothing, nothing, jnp.zeros_like(queries)), jnp.zeros_like(queries), outputs.array

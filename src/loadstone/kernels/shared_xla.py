@@ -40,7 +40,7 @@ def shared_recall(
     precision: str,
     columns: Int[Array, ""] | None = None,
 ) -> Recall:
-    """The same without the slopes. If `columns` is given, so many outputs compete, and all queries are done."""
+    """The recall alone. `columns`: how many outputs compete, if that is given; then all queries are done."""
     (n, d), array = queries.shape, outputs.array.astype(queries.dtype)
     limit = outputs.count if columns is None else columns
     with_ones = jnp.concatenate([array.T, jnp.ones((1, array.shape[0]), queries.dtype)])

@@ -1,7 +1,7 @@
 """Which kernel carries out a pass: one table, read from top to bottom.
 
-Whoever has a pass to do calls one of the three functions at the end; they check what they are given and hand it to the
-first kernel that fits. All kernels for one job take the same arguments (kernels/outputs.py) and give the same results,
+To carry out a pass, call one of the three functions at the end; they check their arguments and hand them to the first
+kernel that fits. All kernels for one job take the same arguments (kernels/outputs.py) and give the same results,
 to rounding. A new kernel is a file and a row here.
 """
 
@@ -23,7 +23,7 @@ from loadstone.kernels.recall import Recall, Slope
 
 @dataclass(frozen=True)
 class Case:
-    """What a kernel has to deal with.
+    """What decides which kernel carries out a pass.
 
     precision: of the products.
     queries, competitors, d: how many queries, against how many outputs each, of how many components.
@@ -144,8 +144,8 @@ def shared_case(queries: Float[Array, "n d"], outputs: SharedOutputs, precision:
 def shared_pass(queries: Float[Array, "n d"], outputs: SharedOutputs, precision: str) -> tuple[Recall, Slope]:
     """Every query against the same outputs."""
     check_shared(queries, outputs)
-    chosen: Pass[SharedOutputs] = _chosen("shared_pass", shared_case(queries, outputs, precision))
-    return chosen(queries, outputs, precision)
+    run: Pass[SharedOutputs] = _kernel_for("shared_pass", shared_case(queries, outputs, precision))
+    return run(queries, outputs, precision)
 
 
 def stored_pass(queries: Float[Array, "rows d"], outputs: StoredOutputs, precision: str) -> tuple[Recall, Slope]:
@@ -153,8 +153,8 @@ def stored_pass(queries: Float[Array, "rows d"], outputs: StoredOutputs, precisi
     check_stored(queries, outputs.array)
     (rows, d, m), padded = outputs.array.shape, outputs.count is not None
     case = Case(precision, rows, m, d, queries.dtype, padded, held=outputs.array.dtype)
-    chosen: Pass[StoredOutputs] = _chosen("stored_pass", case)
-    return chosen(queries, outputs, precision)
+    run: Pass[StoredOutputs] = _kernel_for("stored_pass", case)
+    return run(queries, outputs, precision)
 
 
 def regenerated_pass(
@@ -163,11 +163,11 @@ def regenerated_pass(
     """Each query against its outputs, which are regenerated."""
     (rows, d), padded = queries.shape, outputs.count is not None
     case = Case(precision, rows, outputs.competitors, d, queries.dtype, padded, outputs.law)
-    chosen: Pass[RegeneratedOutputs] = _chosen("regenerated_pass", case)
-    return chosen(queries, outputs, precision)
+    run: Pass[RegeneratedOutputs] = _kernel_for("regenerated_pass", case)
+    return run(queries, outputs, precision)
 
 
-def _chosen(job: str, case: Case) -> Pass:
-    chosen = kernel(job, case)
-    assert chosen is not None  # XLA does every pass
-    return chosen
+def _kernel_for(job: str, case: Case) -> Pass:
+    run = kernel(job, case)
+    assert run is not None  # XLA does every pass
+    return run

@@ -1,4 +1,4 @@
-"""How much of a problem a memory stores, in the digits that the memory has, and in float32 at least."""
+"""How much of a problem a memory stores, measured in the precision of the memory, but at least in float32."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def in_digits_for(problem: Problem, memory: Any) -> Iterator[Problem]:
 
 
 def programs(problem: Problem, memory: Any) -> Iterator[Call]:
-    """What a measurement calls, given the shapes of a problem and a memory."""
+    """The compiled functions that a measurement calls, given the shapes of a problem and a memory."""
     yield _top_scores, (problem.in_float32(), memory)
 
 

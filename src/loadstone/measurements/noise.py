@@ -3,8 +3,8 @@
 The noise adds sigma (u_target - u_rho) . W xi to each margin, a normal number of variance
 sigma^2 |W^T (u_target - u_rho)|^2. So a memory of large margin bears much noise. The target is recalled if xi, which is
 normal in d dimensions, stays on the right side of one plane for each rival. The prediction takes one rival after the
-other, the most dangerous first. The probability to beat the next one is Phi(mean / deviation) of its margin; that it is
-beaten changes mean and covariance of xi, which is then taken as normal again. Two bounds that always hold come with it.
+other, the most dangerous first. The probability to beat the next one is Phi(mean / deviation) of its margin; this
+condition changes mean and covariance of xi, which is then taken as normal again. Two bounds that always hold are added.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, *, noise: floa
     Example:
         >>> from loadstone.measurements.noise import predicted_noisy_accuracy
         >>> instance = loadstone.Instance(loadstone.Stream(0, 4), 4)
-        >>> found = predicted_noisy_accuracy(instance, loadstone.maximum_margin(instance).memory, noise=0.1)
-        >>> 0.9 < found.predicted < 1
+        >>> result = predicted_noisy_accuracy(instance, loadstone.maximum_margin(instance).memory, noise=0.1)
+        >>> 0.9 < result.predicted < 1
         True
     """
     arrays, noise = arrays_of(instance), positive("noise", noise)
@@ -54,7 +54,7 @@ def predicted_noisy_accuracy(instance: HasArrays, memory: Memory, *, noise: floa
     safety = margins / np.maximum(np.linalg.norm(planes, axis=2), 1e-150)
     least = np.maximum(0, 1 - ndtr(-safety).sum(axis=1))
     return NoisyAccuracy(
-        float(_all_right(planes, margins).mean()), float(least.mean()), float(ndtr(safety[:, 0]).mean())
+        float(_probability(planes, margins).mean()), float(least.mean()), float(ndtr(safety[:, 0]).mean())
     )
 
 
@@ -75,30 +75,30 @@ def measured_noisy_accuracy(
     weights = _matrix(arrays, memory)
     random = np.random.default_rng(whole("seed", seed, 0))
     inputs, outputs, targets = arrays.inputs.astype(np.float64), arrays.outputs.astype(np.float64), arrays.targets
-    right = np.empty(draws)
+    accuracy = np.empty(draws)
     for draw in range(draws):
         queries = (inputs + noise * random.standard_normal(inputs.shape)) @ weights.T
         scores = (outputs @ queries[:, :, None])[:, :, 0] if arrays.decoupled else queries @ outputs.T
-        right[draw] = (scores.argmax(axis=1) == targets).mean()
-    return float(right.mean()), float(right.std(ddof=1) / np.sqrt(draws))
+        accuracy[draw] = (scores.argmax(axis=1) == targets).mean()
+    return float(accuracy.mean()), float(accuracy.std(ddof=1) / np.sqrt(draws))
 
 
 def _planes(
     arrays: Arrays, weights: Float64[np.ndarray, "d d"], noise: float
 ) -> tuple[Float64[np.ndarray, "n r d"], Float64[np.ndarray, "n r"]]:
-    """The margin of each rival is margin + plane . xi; the most dangerous rival of each input comes first."""
+    """Planes and margins of all rivals, the most dangerous first: under noise a margin is margin + plane . xi."""
     scores, targets = np.asarray(ExactPass(arrays).scores(weights)), arrays.targets
     mapped = noise * (arrays.outputs.astype(np.float64) @ weights)
     n, m = scores.shape
     rivals = np.arange(m - 1) + (np.arange(m - 1) >= targets[:, None])
     rows = np.arange(n)[:, None]
-    of = (lambda index: mapped[rows, index]) if arrays.decoupled else (lambda index: mapped[index])
-    planes, margins = of(targets[:, None]) - of(rivals), scores[rows, targets[:, None]] - scores[rows, rivals]
+    map_of = (lambda index: mapped[rows, index]) if arrays.decoupled else (lambda index: mapped[index])
+    planes, margins = map_of(targets[:, None]) - map_of(rivals), scores[rows, targets[:, None]] - scores[rows, rivals]
     order = np.argsort(margins / np.maximum(np.linalg.norm(planes, axis=2), 1e-150), axis=1)
     return planes[rows, order], margins[rows, order]
 
 
-def _all_right(planes: Float64[np.ndarray, "n r d"], margins: Float64[np.ndarray, "n r"]) -> Float64[np.ndarray, "n"]:
+def _probability(planes: Float64[np.ndarray, "n r d"], margins: Float64[np.ndarray, "n r"]) -> Float64[np.ndarray, "n"]:
     """The probability that every margin stays positive, rival by rival."""
     n, rivals, d = planes.shape
     mean, covariance, log_probability = np.zeros((n, d)), np.tile(np.eye(d), (n, 1, 1)), np.zeros(n)

@@ -14,7 +14,7 @@ from loadstone.memories.foreign import as_memory
 from loadstone.problems.loss import check_memory, queries_of
 from loadstone.problems.problem import Problem, check_problem
 
-#: Scores that are held at a time.
+#: How many scores are in memory at a time.
 _SCORES = 10_000_000
 
 
@@ -27,8 +27,8 @@ def target_ranks(problem: Problem, memory: Any) -> Int[np.ndarray, "n"]:
     with in_digits_for(problem, memory) as problem:
         queries = queries_of(jax.tree.map(jnp.asarray, memory), problem.inputs)
         for start in range(0, n, rows):
-            chosen = jnp.arange(start, min(start + rows, n))
-            scores = np.asarray(problem.scores(queries[chosen], chosen))
+            block = jnp.arange(start, min(start + rows, n))
+            scores = np.asarray(problem.scores(queries[block], block))
             own = np.take_along_axis(scores, targets[start : start + rows][: len(scores), None], axis=1)
             ranks.append((scores >= own).sum(axis=1))
     return np.concatenate(ranks)

@@ -175,7 +175,7 @@ def _deviation(blocks: "_Blocks") -> float:
 class _Blocks:
     """The non-target scores of all or of evenly spaced associations, a block of them at a time, in float64.
 
-    They are read twice: a single block is kept, several are computed again.
+    They are read twice: a single block is kept in memory, several are computed again.
     """
 
     def __init__(self, problem: Problem, queries: Float[Array, "n d"], most: int | None = None) -> None:
@@ -205,7 +205,7 @@ class _Blocks:
 
 
 def programs(problem: Problem, memory: Any, most: int) -> Iterator[Call]:
-    """What `raw_scores` calls for at most so many non-target scores, given the shapes of a problem and a memory."""
+    """The compiled functions that `raw_scores` calls, given `most` and the shapes of a problem and a memory."""
     problem = problem.in_float32()
     yield _queries, (memory, problem.inputs)
     queries, _ = _queries.eval_shape(memory, problem.inputs)

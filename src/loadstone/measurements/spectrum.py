@@ -43,7 +43,7 @@ def matrix_singular_values(matrix: Float[np.ndarray, "d d"], rank: int) -> Float
 
 
 def programs(memory: Memory) -> Iterator[Call]:
-    """What `memory_matrix` calls, given the shapes of a memory."""
+    """The compiled functions that `memory_matrix` calls, given the shapes of a memory."""
     yield _matrix, (memory,)
 
 

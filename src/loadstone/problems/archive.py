@@ -30,12 +30,12 @@ def read_archive(path: str | Path, names: Collection[str]) -> tuple[dict[str, np
             raise ValueError(_what_else(path)) from error
         with archive:
             members = archive.infolist()
-            held = {member.filename.removesuffix(".npy"): member for member in members}  # some writers leave .npy out
-            if len(held) != len(members):
+            named = {member.filename.removesuffix(".npy"): member for member in members}  # some writers leave .npy out
+            if len(named) != len(members):
                 raise ValueError("two of its arrays have the same name")
-            wanted = {name: member for name, member in held.items() if name in names}
+            wanted = {name: member for name, member in named.items() if name in names}
             _check_size(wanted.values())
-            return {name: _read(archive, name, member) for name, member in wanted.items()}, held.keys() - set(names)
+            return {name: _read(archive, name, member) for name, member in wanted.items()}, named.keys() - set(names)
 
 
 def _what_else(path: str | Path) -> str:

@@ -15,7 +15,7 @@ from loadstone.readable import readable
 
 
 class HasArrays(Protocol):
-    """An instance in some form, for whom exact arrays are enough: an `Instance`, a `Problem`, or `Arrays`."""
+    """Anything that gives its instance as exact arrays: an `Instance`, a `Problem`, or `Arrays`."""
 
     def arrays(self) -> Arrays: ...
 
@@ -55,7 +55,7 @@ class Arrays:
         return self.outputs.ndim == 3
 
     def arrays(self) -> Arrays:
-        """These arrays themselves: whatever has arrays can be asked for them in the same way."""
+        """These arrays themselves, so that they can be given in place of an instance or a problem."""
         return self
 
     @property

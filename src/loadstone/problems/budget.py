@@ -48,7 +48,7 @@ class Budget:
         return cls(max(1, round(size)))
 
     def allows(self, needed: int) -> bool:
-        """Whether so many bytes are within the budget."""
+        """Whether this many bytes are within the budget."""
         return needed <= self.bytes
 
     def require(self, needed: int, what: str) -> None:

@@ -40,7 +40,7 @@ _PART_BYTES = 2**26
 #: The fused kernel does a part in one launch, which should fill the device. It counts components in 31 bits, and while
 #: a part is being made, a float32 copy of it exists too.
 _KERNEL_COMPONENTS = 2**30
-#: So many numbers take 16 GB in float32, and another 8 GB in float16.
+#: The most numbers that are rounded: 16 GB in float32, and another 8 GB in float16.
 _MOST_ROUNDED = 4 * 10**9
 
 
@@ -77,7 +77,7 @@ class Regenerated(PassWithSlopes):
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a padded problem only the first `count` associations and outputs count."""
+        """Recall and slopes. Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
         first = 0 if self.first is None else self.first
         outputs = RegeneratedOutputs(self.key, self.law, self.competitors, self.target_outputs, first, count)
@@ -93,8 +93,8 @@ class Regenerated(PassWithSlopes):
         for first in range(0, p, ROWS_AT_A_TIME):
             # The last block is full too and its extra rows are dropped: one compiled program makes all blocks.
             rows = first + np.arange(ROWS_AT_A_TIME, dtype=np.uint32)
-            made = np.asarray(_vectors(self.key, jnp.asarray(rows), m, d, self.law))
-            outputs[first : first + ROWS_AT_A_TIME] = made.transpose(0, 2, 1)[: p - first]
+            block = np.asarray(_vectors(self.key, jnp.asarray(rows), m, d, self.law))
+            outputs[first : first + ROWS_AT_A_TIME] = block.transpose(0, 2, 1)[: p - first]
         return Arrays(np.asarray(self.inputs), outputs, np.arange(p, dtype=np.int32))
 
     def in_float32(self) -> Regenerated:
@@ -132,7 +132,7 @@ class Stored(PassWithSlopes):
     def slopes(
         self, queries: Float[Array, "p d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a padded problem only the first `count` associations and outputs count."""
+        """Recall and slopes. Of a padded problem only the first `count` associations and outputs count."""
         check_queries(queries, self.inputs)
         passes, before, first = [], 0, self.source.first
         for part in self.parts:
@@ -177,7 +177,7 @@ Held = TypeVar("Held", Regenerated, Stored)
 
 
 def _doubled(problem: Held) -> Held:
-    """With inputs and targets in float64; outputs stay as they are, and a pass converts those that it works on."""
+    """The problem with inputs and targets in float64; a pass converts the outputs that it works on."""
     inputs, target_outputs = (part.astype(jnp.float64) for part in (problem.inputs, problem.target_outputs))
     return replace(problem, inputs=inputs, target_outputs=target_outputs)
 
@@ -196,7 +196,7 @@ def stored_parts(problem: Problem) -> tuple[jax.Array, ...]:
 
 
 def rounding_programs(problem: Problem) -> Iterator[Call]:
-    """What `in_float16` calls, given the shapes of a problem."""
+    """The compiled functions that `in_float16` calls, given the shapes of a problem."""
     yield from ((rounded_part, (part,)) for part in set(stored_parts(problem)))
 
 

@@ -84,7 +84,7 @@ class Facts(PassWithSlopes):
     def slopes(
         self, queries: Float[Array, "n d"], precision: str = "float32", count: Int[Array, ""] | None = None
     ) -> tuple[Recall, Slope]:
-        """Of a padded problem only the first `count` inputs and outputs count."""
+        """Recall and slopes. Of a padded problem only the first `count` inputs and outputs count."""
         return shared_pass(queries, self.shared_outputs(count), precision)
 
     def linear_step(self, precision: str = "float32") -> LinearStep | None:
@@ -98,7 +98,7 @@ class Facts(PassWithSlopes):
         return is_split_faster(self._case("split"))
 
     def shared_outputs(self, count: Int[Array, ""] | None = None) -> SharedOutputs:
-        """The outputs as a pass takes them; only the first `count` inputs and outputs count, if it is given."""
+        """The outputs as a pass takes them; if `count` is given, only the first `count` inputs and outputs count."""
         return SharedOutputs(self.outputs, self.targets, self.block, count)
 
     def _case(self, precision: str) -> Case:
@@ -155,7 +155,7 @@ def facts(
             raise refuse(name, "beyond 3.4e38 in size", "within the range of float32: divide all of them by one number")
     exact = all((part == whole).all() for part, whole in zip(single, (inputs, outputs)))
     description = "outputs shared" if exact else f"outputs shared, float64 rounded to {single[0].dtype}"
-    # Put there as they are: `jnp.asarray` would compile a program for each shape.
+    # Put on the device as they are: `jnp.asarray` would compile a program for each shape.
     vectors, indices = [jax.device_put(part) for part in single], jax.device_put(given.targets.astype(np.int32))
     kept = Given(None if exact else given)
     problem = Facts(vectors[0], vectors[1], indices, block or block_rows(n, m), description, given=kept)

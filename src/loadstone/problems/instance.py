@@ -125,20 +125,20 @@ class Instance:
         rows: how many rows its arrays have, so that problems of several sizes share one program; default: p.
         devices: over how many devices it is spread; default: it is on one.
         """
-        asked: dict[str, Any] = {"budget": budget, "answers": self.answers, "frequencies": self.frequencies}
+        options: dict[str, Any] = {"budget": budget, "answers": self.answers, "frequencies": self.frequencies}
         if devices is not None:
             if is_grouped(self.kind):
                 raise refuse("devices", devices, f"left out for {self.kind}: only original and decoupled are spread")
             if self.kind == ORIGINAL:
-                return spread_original(self.stream, self.p, devices=devices, **asked)
-            return spread_decoupled(self.stream, self.p, devices=devices, hold=hold, dtype=stored_dtype, **asked)
+                return spread_original(self.stream, self.p, devices=devices, **options)
+            return spread_decoupled(self.stream, self.p, devices=devices, hold=hold, dtype=stored_dtype, **options)
         if rows is not None:
             return self.in_shape_of(self.first(rows).problem(hold=hold, stored_dtype=stored_dtype, budget=budget))
         if is_grouped(self.kind):
-            return grouped(self.stream, self.p, groups=sets_of_outputs(self.kind, self.p), **asked)
+            return grouped(self.stream, self.p, groups=sets_of_outputs(self.kind, self.p), **options)
         if self.kind == ORIGINAL:
-            return original(self.stream, self.p, **asked)
-        return decoupled(self.stream, self.p, hold=hold, dtype=stored_dtype, **asked)
+            return original(self.stream, self.p, **options)
+        return decoupled(self.stream, self.p, hold=hold, dtype=stored_dtype, **options)
 
     def programs(self, problem: Problem) -> Iterator[Call]:
         """The compiled functions that make a problem of this instance, given its shapes, from the stream."""
@@ -175,10 +175,10 @@ class Instance:
         return replace(longer, inputs=longer.inputs[rows], targets=longer.targets[rows])
 
     def about(self) -> dict[str, object]:
-        """What messages, files and --json say of it."""
-        said: dict[str, object] = {"problem": self.kind, "d": self.d, "p": self.p}
-        said |= {"seed": self.stream.seed, "law": self.stream.law}
-        return said if self.answers is None else said | {"answers": self.answers, "frequencies": self.frequencies}
+        """The instance as a dictionary, for messages, files and --json."""
+        entries: dict[str, object] = {"problem": self.kind, "d": self.d, "p": self.p}
+        entries |= {"seed": self.stream.seed, "law": self.stream.law}
+        return entries if self.answers is None else entries | {"answers": self.answers, "frequencies": self.frequencies}
 
     def write(self, path: str | Path) -> None:
         """Write the instance as .npz: inputs (p, d), outputs and, if there are answers, targets (p).

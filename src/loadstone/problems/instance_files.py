@@ -25,7 +25,7 @@ class Pieces(NamedTuple):
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Pieces], about: Mapping[str, object]) -> None:
-    """Write arrays as .npz, and `about` as JSON in one that has this name. The same arrays give the same bytes."""
+    """Write arrays as .npz, and `about` as JSON in an array of that name. The same arrays give the same bytes."""
     text = np.asarray(json.dumps(about))
 
     def contents(file: IO[bytes]) -> None:

@@ -31,7 +31,7 @@ from loadstone.problems.problem import Problem, check_problem
 from loadstone.problems.wrapper import SameOutputs
 from loadstone.trees import tree
 
-#: How many scores are held at a time.
+#: How many scores are in memory at a time.
 _SCORES = 4_000_000
 #: Halvings of the interval in which t lies: enough for float32.
 _HALVINGS = 40
@@ -71,9 +71,9 @@ class Listwise(SameOutputs):
         return recall, slope
 
     def _rows(self, queries: Float[Array, "n d"], start: Int[Array, ""] | int, rows: int) -> Recall:
-        chosen = start + jnp.arange(rows)
+        indices = start + jnp.arange(rows)
         of_rows = lax.dynamic_slice_in_dim(queries, start, rows)
-        scores, back = jax.vjp(lambda asked: self.plain.scores(asked, chosen), of_rows)
+        scores, back = jax.vjp(lambda some: self.plain.scores(some, indices), of_rows)
         targets = lax.dynamic_slice_in_dim(self.targets, start, rows)
         target, _ = target_and_rival(scores, targets, axis=1)
         others = jnp.where(jnp.arange(scores.shape[1])[None, :] == targets[:, None], -jnp.inf, scores)

@@ -66,7 +66,7 @@ def queries_of(memory: Any, inputs: Float[Array, "n d"], precision: str = "float
 
 
 def takes_precision(queries: Callable[..., Any]) -> bool:
-    """Whether a function that makes queries can be told the precision of its products."""
+    """Whether a function that makes queries takes the precision of its products."""
     return "precision" in inspect.signature(queries).parameters
 
 
@@ -132,12 +132,12 @@ def check_memory(problem: Problem, memory: Any) -> None:
         raise refuse("memory", type(memory).__name__, "a memory, which has queries(inputs)")
     wanted = problem.inputs.shape
     try:
-        made = jax.eval_shape(queries_of, memory, problem.inputs)
+        queries = jax.eval_shape(queries_of, memory, problem.inputs)
     except TypeError as error:  # products of arrays that do not fit
         sizes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(memory))
         allowed = f"one that makes queries of inputs of shape {wanted} ({' '.join(str(error).split())[:120]})"
         raise refuse("memory", f"one with arrays of shape {sizes}", allowed) from error
-    if getattr(made, "shape", None) != wanted:
-        raise refuse("memory", f"one whose queries have shape {made}", f"one whose queries have shape {wanted}")
-    if not jnp.issubdtype(made.dtype, jnp.floating):
-        raise refuse("memory", f"one whose queries are {made.dtype}", "one whose queries are real numbers")
+    if getattr(queries, "shape", None) != wanted:
+        raise refuse("memory", f"one whose queries have shape {queries}", f"one whose queries have shape {wanted}")
+    if not jnp.issubdtype(queries.dtype, jnp.floating):
+        raise refuse("memory", f"one whose queries are {queries.dtype}", "one whose queries are real numbers")

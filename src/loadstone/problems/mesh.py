@@ -1,4 +1,4 @@
-"""The devices of a problem that is spread over them, and arrays there: placed from the host, or made by each device."""
+"""The devices that a problem is spread over, and arrays on them: placed from the host, or made by each device."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ROWS, WHOLE = PartitionSpec(AXIS), PartitionSpec()
 
 def mesh_of(devices: int) -> Mesh:
     """The first devices that JAX sees, on this machine and on all others of the same run."""
-    there = jax.devices()
-    least = len(there) if jax.process_count() > 1 else 1  # every process needs a part
-    if isinstance(devices, bool) or not isinstance(devices, int | np.integer) or not least <= devices <= len(there):
-        allowed = f"a whole number in 1..{len(there)}" if least < len(there) else str(least)
-        kind = f"{jax.default_backend().upper()} device{'s' if len(there) > 1 else ''}"
-        raise refuse("devices", devices, f"{allowed}, because JAX sees {len(there)} {kind}")
-    return Mesh(np.asarray(there[:devices]), (AXIS,))
+    available = jax.devices()
+    least = len(available) if jax.process_count() > 1 else 1  # every process needs a part
+    if isinstance(devices, bool) or not isinstance(devices, int | np.integer) or not least <= devices <= len(available):
+        allowed = f"a whole number in 1..{len(available)}" if least < len(available) else str(least)
+        kind = f"{jax.default_backend().upper()} device{'s' if len(available) > 1 else ''}"
+        raise refuse("devices", devices, f"{allowed}, because JAX sees {len(available)} {kind}")
+    return Mesh(np.asarray(available[:devices]), (AXIS,))
 
 
 def rows_each(count: int, mesh: Mesh) -> int:
@@ -46,7 +46,7 @@ def placed(
 
 
 def made_on_devices(make: Callable, mesh: Mesh, spec: PartitionSpec, key: Key) -> Shaped[Array, "..."]:
-    """An array that every device makes for itself."""
+    """An array over the devices, each of which makes its own part."""
     program = jax.shard_map(make, mesh=mesh, in_specs=WHOLE, out_specs=spec, check_vma=False)
     return jax.jit(program)(placed(key, mesh, WHOLE))
 

@@ -8,7 +8,6 @@ margins of facts, however many: all scores of 50 000 facts would take 20 GB.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from types import ModuleType
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from jaxtyping import Bool, Float, Float64, Int
 
+from loadstone.deadline import Deadline
 from loadstone.problems.arrays import Arrays
 from loadstone.threads import shared_out
 
@@ -31,7 +31,7 @@ else:
 
 #: How many numbers of decoupled outputs `ExactPass` weights at a time.
 _NUMBERS_AT_A_TIME = 2**25
-#: So many scores at a time stay in a processor's cache, but products of fewer rows than this are slow.
+#: This many scores at a time stay in a processor's cache, but products of fewer rows than this are slow.
 _SCORES_AT_A_TIME, _FEWEST_ROWS = 2**17, 128
 #: How many scores in float64, and in float32, are made at a time where only rivals are looked for.
 _BLOCK, _BLOCK_OF_SINGLES = 2**22, 2**23
@@ -39,7 +39,7 @@ _BLOCK, _BLOCK_OF_SINGLES = 2**22, 2**23
 _MOST_IN_FLOAT64 = 2**32
 #: Unit of rounding of float32.
 _UNIT = 2.0**-24
-#: The time of a pass is judged by so many facts.
+#: The time of a pass is judged by this many facts.
 _TIMED_ROWS = 1024
 
 
@@ -165,7 +165,7 @@ class NumpyPass:
         return self.outputs @ weights if self.fewer_answers else weights
 
     def _block(self, rows: slice, mapped: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of some facts: their losses, what they add to the gradient, and the scores of targets and rivals."""
+        """For some facts: their losses, what they add to the gradient, and the scores of targets and rivals."""
         softmax, losses, target, rival = self._softmax(rows, mapped)
         inputs, shares = self.inputs[rows], self.shares[rows]
         softmax *= shares[:, None]
@@ -174,10 +174,10 @@ class NumpyPass:
         return losses, sums, target, rival
 
     def _softmax(self, rows: slice, mapped: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of some facts: the weights of all answers, the losses, and the scores of targets and rivals."""
+        """For some facts: the weights of all answers, the losses, and the scores of targets and rivals."""
         queries = self.inputs[rows] @ mapped.T
         scores = queries if self.fewer_answers else queries @ self.outputs.T
-        target = _target_scores_taken_out(scores, self.targets[rows])
+        target = _take_target_scores(scores, self.targets[rows])
         rival = scores.max(axis=1)
         scores[np.arange(len(scores)), self.targets[rows]] = target
         top = np.maximum(target, rival)
@@ -199,7 +199,7 @@ class WithVectors(Protocol):
     def targets(self) -> Int[np.ndarray, "n"]: ...
 
 
-#: Of each fact: the other answer that scores best, and by how much its own answer scores more.
+#: For each fact: the other answer that scores best, and by how much its own answer scores more.
 Rivals = tuple[Int[np.ndarray, "n"], Float64[np.ndarray, "n"]]
 
 
@@ -207,22 +207,22 @@ def scores_of(
     weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int]
 ) -> Iterator[tuple[Int[np.ndarray, "b"], Float64[np.ndarray, "b m"]]]:
     """Blocks of rows, and the scores u^T W e of all answers for each of them, in float64."""
-    chosen, outputs = np.fromiter(rows, int, len(rows)), facts.outputs.astype(np.float64)
-    for part in np.array_split(chosen, max(1, len(chosen) * len(outputs) // _BLOCK)):
+    indices, outputs = np.fromiter(rows, int, len(rows)), facts.outputs.astype(np.float64)
+    for part in np.array_split(indices, max(1, len(indices) * len(outputs) // _BLOCK)):
         yield part, facts.inputs[part].astype(np.float64) @ weights.T.astype(np.float64) @ outputs.T
 
 
 def margins_of(
     weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int] | None = None
 ) -> Float64[np.ndarray, "n"]:
-    """Of each fact: the score of its answer minus the best other score."""
+    """For each fact: the score of its answer minus the best other score."""
     return rivals_of(weights, facts, rows)[1]
 
 
 def rivals_of(weights: Float[np.ndarray, "d d"], facts: WithVectors, rows: Collection[int] | None = None) -> Rivals:
-    """Of each fact: the other answer that scores best, and by how much its own answer scores more."""
-    chosen = np.arange(len(facts.targets)) if rows is None else np.fromiter(rows, int, len(rows))
-    return _rivals_in_either(facts, len(chosen))(weights, facts, chosen)
+    """For each fact: the other answer that scores best, and by how much its own answer scores more."""
+    indices = np.arange(len(facts.targets)) if rows is None else np.fromiter(rows, int, len(rows))
+    return _rivals_in_either(facts, len(indices))(weights, facts, indices)
 
 
 def seconds_of_rivals(weights: Float[np.ndarray, "d d"], facts: WithVectors) -> float:
@@ -230,26 +230,26 @@ def seconds_of_rivals(weights: Float[np.ndarray, "d d"], facts: WithVectors) -> 
     n = len(facts.targets)
     rivals, few = _rivals_in_either(facts, n), np.arange(min(_TIMED_ROWS, n))
     rivals(weights, facts, few[:1])  # the first time takes longer: threads begin
-    began = time.perf_counter()
+    clock = Deadline()
     rivals(weights, facts, few)
-    return (time.perf_counter() - began) * n / len(few)
+    return clock.taken * n / len(few)
 
 
 def _rivals_in_either(facts: WithVectors, count: int) -> Callable[..., Rivals]:
-    """In float32 where there are many products, otherwise in float64."""
+    """The search for rivals: in float32 where there are many products, otherwise in float64."""
     return _rivals_in_float32 if count * facts.outputs.size > _MOST_IN_FLOAT64 else _rivals_in_float64
 
 
-def _rivals_in_float64(weights: Float[np.ndarray, "d d"], facts: WithVectors, chosen: Int[np.ndarray, "n"]) -> Rivals:
+def _rivals_in_float64(weights: Float[np.ndarray, "d d"], facts: WithVectors, indices: Int[np.ndarray, "n"]) -> Rivals:
     rivals, margins = [np.empty(0, int)], [np.empty(0)]
-    for part, scores in scores_of(weights, facts, chosen):
-        target = _target_scores_taken_out(scores, facts.targets[part])
+    for part, scores in scores_of(weights, facts, indices):
+        target = _take_target_scores(scores, facts.targets[part])
         rivals.append(scores.argmax(axis=1))
         margins.append(target - scores.max(axis=1))
     return np.concatenate(rivals), np.concatenate(margins)
 
 
-def _rivals_in_float32(weights: Float[np.ndarray, "d d"], facts: WithVectors, chosen: Int[np.ndarray, "n"]) -> Rivals:
+def _rivals_in_float32(weights: Float[np.ndarray, "d d"], facts: WithVectors, indices: Int[np.ndarray, "n"]) -> Rivals:
     """The rival has the best score in float32, and the margin against it is computed in float64.
 
     A sum of d products in float32 is wrong by at most (d + 4) units of rounding times the lengths of its two vectors.
@@ -259,29 +259,29 @@ def _rivals_in_float32(weights: Float[np.ndarray, "d d"], facts: WithVectors, ch
     d = weights.shape[0]
     longest = float(np.linalg.norm(facts.outputs.astype(np.float64), axis=1).max()) or 1.0
     outputs = (facts.outputs / longest).astype(np.float32)
-    rivals, margins = np.empty(len(chosen), int), np.empty(len(chosen))
-    doubtful = np.zeros(len(chosen), bool)
+    rivals, margins = np.empty(len(indices), int), np.empty(len(indices))
+    doubtful = np.zeros(len(indices), bool)
 
     def score(part: Int[np.ndarray, "b"]) -> None:
-        rows = chosen[part]
+        rows = indices[part]
         queries = facts.inputs[rows].astype(np.float64) @ weights.T.astype(np.float64)
         lengths = np.linalg.norm(queries, axis=1)
         scores = (queries / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32) @ outputs.T
-        _target_scores_taken_out(scores, facts.targets[rows])
+        _take_target_scores(scores, facts.targets[rows])
         rivals[part] = scores.argmax(axis=1)
-        apart = facts.outputs[facts.targets[rows]].astype(np.float64) - facts.outputs[rivals[part]]
-        margins[part] = (queries * apart).sum(axis=1)
+        difference = facts.outputs[facts.targets[rows]].astype(np.float64) - facts.outputs[rivals[part]]
+        margins[part] = (queries * difference).sum(axis=1)
         doubtful[part] = (margins[part] > 0) & (margins[part] <= 2 * (d + 4) * _UNIT * lengths * longest)
 
-    blocks = np.array_split(np.arange(len(chosen)), max(1, len(chosen) * len(outputs) // _BLOCK_OF_SINGLES))
+    blocks = np.array_split(np.arange(len(indices)), max(1, len(indices) * len(outputs) // _BLOCK_OF_SINGLES))
     with shared_out() as each:
         list(each(score, blocks))
-    rivals[doubtful], margins[doubtful] = _rivals_in_float64(weights, facts, chosen[doubtful])
+    rivals[doubtful], margins[doubtful] = _rivals_in_float64(weights, facts, indices[doubtful])
     return rivals, margins
 
 
-def _target_scores_taken_out(scores: Float[np.ndarray, "n m"], targets: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
-    """The targets' scores; minus infinity takes their places, so that the largest score left is the rival's."""
+def _take_target_scores(scores: Float[np.ndarray, "n m"], targets: Int[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+    """Take out the targets' scores: minus infinity takes their places, so the largest score left is the rival's."""
     at = np.arange(len(scores)), targets
     target = scores[at]
     scores[at] = -np.inf
@@ -289,6 +289,6 @@ def _target_scores_taken_out(scores: Float[np.ndarray, "n m"], targets: Int[np.n
 
 
 def _stored_beyond_rounding(target: Float[np.ndarray, "n"], rival: Float[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
-    """As Recall.stored_beyond_rounding has it for arrays of JAX."""
+    """`Recall.stored_beyond_rounding` for arrays of NumPy."""
     size = np.abs(target)
     return target - rival > np.finfo(size.dtype).eps * (8 * size + 2 * size.mean())

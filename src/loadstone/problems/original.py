@@ -36,7 +36,7 @@ def original(
     m = p if answers is None else answers
     block = block_rows(p, m) if block is None else whole("block", block, 1)
     (budget or Budget()).require(original_bytes(p, stream.d, block, m), "the original problem")
-    # Put there as they are: `jnp` would compile a program for each p.
+    # Put on the device as they are: `jnp` would compile a program for each p.
     targets = jax.device_put(np.arange(p, dtype=np.int32) if answers is None else stream.targets(p, m, frequencies))
     words = "original, outputs shared" + ("" if answers is None else f", {m} answers")
     return Facts(stream.inputs(p), stream.outputs(m), targets, block, words, isotropic=stream.isotropic)

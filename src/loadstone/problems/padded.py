@@ -62,7 +62,7 @@ class Padded(Wrapper):
         return jnp.where(jnp.arange(scores.shape[1])[None, :] < self.count, scores, -jnp.inf)
 
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Padded | None:
-        """At most as many rows as there are true associations: later ones would be taken for padding."""
+        """Some associations, at most as many as the true ones: rows beyond these would be taken for padding."""
         return Padded(self.longer.part(rows, counted), self.count) if isinstance(self.longer, Facts) else None
 
     def arrays(self) -> Arrays:
@@ -103,8 +103,8 @@ def padded(longer: Facts | Regenerated | Stored, p: int) -> Padded:
     rows = longer.inputs.shape[0]
     p = whole("p", p, 2, rows)
     # Under `jax.eval_shape` there are only shapes, and no numbers to compare.
-    planned = isinstance(longer.targets, jax.core.Tracer)
-    if longer.competitors != rows or not (planned or np.array_equal(longer.targets, np.arange(rows))):
+    shapes_only = isinstance(longer.targets, jax.core.Tracer)
+    if longer.competitors != rows or not (shapes_only or np.array_equal(longer.targets, np.arange(rows))):
         raise refuse("problem", "one with other targets", "one in which association mu has output mu as its target")
     inside = jnp.arange(rows) < p
     cut = lambda part: jnp.where(inside[:, None], part, 0)  # noqa: E731

@@ -57,11 +57,11 @@ class Prepared(SameOutputs):
         if precision != "float16":
             return self.problem.linear_step(precision)
 
-        def of(weights: Float[Array, "d d"]) -> tuple[Recall, Float[Array, "d d"]]:
+        def linear(weights: Float[Array, "d d"]) -> tuple[Recall, Float[Array, "d d"]]:
             recall, gradient = step(weights, self.step_arrays, self.inputs.shape[-2], self.recall_of)
             return self._without_padding(recall, recall.pull)[0], gradient
 
-        return of
+        return linear
 
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:
         return self.problem.part(rows, counted)

@@ -89,7 +89,7 @@ class Problem(abc.ABC):
         return None
 
     def memory_step(self, precision: str = "float32") -> MemoryStep | None:
-        """The same from any memory, for problems whose pass is not differentiated by JAX as it stands."""
+        """Like `linear_step`, from any memory: for problems whose pass JAX does not differentiate as it stands."""
         return None
 
     def prepared(self, precision: str) -> Problem:
@@ -103,7 +103,7 @@ class Problem(abc.ABC):
 
     def part(self, rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> Problem | None:
         """Some of the associations, given by their rows, with every output still competing; those that are not
-        `counted` have no weight in the loss. None if a part cannot be had alone."""
+        `counted` have no weight in the loss. None if the problem has no parts."""
         return None
 
     def in_float16(self) -> Problem:
@@ -115,7 +115,7 @@ class Problem(abc.ABC):
         return self
 
     def in_float64(self) -> Problem | None:
-        """The same instance for passes in float64, with every digit that was given; None if it cannot be had. Called
+        """The same instance for passes in float64, with every digit that was given; None if there is none. Called
         only while JAX has float64 switched on."""
         return None
 

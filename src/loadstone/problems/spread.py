@@ -67,9 +67,9 @@ class Spread(Wrapper):
 
     @property
     def description(self) -> str:
-        held = ", outputs passed round" if self.ring else ""
+        ring = ", outputs passed round" if self.ring else ""
         number = f"{self.mesh.size} device{'s' if self.mesh.size > 1 else ''}"
-        return f"{self.pieces.description}{held}, over {number}"
+        return f"{self.pieces.description}{ring}, over {number}"
 
     @property
     def associations(self) -> int:
@@ -81,10 +81,10 @@ class Spread(Wrapper):
 
     def slopes(self, queries: Float[Array, "rows d"], precision: str = "float32") -> tuple[Recall, Slope]:
         def here(pieces: Pieces, queries: Float[Array, "part d"]) -> tuple[Recall, Slope]:
-            recall, slope = self._here(pieces, queries, precision)
+            recall, slope = self._pass(pieces, queries, precision)
             return _scores_everywhere(recall), slope
 
-        return self._everywhere(here, (self._specs(), ROWS), (_RECALL, ROWS))(self.pieces, queries)
+        return self._on_devices(here, (self._specs(), ROWS), (_RECALL, ROWS))(self.pieces, queries)
 
     def memory_step(self, precision: str = "float32") -> MemoryStep:
         """Each device does the queries of its inputs, their pass, and its part of the gradient."""
@@ -98,13 +98,13 @@ class Spread(Wrapper):
                 return queries_of(whole, pieces.inputs, precision)
 
             queries, back = jax.vjp(queries_of_real, [leaf for leaf in leaves if is_real(leaf)])
-            recall, slope = self._here(pieces, queries, precision)
+            recall, slope = self._pass(pieces, queries, precision)
             shares = jnp.ones_like(recall.loss) if pieces.shares is None else pieces.shares.astype(recall.loss.dtype)
             (gradient,) = back(shares[:, None] * slope)
             total, gradient = lax.psum(((shares * recall.loss).sum(), gradient), AXIS)
             return total, _scores_everywhere(recall), gradient
 
-        step = self._everywhere(here, (self._specs(), WHOLE), (WHOLE, _RECALL, WHOLE))
+        step = self._on_devices(here, (self._specs(), WHOLE), (WHOLE, _RECALL, WHOLE))
         return lambda memory: step(self.pieces, memory)
 
     def scores(self, queries: Float[Array, "b d"], rows: Int[Array, "b"]) -> Float[Array, "b m"]:
@@ -135,8 +135,8 @@ class Spread(Wrapper):
         problem = facts(arrays.inputs, arrays.outputs, targets=arrays.targets, shares=shares)
         return replace(problem, description=self.pieces.description, isotropic=self.pieces.isotropic)
 
-    def _everywhere(self, here: Callable, of_arguments: tuple, of_results: Any) -> Callable:
-        # JAX cannot see what a fused kernel does to the axes of a mesh, so it is told not to look.
+    def _on_devices(self, here: Callable, of_arguments: tuple, of_results: Any) -> Callable:
+        # JAX cannot see what a fused kernel does to the axes of a mesh, so its check is switched off.
         return jax.shard_map(here, mesh=self.mesh, in_specs=of_arguments, out_specs=of_results, check_vma=False)
 
     def _specs(self) -> Any:
@@ -148,19 +148,19 @@ class Spread(Wrapper):
 
         return jax.tree_util.tree_map_with_path(cut, self.pieces)
 
-    def _here(self, pieces: Pieces, queries: Float[Array, "part d"], precision: str) -> tuple[Recall, Slope]:
+    def _pass(self, pieces: Pieces, queries: Float[Array, "part d"], precision: str) -> tuple[Recall, Slope]:
         """The pass of one device over its associations."""
         rows = pieces.inputs.shape[0]
         first = lax.axis_index(AXIS).astype(jnp.int32) * rows
         if isinstance(pieces, Facts) and self.ring:
             recall, slope = ring_pass(queries, pieces.shared_outputs(), precision, self.outputs, AXIS)
         else:
-            recall, slope = _from(pieces, first).slopes(queries, precision)
+            recall, slope = _numbered(pieces, first).slopes(queries, precision)
         count = jnp.clip(self.count - first, 0, rows)
         return without_padding(recall, slope, count, recall.pull)
 
 
-def _from(pieces: Pieces, first: Int[Array, ""]) -> Pieces:
+def _numbered(pieces: Pieces, first: Int[Array, ""]) -> Pieces:
     """A part of a problem that knows the number of its first association."""
     if isinstance(pieces, Regenerated):
         return replace(pieces, first=first)
@@ -194,7 +194,7 @@ def spread(problem: Problem, devices: int, *, ring: bool = False) -> Spread:
 
 
 def laid_out(problem: Pieces, mesh: Mesh, ring: bool = False) -> Spread:
-    """A problem that is here as a whole, over the devices of a mesh."""
+    """A problem in one place, spread over the devices of a mesh."""
     n, m = problem.inputs.shape[0], problem.competitors
     rows = rows_each(n, mesh) * mesh.size
     cut = lambda array: None if array is None else placed(array, mesh, ROWS, rows)  # noqa: E731

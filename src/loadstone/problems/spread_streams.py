@@ -1,5 +1,5 @@
 """Problems of a stream over several devices: each device makes its part, with the bits that this part has in the whole,
-and nothing is brought together first."""
+and nothing is gathered first."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def spread_decoupled(
     working = 4 * d * (6 * each + 4 * ROWS_AT_A_TIME * m)
     stored = working + size * each * m * d
     is_stored = hold == "stored" or answers is not None or (hold == "auto" and budget.allows(stored))
-    how = "stored" if is_stored else "regenerated"
-    what = f"each device's part of the decoupled problem with outputs {how} over {mesh.size} devices"
+    mode = "stored" if is_stored else "regenerated"
+    what = f"each device's part of the decoupled problem with outputs {mode} over {mesh.size} devices"
     budget.require(stored if is_stored else working, what)
     inputs, key = _rows_of_stream("inputs", stream, p, mesh), stream.decoupled_key
     if answers is not None:
@@ -120,9 +120,9 @@ def ring_bytes(each: int, d: int, block: int, part: int) -> int:
     return 4 * (6 * each * d + 3 * part * d + 3 * block * part)
 
 
-def _first(p: int, numbers: UInt32[Array, "rows"], made: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
-    """Only the first p of a stream; the others are padding."""
-    return jnp.where(numbers[:, None] < p, made, 0)
+def _first(p: int, numbers: UInt32[Array, "rows"], rows: Float[Array, "rows d"]) -> Float[Array, "rows d"]:
+    """The rows of the first p of a stream; the others, which are padding, are zero."""
+    return jnp.where(numbers[:, None] < p, rows, 0)
 
 
 def _rows_of_stream(purpose: str, stream: Stream, count: int, mesh: Mesh) -> Float[Array, "rows d"]:

@@ -1,4 +1,4 @@
-"""A problem that wraps another one: what it leaves as it was is written here, once, and it has what it changes."""
+"""A problem that wraps another one: whatever it does not change is passed on here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Wrapper(PassWithSlopes):
     """A problem with the rows of another one.
 
     Some of these rows may be padding. So whatever depends on how many of them count, or on which outputs compete, is
-    not taken over: a wrapper has to say it, or it cannot be made.
+    not passed on: a wrapper has to define it, or it cannot be made.
     """
 
     @property
@@ -23,7 +23,7 @@ class Wrapper(PassWithSlopes):
     def _wrapped(self) -> Problem:
         """The other problem."""
 
-    if not TYPE_CHECKING:  # Problem says of which types they are
+    if not TYPE_CHECKING:  # Problem declares their types
         inputs, target_outputs, targets, shares, description = (
             property(attrgetter(f"_wrapped.{name}"))
             for name in ("inputs", "target_outputs", "targets", "shares", "description")

@@ -47,7 +47,7 @@ _AGREEMENT = 1e-6
 
 @dataclass(frozen=True)
 class Check:
-    """What the checker found.
+    """The result of a check.
 
     valid: whether the proof holds.
     verdict: the verdict that the file states; None if it states none.

@@ -21,7 +21,7 @@ from loadstone.proofs.verdict import Outcome
 
 @dataclass(frozen=True)
 class Proof:
-    """What was proved.
+    """A proof that an instance is storable, or that it is not.
 
     outcome: storable or not storable.
     witness, certificate: the one or the other, for the instance as it was given.

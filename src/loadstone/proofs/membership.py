@@ -68,13 +68,13 @@ def _norm_in_span(rows: Float64[np.ndarray, "k entries"], vector: Float64[np.nda
 
 
 def _smallest_singular_value_below(rows: Float64[np.ndarray, "k entries"]) -> float:
-    """A lower bound; 0 if there is none."""
+    """A lower bound on it; 0 if none is proved."""
     gram = rows @ rows.T
     shift = np.linalg.eigvalsh(gram)[0] / 2
     try:
         np.linalg.cholesky(gram - shift * np.eye(len(gram)))
     except np.linalg.LinAlgError:
         return 0.0
-    # Of the products, of the subtraction, and of the factorisation.
+    # The errors of the products, of the subtraction, and of the factorisation.
     error = SLACK * (gamma(rows.shape[1] + 2) + gamma(2) + gamma(len(gram) + 2)) * np.trace(gram) + TINY
     return float(np.sqrt(max(0.0, shift - error))) * (1 - gamma(4))

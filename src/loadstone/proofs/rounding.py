@@ -68,7 +68,7 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: 
     norm = norm_above(weights)
     if not (np.isfinite(norm) and norm > 0):
         return NO_WITNESS
-    away = 0.0 if subspace is None else distance_above(subspace, weights)
+    distance = 0.0 if subspace is None else distance_above(subspace, weights)
     d = weights.shape[0]
     least, share = np.inf, np.inf
     for block in _blocks(arrays, *_exponents(arrays)):
@@ -81,8 +81,8 @@ def least_margin(arrays: Arrays, weights: Float64[np.ndarray, "d d"], subspace: 
         difference = scores[target][:, None] - scores
         below = difference - SLACK * (error[target][:, None] + error + UNIT * np.abs(difference))
         largest = _distances(block)[1] * _lengths(inputs)[1][:, None]
-        if away:
-            below -= SLACK * (away * largest + UNIT * np.abs(below))
+        if distance:
+            below -= SLACK * (distance * largest + UNIT * np.abs(below))
         below[target] = np.inf
         smallest = below.min(axis=1)
         if not (smallest > 0).all():
@@ -246,8 +246,8 @@ def _distances(block: _Block) -> tuple[Float64[np.ndarray, "b m"], Float64[np.nd
     sizes = (squares if squares.ndim == 2 else squares[None, :]) + (targets**2).sum(axis=1)[:, None]
     square = sizes - 2 * _against(block.outputs, targets)
     error = 4 * SLACK * gamma(targets.shape[1] + 4) * sizes + TINY
-    few = gamma(8)
-    return np.sqrt(np.maximum(0, square - error)) * (1 - few), np.sqrt(np.maximum(0, square) + error) * (1 + few)
+    last = gamma(8)  # of the roots and the last products
+    return np.sqrt(np.maximum(0, square - error)) * (1 - last), np.sqrt(np.maximum(0, square) + error) * (1 + last)
 
 
 def _lengths(vectors: Float64[np.ndarray, "n d"]) -> tuple[Float64[np.ndarray, "n"], Float64[np.ndarray, "n"]]:

@@ -31,12 +31,12 @@ _UNITS = {jnp.float32: (2.0**-24, 2.0**-126), jnp.float64: (2.0**-53, 2.0**-1022
 
 @dataclass(frozen=True)
 class StreamedBound:
-    """What is proved about the margins of W.
+    """Proved bounds on the margins of W.
 
     bound: every margin is at least this. Above zero, W stores everything.
     margin: the smallest margin, as it was computed.
-    unproved: how many associations no positive margin is proved of.
-    in_float64: how many float32 did not suffice for.
+    unproved: how many associations have no proved positive margin.
+    in_float64: how many associations needed float64.
     associations: how many there are.
     """
 
@@ -53,7 +53,7 @@ def streamed_bound(
     block: int | None = None,
     watch: Callable[[int], None] = lambda done: None,
 ) -> StreamedBound:
-    """Bounds on all margins of W; `watch` is told how many associations are done.
+    """Bounds on all margins of W; `watch` is called with the number of associations done.
 
     block: how many inputs are done at a time; default: as many as a pass takes.
     """
@@ -76,14 +76,14 @@ def streamed_bound(
         for first in range(0, n, rows):
             look(np.arange(first, min(first + rows, n)), jnp.float32)
             watch(min(first + rows, n))
-        again = np.flatnonzero(~_positive(proved[1]))
-        for first in range(0, len(again), rows):
-            look(again[first : first + rows], jnp.float64)
+        doubtful = np.flatnonzero(~_positive(proved[1]))
+        for first in range(0, len(doubtful), rows):
+            look(doubtful[first : first + rows], jnp.float64)
             watch(n)
     margins, bounds = proved
     unproved = int((~_positive(bounds)).sum())
     least = float(np.nan_to_num(bounds, nan=-np.inf).min())
-    return StreamedBound(least, float(margins.min()), unproved, len(again), n)
+    return StreamedBound(least, float(margins.min()), unproved, len(doubtful), n)
 
 
 def _positive(bounds: Float64[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
@@ -100,17 +100,17 @@ def _longest(outputs: Float32[Array, "m d"]) -> Float64[Array, ""]:
 def _margins(
     problem: Facts, weights: Float64[Array, "d d"], longest: Float64[Array, ""], rows: Int[Array, "b"], dtype: type
 ) -> Float64[Array, "2 b"]:
-    """Margins of some associations, computed in a type, and what they are at least."""
+    """Margins of some associations, computed in a type, and proven lower bounds on them."""
     inputs, targets = problem.inputs[rows].astype(jnp.float64), problem.targets[rows]
     d = inputs.shape[1]
     queries = exact(inputs, weights.T)
     scores = exact(queries.astype(dtype), problem.outputs.astype(dtype).T)
     target, rival = (part.astype(jnp.float64) for part in target_and_rival(scores, targets, 1))
     unit, smallest = _UNITS[dtype]
-    of_double = gamma(d) * jnp.linalg.norm(weights) * jnp.linalg.norm(inputs, axis=1)
+    of_query = gamma(d) * jnp.linalg.norm(weights) * jnp.linalg.norm(inputs, axis=1)
     lengths = jnp.linalg.norm(queries, axis=1)
     # The query is computed in float64, then rounded. The score is a sum of products, and any of them may underflow.
-    error = of_double + unit * lengths + gamma(d, unit) * lengths + d * smallest
+    error = of_query + unit * lengths + gamma(d, unit) * lengths + d * smallest
     both = 2 * SLACK * (longest * error + d * smallest)
     margin = target - rival
     return jnp.stack([margin, margin - both - 2.0**-50 * (jnp.abs(margin) + both)])

@@ -76,13 +76,13 @@ def in_words(verdict: Verdict) -> str:
 
 
 def what_a_witness_proves(margin: float, family: Subspace | None) -> str:
-    """In one sentence. `family` is a linear family, None for all matrices."""
+    """What a witness proves, in one sentence. `family` is a linear family, None for all matrices."""
     witness = "The witness" if family is None else f"The witness, a W of the family {name_of(family)!r},"
     return f"{witness} stores every association: at unit norm each margin is above {_rounded(margin, up=False)}."
 
 
 def what_a_certificate_proves(bound: float, share: float, family: Subspace | None) -> str:
-    """In one sentence, with what it does not exclude. `family` as above."""
+    """What a certificate proves, in one sentence, and what it does not exclude. `family` as above."""
     if share == 0:
         return "A rival ties with its target under every W."
     at_unit_norm = f" (at unit norm: above {_rounded(bound, up=True)})" if math.isfinite(bound) else ""

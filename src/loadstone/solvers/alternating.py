@@ -1,5 +1,5 @@
-"""Factors of low rank, one at a time: with R held, W = Q R^T is linear in Q, and the loss is convex in it; likewise
-with Q held. So each turn is a convex problem, which L-BFGS solves; then the other factor has its turn.
+"""Factors of low rank, one at a time: with R fixed, W = Q R^T is linear in Q, and the loss is convex in it; likewise
+with Q fixed. So each turn is a convex problem, which L-BFGS solves; then the other factor has its turn.
 
 Where both factors together are at a minimum, each of them is at its own, by convexity, and nothing is left to gain.
 """
@@ -84,19 +84,19 @@ class Alternating(Iterative):
         self, parameters: PyTree, loss: Scalar, gradient: PyTree, state: AlternatingState
     ) -> tuple[PyTree, AlternatingState]:
         solver = self._search
-        here, search = solver.move(parameters, loss, _gradient_of(state.left, gradient), state.search)
+        point, search = solver.move(parameters, loss, _gradient_of(state.left, gradient), state.search)
         accepted = search.trials == 0
         moves = state.moves + accepted
-        over = accepted & (search.flat | (moves > self.turn))
+        ends = accepted & (search.flat | (moves > self.turn))
         # The pass that ends a turn has measured the gradient of the other factor too: its search begins with it.
         fresh = solver.resume(parameters, search._replace(pairs=state.waiting))
-        there, other = solver.move(parameters, loss, _gradient_of(~state.left, gradient), fresh)
+        other_point, other = solver.move(parameters, loss, _gradient_of(~state.left, gradient), fresh)
         size = jnp.sqrt(sum(jnp.sum(part**2) for part in parameters))
         length = jnp.sqrt(sum(jnp.sum(part**2) for part in gradient))
         flat = accepted & (length * size <= self.tolerance * loss)
         go_on = AlternatingState(search, state.waiting, state.left, moves, flat)
         hand_over = AlternatingState(other, search.pairs, ~state.left, jnp.int32(0), go_on.flat)
-        point, turn = jax.tree.map(lambda new, old: jnp.where(over, new, old), (there, hand_over), (here, go_on))
+        point, turn = jax.tree.map(lambda new, old: jnp.where(ends, new, old), (other_point, hand_over), (point, go_on))
         # At the minimum the next pass sees this point again, and the search ends with it.
         return jax.tree.map(lambda new, old: jnp.where(go_on.flat, old, new), point, parameters), turn
 

@@ -30,14 +30,14 @@ from loadstone.problems.problem import Problem
 from loadstone.trees import parameters
 
 _FORMAT = "loadstone checkpoint 1"
-#: A search is written at most this often, and writing takes at most one part in so many of its time.
+#: Seconds between two writings at least; and writing takes at most one part in this many of the time.
 _SECONDS, _PARTS = 60.0, 20
 _MANIFEST = "manifest"
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint holds.
+    """The contents of a checkpoint.
 
     arrays: the state, by the paths of its parts.
     precisions: that of the state, and those that come after it.
@@ -58,10 +58,10 @@ class Checkpoint:
 
     def read(self) -> Saved | None:
         """What the file holds; None if there is none yet. A file of another search, or a damaged one, is refused."""
-        there = self.path.exists()
-        if agreed(there) != there:
+        exists = self.path.exists()
+        if agreed(exists) != exists:
             raise refuse("checkpoint", str(self.path), "in a folder that all processes see")
-        if not there:
+        if not exists:
             return None
         try:
             if not zipfile.is_zipfile(self.path):
@@ -148,7 +148,7 @@ def rebuilt(saved: Saved, like: Any, path: Path) -> Any:
 
 
 def fingerprint(tree: Any, name: str | None = None) -> str:
-    """What a problem or a memory is, in words (default: its type), and 64 bits for its arrays.
+    """The identity of a problem or a memory: words (default: its type), and 64 bits for its arrays.
 
     Every array is summed, word by word, with weights that depend on the position. That is done where the array lies,
     because the vectors of a large problem are too many to bring to the host. Zeros do not count, so neither does
@@ -174,7 +174,7 @@ def _words(array: Shaped[Array, "..."]) -> tuple[UInt32[Array, ""], UInt32[Array
 
 
 def _bits(array: Shaped[Array, "..."]) -> UInt32[Array, "..."]:
-    """The numbers as whole ones of 32 bits, two for each number of 64 bits."""
+    """The bits of the numbers as 32-bit words, two for each number of 64 bits."""
     size = array.dtype.itemsize
     if array.dtype == jnp.bool_ or jnp.issubdtype(array.dtype, jnp.integer) and size < 4:
         return array.astype(jnp.uint32)
@@ -182,7 +182,7 @@ def _bits(array: Shaped[Array, "..."]) -> UInt32[Array, "..."]:
 
 
 def _mixed(index: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
-    """Neighbouring numbers to numbers that have nothing in common (the finaliser of MurmurHash3, by A. Appleby)."""
+    """Maps neighbouring numbers to unrelated ones (the finaliser of MurmurHash3, by A. Appleby)."""
     index = (index ^ (index >> 16)) * jnp.uint32(0x85EBCA6B)
     index = (index ^ (index >> 13)) * jnp.uint32(0xC2B2AE35)
     return index ^ (index >> 16)

@@ -1,4 +1,4 @@
-"""A time limit that is looked at before long work, not only after it.
+"""A time limit that is checked before long work, not only after it.
 
 One dense step of Newton's method may take minutes. How long it will take follows from its operations: from the speed of
 the last piece of the same kind or, before the first, from that of a small product, measured there and then, so that a
@@ -17,7 +17,7 @@ import jax
 from loadstone.deadline import Deadline
 from loadstone.threads import all_threads
 
-#: Fewer operations are over soon. A trial product of matrices of this size takes a few milliseconds.
+#: Work of fewer operations is not timed. A trial product of matrices of this size takes a few milliseconds.
 _SOON, _TRIAL_SIZE = 10**9, 400
 
 Result = TypeVar("Result")
@@ -43,7 +43,7 @@ class Clock:
         """Do a piece of work, unless it would take longer than there is time.
 
         operations: how many it takes.
-        share: of the speed of a plain product that such work reaches; used until one piece was measured.
+        share: of the speed of a plain matrix product that such work reaches; used until a piece has been timed.
         """
         if math.isinf(self.deadline.seconds) or operations < _SOON:
             return work()
@@ -52,9 +52,9 @@ class Clock:
         if operations / self.speeds[kind] > self.deadline.left:
             raise OutOfTimeError
         clock = Deadline()
-        done = jax.block_until_ready(work())
+        result = jax.block_until_ready(work())
         self.speeds[kind] = operations / clock.taken
-        return done
+        return result
 
     def _speed_of_a_product(self) -> float:
         matrix = self.xp.ones((_TRIAL_SIZE, _TRIAL_SIZE), self.xp.float64)

@@ -1,4 +1,4 @@
-"""Which facts cannot be stored together? A certificate names facts that no W stores; here are few that suffice.
+"""Which facts cannot be stored together? A certificate names facts that no W stores; here is a minimal set.
 
 One fact after the other is left out. If the rest is still not storable, the fact was not needed, and neither is any
 other that the new certificate does without. What is left in the end is a conflict of which every member is needed:

@@ -2,8 +2,8 @@
 
 A memory W stores facts if and only if A^-T W B^-1 stores the facts with inputs B e and outputs A (u - c), for
 invertible A and B and any shift c; and each input may be scaled by a positive number. So nothing is lost when both
-sides are given unit covariance, and much is won: in raw embeddings a search creeps along their weak directions, here it
-sees all directions alike. The memory that it finds is mapped back.
+sides are given unit covariance, and much is gained: in raw embeddings a search is slow along weak directions, here all
+are alike. The memory that it finds is mapped back.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from loadstone.threads import one_thread
 _SMALLEST = 1e-12
 #: Inputs whose length differs from the median by a larger factor are scaled to that factor.
 _LENGTHS = 2.0
-#: Root mean square score of a start: at larger ones the softmax has forgotten all but one rival.
+#: Root mean square score of a start: at larger ones the softmax weighs a single rival.
 MODERATE_SCORE = 3.0
 
 Vectors = Float64[np.ndarray, "n d"]
@@ -55,12 +55,12 @@ def whiten(problem: Problem, memory: Any) -> Whitened:
     all outputs is removed, which changes every score of a query alike.
     """
     if isinstance(problem, Padded) and isinstance(problem.longer, Facts) and not problem.longer.isotropic:
-        alone = whiten(problem.unpadded(), memory)
-        return replace(alone, problem=_padded_to(problem.inputs.shape[0], alone.problem))
+        whitened = whiten(problem.unpadded(), memory)
+        return replace(whitened, problem=_padded_to(problem.inputs.shape[0], whitened.problem))
     if isinstance(problem, Spread) and isinstance(problem.pieces, Facts) and not problem.pieces.isotropic:
-        alone = whiten(problem.together(), memory)
-        assert isinstance(alone.problem, Facts)
-        return replace(alone, problem=laid_out(alone.problem, problem.mesh, problem.ring))
+        whitened = whiten(problem.together(), memory)
+        assert isinstance(whitened.problem, Facts)
+        return replace(whitened, problem=laid_out(whitened.problem, problem.mesh, problem.ring))
     if not isinstance(problem, Facts) or problem.isotropic:
         return Whitened(problem, memory, lambda memory: memory)
     arrays = problem.arrays()
@@ -71,8 +71,8 @@ def whiten(problem: Problem, memory: Any) -> Whitened:
     if start is None:
         return Whitened(_facts(problem, arrays.inputs, outputs), memory, lambda memory: memory)
     inputs = _of_similar_length(inputs @ right)
-    whitened = _facts(problem, inputs, outputs @ left)
-    return Whitened(whitened, _moderate(start, inputs), lambda memory: memory.transformed(left, right))
+    in_coordinates = _facts(problem, inputs, outputs @ left)
+    return Whitened(in_coordinates, _moderate(start, inputs), lambda memory: memory.transformed(left, right))
 
 
 def search_whitened(
@@ -81,7 +81,7 @@ def search_whitened(
     memories: Sequence[Any],
     options: SearchOptions,
 ) -> list[Solution]:
-    """The solutions of a search that is done in such coordinates, with their memories mapped back."""
+    """The solutions of a search in whitened coordinates, with their memories mapped back."""
     whitened = [whiten(problem, memory) for problem, memory in zip(problems, memories)]
     solutions = search([one.problem for one in whitened], [one.start for one in whitened], options)
     return [replace(solution, memory=one.unwhiten(solution.memory)) for solution, one in zip(solutions, whitened)]
@@ -93,7 +93,7 @@ def _facts(problem: Facts, inputs: np.ndarray, outputs: Float64[np.ndarray, "m d
 
 
 def _padded_to(rows: int, problem: Problem) -> Padded:
-    """The same facts with zeros after them, so that problems of several sizes share one compiled program."""
+    """A problem with zeros after its facts, so that problems of several sizes share one compiled program."""
     assert isinstance(problem, Facts)
     arrays, more = problem.arrays(), rows - problem.inputs.shape[0]
     inputs, outputs = (np.pad(part, ((0, more), (0, 0))) for part in (arrays.inputs, arrays.outputs))

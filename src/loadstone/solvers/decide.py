@@ -61,7 +61,7 @@ class ProofLimits:
 
     steps: most Newton steps.
     budget: memory for the Hessian; None: half of the free memory of the device.
-    seconds: most time, looked at between passes and between Newton steps; compiling a search is not cut short. None: no
+    seconds: most time, checked between passes and between Newton steps; compiling a search is not cut short. None: no
         limit.
     """
 
@@ -92,7 +92,7 @@ def decide(
     """Decide whether any W stores the instance, or any W of a linear family.
 
     `start` is the W from which the search starts, such as `last` in the verdict of a neighbouring instance; its scale
-    hardly matters. `progress` is called with the Newton steps done, and how the search stands in words. `seconds` is
+    hardly matters. `progress` is called with the Newton steps done, and the state of the search in words. `seconds` is
     short for a limit of that name. `family` is the name of a linear family ('symmetric', 'blocks:8'), a subspace such
     as Masked(mask) or Given(basis), or a memory of such a family.
 
@@ -126,7 +126,7 @@ def _is_plain(arrays: Arrays) -> bool:
 
 
 class _Decision:
-    """One instance on its way to a verdict; `last` is the W that the search has got to."""
+    """The search for a verdict on one instance; `last` is the latest W of the search."""
 
     def __init__(self, instance: Conditioned, limits: ProofLimits, progress: Progress) -> None:
         self.instance, self.limits, self.progress = instance, limits, progress
@@ -136,18 +136,18 @@ class _Decision:
     def verdict(self, start: Float64[np.ndarray, "d d"] | None) -> Verdict:
         if start is not None:
             self.last = _moderate(self.instance.inside(start), self.instance.arrays)
-        outcome, said = Outcome.UNDECIDED, dict[str, Any]()
+        outcome, fields = Outcome.UNDECIDED, dict[str, Any]()
         try:
             proof = self.instance.tie() or self._by_lbfgs() or self._by_newton()
         except Undecided as why:
-            said["reason"] = f"{why}."
+            fields["reason"] = f"{why}."
         else:
             outcome = proof.outcome
-            said = {"witness": proof.witness, "certificate": proof.certificate, "share": proof.share}
-            said["margin" if proof.witness is not None else "bound"] = proof.margin
-            said["memory"] = None if proof.witness is None else self._memory(proof.witness)
+            fields = {"witness": proof.witness, "certificate": proof.certificate, "share": proof.share}
+            fields["margin" if proof.witness is not None else "bound"] = proof.margin
+            fields["memory"] = None if proof.witness is None else self._memory(proof.witness)
         work, seconds, family = self.newton, self.deadline.taken, self.instance.subspace
-        return Verdict(outcome, *work, seconds, **said, last=self.last, passes=self.passes, family=family)
+        return Verdict(outcome, *work, seconds, **fields, last=self.last, passes=self.passes, family=family)
 
     def _by_lbfgs(self) -> Proof | None:
         arrays = self.instance.arrays
@@ -228,7 +228,7 @@ def _start(start: ArrayLike, d: int) -> Float64[np.ndarray, "d d"]:
 
 
 def _moderate(weights: Float64[np.ndarray, "d d"], arrays: Arrays) -> Float64[np.ndarray, "d d"]:
-    """W scaled down to scores of moderate size, as far as a sample of the inputs tells."""
+    """W scaled down to scores of moderate size, judged by a sample of the inputs."""
     rows = np.unique(np.linspace(0, len(arrays.targets) - 1, _SAMPLED_INPUTS).astype(int))
     with np.errstate(over="ignore", invalid="ignore"):
         queries = arrays.inputs[rows] @ weights.T

@@ -32,7 +32,7 @@ def hebbian(problem: Problem) -> Full:
 
 
 def programs(problem: Problem) -> Iterator[Call]:
-    """What `hebbian` calls, given the shapes of a problem."""
+    """The compiled functions that `hebbian` calls, given the shapes of a problem."""
     yield _sum, (problem,)
 
 

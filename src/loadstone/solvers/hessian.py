@@ -34,12 +34,12 @@ def dense_bytes(n: int, d: int, xp: ModuleType) -> int:
 
 
 def matrices_bytes(n: int, m: int, d: int) -> int:
-    """What the covariances need, with the arrays that they are computed from, and a few arrays of scores."""
+    """Memory of the covariances, of the arrays that they are computed from, and of a few arrays of scores."""
     return 8 * (3 * n * d**2 + m * d**2 // 2 + scores_bytes(n, m) // 8)
 
 
 def scores_bytes(n: int, m: int) -> int:
-    """What the arrays of scores need that are there at the same time."""
+    """Memory of the arrays of scores that exist at the same time."""
     return 8 * 8 * n * m
 
 
@@ -59,19 +59,19 @@ class Hessian:
     def conjugate_gradients(
         self, target: Matrix, tolerance: float, most: int, look: Callable[[], None] = lambda: None
     ) -> tuple[Matrix, bool]:
-        """Solve H V = target to a relative residual of `tolerance`; also say whether `most` products were enough.
+        """Solve H V = target to a relative residual of `tolerance`, and say whether `most` products were enough.
 
         The preconditioner is the mean C times the mean e e^T, which is exact if all C_mu are equal. `look` is called
         before each product, and may raise an exception if time is up.
         """
         xp = self.xp
         precondition = self._kronecker()
-        v, rest = xp.zeros_like(target), target
+        v, residual = xp.zeros_like(target), target
         goal = tolerance * float(xp.linalg.norm(target))
         if goal == 0:
             return v, True
-        direction = near = precondition(rest)
-        size = float((rest * near).sum())
+        direction = scaled = precondition(residual)
+        size = float((residual * scaled).sum())
         for _ in range(most):
             look()
             image = self.product(direction)
@@ -79,14 +79,14 @@ class Hessian:
             if not curvature > 0:
                 return v, False
             v = v + (size / curvature) * direction
-            rest = rest - (size / curvature) * image
-            if float(xp.linalg.norm(rest)) <= goal:
+            residual = residual - (size / curvature) * image
+            if float(xp.linalg.norm(residual)) <= goal:
                 return v, True
-            near = precondition(rest)
-            size, before = float((rest * near).sum()), size
+            scaled = precondition(residual)
+            size, before = float((residual * scaled).sum()), size
             if not size > 0:
                 return v, False
-            direction = near + (size / before) * direction
+            direction = scaled + (size / before) * direction
         return v, False
 
     def dense(self, target: Matrix) -> Matrix:
@@ -132,7 +132,7 @@ class Hessian:
 
 
 class StreamedHessian(Hessian):
-    """The same without the matrices C_mu, which need n d^2 numbers: a product takes two products with all outputs.
+    """A Hessian without the matrices C_mu, which need n d^2 numbers: a product takes two products with all outputs.
 
     C_mu is the spread of the outputs of mu about a centre c_mu: sum over rho of weight (u_rho - c_mu) (u_rho - c_mu)^T.
     """
@@ -191,7 +191,7 @@ def matrix_of(
 
 
 def solver_of(matrix: Float64[np.ndarray, "k k"], ridge: float) -> Callable[[Vector], Vector] | None:
-    """What solves with a matrix plus a ridge, which is overwritten; None if that has no Cholesky factor."""
+    """A function that solves with a matrix (overwritten) plus a ridge; None if there is no Cholesky factor."""
     matrix[np.diag_indices_from(matrix)] += ridge
     try:
         factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)

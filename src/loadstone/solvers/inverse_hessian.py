@@ -29,7 +29,7 @@ class Pairs(NamedTuple):
         there is none.
     inverse: of the matrix of the products move . change of each change with its own move and older ones.
     squares: change . change, for every two changes.
-    scale: what the Hessian's inverse is taken for where no pair speaks.
+    scale: the inverse Hessian, as a number, in directions about which no pair says anything.
     kept: how many pairs were ever kept.
     """
 
@@ -42,13 +42,13 @@ class Pairs(NamedTuple):
 
 
 def no_pairs(count: int, point: Float[Array, "size"]) -> Pairs:
-    """Room for so many pairs of points like this one."""
+    """No pairs yet, with room for `count` of them, for points like this one."""
     none, small = jnp.zeros((count, point.size), point.dtype), jnp.zeros((count, count), point.dtype)
     return Pairs(none, none, small, small, jnp.zeros((), point.dtype), jnp.int32(0))
 
 
 def with_pair(pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "size"], known: Bool[Array, ""]) -> Pairs:
-    """The pairs with one more, if it says that the loss curves upwards, as it does everywhere but for rounding."""
+    """The pairs with one more, if the loss curves upwards along it, as it does everywhere but for rounding."""
     product, square = move @ change, change @ change
     curves = known & (product > jnp.finfo(move.dtype).eps * jnp.sqrt(square) * jnp.sqrt(move @ move))
     root = jnp.sqrt(jnp.where(curves, product, 1))
@@ -63,14 +63,14 @@ def with_pair(pairs: Pairs, move: Float[Array, "size"], change: Float[Array, "si
     inverse = jnp.where(row | column, 0, pairs.inverse)
     last = jnp.where(new, 1, -_times(inverse, _times(moves, change)))
     inverse = jnp.where(column, last[:, None], inverse)
-    among = _times(changes, change)
-    squares = jnp.where(row, among[None, :], jnp.where(column, among[:, None], pairs.squares))
+    products = _times(changes, change)
+    squares = jnp.where(row, products[None, :], jnp.where(column, products[:, None], pairs.squares))
     scale = jnp.where(curves, product / square, pairs.scale)
     return Pairs(moves, changes, inverse, squares, scale, pairs.kept + curves)
 
 
 def times_inverse_hessian(pairs: Pairs, gradient: Float[Array, "size"]) -> Float[Array, "size"]:
-    """The inverse Hessian, as far as the pairs tell it, times a gradient."""
+    """The inverse Hessian, as far as the pairs determine it, times a gradient."""
     moves, changes, inverse, squares, scale, _ = pairs
     w = _times(inverse, _times(moves, gradient))
     a = _times(w + scale * (_times(squares, w) - _times(changes, gradient)), inverse)

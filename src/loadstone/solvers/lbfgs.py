@@ -69,7 +69,7 @@ class LBFGS(Iterative):
     pairs: how many moves a direction is made of.
     tolerance: the minimum is reached when the length of the gradient times that of W is below this share of the loss.
     whiten: whether to search in coordinates in which inputs and outputs have unit covariance (solvers/coordinates.py).
-    margin: the search also ends, as if at the minimum, when the gradient tells that no memory has every margin above
+    margin: the search also ends, as if at the minimum, when the gradient shows that no memory has every margin above
         this share of its length |W|, in the coordinates of the search. That holds for memories that are linear in what
         is trained: a full W, or one of a linear family. For W = Q R^T the gradient speaks of small changes alone: no
         change of the factors by a small share s of their length raises every margin by more than margin s |W|. 0: the
@@ -102,7 +102,7 @@ class LBFGS(Iterative):
         return run(problems, memories, options)
 
     def most_bytes(self, vectors: int, d: int, compiled: bool) -> int:
-        """About the most memory that the search for a full W takes, beside vectors of so many numbers that it is given.
+        """About the most bytes that a search for a full W takes, for facts whose vectors have `vectors` numbers in all.
 
         Whitening has these up to six times in float64: shifted, scaled, as a triangle is made of them, mapped, and in
         the problem itself. A pair has 2 d^2 numbers. NumPy has each pair once in float32, and once more in float64 if
@@ -130,12 +130,12 @@ class LBFGS(Iterative):
         low_enough, accepted = wolfe(state.loss, state.slope, state.step, loss, slope, noise)
         accepted |= jnp.isinf(state.loss)
 
-        following = self._next_line(point, loss, flat_gradient, state)
+        next_line = self._next_line(point, loss, flat_gradient, state)
         low = jnp.where(low_enough, state.step, state.low)
         high = jnp.where(low_enough, state.high, state.step)
         step = jnp.where(jnp.isinf(high), 2 * state.step, (low + high) / 2)
-        again = state._replace(low=low, high=high, step=step, trials=state.trials + 1)
-        state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), following, again)
+        retry = state._replace(low=low, high=high, step=step, trials=state.trials + 1)
+        state = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), next_line, retry)
         return unravel(state.start + state.step * state.direction), state
 
     def step(
@@ -181,7 +181,7 @@ class LBFGS(Iterative):
 
 
 def is_linear(memory: Any) -> bool:
-    """Whether a memory is linear in what is trained, so that its gradient tells which margins are possible."""
+    """Whether a memory is linear in what is trained, so that its gradient bounds the possible margins."""
     return isinstance(memory, (Full, Projected))
 
 

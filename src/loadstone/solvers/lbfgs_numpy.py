@@ -33,17 +33,17 @@ from loadstone.solvers.stop import NO_LIMITS, Limits, met
 from loadstone.solvers.wolfe import MOST_IDLE, MOST_TRIALS, rounding_noise, wolfe
 from loadstone.threads import shared_out
 
-#: Of how many moves a direction is made, and how flat the loss is at its minimum, unless LBFGS says otherwise.
+#: Defaults of LBFGS: how many moves a direction is made of, and how flat the loss is at its minimum.
 DEFAULT_PAIRS, DEFAULT_TOLERANCE = 20, 1e-5
-#: With more products in all passes a compiled search makes up for its compilation, because a product takes this factor
-#: less. A search takes at most so many passes, as a rule.
+#: With more products in all passes it pays to compile a search, which makes its products faster by this factor. As a
+#: rule a search takes at most this many passes.
 _MOST_PRODUCTS, _FASTER, _USUAL_PASSES = 8 * 10**10, 1.5, 400
 
 Matrix = Float[np.ndarray, "d d"]
 
 
 def is_plain(n: int, m: int, d: int, passes: int | None = None) -> bool:
-    """Whether a search that stores n facts with m answers, in at most so many passes, needs no compilation here."""
+    """Whether a search that stores n facts with m answers in at most `passes` passes is better not compiled here."""
     if jax.default_backend() != "cpu" or jax.process_count() > 1:
         return False
     # A compiled pass maps every input by W, a plain one the answers if these are fewer (problems/numpy_pass.py).
@@ -52,7 +52,7 @@ def is_plain(n: int, m: int, d: int, passes: int | None = None) -> bool:
 
 
 def can_be_plain(problem: Problem, memory: Any, options: SearchOptions) -> bool:
-    """Whether `search` can do this search, and soon. Streams have programs that are compiled once for many of them."""
+    """Whether `search` can do this, and in less time than compiling takes. Streams share their compiled programs."""
     if not isinstance(problem, Facts) or problem.isotropic or type(memory) not in (Full, Projected):
         return False
     if options.checkpoint is not None or not {*options.precisions} <= {"float32", "float64"}:
@@ -81,9 +81,9 @@ def search(
                 break
     # JAX keeps float64 numbers only while it has them switched on, NumPy always.
     weights = run.point if run.point.dtype == np.float64 else jax.device_put(run.point.copy())
-    held = Full(weights) if subspace is None else Projected.made(weights, subspace)
+    stored = Full(weights) if subspace is None else Projected.made(weights, subspace)
     traces = np.array(run.losses), np.array(run.accuracies)
-    return [Solution(held, status, len(run.losses), *traces, clock.taken, problem.description)]
+    return [Solution(stored, status, len(run.losses), *traces, clock.taken, problem.description)]
 
 
 def store(
@@ -128,8 +128,8 @@ class _Search:
         self.point = self.point.astype(kind)
         lifted = [_Pair(move.astype(kind), change.astype(kind), weight) for move, change, weight in self.pairs]
         self.pairs = deque(lifted, self.pairs.maxlen)
-        held = None if subspace is None else Projected.made(self.point, subspace).subspace
-        self.inside = (lambda matrix: matrix) if held is None else held.projected
+        family = None if subspace is None else Projected.made(self.point, subspace).subspace
+        self.inside = (lambda matrix: matrix) if family is None else family.projected
         try:
             self._go()
         except _Ended as ended:
@@ -156,11 +156,11 @@ class _Search:
         start, slope = self.point, float(np.vdot(gradient, direction))
         low, high, step = 0.0, math.inf, 1.0
         for _ in range(MOST_TRIALS):
-            there, gradient = self._measured(start + start.dtype.type(step) * direction)
-            slope_there = float(np.vdot(gradient, direction))
-            low_enough, accepted = wolfe(loss, slope, step, there, slope_there, rounding_noise(loss, start.dtype))
+            trial_loss, gradient = self._measured(start + start.dtype.type(step) * direction)
+            trial_slope = float(np.vdot(gradient, direction))
+            low_enough, accepted = wolfe(loss, slope, step, trial_loss, trial_slope, rounding_noise(loss, start.dtype))
             if accepted:
-                return there, gradient
+                return trial_loss, gradient
             low, high = (step, high) if low_enough else (low, step)
             step = 2 * step if math.isinf(high) else (low + high) / 2
         raise _Ended(Status.OUT_OF_DIGITS)
@@ -185,7 +185,7 @@ class _Search:
         return seen.loss, self.inside(seen.gradient)
 
     def _learn(self, move: Matrix, change: Matrix) -> None:
-        """Keep a pair if it says that the loss curves upwards, as it does everywhere but for rounding."""
+        """Keep a pair if the loss curves upwards along it, as it does everywhere but for rounding."""
         product, lengths = float(np.vdot(move, change)), float(np.linalg.norm(move)) * float(np.linalg.norm(change))
         if product > np.finfo(move.dtype).eps * lengths:
             self.pairs.append(_Pair(move, change, 1 / product))

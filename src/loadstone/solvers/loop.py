@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def program_of(solver: Iterative, options: SearchOptions, precision: str) -> Program:
-    """What is compiled for a search in one precision."""
+    """The program that is compiled for a search in one precision, as far as it depends on more than shapes."""
     planned = solver.schedule()
     allowed = options.limits.passes
     if planned is not None and (allowed is None or planned <= allowed):
@@ -64,18 +64,18 @@ def joined(trees: Sequence[Any]) -> Any:
 
 @partial(compiled_loop, static_argnames="program")
 def advance_one(problem: Problem, state: Search, until: Int[Array, ""], program: Program) -> Search:
-    """Go on until so many passes are done, or the search ends."""
+    """Go on until `until` passes are done, or the search ends."""
     return _advance(problem, state, until, program)
 
 
 @partial(compiled_loop, static_argnames="program")
 def advance_batch(problems: Problem, states: Search, until: Int[Array, ""], program: Program) -> Search:
-    """The same for stacked problems and states: they pass together, and one that has ended stays unchanged."""
+    """`advance_one` for stacked problems and states: they pass together, and one that has ended stays unchanged."""
     return jax.vmap(lambda problem, state: _advance(problem, state, until, program))(problems, states)
 
 
 def programs(problem: Problem, memory: Any, program: Program, count: int) -> Iterator[Call]:
-    """What `count` searches together call in one precision, given the shapes of a problem and a memory."""
+    """The compiled functions that `count` searches together call, given the shapes of a problem and a memory."""
     state, until = jax.eval_shape(partial(begun, program=program), memory), jax.ShapeDtypeStruct((), jnp.int32)
     if program.precision == "float16":
         rounded = jax.eval_shape(lambda problem: problem.in_float16(), problem)
@@ -112,7 +112,7 @@ def _pass(problem: Problem, program: Program, state: Search) -> Search:
 
     def at(parameters: list[Array], rows: Int[Array, "b"], counted: Bool[Array, "b"]) -> tuple[Array, list[Array]]:
         part = problem.part(rows, counted)
-        assert part is not None  # the solver has asked before the search began
+        assert part is not None  # the solver has checked this before the search began
         (loss, _), gradient = measure(part, parameters)
         return loss, gradient
 

@@ -34,7 +34,7 @@ from loadstone.readable import readable
 from loadstone.solvers.decide import decide
 from loadstone.threads import one_thread
 
-#: The first stiffness and the factor between one and the next. Stiffer at once, Newton's method takes ten times longer.
+#: The first stiffness, and the factor to the next. Started stiffer, Newton's method takes ten times longer.
 _FIRST, _STIFFER = 100.0, 10.0
 _MOST_STIFFNESS = 1e12
 #: Newton steps at one stiffness, and the gradient, relative to W, at which they end.
@@ -98,9 +98,9 @@ def maximum_margin(instance: HasArrays, tolerance: float = 1e-6, *, passes: int 
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         search.run(tolerance / 2)
     weights = search.best / np.linalg.norm(search.best)
-    margin, above = least_margin(arrays, weights).margin, margin_bound(arrays, search.multipliers).margin
-    gap = (above - margin) / above
-    return MaximumMargin(Full(weights), margin, above, gap, search.multipliers, search.passes, clock.taken)
+    margin, upper = least_margin(arrays, weights).margin, margin_bound(arrays, search.multipliers).margin
+    gap = (upper - margin) / upper
+    return MaximumMargin(Full(weights), margin, upper, gap, search.multipliers, search.passes, clock.taken)
 
 
 class _Search:
@@ -116,7 +116,7 @@ class _Search:
         self.multipliers, self.upper = np.where(self.all_scores.is_target, 0.0, 1.0), np.inf
         self.shares = self._shares(witness)
         self.weights = witness / np.linalg.norm(witness)
-        self._look_at(witness, self.shares)
+        self._update_lower(witness, self.shares)
         # Twice the first margin: more than this W has, so that some rival is active, and not so much that |W| is huge.
         self.wanted = np.where(self.all_scores.is_target, -1.0, 2 * self.lower / self.lengths)
         self.forces = np.zeros_like(self.shares)
@@ -129,7 +129,7 @@ class _Search:
                 if forces is None:
                     return
                 self.forces, stiffness = forces, stiffness * _STIFFER
-        except LinAlgError:  # rounding has the last word
+        except LinAlgError:  # singular to rounding: the best so far stands
             return
 
     def _relaxed(self, stiffness: float, tolerance: float) -> Float64[np.ndarray, "n m"] | None:
@@ -138,7 +138,7 @@ class _Search:
             forces = np.maximum(0.0, self.forces + stiffness * (self.wanted - self.shares))
             rows, columns = np.nonzero(forces)
             pull = self._summed(rows, columns, forces[rows, columns])
-            self._look_at_forces(forces, pull)
+            self._update_upper(forces, pull)
             if self.passes >= self.most or self.lower >= (1 - tolerance) * self.upper:
                 return None
             if step and np.linalg.norm(self.weights - pull) < _FLAT * np.linalg.norm(self.weights):
@@ -154,12 +154,12 @@ class _Search:
         wanted = self.forces[rows, columns] / stiffness + self.wanted[rows, columns]
         aim = self._summed(rows, columns, cho_solve(cho_factor(compliance), wanted))
         shares = self._shares(aim)
-        self._look_at(aim, shares)
+        self._update_lower(aim, shares)
         move, change = aim - self.weights, shares - self.shares
-        share = self._far(move, change, stiffness)
+        share = self._reach(move, change, stiffness)
         self.weights, self.shares = self.weights + share * move, self.shares + share * change
 
-    def _far(self, move: Float64[np.ndarray, "d d"], change: Float64[np.ndarray, "n m"], stiffness: float) -> float:
+    def _reach(self, move: Float64[np.ndarray, "d d"], change: Float64[np.ndarray, "n m"], stiffness: float) -> float:
         """How far along a step the minimum lies: at most 1, and where the slope, which only grows, is zero."""
         first, second = float((self.weights * move).sum()), float((move * move).sum())
 
@@ -182,13 +182,13 @@ class _Search:
         targets = np.take_along_axis(scores, self.arrays.targets[:, None], axis=1)
         return (targets - scores) / self.lengths
 
-    def _look_at(self, weights: Float64[np.ndarray, "d d"], shares: Float64[np.ndarray, "n m"]) -> None:
+    def _update_lower(self, weights: Float64[np.ndarray, "d d"], shares: Float64[np.ndarray, "n m"]) -> None:
         margins = np.where(self.all_scores.is_target, np.inf, shares) * self.lengths
         lower = float(margins.min() / np.linalg.norm(weights))
         if lower > self.lower:
             self.best, self.lower = weights, lower
 
-    def _look_at_forces(self, forces: Float64[np.ndarray, "n m"], pull: Float64[np.ndarray, "d d"]) -> None:
+    def _update_upper(self, forces: Float64[np.ndarray, "n m"], pull: Float64[np.ndarray, "d d"]) -> None:
         multipliers = forces / self.lengths
         upper = float(np.linalg.norm(pull) / multipliers.sum())
         if upper < self.upper:

@@ -50,7 +50,7 @@ class NewtonSearch:
 
     instance: what is to be decided.
     exact: its pass in float64.
-    weights: the W that the search has got to.
+    weights: the latest W of the search.
     steps, products, dense_solves: what it took so far.
     """
 
@@ -75,7 +75,7 @@ class NewtonSearch:
         else:
             k = subspace.dimension(d)
             self.work, needed = restricted_work(n, d, k), restricted_bytes(n, d, k, xp)
-        # So many products of conjugate gradients cost as much as half a dense solve.
+        # This many products of conjugate gradients cost as much as half a dense solve.
         self.most_products = int(max(50, self.work / (6 * n * d**2) / 2))
         self.has_matrices = allowed.allows(matrices_bytes(n, instance.arrays.outputs.shape[-2], d))
         self.may_be_dense = self.has_matrices and allowed.allows(needed)
@@ -83,7 +83,7 @@ class NewtonSearch:
         self.steps = self.products = self.dense_solves = 0
 
     def run(self) -> Proof:
-        """A proof either way; raises Undecided if there is none to be had."""
+        """A proof either way; raises Undecided if none is found."""
         with contextlib.suppress(np.linalg.LinAlgError), np.errstate(over="ignore", invalid="ignore"):
             for _ in range(self.most_steps):
                 try:
@@ -176,7 +176,7 @@ class NewtonSearch:
 
 
 def in_words(loss: float, margin: float) -> str:
-    """How far the search is, for the person who waits."""
+    """The state of the search in words, for progress."""
     return f"loss {loss:.4g}, smallest margin {margin:.3g}"
 
 

@@ -47,6 +47,6 @@ class Normalised(Iterative):
 
 
 def _unit(tree: PyTree) -> PyTree:
-    """The same direction with length one; nothing where there is no direction."""
+    """The tree divided by its length; zero if its length is zero."""
     length = optax.tree.norm(tree)
     return jax.tree.map(lambda leaf: jnp.where(length > 0, leaf / jnp.where(length > 0, length, 1), 0), tree)

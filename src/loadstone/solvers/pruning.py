@@ -31,7 +31,7 @@ from loadstone.solvers.solver import Solver
 from loadstone.solvers.stop import Limits
 
 _LBFGS = LBFGS()
-#: A search that may take no more time still makes its first passes.
+#: A time limit that is practically zero: a search still makes its first passes.
 _NO_TIME = 1e-9
 
 
@@ -91,7 +91,7 @@ def _masked(weights: Float[np.ndarray, "d d"], mask: Bool[np.ndarray, "d d"]) ->
 
 
 def _rest_of(options: SearchOptions, deadline: Deadline, by_round: list[list[Solution]]) -> SearchOptions:
-    """What is left for the next search: the time that the others did not take; and progress counts on from theirs."""
+    """The options of the next search: the time that is left, and progress that counts on from the searches before."""
     limits = Limits(options.limits.passes, deadline.share(1.0, _NO_TIME))
     before = sum(max(one.passes for one in searches) for searches in by_round)
     progress = options.progress

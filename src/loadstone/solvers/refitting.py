@@ -1,4 +1,4 @@
-"""Store facts again after some of them have changed, those first that come first.
+"""Store facts again after some of them have changed, in the order of their priority.
 
 The search starts from the W that there is. What it stores already, up to the first fact that it does not, is kept. Then
 all others are tried. If they do not fit, a bisection finds the first that does not fit beside those before it; it stays
@@ -35,7 +35,7 @@ _ROWS_AT_A_TIME = 1024
 
 @dataclass(frozen=True)
 class Refitted:
-    """What came of it.
+    """The result of a refit.
 
     weights: W.
     kept: the facts that W is proved to store, in the order in which they were kept.
@@ -59,7 +59,7 @@ def refit(
 ) -> Refitted:
     """Keep the facts that fit, one after the other.
 
-    order: rows of `facts`, those first that matter most.
+    order: rows of `facts`, the most important first.
     start: the W that there is.
     seconds: most time, about; None: no limit.
     progress: called with how many facts are kept so far, and what is being done.
@@ -85,7 +85,7 @@ class _Refitting:
         self.unfinished, self.stored_by_it = weights, 0
 
     def keep(self) -> None:
-        """Go through the facts."""
+        """Keep the facts that fit, in their order."""
         if self.deadline.is_over:
             return
         # The facts before the first that W does not store.
@@ -94,11 +94,11 @@ class _Refitting:
         self.kept = first if first and self._proves(first, self.weights) else []
         self._go_through(self.order[len(self.kept) :])
         self._keep_what_is_stored()
-        self._take_an_unfinished_one()
+        self._take_unfinished()
 
     def _go_through(self, waiting: list[int]) -> None:
-        """`fails` is how many of those that wait cannot all be added, if that is known, and `why` the verdict that says
-        so."""
+        """Keep those of the waiting facts that fit. `fails`: how many of the first ones are known not to fit together,
+        and `why` the verdict on them."""
         size, fails, why = len(waiting), 0, Outcome.UNDECIDED
         while waiting and not self.deadline.is_over:
             size = min(size, max(1, fails // 2)) if fails else size
@@ -114,13 +114,13 @@ class _Refitting:
                 waiting, fails = rest, 0
 
     def _keep_what_is_stored(self) -> None:
-        """Of the facts that nothing was decided about, W may store some all the same."""
+        """Keep undecided facts that W stores all the same."""
         decided = {*self.kept, *self.impossible}
         more = [row for row, stored in zip(self.order, self._stored(self.weights)) if stored and row not in decided]
         if more and self._proves([*self.kept, *more], self.weights):
             self.kept += more
 
-    def _take_an_unfinished_one(self) -> None:
+    def _take_unfinished(self) -> None:
         """Where facts are undecided, take the W of the unfinished search that stores most, if that is more."""
         if len(self.kept) + len(self.impossible) < len(self.order) and self.stored_by_it > len(self.kept):
             rows = [row for row, stored in zip(self.order, self._stored(self.unfinished)) if stored]
@@ -145,7 +145,7 @@ class _Refitting:
         return verdict.verdict
 
     def _consider(self, weights: Float64[np.ndarray, "d d"]) -> None:
-        """What becomes of the W of an unfinished search."""
+        """Keep the W of an unfinished search if it stores more."""
         count = int(self._stored(weights).sum())
         if count > self.stored_by_it:
             self.unfinished, self.stored_by_it = weights, count
@@ -158,7 +158,7 @@ class _Refitting:
         return Conditioned(self._part(rows), subspace_of(self.family, len(weights))).witness(weights) is not None
 
     def _stored(self, weights: Float64[np.ndarray, "d d"]) -> Bool[np.ndarray, "k"]:
-        """Which facts W stores, in their order, as far as rounding lets it see."""
+        """Which facts W stores, in their order, as computed in float64."""
         stored = [np.empty(0, bool)]
         for first in range(0, len(self.order), _ROWS_AT_A_TIME):
             exact = ExactPass(self._part(self.order[first : first + _ROWS_AT_A_TIME]))

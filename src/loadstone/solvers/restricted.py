@@ -32,7 +32,7 @@ class RestrictedHessian(Hessian):
 
     def dense(self, target: Matrix) -> Matrix:
         if isinstance(self.hessian, StreamedHessian):
-            return self.hessian.dense(target)  # which says that there is none
+            return self.hessian.dense(target)  # which raises: there is none
         return super().dense(target)
 
     def _inside(self, matrix: Matrix) -> Matrix:

@@ -35,7 +35,7 @@ class SearchOptions:
     stop: the stop rule (solvers/stop.py).
     limits: passes and seconds that the search may take.
     precisions: of the products, from PRECISIONS (kernels/products.py): the search begins with the first, and goes on
-        to the next when it cannot get further, or seems to have got to its end.
+        to the next when it cannot get further, or seems to be at its end.
     progress: called now and then with the passes done, and the mean loss and accuracy of the last, in words.
     checkpoint: the file that the search is kept in, and goes on from. Only one problem can have one.
     """
@@ -48,7 +48,7 @@ class SearchOptions:
 
 
 def in_words(loss: float, accuracy: float) -> str:
-    """How far a search is, for the person who waits."""
+    """The state of a search in words, for progress."""
     return f"loss {loss:.4f} accuracy {accuracy:.4f}"
 
 
@@ -127,20 +127,20 @@ def trained_part(memory: Any) -> tuple[list[Array], Any]:
 
 
 def drop_slower(precisions: Sequence[str], problem: Problem) -> tuple[str, ...]:
-    """Without 'split' where it cannot be expected to take less time than float32."""
+    """The precisions, without 'split' where it cannot be expected to take less time than float32."""
     return tuple(one for one in precisions if one != "split" or problem.gains_from_split())
 
 
 def out_of_passes_if_unconfirmed(state: Search, program: Program) -> Search:
-    """An end that was seen in few digits with the last pass that was allowed cannot be confirmed any more."""
+    """'Out of passes' where an end was seen in few digits with the last pass, and cannot be confirmed any more."""
     seen = (state.status == STOPPED) | (state.status == MINIMUM)
     unconfirmed = seen & (state.passes >= program.passes) & (program.precision not in ("float32", "float64"))
     return state._replace(status=jnp.where(unconfirmed, OUT_OF_PASSES, state.status))
 
 
 def may_improve(state: Search, program: Program) -> Bool[np.ndarray, "..."]:
-    """Which searches have ended in a way that more digits might change. Float32 has enough of them to see the end, if
-    not always to get there."""
+    """Which searches have ended in a way that more digits might change. Float32 has enough of them to recognise
+    the end, if not always to reach it."""
     kinds = (OUT_OF_DIGITS,) if program.precision in ("float32", "float64") else (OUT_OF_DIGITS, STOPPED, MINIMUM)
     return np.asarray(np.isin(np.asarray(state.status), kinds) & (np.asarray(state.passes) < program.passes))
 
@@ -156,7 +156,7 @@ def resumed(state: Search, going_on: Bool[np.ndarray, "..."], program: Program) 
 
 
 def in_precision(problems: Sequence[Problem], precision: str) -> Sequence[Problem] | None:
-    """The problems for passes in a precision, or None if one of them does not have the digits."""
+    """The problems for passes in a precision, or None if one of them does not have float64 numbers."""
     if precision == "float16":
         return [problem.in_float16() for problem in problems]
     if precision != "float64":
@@ -166,7 +166,7 @@ def in_precision(problems: Sequence[Problem], precision: str) -> Sequence[Proble
 
 
 def in_digits(state: Search, precision: str) -> Search:
-    """The state with the digits that passes in this precision have."""
+    """The state with numbers of the type that passes in this precision have."""
     if precision != "float64":
         return state
     return jax.tree.map(lambda leaf: leaf.astype(jnp.float64) if leaf.dtype == jnp.float32 else leaf, state)

@@ -43,19 +43,19 @@ from loadstone.solvers.solution import Solution, Status
 if TYPE_CHECKING:
     from loadstone.solvers.solver import Iterative
 
-#: The loop returns to Python after about this many seconds, so that Ctrl-C is heard. It does so at least this often, to
-#: show progress, unless so little time has passed: to go on takes a GPU a millisecond.
+#: The loop returns to Python after about this many seconds, so that Ctrl-C works; and at least this many times, to show
+#: progress, but not sooner than after this many seconds: each return costs a GPU a millisecond.
 _LONGEST, _SEGMENTS, _SHORTEST = 1.0, 16, 0.25
-#: The next piece has at most this many times the passes of the last, however fast these were: others may be slower.
+#: A segment has at most this many times the passes of the last, however fast these were: others may be slower.
 _GROWTH = 8
 
-#: Asked by every search, whenever it returns to Python, whether nobody waits for it any more. Ctrl-C reaches only the
-#: main thread: a thread beside it sets this, so that it can be told.
+#: Whether the search in this context is abandoned; checked whenever the loop returns to Python. Ctrl-C reaches only the
+#: main thread, so a search in another thread is stopped by this.
 is_abandoned: ContextVar[Callable[[], bool]] = ContextVar("is_abandoned", default=lambda: False)
 
 
 class Abandoned(BaseException):
-    """A search that nobody waits for any more. Like an interrupt, it is no error of the search."""
+    """Nobody waits for the search any more. Like an interrupt, this is no error of the search."""
 
 
 def search(
@@ -99,7 +99,7 @@ def search(
         if not (going_on := may_improve(state, program)).any():
             break
         if not (np.asarray(state.status) == OUT_OF_DIGITS).any() and "float32" in precisions:
-            del precisions[: precisions.index("float32")]  # there is only an end to be confirmed
+            del precisions[: precisions.index("float32")]  # only the end is to be confirmed
     if state is None:
         raise refuse("precision", "float64", f"another: {type(problems[0]).__name__} has no numbers in float64")
     keep(state, now=True)
@@ -111,7 +111,7 @@ def search(
 def _advanced(
     problem: Problem, state: Search, program: Program, deadline: Deadline, progress: Progress, keep: Callable[..., None]
 ) -> Search:
-    """Go on until every search has ended, or the clock says so."""
+    """Go on until every search has ended, or time is up."""
     advance = advance_one if state.status.ndim == 0 else advance_batch
     length, compiling = 1, True
     try:
@@ -124,7 +124,7 @@ def _advanced(
             if progress is not silent:
                 progress(*_report(state))
             pace, left = clock.taken / length, deadline.left
-            # A pass that would end too late is not begun. The first segment may also compile: its pace tells little.
+            # A pass that would end too late is not begun. The first segment may also compile: its pace does not count.
             is_late = left <= 0 or (pace > left and not compiling)
             length = passes_of_segment(pace, left, program.passes, length)
             if not (length := agreed(0 if is_late else length)):
@@ -138,14 +138,14 @@ def _advanced(
 
 
 def passes_of_segment(pace: float, left: float, passes: int, before: int) -> int:
-    """How many passes to do before the loop returns to Python, if one takes `pace` seconds, so many seconds are left,
-    the whole search may have so many passes, and there were so many `before` the last return."""
+    """How many passes to do before the loop returns to Python, if one takes `pace` seconds, `left` seconds are left,
+    the whole search may have `passes` passes, and the last segment had `before`."""
     often = max(-(-passes // _SEGMENTS), int(_SHORTEST / pace))
     return max(1, min(int(min(_LONGEST, left) / pace), often, _GROWTH * before))
 
 
 def _continued(saved: Saved, memory: Any, program: Program, options: SearchOptions) -> Search:
-    """A search as its checkpoint has it."""
+    """The state of a search from its checkpoint."""
     assert options.checkpoint is not None
     path, passes = options.checkpoint.path, len(saved.arrays.get(".loss", ()))
     if passes > program.passes:
@@ -170,7 +170,7 @@ def _check_trainable(memory: Any) -> None:
 
 
 def _members(tree: Search, count: int) -> list[Search]:
-    """What was joined, one by one, out of the device."""
+    """The members of a joined state, one by one, on the host."""
     leaves, structure = jax.tree.flatten(jax.device_get(tree))
     if count == 1:
         return [jax.tree.unflatten(structure, leaves)]

@@ -70,7 +70,7 @@ class Solution:
 
     @cached_property
     def measured(self) -> Measurement:
-        """How much of the problem the memory stores, as `measure` says it."""
+        """How much of the problem the memory stores, as `measure` gives it."""
         assert self.top_scores is not None, "a solver was called directly: measure its memory"
         return self.top_scores.measurement()
 

@@ -63,7 +63,7 @@ def solve(
     checkpoint: a file that the search is written to about once a minute, and when it ends. If the file is there
         already, the search goes on from it, on the same machine bit for bit as if it had not been interrupted. A limit
         of passes counts those before, and may be raised. A limit of seconds is for each part of the search.
-    devices: over how many devices to spread the problem (problems/spread.py); default: it is where it is.
+    devices: over how many devices to spread the problem (problems/spread.py); default: it stays where it is.
 
     Example:
         >>> import numpy as np
@@ -116,15 +116,15 @@ def solve_batch(
         check_memory(problem, memory)
     _check_alike("problems", problems)
     _check_alike("memories", memories)
-    chosen = _solver(solver)
-    stop = chosen.stop() if stop is None else choice("stop", stop, STOP_RULES)
+    method = _solver(solver)
+    stop = method.stop() if stop is None else choice("stop", stop, STOP_RULES)
     choice("precision", precision, ("auto", *PRECISIONS))
-    precisions = drop_slower(chosen.precisions(), problems[0]) if precision == "auto" else (precision,)
-    kept = None
+    precisions = drop_slower(method.precisions(), problems[0]) if precision == "auto" else (precision,)
+    file = None
     if checkpoint is not None:
-        _check_resumable(checkpoint, chosen, len(problems))
-        kept = checkpoint_of(checkpoint, problems[0], memories[0], chosen, stop, precisions)
-    solutions = chosen.solve(problems, memories, SearchOptions(stop, limits, precisions, progress or silent, kept))
+        _check_resumable(checkpoint, method, len(problems))
+        file = checkpoint_of(checkpoint, problems[0], memories[0], method, stop, precisions)
+    solutions = method.solve(problems, memories, SearchOptions(stop, limits, precisions, progress or silent, file))
     solutions = [measured(problem, solution) for problem, solution in zip(problems, solutions)]
     return [replace(solution, memory=as_given(solution.memory, memory)) for solution, memory in zip(solutions, given)]
 
@@ -133,9 +133,9 @@ def measured(problem: Problem, solution: Solution) -> Solution:
     """The solution of a search with what its memory stores, and out of digits if it says 'stored' of a memory that does
     not store the problem.
 
-    A search speaks of what its last pass saw: the facts in other coordinates (solvers/coordinates.py), rounded there,
-    among others in a batch. Mapped back, W may have too few digits for facts that lie very unevenly. With one pass
-    more, beside the many of a search, 'stored' is a statement about the memory that the caller gets.
+    A search reports what its last pass measured: the facts in other coordinates (solvers/coordinates.py), rounded
+    there, among others in a batch. Mapped back, W may have too few digits for facts that lie very unevenly. One pass
+    more, beside the many of a search, makes 'stored' a statement about the memory that the caller gets.
     """
     solution = replace(solution, top_scores=top_scores(problem, solution.memory))
     if solution.status != Status.STORED or not (violations := solution.measured.violations):

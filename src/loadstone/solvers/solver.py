@@ -32,7 +32,7 @@ class Solver(abc.ABC):
         """Store each problem, starting from the memory of the same index."""
 
     def precisions(self) -> tuple[str, ...]:
-        """What the precision 'auto' means."""
+        """The precisions that 'auto' stands for, in their order."""
         return (automatic_precision(),)
 
     def stop(self) -> str:

@@ -16,7 +16,7 @@ ONE_IN = {"paper": 1000, "99%": 100}
 
 
 def met(rule: str, violations: Int[Array, ""] | int, associations: Int[Array, ""] | int) -> Bool[Array, ""] | bool:
-    """Whether a memory with so many violations meets a stop rule. Accuracies are counted in whole associations."""
+    """Whether a memory with this many violations meets a stop rule. Accuracies are counted in whole associations."""
     if choice("stop", rule, STOP_RULES) == "none":
         return False
     return violations <= (associations // ONE_IN[rule] if rule in ONE_IN else 0)

@@ -30,7 +30,7 @@ from loadstone.problems.arrays import Arrays
 #: Second moments get the smallest multiple of the identity that keeps their condition number below this. Inputs outside
 #: the span of the others are then edited along what is outside, which leaves the others almost untouched.
 _CONDITION = 1e10
-#: A query needs more than this many times the change that the worst rival alone asks for: the answer cannot win.
+#: Where a query needs more than this many times the change that the worst rival alone asks for, the answer cannot win.
 _FAR = 1e5
 _TOLERANCE = 1e-6
 #: An edit that is alone in a batch gets this share of the change that it asks for, if lambda is not given.
@@ -63,8 +63,8 @@ def all_at_once(
     old: lambda, the weight of a fact that is to stay beside that of an edit; see `weight_of_old`.
     """
     answers, start, kept = Answers(facts.outputs), np.asarray(weights, np.float64), _kept(facts, edits)
-    asked = [_wanted(answers, start, facts, row, margin) for row in edits]
-    possible = [(key, value) for key, value in asked if value is not None]
+    wanted = [_wanted(answers, start, facts, row, margin) for row in edits]
+    possible = [(key, value) for key, value in wanted if value is not None]
     if not possible:
         return start
     old = weight_of_old(kept) if old is None else old
@@ -128,9 +128,9 @@ class Answers:
         wanted = margin - ((self.outputs[target] - self.outputs) @ query)[rivals]
         change, met = np.zeros(directions.shape[1]), list[int]()
         while True:
-            short = wanted - directions @ change
-            worst = int(np.argmax(short))
-            if short[worst] <= _TOLERANCE * margin or worst in met:
+            missing = wanted - directions @ change
+            worst = int(np.argmax(missing))
+            if missing[worst] <= _TOLERANCE * margin or worst in met:
                 return query + self.back @ change
             met.append(worst)
             shortest = _shortest(directions[met], wanted[met])
@@ -157,8 +157,8 @@ def _shortest(directions: Float64[np.ndarray, "k d"], wanted: Float64[np.ndarray
     table = np.vstack([directions.T, wanted / unit])
     aim = np.zeros(len(table))
     aim[-1] = 1.0
-    left = table @ nnls(table, aim, maxiter=100 * len(wanted))[0] - aim
-    return -unit * left[:-1] / left[-1] if left[-1] < -1 / _FAR**2 else None
+    residual = table @ nnls(table, aim, maxiter=100 * len(wanted))[0] - aim
+    return -unit * residual[:-1] / residual[-1] if residual[-1] < -1 / _FAR**2 else None
 
 
 def _kept(facts: Arrays, edits: Sequence[int]) -> Float64[np.ndarray, "n d"]:

@@ -41,9 +41,9 @@ from loadstone.threads import shared_out
 #: Passes of a round, so that time allows a number of rounds. Of 10 000 cities, rounds of 5, 10, 20 and 40 passes stored
 #: 7377, 8147, 8689 and 8986 in the same time.
 _ROUNDS, _FEWEST_PASSES, _MOST_PASSES = 8, 8, 100
-#: Time should allow so many passes over the facts that take part, and this share of it is for choosing them.
+#: Time should allow this many passes over the facts that take part, and this share of it is for choosing them.
 _WORTHWHILE, _FOR_CHOICE = 16, 0.2
-#: The search ends when so many rounds in a row stored no more facts than the best before.
+#: The search ends when this many rounds in a row stored no more facts than the best before.
 _IDLE = 3
 #: Rounds in which only the answers of the facts that take part compete, if these are few among all.
 _AMONG_THEMSELVES, _FEW = 3, 0.3
@@ -77,11 +77,11 @@ def seconds_a_pass(problem: Facts) -> float:
 def store_most(
     problem: Facts, memory: Any, seconds: float, progress: Progress = silent, pass_seconds: float | None = None
 ) -> Any:
-    """A memory of the same family that stores as many facts as are found in so many seconds.
+    """A memory of the same family that stores as many facts as a search of `seconds` seconds can.
 
     memory: where the search starts. If its matrix is zero, it starts from the projections of targets onto inputs, which
         in whitened coordinates are the pseudo-inverse.
-    seconds: most time. The clock is looked at after every pass over the facts that take part, of which time allows 16.
+    seconds: most time. The clock is checked after every pass over the facts that take part, of which time allows 16.
     progress: called with how many facts are stored, and of how many.
     pass_seconds: how long a pass over all facts takes, if that is known.
     """
@@ -128,16 +128,16 @@ def _rounds(
 ) -> Any:  # fmt: skip
     """Rounds until nothing is gained; the memory with most facts stored among those that were seen."""
     n = part.inputs.shape[0]
-    best, most_stored, idle, done, looking = memory, -1, 0, 0, 0.0
-    # A memory that nothing was learned in yet gets a first round in which all facts weigh the same.
+    best, most_stored, idle, done, look_seconds = memory, -1, 0, 0, 0.0
+    # An untrained memory gets a first round in which all facts weigh the same.
     fact_weights = np.ones(n, np.float32) if seen is None else _fact_weights(seen)
-    while (left := deadline.left - looking) > 0 and idle < _IDLE and done < most:
+    while (left := deadline.left - look_seconds) > 0 and idle < _IDLE and done < most:
         options = SearchOptions("exact", Limits(passes, left))
         (solution,) = _LBFGS.solve([part.weighted(fact_weights)], [memory], options)
         memory = solution.memory
         clock = Deadline()
         seen, done = _seen(part, memory), done + 1
-        looking = clock.taken
+        look_seconds = clock.taken
         stored, idle = int(seen.stored.sum()), idle + 1
         progress(stored, f"{stored} of {n} facts are stored")
         if stored > most_stored:
@@ -149,7 +149,7 @@ def _rounds(
 
 
 def _fact_weights(seen: _Seen) -> Float[np.ndarray, "n"]:
-    """Relative to the largest, because only ratios count, and all may be tiny at first."""
+    """The new shares, relative to the largest: only ratios count, and all may be tiny at first."""
     return np.maximum(np.exp(seen.log_weight - seen.log_weight.max()), _LEAST_SHARE).astype(np.float32)
 
 
@@ -162,7 +162,7 @@ def _seen(problem: Facts, memory: Any) -> _Seen:
         return _Seen(stored, -loss)
     blocks = []
     for first in range(0, n, _ROWS_AT_A_TIME):
-        # Always as many rows, the last of them twice if need be: one compiled program does all.
+        # Always the same number of rows, the last of them repeated if need be: one compiled program does all.
         rows = np.minimum(np.arange(first, first + min(n, _ROWS_AT_A_TIME)), n - 1)
         part = _part(problem, rows)
         stored, loss = _recalled(part, queries_of(memory, part.inputs))
@@ -172,7 +172,7 @@ def _seen(problem: Facts, memory: Any) -> _Seen:
 
 
 def _is_plain(problem: Facts) -> bool:
-    """Whether to look at the facts once takes less time than to compile a program for it."""
+    """Whether a pass in NumPy takes less time than to compile one."""
     (n, d), m = problem.inputs.shape, problem.competitors
     return is_plain(n, m, d, passes=1)
 

@@ -9,8 +9,8 @@ from jaxtyping import Array, Bool, Float
 
 #: A step must lower the loss by at least this share of what its slope promises, and leave at most this share of it.
 _DECREASE, _FLATTER = 1e-4, 0.9
-#: The numbers have run out of digits after so many steps along one direction, or after so many directions of which
-#: neither the loss nor the length of the gradient got smaller.
+#: The numbers have run out of digits after this many steps along one direction, or after this many directions along
+#: which neither the loss nor the length of the gradient got smaller.
 MOST_TRIALS, MOST_IDLE = 15, 10
 
 Number = Float[Array, ""] | float
@@ -26,7 +26,7 @@ def wolfe(
     noise: how much the loss may change by rounding alone.
     """
     low_enough = loss <= start + _DECREASE * step * start_slope
-    # Where the loss itself has no digits left, its slope still tells: it must not have turned steep upwards.
+    # Where the loss itself has no digits left, its slope still decides: it must not have turned steep upwards.
     low_enough |= (loss <= start + noise) & (slope <= -(1 - 2 * _DECREASE) * start_slope)
     return low_enough, low_enough & (slope >= _FLATTER * start_slope)
 

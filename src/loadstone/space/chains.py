@@ -22,11 +22,11 @@ from loadstone.space.steps import Walk, begun, reflection_step, slice_step
 
 #: 'reflections' needs a hundredth of the passes of 'slices' (benchmarks/space.json), which is simpler.
 METHODS = ("reflections", "slices")
-#: Chains are looked at about so many times, so often in one compiled program, which is a block.
+#: About how often the watched numbers are recorded, and how often in one block, which is one compiled program.
 _LOOKS, _AT_A_TIME = 512, 8
-#: The share of all blocks in which chains forget where they began, and the fewest that are kept.
+#: The share of all blocks that is warm-up, and the fewest blocks that are kept.
 _WARM_UP, _FEWEST = 1 / 4, 2
-#: Besides cosines with the memories that chains began from, those with so many random matrices are watched.
+#: Cosines are watched with the memories that chains began from, and with this many random matrices.
 _ANYWHERE, _SEED = 4, 2**31 - 1
 
 
@@ -74,15 +74,15 @@ def run_chains(
     anywhere = jax.random.normal(jax.random.key(_SEED), (_ANYWHERE, *starts.shape[1:]), starts.dtype)
     watched = unit(jnp.concatenate([starts, anywhere]))
     family = family_of(starts, subspace)
-    walk, key, seen, passes = begun(starts), jax.random.key(seed), [], 0
+    walk, key, kept, passes = begun(starts), jax.random.key(seed), [], 0
     for block in range(blocks):
-        walk, looked = _block(problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method)
-        passes += int(np.asarray(looked.passes).sum())
+        walk, seen = _block(problem, walk, jax.random.fold_in(key, block), jnp.int32(stride), watched, family, method)
+        passes += int(np.asarray(seen.passes).sum())
         if block >= warm_up:
-            seen.append(jax.tree.map(np.asarray, looked))
+            kept.append(jax.tree.map(np.asarray, seen))
         progress(100 * (block + 1) // blocks, "chains")
-    traces = np.concatenate([one.traces for one in seen]).swapaxes(0, 1).astype(np.float64)
-    means = np.stack([one.means for one in seen], axis=1)
+    traces = np.concatenate([one.traces for one in kept]).swapaxes(0, 1).astype(np.float64)
+    means = np.stack([one.means for one in kept], axis=1)
     return Chains(traces, means, walk, mixing(traces, stride), blocks * stride * _AT_A_TIME, passes)
 
 

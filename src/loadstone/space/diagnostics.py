@@ -23,8 +23,8 @@ class Mixing:
     """How well chains have mixed, for the slowest of the numbers that were watched.
 
     r_hat: how much wider all chains together are than each alone; 1 if they have forgotten where they began.
-    effective_samples: as many independent samples would know the mean as well.
-    autocorrelation_time: over so many steps a chain forgets.
+    effective_samples: how many independent samples would give the mean as precisely.
+    autocorrelation_time: how many steps a chain takes to forget where it was.
     """
 
     r_hat: float

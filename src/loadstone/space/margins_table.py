@@ -1,4 +1,4 @@
-"""Paths with reflections where all associations share their outputs: the margins are state along.
+"""Paths with reflections where all associations share their outputs: the margins are carried along.
 
 A reflection adds to V a multiple of the normal of a wall, (u_target - u_rival) e^T. This adds to the margins of V a
 multiple of the normal's own margins, which are products of two inputs and of two outputs. All these products are known
@@ -18,12 +18,12 @@ from loadstone.problems.problem import Problem
 from loadstone.space.paths import MOST_PASSES, SHORT, Path, turned
 from loadstone.space.ratios import among, kept_of_margins, ratio_of
 
-#: As many margins are state along at most: 200 megabytes of them.
+#: The most margins that are carried along: 200 megabytes of them.
 _MARGINS = 50_000_000
 
 
 def fits(problem: Problem, chains: int) -> bool:
-    """Whether all margins of W and V may be held."""
+    """Whether there is room for all margins of W and V."""
     return 2 * chains * problem.inputs.shape[0] * problem.competitors <= _MARGINS
 
 
@@ -88,9 +88,9 @@ def path_with_table(
 
     here, there = margins(weights), margins(directions)
     margin = jnp.where(ignored[None], jnp.inf, here).min(axis=(1, 2))
-    none = jnp.zeros_like(margin)
-    left = jnp.where(margin > 0, jnp.pi / 2, none)
-    start = Path(weights, directions, left, margin, none, jnp.zeros(none.shape, jnp.int32))
+    zero = jnp.zeros_like(margin)
+    left = jnp.where(margin > 0, jnp.pi / 2, zero)
+    start = Path(weights, directions, left, margin, zero, jnp.zeros(zero.shape, jnp.int32))
     return lax.while_loop(
         lambda state: (state.path.left > 0).any() & (state.path.passes.max() < MOST_PASSES),
         step,
@@ -98,5 +98,5 @@ def path_with_table(
     ).path
 
 
-def _product(which: str, one: Float[Array, "..."], other: Float[Array, "..."]) -> Float[Array, "..."]:
-    return jnp.einsum(which, one, other, precision=lax.Precision.HIGHEST)
+def _product(subscripts: str, a: Float[Array, "..."], b: Float[Array, "..."]) -> Float[Array, "..."]:
+    return jnp.einsum(subscripts, a, b, precision=lax.Precision.HIGHEST)

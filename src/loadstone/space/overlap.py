@@ -16,7 +16,7 @@ from loadstone.estimate import Estimate
 def overlap(means: Float[np.ndarray, "chains blocks k"]) -> Estimate:
     """The overlap from the mean directions of successive blocks of each chain; at least two of both.
 
-    The error is a jackknife over blocks, which are taken as independent: they must be longer than the chains remember.
+    The error is a jackknife over blocks, taken as independent: they must be longer than the autocorrelation time.
     """
     chains, blocks, _ = means.shape
     flat = means.reshape(chains * blocks, -1)

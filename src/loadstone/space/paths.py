@@ -29,8 +29,8 @@ class Path(NamedTuple):
     weights, directions: W and V.
     left: the angle that is left.
     margin: the least margin at the start. If rounding has made it negative, the path ends there.
-    kept: of the angles so far, those at which the following pairs are stored, too.
-    passes: how many the path took so far, or reflections and one.
+    kept: the sum of the angles so far at which the following pairs are stored, too.
+    passes: how many passes the path has taken: one more than its reflections.
     """
 
     weights: Float[Array, "chains d d"]
@@ -74,7 +74,7 @@ def passing_path(
         weights = turned(path.weights, path.directions, angle)
         directions = turned(path.directions, -path.weights, angle)
         normals = _normals(problem, walls, path.weights, path.directions, subspace, count)
-        reflected = directions - 2 * _along(directions, normals) * normals
+        reflected = directions - 2 * _inner(directions, normals) * normals
         left = jnp.where(hits, path.left - angle, 0)
         return Path(
             weights,
@@ -85,8 +85,8 @@ def passing_path(
             path.passes + (path.left > 0),
         )
 
-    none = jnp.zeros(weights.shape[0], weights.dtype)
-    start = Path(weights, directions, none + jnp.pi / 2, none, none, jnp.zeros(none.shape, jnp.int32))
+    zero = jnp.zeros(weights.shape[0], weights.dtype)
+    start = Path(weights, directions, zero + jnp.pi / 2, zero, zero, jnp.zeros(zero.shape, jnp.int32))
     return lax.while_loop(lambda path: (path.left > 0).any() & (path.passes.max() < MOST_PASSES), step, start)
 
 
@@ -111,8 +111,8 @@ def _normals(
         return normal if subspace is None else subspace.projected(normal, jnp)
 
     normals = jax.vmap(one)(walls.smallest.argmin(axis=1), weights, directions)
-    return normals / jnp.sqrt(_along(normals, normals))
+    return normals / jnp.sqrt(_inner(normals, normals))
 
 
-def _along(one: Float[Array, "chains d d"], other: Float[Array, "chains d d"]) -> Float[Array, "chains 1 1"]:
-    return (one * other).sum(axis=(1, 2), keepdims=True)
+def _inner(a: Float[Array, "chains d d"], b: Float[Array, "chains d d"]) -> Float[Array, "chains 1 1"]:
+    return (a * b).sum(axis=(1, 2), keepdims=True)

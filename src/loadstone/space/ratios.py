@@ -3,7 +3,7 @@
 All margins of W cos t + V sin t are linear in (cos t, sin t). That of one association and one rival is positive, if it
 is so at t = 0, as long as atan(r) - pi/2 < t < atan(r) + pi/2, where r is the ratio margin(V) / margin(W). So of each
 association only its largest and its smallest ratio matter. They are found for a block of associations at a time, for W
-and V and for all chains together, and no more than a block of scores is held.
+and V and for all chains together, and no more than a block of scores is in memory.
 
 Pairs of an association and an output are numbered one association after the other, and of an instance only the first
 `count` pairs may count. So instances grow by a rival or by an association without a new program.
@@ -23,7 +23,7 @@ from loadstone.problems.facts import Facts
 from loadstone.problems.problem import Problem
 from loadstone.problems.separate import Separate
 
-#: How many scores are held at a time, by platform.
+#: How many scores are in memory at a time, by platform.
 _SCORES = {"cpu": 2_000_000, "gpu": 200_000_000}
 
 
@@ -76,8 +76,8 @@ def arc(walls: Ratios) -> Arc:
 
 
 def ratio_of(there: Float[Array, "*k"], here: Float[Array, "*k"]) -> Float[Array, "*k"]:
-    """margin(V) / margin(W). If rounding has put W behind a wall, the wall is taken to be just here: W is turned back
-    if V leads on, and comes in if V leads in."""
+    """margin(V) / margin(W). If rounding has put W behind a wall, the wall is taken to be just here: V is reflected
+    if it leads outwards, and W comes back in if it leads inwards."""
     return there / jnp.maximum(here, jnp.finfo(here.dtype).tiny)
 
 
@@ -98,7 +98,7 @@ def kept_angle(
     first: Int[Array, ""],
     last: Int[Array, ""],
 ) -> Float[Array, "chains"]:
-    """Of the angles from 0 to `angle`, at most pi, how many leave the margins of pairs first .. last - 1 positive. They
+    """How much of the arc from 0 to `angle`, at most pi, leaves the margins of pairs first .. last - 1 positive. They
     belong to one association."""
     row = first // problem.competitors
     both = jax.vmap(lambda pair: margins_of(problem, pair, row))(jnp.stack([weights, directions], axis=1))
@@ -118,7 +118,7 @@ def kept_of_margins(
     ignored: Bool[Array, "chains m"],
     angle: Float[Array, "chains"],
 ) -> Float[Array, "chains"]:
-    """Of the angles from 0 to `angle`, how many leave all margins positive, from those of W (here) and of V (there).
+    """How much of the arc from 0 to `angle` leaves all margins positive, from those of W (here) and of V (there).
 
     Each rival takes a half plane of (cos t, sin t), and what they leave is an arc: a rival that is beaten at one end
     only cuts it where its margin is zero, and one that wins at both ends leaves nothing.
@@ -127,10 +127,10 @@ def kept_of_margins(
     end = jnp.where(ignored, 1, here * jnp.cos(angle)[:, None] + there * jnp.sin(angle)[:, None])
     # Where the margin is zero: between 0 and pi, because it changes its sign there.
     zero = jnp.arctan2(jnp.abs(here), -jnp.sign(here) * there)
-    from_there = jnp.where((here <= 0) & (end > 0), zero, 0).max(axis=1)
-    to_there = jnp.where((here > 0) & (end <= 0), zero, angle[:, None]).min(axis=1)
+    first = jnp.where((here <= 0) & (end > 0), zero, 0).max(axis=1)
+    last = jnp.where((here > 0) & (end <= 0), zero, angle[:, None]).min(axis=1)
     never = ((here <= 0) & (end <= 0)).any(axis=1)
-    return jnp.where(never, 0, jnp.maximum(to_there - from_there, 0))
+    return jnp.where(never, 0, jnp.maximum(last - first, 0))
 
 
 def _of_rows(

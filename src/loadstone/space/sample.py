@@ -32,9 +32,9 @@ from loadstone.space.ratios import ratios
 from loadstone.space.starts import in_digits, starting_points
 from loadstone.space.volume import Volume, volume
 
-#: Steps of each chain unless told otherwise, the warm-up included.
+#: Default steps of each chain, the warm-up included.
 STEPS = {"reflections": 320, "slices": 400_000}
-#: How much memory and time more chains take grows with their number: this is far more than anybody needs.
+#: Memory and time grow with the number of chains; this is far more than anybody needs.
 _MOST_CHAINS = 4096
 
 
@@ -90,8 +90,8 @@ def sample(
 
     Example:
         >>> problem = loadstone.original(loadstone.Stream(0, 4), 3)
-        >>> found = loadstone.sample(problem, steps=50, with_volume=False)
-        >>> found.dimension, found.mixing.effective_samples > 10
+        >>> result = loadstone.sample(problem, steps=50, with_volume=False)
+        >>> result.dimension, result.mixing.effective_samples > 10
         (16, True)
     """
     clock, progress = Deadline(), progress or silent
@@ -106,26 +106,26 @@ def sample(
     with jax.enable_x64(True) if doubled else nullcontext():
         problem = problem.in_float64() or problem if doubled else problem.in_float32()
         walked = run_chains(problem, starts, steps, seed, subspace, method, progress)
-        counted = None
+        size = None
         if walked.mixing.mixed and with_volume:
-            counted = volume(problem, walked.walk, seed, subspace, progress=progress)
-    return _answer(walked, counted, subspace, clock.taken)
+            size = volume(problem, walked.walk, seed, subspace, progress=progress)
+    return _answer(walked, size, subspace, clock.taken)
 
 
-def _answer(walked: Chains, counted: Volume | None, subspace: Subspace | None, seconds: float) -> Sampled:
+def _answer(walked: Chains, size: Volume | None, subspace: Subspace | None, seconds: float) -> Sampled:
     d = walked.means.shape[-1]
     dimension = d * d if subspace is None else subspace.dimension(d)
-    done = (dimension, walked.steps, walked.passes, seconds)
+    work = (dimension, walked.steps, walked.passes, seconds)
     if not walked.mixing.mixed:
-        return Sampled(walked.mixing, None, None, None, None, *done)
+        return Sampled(walked.mixing, None, None, None, None, *work)
     member = (lambda one: Full(one)) if subspace is None else (lambda one: Projected.made(one, subspace))
     return Sampled(
         walked.mixing,
         overlap(walked.means.reshape(*walked.means.shape[:2], -1)),
-        counted,
+        size,
         member(np.asarray(walked.means.mean(axis=(0, 1)))),
         tuple(member(one) for one in np.asarray(unit(walked.walk.before))),
-        *done,
+        *work,
     )
 
 
@@ -147,7 +147,7 @@ def _problem(instance: HasArrays) -> Problem:
 def _inside(
     problem: Problem, memories: np.ndarray, subspace: Subspace | None
 ) -> tuple[Float[Array, "chains d d"], bool]:
-    """The starts in float32; in float64, which takes longer, if rounding would put one of them outside."""
+    """The starts in float32, or in float64 if rounding would put one of them outside; and whether it is float64."""
     starts = in_digits(memories, subspace, jnp.float32)
     count = problem.inputs.shape[0] * problem.competitors
     if bool((_margins(problem.in_float32(), starts, count) > 0).all()):

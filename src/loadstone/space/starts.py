@@ -61,7 +61,7 @@ def _proved(arrays: Arrays, seed: int, subspace: Subspace | None) -> Float64[np.
 
 
 def _scaled(memory: Any, d: int) -> Float64[np.ndarray, "d d"]:
-    """W with entries of about one, as those that are drawn."""
+    """W with entries of about one, like those of random starts."""
     matrix = np.asarray(memory.matrix(), np.float64)
     return matrix * (d / np.linalg.norm(matrix))
 
@@ -69,8 +69,8 @@ def _scaled(memory: Any, d: int) -> Float64[np.ndarray, "d d"]:
 def in_digits(
     starts: Float64[np.ndarray, "chains d d"], subspace: Subspace | None, dtype: Any
 ) -> Float[Array, "chains d d"]:
-    """The starts in the digits of the chains, still members of their family."""
-    held = jnp.asarray(starts, dtype)
+    """The starts in the precision of the chains, still members of their family."""
+    rounded = jnp.asarray(starts, dtype)
     if subspace is None:
-        return held
-    return jnp.asarray(jax.vmap(lambda one: Projected.made(one, subspace).matrix())(held))
+        return rounded
+    return jnp.asarray(jax.vmap(lambda one: Projected.made(one, subspace).matrix())(rounded))

@@ -28,15 +28,15 @@ from loadstone.readable import readable
 from loadstone.space.chains import family_of
 from loadstone.space.steps import Walk, reflection_step
 
-#: Paths of each chain at a time.
+#: Paths of each chain in a round.
 PATHS = 4
 #: So many paths are followed that a share is expected to have this relative error, but no more than this many rounds.
 TOLERANCE, _MOST_ROUNDS = 0.15, 256
 #: Where a share is smaller, fewer rivals are taken away at a time.
 _SMALL = 0.05
 
-#: From chains, paths among the memories that store so many pairs: where they end, and of each path the share that
-#: stores the pairs up to a second number, too.
+#: From chains and two numbers, paths among the memories that store the first pairs up to the first number: where they
+#: end, and of each path the share that stores the pairs up to the second number, too.
 Follow = Callable[[Walk, int, int], tuple[Walk, Float[np.ndarray, "paths chains"]]]
 
 
@@ -66,8 +66,8 @@ def volume(
 ) -> Volume | None:
     """The volume, from chains that have mixed among the memories that store everything; None if a share is too small.
 
-    The first round of each stage lets the chains forget the rivals that were taken away, and tells how many rounds
-    follow. It is not counted, and neither is the length of the rest decided by what the rest shows: both would favour
+    The first round of each stage lets the chains forget the rivals that were taken away, and sets how many rounds
+    follow. It is not counted, and the number of rounds does not depend on the rounds that count: either would favour
     large shares.
     """
     n, m = problem.inputs.shape[0], problem.competitors
@@ -107,7 +107,7 @@ def stage_shares(
 
 
 def rounds_needed(pilot: Float[np.ndarray, "paths chains"], tolerance: float) -> int:
-    """How many rounds as long as this one know the mean to the relative error `tolerance`."""
+    """How many rounds like this one give the mean to the relative error `tolerance`."""
     mean = float(pilot.mean())
     if mean == 0:
         return _MOST_ROUNDS

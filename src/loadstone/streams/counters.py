@@ -26,7 +26,7 @@ Word = UInt32[Array, "..."]
 #: A word of a device or of the host.
 AnyWord = Word | UInt32[np.ndarray, "..."]
 Key = UInt32[Array, "2"]
-#: What a program that takes a key is compiled for.
+#: The shape of a key, for compiling programs that take one.
 KEY_SHAPE = jax.ShapeDtypeStruct((2,), jnp.uint32)
 
 

@@ -13,15 +13,15 @@ from loadstone.streams.laws.registry import law_of
 def vectors(key: Key, rows: UInt32[Array, "n"], d: int, law: str) -> Float32[Array, "d n"]:
     """The vectors of a stream at the given rows, as the columns of a matrix.
 
-    Words j and j + ceil(words / 2) of a vector share one Threefry block, whose two words they take.
+    Words j and j + ceil(words / 2) of a vector are the two words of one Threefry block.
     """
-    chosen = law_of(law)
-    count = chosen.words(d)
+    embedding_law = law_of(law)
+    count = embedding_law.words(d)
     half = (count + 1) // 2
     column = jnp.arange(half, dtype=jnp.uint32)[:, None]
     shape = (half, rows.shape[0])
     counter = (jnp.broadcast_to(rows[None, :], shape), jnp.broadcast_to(column, shape))
-    return chosen.vectors(jnp.concatenate(threefry((key[0], key[1]), counter), axis=0)[:count])
+    return embedding_law.vectors(jnp.concatenate(threefry((key[0], key[1]), counter), axis=0)[:count])
 
 
 def decoupled_vectors(

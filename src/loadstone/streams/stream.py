@@ -26,7 +26,7 @@ class Stream:
     """The associations of one seed in dimension d, with embeddings drawn from `law`.
 
     Every law has E|x|^2 = d: 'gaussian' is N(0, I_d), 'sphere' uniform at radius sqrt(d), 'rademacher' random signs
-    (problems/laws has them all). Original and decoupled problems of one seed share their inputs.
+    (streams/laws has them all). Original and decoupled problems of one seed share their inputs.
 
     seed: which stream, in 0..2^64 - 1.
     d: dimension of inputs and outputs.
@@ -85,25 +85,25 @@ class Stream:
         array = self.decoupled_outputs(0, min(groups, p), m)
         if groups >= p:
             return array
-        chosen = np.arange(p) % groups
-        return jax.device_put(np.asarray(array)[chosen]) if _on_the_host(array) else array[chosen]
+        group = np.arange(p) % groups
+        return jax.device_put(np.asarray(array)[group]) if _on_the_host(array) else array[group]
 
     def decoupled_targets(self, p: int) -> Float32[Array, "p d"]:
         """u_mu^(mu): output mu of association mu."""
         return _first(_decoupled_targets(self.decoupled_key, _rounded_up(_count(p)), self.d, self.law), p)
 
     def shared_programs(self, p: int) -> Iterator[Call]:
-        """What `inputs` and `outputs` call for p vectors."""
+        """The compiled functions that `inputs` and `outputs` call for p vectors."""
         yield _shared_rows, (KEY_SHAPE, _rounded_up(p), self.d, self.law)
 
     def decoupled_programs(self, rows: int, p: int) -> Iterator[Call]:
-        """What `decoupled_outputs` calls for so many associations with p outputs each."""
+        """The compiled functions that `decoupled_outputs` calls for `rows` associations with p outputs each."""
         at_a_time = _ROWS if jax.default_backend() == "cpu" else rows
         first = jax.ShapeDtypeStruct((), jnp.uint32)
         yield _decoupled_block, (KEY_SHAPE, first, at_a_time, _rounded_up(p), self.d, self.law)
 
     def target_programs(self, p: int) -> Iterator[Call]:
-        """What `decoupled_targets` calls."""
+        """The compiled functions that `decoupled_targets` calls."""
         yield _decoupled_targets, (KEY_SHAPE, _rounded_up(p), self.d, self.law)
 
     def _shared(self, purpose: str, p: int) -> Float32[Array, "p d"]:
@@ -111,7 +111,7 @@ class Stream:
         return _first(_shared_rows(key, _rounded_up(_count(p)), self.d, self.law), p)
 
 
-# Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be array: with the
+# Each shape needs a compiled program. Because streams are nested, a few vectors more than needed may be made: with the
 # number rounded up, many values of p share one program. An accelerator makes all rows at once.
 _ROWS, _COLUMNS = 8, 128
 
@@ -137,7 +137,7 @@ def _joined(pieces: list[Float32[Array, "..."]]) -> Float32[Array, "..."]:
     if not _on_the_host(pieces[0]):
         return jnp.concatenate(pieces)
     joined = np.concatenate(pieces)
-    pieces.clear()  # there need not be three copies
+    pieces.clear()  # or there would be three copies
     return jax.device_put(joined)
 
 

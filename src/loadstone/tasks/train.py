@@ -5,7 +5,6 @@ The record has scalars, traces, the singular values of the memory and histograms
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ import jax
 import numpy as np
 
 from loadstone.compiling import Call
+from loadstone.deadline import Deadline
 from loadstone.measurements import accuracy, scores, spectrum
 from loadstone.measurements.scores import RawScores, raw_scores
 from loadstone.measurements.spectrum import matrix_singular_values, memory_matrix
@@ -164,7 +164,7 @@ def run_batch(
     If there are fewer than `together`, the last is trained several times: compiling a batch of another size would take
     longer. `budget` is for each problem of the batch.
     """
-    began = time.perf_counter()
+    clock = Deadline()
     problems = [problem_of(spec, budget, devices) for spec in specs]
     memories = [initial_memory(spec.d, spec.kappa, seed=spec.seed, family=spec.family) for spec in specs]
     filled = [*range(len(specs)), *[len(specs) - 1] * (together - len(specs))]
@@ -174,7 +174,7 @@ def run_batch(
         progress=progress,
         checkpoint=checkpoint,
     )[: len(specs)]  # fmt: skip
-    seconds = (time.perf_counter() - began) / len(specs)
+    seconds = clock.taken / len(specs)
     runs = [Run(spec, problem.description, one, seconds) for spec, problem, one in zip(specs, problems, solutions)]
     return list(zip(problems, runs))
 

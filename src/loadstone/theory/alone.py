@@ -28,18 +28,18 @@ from loadstone.theory.checks import whole_number
 from loadstone.theory.cone import MOST, merge_law
 from loadstone.theory.families import StatisticalDimension
 
-#: Fewer facts than this, on average, that are impossible alone change no number that is shown.
+#: If fewer facts than this are impossible alone, on average, no number that is shown changes.
 _NEGLIGIBLE = 1e-12
 
 
 class WinningQueries(NamedTuple):
     """The cone of queries for which one target beats its M - 1 rivals."""
 
-    #: Probability that there is one: that the target is a corner of the hull of all outputs.
+    #: Probability that there is such a query: that the target is a corner of the hull of all outputs.
     alone: float
-    #: Probability that there is none, to all digits even where it is tiny.
+    #: Probability that there is none, accurate even where it is tiny.
     impossible: float
-    #: The law of the cone's codimension k = 0, 1, ..., if there is one.
+    #: The law of the cone's codimension k = 0, 1, ..., given that there is such a query.
     probabilities: np.ndarray
     #: Its mean.
     mean: float
@@ -53,7 +53,7 @@ def winning_queries(answers: int, d: int) -> WinningQueries:
 
 
 def query_dimension(memories: StatisticalDimension) -> int:
-    """How many dimensions of a query can be chosen, as far as outputs show them.
+    """How many dimensions the queries of these memories have, as far as outputs show them.
 
     Queries of skew memories are orthogonal to the input.
 
@@ -90,7 +90,7 @@ def log_all_alone(facts: float, queries: WinningQueries) -> float:
 def _winning(answers: int, d: int) -> WinningQueries:
     law = merge_law(answers)
     v = law.probabilities
-    if d + 1 >= min(answers, len(v)):  # no rival is lost, or none that counts
+    if d + 1 >= min(answers, len(v)):  # P(alone) = 1, exactly or to all digits
         return WinningQueries(1.0, 0.0, v, law.mean, law.variance)
     impossible, alone = 2 * float(v[d + 1 :: 2].sum()), 2 * float(v[d - 1 :: -2].sum())
     # Both sum to 1; the smaller one has all its digits.

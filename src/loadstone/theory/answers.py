@@ -32,7 +32,7 @@ def facts_capacity(
 ) -> float:
     """How many facts fit: delta / D(M) with M answers; the N with N D(N) = delta if every fact brings its own answer.
 
-    With so many answers that single facts become impossible (alone.py) it is the smaller N of which half are storable.
+    Where single facts are impossible (alone.py) it is less: the N at which half of all instances are storable.
     An upper bound if the family is not convex (`StatisticalDimension.bound`).
 
     Example:

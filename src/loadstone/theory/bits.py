@@ -28,7 +28,7 @@ def counting_bound(d: int, bits: float) -> float:
 
 
 def rounded_facts(d: int, bits: int) -> float:
-    """How many facts the memory of largest margin still stores when it is rounded, by the noise that this is."""
+    """How many facts the memory of largest margin still stores after rounding to b bits, taken as noise."""
     d = whole("d", d, 2, 10**6)
     needed = math.sqrt(2 * change_of(bits)) * float(ndtri(1 - math.log(2) / d**2))
     return float(margin_capacity(d * d, None, margin=needed))

@@ -120,7 +120,7 @@ def bits_per_parameter(
 
 
 def _capacity(kappa: float) -> float:
-    """With s = 2 cos(x/2) the mass above s is (x - sin x) / pi, and half its second moment (2x - sin 2x) / (4 pi)."""
+    """alpha_c, with s = 2 cos(x/2): mass above s (x - sin x) / pi, half its second moment (2x - sin 2x) / (4 pi)."""
     if kappa == 1:
         return 0.5
     if kappa < 1e-27:
@@ -145,7 +145,7 @@ def _less_sine(x: float) -> float:
 def facts_that_fit(room: Callable[[int], float], margin: float = 0.0) -> float:
     """How many facts fit if each has its own answer: the p >= 1 with p D(p) = room(p), linear between whole numbers.
 
-    room: dimensions of the memories, as far as so many answers show them. D(1) = 0.
+    room: dimensions of the memories, as far as p answers show them. D(1) = 0.
     """
 
     def needed(p: int) -> float:
@@ -154,5 +154,5 @@ def facts_that_fit(room: Callable[[int], float], margin: float = 0.0) -> float:
         return p * codimension(p, margin) if p > 1 else 0.0
 
     low = largest(lambda p: needed(p) <= room(p), 1)
-    here, there = room(max(2, low)), room(low + 1)
-    return low + (here - needed(low)) / (needed(low + 1) - needed(low) - (there - here))
+    room_low, room_high = room(max(2, low)), room(low + 1)
+    return low + (room_low - needed(low)) / (needed(low + 1) - needed(low) - (room_high - room_low))

@@ -98,8 +98,9 @@ def words_of_frequencies(equal: bool, known: bool, error: float) -> list[str]:
 
 
 def words_of_impossible_facts(count: float, margin: float = 0.0, paired: bool = False) -> list[str]:
-    """What to keep in mind about so many facts, on average, that are impossible alone.
+    """What to keep in mind about facts that are impossible alone.
 
+    count: how many there are on average.
     paired: whether each fact has an answer of its own.
     """
     if count <= WORTH_SAYING:
@@ -122,11 +123,11 @@ def words_of_a_law_far_off(answers: int, memories: StatisticalDimension, half: f
     half: how many facts half of all streams hold.
     """
     cost = merge_law(answers).mean
-    law, one = memories.delta / cost, winning_queries(answers, query_dimension(memories))
-    if law * one.impossible < FAR_OFF / 2:  # one lost stream in forty costs half as much, on average
+    law, queries = memories.delta / cost, winning_queries(answers, query_dimension(memories))
+    if law * queries.impossible < FAR_OFF / 2:  # at most one stream in forty ends early, half full on average
         return []
     mean = mean_facts(answers, memories)
-    # A capacity is a whole number, on average one half below where it would be if it were not.
+    # A capacity is a whole number, on average 1/2 below the real number at which the law holds.
     if mean is None or mean + 0.5 > (1 - FAR_OFF) * law:
         return []
     return [

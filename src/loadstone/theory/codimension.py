@@ -42,7 +42,7 @@ def codimension(answers: int, margin: float = 0.0) -> float: ...
 @overload
 def codimension(answers: ArrayLike, margin: ArrayLike = 0.0) -> np.ndarray | float: ...
 def codimension(answers: ArrayLike, margin: ArrayLike = 0.0) -> np.ndarray | float:
-    """What one fact costs, D_gamma(M), to about 10 digits.
+    """How many dimensions one fact costs, D_gamma(M), to about 10 digits.
 
     answers: M, whole, in 2..10^15. margin: gamma, in units of |W|, in 0..1000.
 
@@ -55,7 +55,7 @@ def codimension(answers: ArrayLike, margin: ArrayLike = 0.0) -> np.ndarray | flo
     return each(lambda m, gamma: _cost(int(m), float(gamma)), answers, margin)
 
 
-#: The old name, from when only facts with a margin had it.
+#: The old name, from when it was about facts with a margin only.
 margin_codimension = codimension
 
 

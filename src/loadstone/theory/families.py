@@ -65,8 +65,8 @@ class StatisticalDimension:
 def statistical_dimension(family: str, d: int, *, directions: int | None = None) -> StatisticalDimension:
     """The statistical dimension of a family such as 'full', 'rank:25' or 'masked:0.5', see `FAMILIES`.
 
-    Of a family that has no formula here the memories are asked: a subspace knows its dimension, and others may say
-    theirs (docs/extending.md).
+    Where no formula is known here, the family's class is asked: a subspace knows its dimension, and other classes may
+    state one (docs/extending.md).
 
     `directions`: how many directions of a query the outputs show, 1..d (default: all).
 
@@ -78,11 +78,11 @@ def statistical_dimension(family: str, d: int, *, directions: int | None = None)
     d = whole("d", d, 1, MOST_DIMENSION)
     r = d if directions is None else whole("directions", directions, 1, d)
     if not _has_formula(family):
-        told = told_dimension(family, d, r)
-        if told is None:
+        stated = told_dimension(family, d, r)
+        if stated is None:
             raise refuse("family", family, f"one of {_SHOWN}")
-        room = _subspace(d, r, int(told.delta)) if told.is_linear else _bound(d, r, told.delta)
-        return replace(room, family=told.family)
+        room = _subspace(d, r, int(stated.delta)) if stated.is_linear else _bound(d, r, stated.delta)
+        return replace(room, family=stated.family)
     text = family_text(family, _parameter_names)
     return replace(_by_formula(text.name, d, r, _value(family, text, d)), family=str(text))
 
@@ -119,7 +119,7 @@ def _subspace(d: int, r: int, n: int) -> StatisticalDimension:
 
 
 def _bound(d: int, r: int, delta: float) -> StatisticalDimension:
-    """Of a family that is not convex."""
+    """The upper bound of a family that is not convex."""
     return StatisticalDimension("", d, r, delta, bound=True)
 
 
@@ -150,10 +150,10 @@ def _masked(d: int, r: int, density: float) -> StatisticalDimension:
     shown = np.minimum(count, r)
     mean, variance = law @ shown, np.cov(np.stack([shown, count]), aweights=law, ddof=0)
     # The n_j sum to n, so only the part of min(n_j, r) that is not linear in n_j varies from mask to mask.
-    left = d * float(variance[0, 0] - variance[0, 1] ** 2 / variance[1, 1]) if variance[1, 1] > 0 else 0.0
-    if left < 1e-9:
+    rest = d * float(variance[0, 0] - variance[0, 1] ** 2 / variance[1, 1]) if variance[1, 1] > 0 else 0.0
+    if rest < 1e-9:
         return _subspace(d, r, round(d * mean))
-    return StatisticalDimension("", d, r, float(d * mean), variance=left)
+    return StatisticalDimension("", d, r, float(d * mean), variance=rest)
 
 
 def _nonnegative(d: int, r: int, _: float) -> StatisticalDimension:
@@ -168,7 +168,7 @@ def _nonnegative(d: int, r: int, _: float) -> StatisticalDimension:
 
 def _psd(d: int, r: int, _: float) -> StatisticalDimension:
     """Half of the symmetric matrices. Var J tends to (4/pi^2 - 1/4) d^2; the term in d makes it exact at d = 1."""
-    _needs_all("positive semidefinite", d, r)
+    _check_all_shown("positive semidefinite", d, r)
     variance = (4 / math.pi**2 - 1 / 4) * d * d + (1 / 2 - 4 / math.pi**2) * d
     return StatisticalDimension("", d, r, d * (d + 1) / 4, variance=variance)
 
@@ -188,7 +188,7 @@ def _rank(d: int, r: int, m: float) -> StatisticalDimension:
 
 def _pruned(d: int, r: int, density: float) -> StatisticalDimension:
     """The n largest of d^2 squared normal numbers: d^2 E[g^2; |g| > t] with P(|g| > t) = density."""
-    _needs_all("pruned", d, r)
+    _check_all_shown("pruned", d, r)
     n = _entries(density, d)
     if n == d * d:
         return _subspace(d, r, d * r)
@@ -197,7 +197,7 @@ def _pruned(d: int, r: int, density: float) -> StatisticalDimension:
     return _bound(d, r, d * d * mean)
 
 
-def _needs_all(which: str, d: int, r: int) -> None:
+def _check_all_shown(which: str, d: int, r: int) -> None:
     if r < d:
         raise ValueError(
             f"The statistical dimension of {which} memories is not known for {r + 1} answers at d = {d}: "

@@ -84,12 +84,12 @@ class FiniteCodimension:
         if inputs == "gaussian":  # |e|^2 is chi-square: its quantiles, in random order
             ranks = (self._generator(1).permutation(self.samples) + 0.5) / self.samples
             self.lengths = np.sqrt(2 * gammaincinv(d / 2, ranks) / d)
-        without = np.array([
+        no_margin = np.array([
             _nearest(self._rivals(index, "gaussian"), self.queries[index], 0.0) for index in range(self.samples)
         ])  # fmt: skip
         # Both the squared distance to a cone and the number of rivals that are merged have the mean D(M).
         known = np.array([codimension(answers), codimension(answers), d])
-        self.controls = np.column_stack([without, (self.queries**2).sum(axis=1)]) - known
+        self.controls = np.column_stack([no_margin, (self.queries**2).sum(axis=1)]) - known
 
     def at(self, margin: float) -> Estimate:
         squares = np.array([
@@ -102,7 +102,7 @@ class FiniteCodimension:
         return Estimate(float(coefficients[0]), float(rest.std(ddof=terms.shape[1]) / np.sqrt(self.samples)))
 
     def _rivals(self, index: int, outputs: str) -> np.ndarray:
-        """(u_target - u_rho) / sqrt(d), one a row; drawn again each time, because all would fill the memory."""
+        """(u_target - u_rho) / sqrt(d), one a row; drawn again each time, because all would take too much memory."""
         drawn = self._generator(2 + index).standard_normal((self.answers, self.d))
         if outputs == "sphere":
             drawn *= np.sqrt(self.d) / np.linalg.norm(drawn, axis=1, keepdims=True)
@@ -113,16 +113,16 @@ class FiniteCodimension:
 
 
 def _nearest(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[float, int]:
-    """Squared distance of a query from {v : rivals v >= margin}, and how many rivals hold the nearest point."""
-    point, held = nearest_query(rivals, query, margin)
+    """Squared distance of a query from {v : rivals v >= margin}, and how many constraints are active."""
+    point, active = nearest_query(rivals, query, margin)
     if point is None:
         raise refuse("d", len(query), "larger, because here an output may lie between others, where it never wins")
-    return float(((point - query) ** 2).sum()), held
+    return float(((point - query) ** 2).sum()), active
 
 
 def nearest_query(rivals: np.ndarray, query: np.ndarray, margin: float) -> tuple[np.ndarray | None, int]:
     """The point of {v : rivals v >= margin} that is nearest to a query (None if there is no such v), and how many
-    rivals hold it there.
+    constraints are active there.
 
     Lawson and Hanson: if r is what is left of (0, ..., 0, 1) after the best non-negative combination of the columns
     (rival, lack), the move to the nearest point is -r_i / r_last.

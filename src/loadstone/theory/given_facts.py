@@ -35,7 +35,7 @@ class Law:
     """How many random facts like the given ones fit, by the law N D(M) = delta.
 
     answers: M, how many answers compete.
-    input_dimensions, output_dimensions: of how many dimensions subjects and answers are.
+    input_dimensions, output_dimensions: how many dimensions subjects and answers span.
     capacity: how many facts fit; None where no law is known.
     capacity_error: its standard error, if it is sampled.
     is_bound: whether the capacity is only an upper bound.
@@ -66,10 +66,10 @@ class Law:
 def given_facts_law(
     counts: Int[np.ndarray, "m"], d: int, input_dimensions: int, output_dimensions: int, family: str = "full"
 ) -> Law:
-    """The law for facts of which so many have each answer, in a family of d x d memories.
+    """The law for facts of which counts[y] have the answer y, in a family of d x d memories.
 
     input_dimensions: how many directions the inputs span.
-    output_dimensions: the same of the outputs about their mean, at most M - 1.
+    output_dimensions: how many the outputs span about their mean, at most M - 1.
     """
     m, n, columns, rows = len(counts), int(counts.sum()), input_dimensions, output_dimensions
     try:
@@ -106,7 +106,7 @@ def given_facts_law(
 
 
 def _room(family: str, d: int, rows: int, columns: int, answers: int) -> Callable[[int], StatisticalDimension]:
-    """The room of the memories for a number of answers."""
+    """The statistical dimension of the memories, as a function of the number of answers."""
     if family == "full":
         deficient = rows < min(d, answers - 1)
         return lambda m: rectangular(rows if deficient else min(d, m - 1), columns)
@@ -124,10 +124,10 @@ def _unequal(counts: Int[np.ndarray, "m"], columns: int) -> tuple[float, float]:
 
 
 def _similar(counts: Int[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
-    """Numbers of facts, those within a factor replaced by their mean."""
-    similar, there = counts.astype(float), counts > 0
-    level = np.floor(np.log(counts[there] / counts[there].min()) / np.log(_SIMILAR) + 1e-9).astype(int)
-    similar[there] = (np.bincount(level, counts[there]) / np.maximum(np.bincount(level), 1))[level]
+    """The numbers of facts, with those within a factor of two replaced by their mean."""
+    similar, used = counts.astype(float), counts > 0
+    level = np.floor(np.log(counts[used] / counts[used].min()) / np.log(_SIMILAR) + 1e-9).astype(int)
+    similar[used] = (np.bincount(level, counts[used]) / np.maximum(np.bincount(level), 1))[level]
     return similar
 
 

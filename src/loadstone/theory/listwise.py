@@ -87,7 +87,7 @@ def limit_capacity(d: int, k: int) -> float:
 
 
 def _checked(d: int, k: int) -> tuple[int, int]:
-    """With k + 1 outputs the target must beat the mean of all others: D is 1/2 then, and no number above k has room."""
+    """d and k, or a refusal where not even k + 1 associations fit, each of which costs D = 1/2."""
     d, k = whole("d", d, 2, 10**4), whole("k", k, 1, 10**4)
     if k >= 2 * d * d:
         raise refuse("k", k, f"below 2 d^2 = {2 * d * d}: even k + 1 associations do not fit into d = {d}")
@@ -123,25 +123,25 @@ def _steps(
     rows = rows[level < falling[:, k]]
     cut, moved = np.full(len(rows), k - 1), np.full(len(rows), k + 1)
     while len(rows):
-        held, wide = sums[rows, cut], moved - cut
-        between = sums[rows, moved] - held
-        own = (held + (k - cut) * between / wide) / k - target[rows]
-        own /= 1 + cut / k**2 + (k - cut) ** 2 / (k**2 * wide)
-        step[rows], level[rows] = own, (between - own * (1 - cut / k)) / wide
-        next_moved = between - wide * falling[rows, np.minimum(moved, n - 1)]
+        cut_sum, count = sums[rows, cut], moved - cut
+        between = sums[rows, moved] - cut_sum
+        needed = (cut_sum + (k - cut) * between / count) / k - target[rows]
+        needed /= 1 + cut / k**2 + (k - cut) ** 2 / (k**2 * count)
+        step[rows], level[rows] = needed, (between - needed * (1 - cut / k)) / count
+        next_moved = between - count * falling[rows, np.minimum(moved, n - 1)]
         next_moved = np.where(moved < n, next_moved / (1 - cut / k), np.inf)
-        next_cut = (falling[rows, np.maximum(cut, 1) - 1] * wide - between) * k / (moved - k)
+        next_cut = (falling[rows, np.maximum(cut, 1) - 1] * count - between) * k / (moved - k)
         next_cut = np.where(cut > 0, next_cut, np.inf)
-        on = own > np.minimum(next_moved, next_cut)
+        unfinished = needed > np.minimum(next_moved, next_cut)
         grows = next_moved <= next_cut
-        rows, cut, moved = rows[on], (cut - ~grows)[on], (moved + grows)[on]
+        rows, cut, moved = rows[unfinished], (cut - ~grows)[unfinished], (moved + grows)[unfinished]
     return step, level
 
 
 @lru_cache(maxsize=256)
 def _codimension(m: int, k: int, batches: int) -> Estimate:
-    """Each batch has targets from all parts of their law in turn, and what it finds for k = 1, whose mean is known,
-    tells how much too large or too small its distances are."""
+    """D_k(M) by Monte Carlo: targets are stratified, and the distance for k = 1, whose mean is known, is the control
+    variate."""
     random = np.random.default_rng((_SEED, m))
     means, known = [], codimension(m)
     for _ in range(batches):

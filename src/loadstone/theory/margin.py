@@ -18,7 +18,7 @@ from loadstone.theory.checks import each, positives, single, whole_number, whole
 from loadstone.theory.codimension import MOST_MARGIN, checked_margins, codimension
 from loadstone.theory.cone import MOST
 
-#: What just fits may seem not to, by rounding: two facts with two answers need delta = 1.
+#: By rounding, facts that just fit may seem not to: two facts with two answers need delta = 1.
 _ROUNDING = 1e-12
 
 

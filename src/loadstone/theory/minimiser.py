@@ -105,8 +105,8 @@ def minimiser(
 
     Example:
         >>> from loadstone.theory.minimiser import minimiser
-        >>> found = minimiser(20, 4, samples=1024)
-        >>> round(found.loss, 2), round(found.accuracy, 2)
+        >>> theory = minimiser(20, 4, samples=1024)
+        >>> round(theory.loss, 2), round(theory.accuracy, 2)
         (2.58, 0.21)
     """
     p, d = whole_number("p", p, 2, MOST), whole_number("d", d, 1, 10**9)
@@ -116,8 +116,8 @@ def minimiser(
     seed = whole_number("seed", seed, 0, 2**32 - 1)
     load, excess = float(p * np.log(m) / d**2), float(p * codimension(m) / room - 1)
     if excess <= _ROUNDING:
-        nothing = (0.0,) * 4
-        return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, *nothing, STORABLE, (excess, excess), m, room)
+        no_errors = (0.0,) * 4
+        return Minimiser(p, d, load, 0.0, 1.0, np.inf, np.inf, *no_errors, STORABLE, (excess, excess), m, room)
     sample = _Sample(p, m, room, groups, seed)
     point, rows, slopes = _newton(sample, _coarse_root(_Sample(p, m, room, 1, seed)))
     first, second = rows[:2] @ sample.weights
@@ -252,14 +252,14 @@ def _coarse_root(sample: _Sample) -> Array:
             high += 0.5
         return brentq(lambda value: means(norm, value)[0], least, high, xtol=1e-3)
 
-    codimension = lambda norm: means(norm, ratio(norm))[1]  # noqa: E731
+    residual = lambda norm: means(norm, ratio(norm))[1]  # noqa: E731
     low = 0.5 * np.log(sample.delta / sample.facts) - 0.5  # far above capacity norm and r tend to d / sqrt(p)
-    while codimension(low) > 0:
+    while residual(low) > 0:
         low -= 1
     high = low + 1
-    while codimension(high) < 0 and high < 20:
+    while residual(high) < 0 and high < 20:
         low, high = high, high + 1
-    norm = brentq(codimension, low, high, xtol=2e-2) if high < 20 else high
+    norm = brentq(residual, low, high, xtol=2e-2) if high < 20 else high
     return np.array([norm, ratio(norm)])
 
 

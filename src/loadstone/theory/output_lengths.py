@@ -20,7 +20,7 @@ from loadstone.estimate import Estimate, mean_of
 from loadstone.theory.checks import in_half_open, positives, single, whole_number
 from loadstone.theory.entropy import MOST_SAMPLED, log_share
 
-#: The error is from the scatter of so many batches of samples.
+#: The error is from the scatter of this many batches of samples.
 _BATCHES = 5
 
 

@@ -164,8 +164,8 @@ def predict(
     answers = question.answers or facts
     fitting, error = question.capacity(d)
     room, equal, known = question.room(d, answers), question.equal, question.is_known(d)
-    one = winning_queries(answers, query_dimension(room))
-    impossible = facts * one.impossible
+    queries = winning_queries(answers, query_dimension(room))
+    impossible = facts * queries.impossible
     if question.is_paper_setting:
         words = caveats.words_of_pairs(d, kappa, decoupled)
     else:
@@ -197,7 +197,7 @@ def predict(
         probability_storable=probability_facts_storable(facts, answers, memories=room)
         if margin == 0 and equal
         else None,
-        share_alone=one.alone,
+        share_alone=queries.alone,
         impossible=impossible,
         caveats=tuple(words),
         **(_of_the_paper(d, facts, fitting, kappa) if question.is_paper_setting else {}),
@@ -218,7 +218,7 @@ def predict_facts(
     margin: float = 0.0,
     frequencies: Frequencies = "uniform",
 ) -> Prediction:
-    """What `predict` says, under the name that it had for facts with answers.
+    """The prediction of `predict`, under the name that it had for facts with answers.
 
     Example:
         >>> from loadstone.theory.prediction import predict_facts
@@ -231,7 +231,7 @@ def predict_facts(
 
 
 def _of_the_paper(d: int, p: int, p_c: float, kappa: float) -> dict[str, Any]:
-    """What is known in the paper's setting only."""
+    """The numbers that are known in the paper's setting only."""
     return {
         "parameters": int(parameters(d, kappa)),
         "alpha": float(load_of(p, d)),

@@ -1,4 +1,4 @@
-"""What a prediction is asked for: some facts, their answers and a family of memories, and a size that is completed."""
+"""What a prediction is asked for: some facts, their answers and a family of memories; a missing size is filled in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked for, but for the size."""
+    """What a prediction is asked for, except the size."""
 
     #: How many answers compete for each fact; None if each fact has one of its own.
     answers: int | None
@@ -49,7 +49,7 @@ class Question:
         return self.equal or known
 
     def room(self, d: int, answers: int) -> StatisticalDimension:
-        """The memories, as far as this many answers show them."""
+        """The statistical dimension of the memories, as far as this many answers show it."""
         if not self.is_paper_setting:
             return memories_seen(self.family, d, answers=answers, decoupled=self.decoupled)
         if self.kappa == 1:
@@ -89,7 +89,7 @@ class Question:
         raise ValueError("The size is not determined: give a dimension d, a number of facts, or both.")
 
     def _least_dimension(self, facts: int) -> int:
-        """The least d in which so many facts fit."""
+        """The least d in which this many facts fit."""
         if self.is_paper_setting:
             d = least_dimension(facts, self.kappa)
             if d > MOST_DIMENSION:
@@ -147,7 +147,7 @@ def question_of(
 
 
 def least_dimension(facts: int, kappa: float = 1.0) -> int:
-    """The least whole d in which so many facts fit, each with an answer of its own: 2 alpha_c(kappa) d^2 >= p D(p)."""
+    """The least whole d in which this many facts fit, each with its own answer: 2 alpha_c(kappa) d^2 >= p D(p)."""
     # Subtracting 1e-9 accepts a d for which p D(p) = d^2 holds exactly but for rounding (p = 2, d = 1).
     facts, kappa = whole_number("facts", facts, 2, MOST), rank_fraction("kappa", kappa)
     needed, room = facts * merge_law(facts).mean, 2 * float(capacity(kappa))

@@ -42,9 +42,9 @@ def rival_density(score: ArrayLike, p: int) -> np.ndarray | float:
     With probability (p-1-k)/(p-1) a rival is not merged and is a normal number below tau; otherwise it scores tau.
     """
     p, score = whole_number("p", p, 2, MOST), finite("score", score)
-    here = np.exp(joint_log_density(p, score))
-    k = np.arange(len(here))
-    merged = np.tensordot(k, here, axes=1) / (p - 1)
+    density = np.exp(joint_log_density(p, score))
+    k = np.arange(len(density))
+    merged = np.tensordot(k, density, axes=1) / (p - 1)
     # phi(s) times the mean of 1[tau > s] (p-1-k) / ((p-1) Phi(tau)).
     free = np.exp(joint_log_density(p, GRID) - log_ndtr(GRID)) * (p - 1 - k)[:, None] / (p - 1)
     below = CubicSpline(GRID, free.sum(axis=0)).antiderivative()

@@ -30,7 +30,7 @@ from loadstone.theory.skew_integrals import Levels
 from loadstone.theory.skew_saddle import Saddle
 from loadstone.threads import one_thread
 
-#: How many different frequencies are told apart, and how many to see what that changes.
+#: How many different frequencies are kept apart, and how many in the comparison that gives the error.
 _LEVELS, _FEWER_LEVELS = 12, 8
 
 
@@ -79,7 +79,7 @@ def random_target_capacity(
 ) -> Estimate:
     """Mean capacity if every fact draws its answer with these probabilities, so that counts scatter about them.
 
-    Each draw has the counts of N_c facts and the capacity for them; N_c is then set to the mean, and all is done again.
+    Each draw has the counts of N_c facts and the capacity for them; N_c is then set to the mean, and this is repeated.
 
     Example:
         >>> from loadstone.theory.skew import random_target_capacity

@@ -60,7 +60,7 @@ class Levels(Saddle):
     def squares(self, a: Numbers, b: Numbers, grid: Grid = _COARSE) -> tuple[float, Numbers, Numbers]:
         """E dist_B^2 over targets, and its derivatives with respect to a and b."""
         square, by_a, by_b = 0.0, np.zeros_like(a), np.zeros_like(b)
-        # The best of many rivals is known more narrowly.
+        # The best of many rivals fluctuates less.
         narrow = min(1.0, 3.0 / math.log(self.counts.sum()))
         rivals = _Rivals(a, b, grid._replace(tau_step=narrow * grid.tau_step))
         for level in np.flatnonzero(self.shares):
@@ -90,7 +90,7 @@ class _Rivals:
         self.below, self.density = ndtr(self.t)[:, :, None], np.exp(-(self.t[:, :, None] ** 2) / 2)
 
     def of(self, level: int, counts: Numbers) -> tuple[float, Numbers, Numbers]:
-        """For a target of this level with so many rivals of each: E dist_B^2, and of each rival E r^2 and E r x."""
+        """E dist_B^2 for a target of this level and counts[l] rivals of level l; and of each rival E r^2 and E r x."""
         sigma, own = self.sigma[:, None, None], self.sigma[level]
         slopes = self.s * (self.b / self.b[level] / own)[:, None]
         z = (self.t[:, :, None] + sigma * slopes[:, None, :]) / np.sqrt(2)

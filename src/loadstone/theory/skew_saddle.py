@@ -1,7 +1,7 @@
 """The saddle of the formula of skew.py: the largest over a of the least over b of Tr(B Q) over a mean distance.
 
-Answers of one level, which are equally frequent or nearly so, share one a and one b. How the mean distance is found is
-left to the classes that extend this one.
+Answers of one level, which are equally frequent or nearly so, share one a and one b. Subclasses
+say how the mean distance is computed.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import numpy as np
 from jaxtyping import Float64
 from scipy.optimize import minimize
 
-#: A level with a smaller share of the largest b is no longer stretched in the search for the least.
+#: Levels whose b is below this share of the largest are not rescaled further in the search for the least.
 _SMALL_B = 1e-3
 
 Numbers = Float64[np.ndarray, "levels"]
 
 
 class Saddle(abc.ABC):
-    """Answers in levels.
+    """The saddle for answers in levels.
 
     counts: how many answers each level has.
-    shares: of how many facts the answers of each level are the target, as shares of all.
-    bound: logarithms of a stay within it. At the saddle they lie between -0.4 and 0.6, but those of rows that do not
-        matter would run away, and samples may show their own saddle elsewhere.
+    shares: the share of all facts whose target is an answer of that level.
+    bound: the largest |log a|. At the saddle log a lies between -0.4 and 0.6, but for rows that do not matter it would
+        diverge, and samples may have their saddle elsewhere.
     slope_of_a, slope_of_b: the searches end where no slope is larger.
     """
 
@@ -36,7 +36,7 @@ class Saddle(abc.ABC):
     slope_of_b: ClassVar[float] = 1e-4
 
     @abc.abstractmethod
-    def squares(self, a: Numbers, b: Numbers, *how: Any) -> tuple[float, Numbers, Numbers]:
+    def squares(self, a: Numbers, b: Numbers, *options: Any) -> tuple[float, Numbers, Numbers]:
         """E dist_B^2 over targets, and its derivatives with respect to a and b."""
 
     def saddle(self) -> tuple[Numbers, Numbers]:
@@ -67,10 +67,10 @@ class Saddle(abc.ABC):
         value, slope, _ = self.log_ratio(a, self._b)
         return -value, -slope * a
 
-    def log_ratio(self, a: Numbers, b: Numbers, *how: Any) -> tuple[float, Numbers, Numbers]:
+    def log_ratio(self, a: Numbers, b: Numbers, *options: Any) -> tuple[float, Numbers, Numbers]:
         """log of Tr(B Q) over the mean distance, and its derivatives with respect to a and b."""
         numerator, top_by_a, top_by_b = self.numerator(a, b)
-        square, by_a, by_b = self.squares(a, b, *how)
+        square, by_a, by_b = self.squares(a, b, *options)
         slopes = top_by_a / numerator - by_a / square, top_by_b / numerator - by_b / square
         return float(np.log(numerator / square)), *slopes
 

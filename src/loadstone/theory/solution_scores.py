@@ -27,7 +27,7 @@ from loadstone.theory.alone import winning_queries
 from loadstone.theory.checks import in_half_open, positives, single, whole_number
 from loadstone.theory.finite_margin import nearest_query
 
-#: Steps of each chain, of which a fifth only lets it forget where it began.
+#: Steps of each chain, and the share of them that is warm-up.
 _STEPS, _WARM_UP = 2000, 0.2
 #: Draws of the noise for each sample.
 _DRAWS = 40
@@ -47,7 +47,7 @@ def solution_queries(
 ) -> SolutionQueries:
     """Queries for p Gaussian outputs in d dimensions, under memories whose overlap and largest margin are given.
 
-    An output that lies between others never wins; samples in which the target does are drawn again.
+    An output that lies between others never wins; samples with such a target are drawn again.
     """
     q = float(in_half_open("overlap", single("overlap", overlap), 0, 1))
     d, p = whole_number("d", d, 2, 1000), whole_number("p", p, 2, 10**5)
@@ -89,7 +89,7 @@ def recalled_with_noise(
 
 
 def rounding_noise(bits: int) -> float:
-    """The variance of the noise as which rounding to b bits acts."""
+    """The variance of the noise that rounding to b bits amounts to."""
     change = change_of(bits)
     return change / (1 - change)
 
@@ -125,17 +125,17 @@ def _kept(
     the arc that all of them share is next.
     """
     fixed, x = _times(planes, shift), (start - shift) / scale
-    here, total, kept = scale * _times(planes, x), np.zeros_like(x), 0
+    of_x, total, kept = scale * _times(planes, x), np.zeros_like(x), 0
     for step in range(steps):
         v = random.standard_normal(x.shape)
-        there = scale * _times(planes, v)
-        reach, middle = np.hypot(here, there), np.arctan2(there, here)
+        of_v = scale * _times(planes, v)
+        reach, middle = np.hypot(of_x, of_v), np.arctan2(of_v, of_x)
         half = np.where(fixed >= reach, np.inf, np.arccos(np.clip(-fixed / reach, -1, 1)))
         # The arc of a margin is (middle - half, middle + half), and t = 0 lies in it.
         low, high = (middle - half).max(axis=1), (middle + half).min(axis=1)
         low, high = np.maximum(low, -np.pi), np.minimum(high, np.pi)
         t = (low + (high - low) * random.random(len(x)))[:, None]
-        x, here = x * np.cos(t) + v * np.sin(t), here * np.cos(t) + there * np.sin(t)
+        x, of_x = x * np.cos(t) + v * np.sin(t), of_x * np.cos(t) + of_v * np.sin(t)
         if step >= _WARM_UP * steps:
             total, kept = total + x, kept + 1
     return x, total / kept

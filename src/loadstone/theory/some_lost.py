@@ -28,7 +28,7 @@ from loadstone.theory.cone import project
 _SEED = 19880101
 #: Samples in a batch.
 _BATCH = 4000
-#: The best rivals that a sample has. Only those above the merged level matter, some 2 log M.
+#: How many of its best rivals a sample has. Only those above the merged level matter, some 2 log M.
 _BEST = 90
 
 
@@ -43,7 +43,7 @@ def codimension_with_losses(answers: int, share: float, batches: int = 8) -> Est
 
 
 def capacity_with_losses(d: int, one_in: int, batches: int = 8) -> Estimate:
-    """How many associations fit, p D_f(p) = d^2, if one in so many may be lost; the error is that of the sampled D_f.
+    """How many associations fit, p D_f(p) = d^2, if one in `one_in` may be lost; the error is that of the sampled D_f.
 
     Lost ones are counted in whole numbers: none below p = one_in.
     """
@@ -52,10 +52,10 @@ def capacity_with_losses(d: int, one_in: int, batches: int = 8) -> Estimate:
     def cost(p: int) -> Estimate:
         return codimension_with_losses(p, (p // one_in) / p, batches)
 
-    whole_ones = largest(lambda p: p * cost(p).value <= d * d, 2)
-    below, above = (p * cost(p).value for p in (whole_ones, whole_ones + 1))
-    p = whole_ones + (d * d - below) / (above - below)
-    return Estimate(p, p * cost(whole_ones).error / cost(whole_ones).value)
+    whole_p = largest(lambda p: p * cost(p).value <= d * d, 2)
+    below, above = (p * cost(p).value for p in (whole_p, whole_p + 1))
+    p = whole_p + (d * d - below) / (above - below)
+    return Estimate(p, p * cost(whole_p).error / cost(whole_p).value)
 
 
 def _share(share: float) -> float:
@@ -67,21 +67,21 @@ def _share(share: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _cost(m: int, share: float, batches: int) -> Estimate:
-    """The mean of dist^2 is known, so only what the lost associations would have cost is sampled."""
+    """D_f(M): the mean of dist^2 is known, so only what the lost associations would have cost is sampled."""
     random = np.random.default_rng(_SEED)
     spared = []
     for _ in range(batches):
         distances = np.sort(_distances(m, random))[::-1]
         lost = share * _BATCH  # the last of them in part
-        whole_ones = int(lost)
-        spared.append((distances[:whole_ones].sum() + (lost - whole_ones) * distances[whole_ones]) / _BATCH)
+        full = int(lost)
+        spared.append((distances[:full].sum() + (lost - full) * distances[full]) / _BATCH)
     saved = mean_of(spared)
     return Estimate(codimension(m) - saved.value, saved.error)
 
 
 def _distances(m: int, random: np.random.Generator) -> Float[np.ndarray, "batch"]:
-    """dist^2(eta, K_M) of a batch: targets from all parts of their law in turn, and the best rivals, in falling order,
-    from the spacings of uniform numbers."""
+    """dist^2(eta, K_M) of a batch: targets are stratified, and the best rivals come in falling order from the spacings
+    of uniform numbers."""
     target = ndtri((np.arange(_BATCH) + random.random(_BATCH)) / _BATCH)
     kept = min(m - 1, _BEST)
     spacings = random.standard_exponential((_BATCH, _BEST))[:, :kept] / (m - 1 - np.arange(kept))

@@ -92,12 +92,12 @@ def probability_facts_storable(facts: int, answers: int, *, memories: Statistica
         0.474
     """
     facts, answers = whole_number("facts", facts, 1, MOST), whole_number("answers", answers, 2, MOST)
-    one = winning_queries(answers, query_dimension(memories))
+    queries = winning_queries(answers, query_dimension(memories))
     if memories.faces is not None:
-        return _met(facts, one, memories.faces.fixed, memories.faces.coins)
+        return _met(facts, queries, memories.faces.fixed, memories.faces.coins)
     if memories.variance is None or memories.bound:
         return None
-    return _normal(facts, one, memories.delta, memories.variance)
+    return _normal(facts, queries, memories.delta, memories.variance)
 
 
 def facts_interval(answers: int, memories: StatisticalDimension, *, share: float = 0.95) -> tuple[int, int]:
@@ -112,8 +112,8 @@ def facts_interval(answers: int, memories: StatisticalDimension, *, share: float
     answers = whole_number("answers", answers, 2, MOST)
     if memories.faces is None:
         raise refuse("family", memories.family, f"one whose law of J is known for {answers} answers")
-    room, one = memories.faces, winning_queries(answers, query_dimension(memories))
-    return _interval(lambda facts: _met(facts, one, room.fixed, room.coins), share, 0)
+    room, queries = memories.faces, winning_queries(answers, query_dimension(memories))
+    return _interval(lambda facts: _met(facts, queries, room.fixed, room.coins), share, 0)
 
 
 def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:
@@ -127,8 +127,8 @@ def mean_facts(answers: int, memories: StatisticalDimension) -> float | None:
 
 
 def _interval(probability: Callable[[int], float], share: float, certain: int) -> tuple[int, int]:
-    """The largest numbers of facts that are storable with more than the probabilities (1 +- share) / 2; so many as
-    `certain` always are."""
+    """The largest numbers of facts that are storable with more than the probabilities (1 +- share) / 2; `certain`
+    facts always are."""
     if not isinstance(share, float) or not 0 < share < 1:
         raise refuse("share", share, "a number in (0, 1)")
     rest = (1 - share) / 2
@@ -139,31 +139,31 @@ def _probability(p: int, d: int) -> float:
     return _met(p, winning_queries(p, d), d * d, 0)
 
 
-def _normal(facts: int, one: WinningQueries, delta: float, variance: float) -> float:
-    all_meet = ndtr((delta - facts * one.mean) / math.sqrt(facts * one.variance + variance))
-    return math.exp(log_all_alone(facts, one)) * float(all_meet)
+def _normal(facts: int, queries: WinningQueries, delta: float, variance: float) -> float:
+    all_meet = ndtr((delta - facts * queries.mean) / math.sqrt(facts * queries.variance + variance))
+    return math.exp(log_all_alone(facts, queries)) * float(all_meet)
 
 
-def _met(facts: int, one: WinningQueries, fixed: int, coins: int) -> float:
-    """P(storable) with J = fixed + the heads of so many fair coins.
+def _met(facts: int, queries: WinningQueries, fixed: int, coins: int) -> float:
+    """P(storable) with J = fixed + the heads of this many fair coins.
 
     With the tails, T = coins - heads, it is 2 P(N + T in {fixed + coins - 1, fixed + coins - 3, ...}).
     """
-    mean = facts * one.mean + coins / 2
-    deviation = math.sqrt(facts * one.variance + coins / 4)
-    length = 2 ** math.ceil(math.log2(_WINDOW * deviation + len(one.probabilities)))
+    mean = facts * queries.mean + coins / 2
+    deviation = math.sqrt(facts * queries.variance + coins / 4)
+    length = 2 ** math.ceil(math.log2(_WINDOW * deviation + len(queries.probabilities)))
     if length > _LONGEST:
-        return _normal(facts, one, fixed + coins / 2, coins / 4)
-    all_alone = math.exp(log_all_alone(facts, one))
+        return _normal(facts, queries, fixed + coins / 2, coins / 4)
+    all_alone = math.exp(log_all_alone(facts, queries))
     first = round(mean) - length // 2
     last = fixed + coins - 1
     if last < first:
         return 0.0
     if last >= first + length:
         return all_alone
-    parts = [(one.probabilities, facts)] + ([(_COIN, coins)] if coins else [])
-    chosen = _law_of_sum(parts, length, first)[last - first :: -2]
-    return all_alone * float(np.clip(2 * chosen.sum(), 0, 1))
+    parts = [(queries.probabilities, facts)] + ([(_COIN, coins)] if coins else [])
+    terms = _law_of_sum(parts, length, first)[last - first :: -2]
+    return all_alone * float(np.clip(2 * terms.sum(), 0, 1))
 
 
 def _law_of_sum(parts: Sequence[tuple[np.ndarray, int]], length: int, first: int) -> np.ndarray:

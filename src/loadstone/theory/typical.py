@@ -39,8 +39,8 @@ from loadstone.theory.spectra import quarter_circle
 
 #: Dimension at which the limit is computed, and how often both factors are drawn; errors are about a thousandth.
 DIMENSION, SWEEPS = 60, 300
-#: Draws of both factors while theta is sought, the first of them without a change of it. Over the second half it is
-#: averaged.
+#: Draws of both factors in the search for theta, and how many come before it first changes. Field and stiffness are
+#: averaged over the second half.
 _SOUGHT, _SETTLING = 200, 20
 #: Points of the integral over theta.
 _POINTS = 6
@@ -123,7 +123,7 @@ def at_cosine(
 
 class Chain:
     """Factors that are drawn in turn from exp(-|Q|^2 / 2 - |R|^2 / 2 - stiffness |W|^2 / 2 + field Tr Z^T W), W = Q R^T
-    and Z diagonal of unit norm; for complex factors from the square of it.
+    and Z diagonal of unit norm; for complex factors from its square.
 
     Where the stiffness balances the field, Tr Z^T W field = stiffness |W|^2, the exponent does not change with the
     scale of W to first order. Then it stands for d^2 theta cos(W, Z), with theta = field |W| / d^2.
@@ -148,7 +148,7 @@ class Chain:
         self.stiffness = max(0.0, self.field * self.cosine / self.norm)
 
     def singular_values(self) -> Float[np.ndarray, "m"]:
-        """Those of Q R^T that are not zero: their squares are the eigenvalues of (Q^T Q)(R^T R)."""
+        """The non-zero singular values of Q R^T: their squares are the eigenvalues of (Q^T Q)(R^T R)."""
         root = np.linalg.cholesky(self._grams[0])
         squares = np.linalg.eigvalsh(root.conj().T @ self._grams[1] @ root)[::-1]
         return np.sqrt(np.maximum(0, squares) / squares.mean())
@@ -170,8 +170,8 @@ class Chain:
 
 
 def _guess(end: float, kappa: float) -> Callable[[float], float]:
-    """About the theta of a cosine: as c for small c, and kappa (2 - kappa) / (2 (end - c)) near the end, since there
-    every one of the kappa (2 - kappa) d^2 directions in which W can move costs the same."""
+    """A rough theta for a cosine c: as c for small c, and kappa (2 - kappa) / (2 (end - c)) near the end, since there
+    each of the kappa (2 - kappa) d^2 directions in which W can move costs the same."""
     bend = kappa * (2 - kappa) / (2 * end**2) - 1
     return lambda cosine: cosine * (1 + bend * cosine / end) / max(1 - cosine / end, 1e-12)
 

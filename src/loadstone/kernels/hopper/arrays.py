@@ -16,13 +16,13 @@ from loadstone.kernels.devices import MOST_SCORES
 from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope
 
-#: Queries come in multiples of this.
+#: Queries are padded to a multiple of this.
 ROWS = 128
-#: Outputs come in as many equal parts of whole such blocks: several workers can share few queries.
+#: Outputs are padded to this many equal parts of whole blocks, so that several workers can share few queries.
 SLICES = 8
-#: Levels are guessed from so many of the queries.
+#: Levels are guessed from this many of the queries.
 _FEW = 64
-#: Components come in multiples of this.
+#: Components are padded to a multiple of this.
 WIDTH = 64
 #: exp(x) is exp2(LOG2E x).
 LOG2E = math.log2(math.e)
@@ -66,14 +66,14 @@ def counted(outputs: SharedOutputs) -> Int32[Array, "2"]:
 
 
 def output_arrays(outputs: SharedOutputs, rows: int) -> OutputArrays:
-    """The outputs, padded, for queries that are padded to so many rows."""
+    """The outputs, padded, for queries that are padded to `rows` rows."""
     return arrays_of_padded(padded(outputs.array, ROWS * SLICES), outputs.targets, rows, counted(outputs))
 
 
 def arrays_of_padded(
     outputs: Float16[Array, "columns width"], targets: Int[Array, "n"], rows: int, counts: Int32[Array, "2"]
 ) -> OutputArrays:
-    """The same, for outputs that are padded already."""
+    """`output_arrays` for outputs that are padded already."""
     indices = jnp.pad(targets.astype(jnp.int32), (0, rows - len(targets)))
     few, column = jnp.arange(_FEW, dtype=jnp.int32) * jnp.maximum(counts[0], 1) // _FEW, jnp.arange(len(outputs))[None]
     rivals = (column < counts[1]) & (column != indices[few, None])

@@ -21,9 +21,9 @@ from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.products import exponent_of, in_float16, in_units
 from loadstone.kernels.recall import Recall, Slope
 
-#: The sum over the facts is done in parts, which keep the chip busy; a part has at least so many facts.
+#: The sum over the facts is done in parts, which keep the chip busy; a part has at least this many facts.
 _LEAST_PART = 512
-#: The largest entry of a matrix is found in so many parts.
+#: The largest entry of a matrix is the maximum of this many parts.
 _MAXIMA = 16
 
 
@@ -44,19 +44,19 @@ class StepArrays(NamedTuple):
 
 
 def step_arrays(inputs: Float[Array, "n d"], outputs: SharedOutputs) -> StepArrays:
-    """What all steps need, done once."""
+    """The arrays that all steps need, made once."""
     n, d = inputs.shape
     half, unit = in_float16(inputs, jnp.max(jnp.abs(inputs)))
     rows = padded(half, ROWS * _parts(n, d))
-    those = output_arrays(outputs, len(rows))
-    return StepArrays(rows, unit, those, exponent_of(2 * jnp.max(jnp.abs(those.outputs)).astype(jnp.float32)))
+    arrays = output_arrays(outputs, len(rows))
+    return StepArrays(rows, unit, arrays, exponent_of(2 * jnp.max(jnp.abs(arrays.outputs)).astype(jnp.float32)))
 
 
 def step(
     weights: Float[Array, "d d"], facts: StepArrays, n: int, recall_of: RecallOfArrays
 ) -> tuple[Recall, Float[Array, "d d"]]:
-    """The recall of the queries W e, and the gradient of the summed loss with respect to W; rows of the recall that
-    nobody asks for are arbitrary."""
+    """The recall of the queries W e, and the gradient of the summed loss with respect to W; rows of the recall
+    that do not count are arbitrary."""
     d, width = len(weights), facts.inputs.shape[1]
     half, unit = in_float16(weights, _largest(weights))
     square = padded(half, width)

@@ -89,10 +89,10 @@ def _results(width: int, *shape: int) -> tuple[jax.ShapeDtypeStruct, ...]:
     return row, row, row, jax.ShapeDtypeStruct((*shape, width), jnp.float32)
 
 
-def share(worker, asked, count, size, workers):
+def share(worker, queries, count, size, workers):
     """Where the share of a worker begins and ends (counting the tiles of all blocks), how many tiles a block has, and
     how many workers have a share. No share is smaller than a block, so no block has more than two workers."""
-    tiles, blocks = lax.div(count + (_TILE - 1), _TILE), lax.div(asked + (size - 1), size)
+    tiles, blocks = lax.div(count + (_TILE - 1), _TILE), lax.div(queries + (size - 1), size)
     busy = jnp.minimum(blocks, workers)
     least, more = lax.div(tiles * blocks, busy), lax.rem(tiles * blocks, busy)
     return *(index * least + jnp.minimum(index, more) for index in (worker, worker + 1)), tiles, busy

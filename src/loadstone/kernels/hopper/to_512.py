@@ -22,12 +22,12 @@ from loadstone.kernels.hopper.workers import Weighed, summed
 from loadstone.kernels.outputs import SharedOutputs
 from loadstone.kernels.recall import Recall, Slope, weighed_slope
 
-#: So many queries are done again at a time: with each slice of the outputs they fill the chip.
+#: This many queries are done again at a time: with each slice of the outputs they fill the chip.
 _AT_A_TIME = 1024
 
 
 class _Sums(NamedTuple):
-    """Of each query the shift, the sum of the weights, and the outputs summed with these; of queries that have not been
+    """Each query's shift, the sum of its weights, and the outputs summed with these; of queries that have not been
     done again, only over the outputs that one worker has seen (workers.Weighed).
 
     done: how many queries have been done again so far.

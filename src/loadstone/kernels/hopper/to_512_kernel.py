@@ -1,7 +1,7 @@
 """The outputs summed with weights exp(score - shift), for queries of 257 to 512 components, in one fused kernel on a
 Hopper GPU, in Pallas (Mosaic).
 
-The sum for 64 queries with so many components fills the registers of two warpgroups: each keeps one half of the
+The sum for 64 queries of this many components fills the registers of two warpgroups: each keeps one half of the
 components. In a step each makes the scores of its own tile of 64 outputs and turns them into weights, which it puts
 into shared memory for the other. Then each adds both tiles to its half of the sum. So each score is made once. Shifts
 are known before, so neither has to wait for the largest score of the other.
@@ -103,13 +103,13 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
     number_ref, pull_ref, part_number_ref, part_pull_ref, columns, whole, *shared = rest
     queries, tiles, weights, chunk, rows, queries_there, queries_done, filled, consumed, *_ = shared
     problem, worker, member, group = (lax.axis_index(name) for name in ("problem", "worker", "pair", "wg"))
-    asked, count = count_ref[problem, 0], count_ref[problem, 1]
-    begin, end, steps, busy = share(worker, asked, count, lax.axis_size("worker"), whole)
+    used_rows, count = count_ref[problem, 0], count_ref[problem, 1]
+    begin, end, steps, busy = share(worker, used_rows, count, lax.axis_size("worker"), whole)
     place = member * _QUERIES
 
     def compute(me):
         plgpu.set_max_registers(232, action="increase")
-        zero = jnp.minimum(asked, 0)  # which the compiler cannot know
+        zero = jnp.minimum(used_rows, 0)  # which the compiler cannot know
 
         @pl.loop(lax.div(begin, steps), lax.div(end - 1, steps) + 1)
         def _(block):
@@ -172,7 +172,7 @@ def _warpgroup(count_ref, query_ref, output_ref, target_ref, shift_ref, *rest):
                 part = output_ref.at[problem, tile, pl.ds(half * columns, columns)]
                 plgpu.copy_gmem_to_smem(part, tiles.at[whose, half], there, collective_axes="pair")
 
-        # The other block may still have to say that it is done with a tile: this one must not end before.
+        # Wait until the other block is done with its tiles, too: this one must not end before.
         for part in range(4):
             plgpu.barrier_wait(consumed.at[part])
 

@@ -36,7 +36,7 @@ from loadstone.kernels.recall import Recall, Slope, weighed_slope
 
 #: Queries of a block: with fewer bytes than this they stay in the cache while all outputs pass.
 _CACHED_BYTES = 25 * 10**6
-#: Of a block, this part is few.
+#: At most one query in this many of a block counts as few.
 _FEW = 16
 
 

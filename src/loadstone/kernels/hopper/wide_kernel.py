@@ -32,7 +32,7 @@ ROWS = 2 * _PAIR * _QUERIES
 
 
 class Weighed(NamedTuple):
-    """What the kernel makes of a block of queries.
+    """The results of the kernel for a block of queries.
 
     weights: exp(score - shift) of every output. Those beyond the range of float16 are infinite or zero.
     target, rival: the target's score, and the best of the others.
@@ -110,7 +110,7 @@ def _warpgroup(arrays, slices, queries, outputs, staged, numbers, filled, consum
     rounds = lax.div(pairs * tiles - worker + (workers - 1), workers)
 
     def place(index):
-        """Of a tile of this worker: its first query and which outputs. Workers side by side share outputs."""
+        """The first query and the outputs of a tile of this worker. Workers side by side share outputs."""
         number = worker + index * workers
         return (lax.rem(number, pairs) * _PAIR + member) * (2 * _QUERIES), lax.div(number, pairs)
 
@@ -127,8 +127,8 @@ def _warpgroup(arrays, slices, queries, outputs, staged, numbers, filled, consum
             own = plgpu.load(target_ref.at[mine], layout=row, optimized=False, **WHOLE)
             special = special_ref[lax.div(first, _QUERIES) + group, tile]
             scores = _scores(queries, outputs, filled, consumed, group, slices, index * slices)
-            found = scores, scale_ref[0], shift, own - tile * TILE, count_ref[0] - tile * TILE
-            send = functools.partial(_send, results, staged.at[group], numbers.at[group], mine, tile, *found)
+            operands = scores, scale_ref[0], shift, own - tile * TILE, count_ref[0] - tile * TILE
+            send = functools.partial(_send, results, staged.at[group], numbers.at[group], mine, tile, *operands)
             pl.when(special > 0)(lambda: send(special=True))
             pl.when(special == 0)(lambda: send(special=False))
 
@@ -149,7 +149,7 @@ def _warpgroup(arrays, slices, queries, outputs, staged, numbers, filled, consum
             theirs = output_ref.at[pl.ds(tile * TILE, TILE), part]
             plgpu.copy_gmem_to_smem(theirs, outputs.at[slot], filled.at[slot], collective_axes="pair")
 
-        # The other block may still have to say that it is done with a slot: this one must not end before.
+        # Wait until the other block is done with its slots, too: this one must not end before.
         @pl.loop(jnp.maximum(rounds * slices - _SLOTS, 0), rounds * slices)
         def _(passed):
             plgpu.barrier_wait(consumed.at[lax.rem(passed, _SLOTS)])
@@ -169,15 +169,15 @@ def _scores(queries, outputs, filled, consumed, group, slices, before):
             plgpu.wgmma_wait(1)
             pl.when(step > 0)(lambda: plgpu.barrier_arrive(consumed.at[lax.rem(before + step - 1, _SLOTS)]))
 
-        found = sums[...]
+        scores = sums[...]
         plgpu.barrier_arrive(consumed.at[lax.rem(before + slices - 1, _SLOTS)])
-        return found
+        return scores
 
     return pl.run_scoped(summed, plgpu.ACC((_QUERIES, TILE), jnp.float32))
 
 
 def _send(results, staged, numbers, mine, tile, scores, scale, shift, own, count, special):
-    """Make the weights of a tile and send them to memory, with what is known of their queries."""
+    """Make the weights of a tile and send them to memory, with the numbers of each query."""
     weight_ref, *number_refs = results
     shape, row = scores.shape, plgpu.Layout.WGMMA.reduce(1)
     if special:
@@ -191,12 +191,12 @@ def _send(results, staged, numbers, mine, tile, scores, scale, shift, own, count
         rival = scores.max(axis=1)
     exact = jnp.exp2(scores * scale - lax.broadcast_in_dim(shift, shape, [0]))
     weights = exact.astype(jnp.float16)
-    found = [target, rival, weights.astype(jnp.float32).sum(axis=1)]
+    of_queries = [target, rival, weights.astype(jnp.float32).sum(axis=1)]
     if len(number_refs) == 4:
-        found.append(exact.sum(axis=1))
+        of_queries.append(exact.sum(axis=1))
     plgpu.wait_smem_to_gmem(0, wait_read_only=True)
     staged[...] = weights
-    for index, values in enumerate(found):
+    for index, values in enumerate(of_queries):
         numbers[index] = values
     plgpu.commit_smem()
     plgpu.copy_smem_to_gmem(staged, weight_ref.at[mine, pl.ds(tile * TILE, TILE)])

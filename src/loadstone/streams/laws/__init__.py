@@ -1,1 +1,1 @@
-"""Laws of the embeddings by their names. A new one is a file and a line here."""
+"""Laws of the embeddings, a file each; registry.py has their names."""
