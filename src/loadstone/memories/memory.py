@@ -30,7 +30,7 @@ class Memory(abc.ABC):
     fixed: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """A class with its own `queries` is dense only if it has its own `is_dense`, since it inherits that of others."""
+        """A class with its own `queries` does not inherit `is_dense`, which is about the queries of its parent."""
         super().__init_subclass__(**more)
         if "queries" in vars(cls) and "is_dense" not in vars(cls):
             cls.is_dense = Memory.is_dense  # type: ignore[method-assign]

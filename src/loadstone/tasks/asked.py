@@ -31,7 +31,7 @@ Parameters = tuple[tuple[str, object], ...]
 
 @dataclass(frozen=True)
 class Asked:
-    """The checked spec of a run. Fields that a run does not use have their defaults, so that equal runs have equal specs.
+    """The checked spec of a run. Fields that it does not use have their defaults, so that equal runs have equal specs.
 
     problem: 'original', 'decoupled' or 'groups:8' (problems/kinds.py).
     d, p, seed: dimension, number of associations, and the stream that they come from.

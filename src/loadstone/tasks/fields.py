@@ -131,11 +131,11 @@ def _of_capacities(p_c: int | None, low: int | None, high: int | None) -> str | 
 
 
 def _of_edits(result: Mapping) -> str | None:
-    """One count for each number of edits, and no more edits that failed than were numbers."""
+    """One count for each number of edits, and no more edits that failed than were made."""
     numbers = result["edits"]
     for name in ("lost", "missed", "undecided"):
         if name in result and len(result[name]) != len(numbers):
             return f"it has {len(numbers)} numbers of edits and {len(result[name])} {name}, which no run has"
     if any(missed > edits for edits, missed in zip(numbers, result.get("missed", ()))):
-        return "it has more edits missed than numbers, which no run has"
+        return "it has more edits missed than made, which no run has"
     return None

@@ -134,8 +134,8 @@ def largest_stored(
 
 
 def bracket(is_stored: Callable[[int], bool], around: int, width: float) -> tuple[int, int]:
-    """The largest p that is stored and the smallest p that is not, which differ by at most a share `width` of the first,
-    or by one. `is_stored` is called once for each p, with `around` first."""
+    """The largest p that is stored and the smallest p that is not, which differ by at most a share `width` of the
+    first, or by one. `is_stored` is called once for each p, with `around` first."""
     stride, upwards = _first_step(around), is_stored(around)
     stored, not_stored = (around, 0) if upwards else (1, around)
     while (p := stored + stride if upwards else not_stored - stride) >= 2:
