@@ -75,7 +75,7 @@ def _point(law: str, measured: dict) -> dict:
 
 @cache
 def effect_of_lengths(p: int, room: float, d: int) -> Estimate:
-    """By how much the lengths of Gaussian outputs change the free entropy of the functional."""
+    """The change of the free entropy of the functional by the lengths of Gaussian outputs."""
     return length_shift(predicted(p, room).q, p, room, d, SAMPLES)
 
 

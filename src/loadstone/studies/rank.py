@@ -61,12 +61,12 @@ def runs(scale: str) -> list[Spec]:
 
 
 def _predicted(d: int, kappa: float) -> int:
-    """For the rank that the memory has, not for the rank fraction that is rounded to it."""
+    """The prediction for the rank that the memory has, not for the rank fraction that is rounded to it."""
     return share_of_capacity(1, d, rank_of(kappa, d) / d)
 
 
 def method_label(parameters: Mapping[str, object]) -> str:
-    """What was tried besides the first start of each p, in words."""
+    """The words for what was tried besides the first start of each p."""
     if len(parameters) > 1:
         return EVERYTHING
     for name, value in parameters.items():

@@ -86,9 +86,9 @@ def _all_associations(rows: list[Row]) -> dict:
     return densities(scores, "target", "others")
 
 
-def _is_at_capacity(of: dict) -> bool:
-    """Whether a row or a point is of as many associations as are predicted to fit."""
-    return of["p"] == share_of_capacity(1, of["d"])
+def _is_at_capacity(point: dict) -> bool:
+    """Whether a row or a point has as many associations as are predicted to fit."""
+    return point["p"] == share_of_capacity(1, point["d"])
 
 
 def targets_at_capacity(rows: list[Row]) -> list[dict]:

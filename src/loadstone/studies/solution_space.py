@@ -139,13 +139,13 @@ def _concentrations(points: list[dict]) -> list[Comparison]:
     trends = []
     for (problem, share), group in grouped(labelled, "problem", "share"):
         for name, words, streams in (("free_entropy", "free entropy", "volumes"), ("overlap", "overlap", "streams")):
-            chosen = [one for one in group if not one["without"] and one[name] is not None and one[streams] >= FEWEST]
-            scatter = [one[f"{name}_error"] * math.sqrt(one[streams]) for one in chosen]
-            errors = [value / math.sqrt(2 * (one[streams] - 1)) for value, one in zip(scatter, chosen)]
+            points = [one for one in group if not one["without"] and one[name] is not None and one[streams] >= FEWEST]
+            scatter = [one[f"{name}_error"] * math.sqrt(one[streams]) for one in points]
+            errors = [value / math.sqrt(2 * (one[streams] - 1)) for value, one in zip(scatter, points)]
             what = f"exponent of d in the scatter of the {words} over streams, {problem}, {share:g} of the capacity"
             if all(scatter):
-                freedom = sum(one[streams] - 1 for one in chosen)
-                trends.append(trend(what, [one["d"] for one in chosen], scatter, errors, freedom=freedom))
+                dof = sum(one[streams] - 1 for one in points)
+                trends.append(trend(what, [one["d"] for one in points], scatter, errors, dof=dof))
     return [one for one in trends if one is not None]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loadstone.studies.kit.comparison import LARGE_D, Comparison, freedom_of
+from loadstone.studies.kit.comparison import LARGE_D, Comparison, dof_of
 from loadstone.studies.kit.panels import MARKS, PREDICTION, Axes, Figure, colour, legend, subplots
 from loadstone.studies.kit.points import some, streams_in
 from loadstone.studies.kit.rows import Row, grouped
@@ -117,7 +117,7 @@ def compare_initial(points: Points) -> list[Comparison]:
 def _comparison(point: dict, when: str, note: str) -> Comparison:
     family, where = f"distance to the law {when}, {point['problem']}", f"d = {point['d']}, kappa = {point['kappa']:.3g}"
     numbers = point["gaussian"], point["distance"], point["error"], note, where
-    return Comparison.of(family, point, *numbers, dof=freedom_of(point["seeds"]))
+    return Comparison.of(family, point, *numbers, dof=dof_of(point["seeds"]))
 
 
 def draw(figure: Figure, points: Points) -> None:

@@ -138,13 +138,13 @@ def compare(points: Points) -> list[Comparison]:
 def _falling(what: str, points: list[dict], values: list[float], name: str) -> list[BoundComparison]:
     """Whether values fall as d grows, as a list of at most one comparison.
 
-    Two streams do not tell their scatter, so all dimensions tell it together, in units of what is called `name`.
+    Two streams do not show their scatter, so it is pooled over all dimensions, in units of the field `name`.
     """
     d, streams, sizes, error = map(np.array, values_of(points, "d", "streams", name, "error"))
     shares = error / sizes * np.sqrt(streams)
     dof = int((streams - 1).sum())
     scatter = math.sqrt(float(((streams - 1) * shares**2).sum()) / dof)
-    one = trend(what, d, values, scatter * np.abs(sizes) / np.sqrt(streams), freedom=dof)
+    one = trend(what, d, values, scatter * np.abs(sizes) / np.sqrt(streams), dof=dof)
     return [] if one is None else [one]
 
 

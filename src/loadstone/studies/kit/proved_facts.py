@@ -14,7 +14,7 @@ from loadstone.theory.storable import probability_facts_storable
 SHARED_OUTPUTS = "the law is for decoupled outputs; shared ones deviate by a few per cent at small d"
 #: Tails of the law of a capacity that are smaller than this do not change its mean.
 _NEGLIGIBLE = 1e-9
-#: What a record stands for where it does not state it.
+#: The values of fields that a record does not state.
 _DEFAULTS: Row = {"family": "full", "answers": None, "frequencies": "uniform"}
 
 
@@ -56,7 +56,7 @@ def streams_of(rows: list[Row]) -> dict[str, float]:
 
 
 def note_on(point: dict, note: str) -> str:
-    """The note, and how many streams stayed undecided."""
+    """The note, followed by how many streams stayed undecided."""
     undecided = f"{point['undecided']} streams stayed undecided" if point["undecided"] else ""
     return "; ".join(filter(None, (note, undecided)))
 
