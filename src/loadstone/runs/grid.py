@@ -34,9 +34,9 @@ from loadstone.tasks.asked import MOST_DIMENSION
 #: To find p from a load takes a search, and all seeds of a grid need the same p.
 _associations = cache(nearest_associations)
 
-#: The parameters of every other task, and of everything that a spec can name.
 _SETTINGS = [settings for name in TASKS if (settings := task_of(name).settings)]
 _OF_TASKS = tuple(field.name for settings in _SETTINGS for field in fields(settings))
+#: The parameters of every solver, and of every other task.
 _PARAMETERS = tuple(dict.fromkeys((*parameter_names(), *_OF_TASKS)))
 _SPEC = tuple(field.name for field in fields(Spec) if field.name != "parameters")
 _WORDS = (*_SPEC, *_PARAMETERS, "load", "seeds", "facts")

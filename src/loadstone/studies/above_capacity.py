@@ -113,7 +113,7 @@ def trained_law(p: int, d: int) -> Minimiser:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Loss and accuracy above capacity beside those of the minimiser of the loss."""
+    """Loss and accuracy above capacity compared with those of the minimiser of the loss."""
     return [one for point in points.trained for name in _LABELS for one in beside_the_minimiser(point, name)]
 
 

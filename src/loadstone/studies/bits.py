@@ -87,7 +87,7 @@ def _labelled(rows: list[Row]) -> list[Row]:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """The memory of largest margin, rounded, beside the prediction from noise."""
+    """The memory of largest margin, rounded, compared with the prediction from noise."""
     family = "facts stored by the rounded memory of largest margin"
     return [
         Comparison.of(

@@ -98,7 +98,7 @@ def compare_problems(differences: list[dict], quantity: str) -> list[Comparison]
 
 
 def compare_minimised(points: Points) -> list[Comparison]:
-    """Accuracy of L-BFGS at full rank above capacity, where it ends at the minimum of the loss, beside the predicted
+    """Accuracy of L-BFGS at full rank above capacity, where it ends at the minimum of the loss, against the predicted
     accuracy of that minimum."""
     return [one for point in points.minimised for one in beside_the_minimiser(point, "accuracy", ", L-BFGS")]
 

@@ -129,8 +129,8 @@ def _with_both_lengths(d: int, rows: list[Row]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """What was recalled to 99 % beside the law for full storage and beside the published line; and capacities with
-    outputs of equal length less those of the same streams with Gaussian outputs, beside no difference."""
+    """What was recalled to 99 %, compared with the law for full storage and with the published line; capacities with
+    outputs of equal length less those of the same streams with Gaussian outputs, compared with zero."""
     comparisons = []
     for point in points.recalled:
         if point["seeds"] < FEWEST:

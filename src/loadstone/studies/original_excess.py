@@ -115,7 +115,7 @@ def _original(points: list[dict]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """The mean capacity of decoupled streams beside the formula, by how many per cent original ones exceed it, whether
+    """The mean capacity of decoupled streams against the formula, by how many per cent original ones exceed it, whether
     that falls with d, and what groups leave of it."""
     compared = [point for point in points.excess if point["streams"] >= FEWEST]
     original = _original(compared)

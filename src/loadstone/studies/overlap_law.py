@@ -31,7 +31,7 @@ class Points(NamedTuple):
     """What is read off the sampled streams.
 
     spreads: for each problem, dimension and number of associations, how the overlap scatters over streams.
-    shapes: skewness and fourth moment less 3 of all streams of a problem, beside those of a normal law.
+    shapes: skewness and fourth moment less 3 of all streams of a problem, compared with those of a normal law.
     histograms: for each problem, the density of all overlaps in units of their deviation.
     """
 

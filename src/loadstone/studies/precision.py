@@ -75,7 +75,7 @@ def precision_of(row: Row) -> str:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """Differences of accuracy and loss beside none, in per cent of their values in float32."""
+    """Differences of accuracy and loss compared with zero, in per cent of their values in float32."""
     comparisons = []
     for point in points:
         for name in _QUANTITIES:

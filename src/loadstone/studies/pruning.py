@@ -105,7 +105,7 @@ def _mean(numbers: list[int]) -> dict[str, float]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """What is proved for random places beside the law."""
+    """What is proved for random places compared with the law."""
     return points.comparisons
 
 

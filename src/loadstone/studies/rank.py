@@ -1,6 +1,6 @@
 """How many associations does a memory of each rank store at most, as far as searches find it?
 
-They are set beside the replica value, and at full rank beside what is proved.
+They are compared with the replica value, and at full rank with what is proved.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _point(
 
 
 def compare(points: Points) -> list[Comparison]:
-    """The largest p stored with everything tried, beside the replica value."""
+    """The largest p stored with everything tried, compared with the replica value."""
     return compare_reach(points.reached, "associations stored with everything tried")
 
 

@@ -170,8 +170,8 @@ def stop_rules(rows: list[Row]) -> list[dict]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Targets at capacity beside their laws; all other outputs: skewness and fourth moment beside those of a normal
-    law, and whether the distribution is that law to within one per cent everywhere; and gaps beside one deviation."""
+    """Targets at capacity against their laws; all other outputs: moments against those of a normal law, and
+    whether the distribution is that law to within one per cent everywhere; gaps compared with one deviation."""
     comparisons: list[Comparison] = []
     for point in points.targets:
         family = f"{point['name']} of the target's score at capacity, trained, {point['problem']}"

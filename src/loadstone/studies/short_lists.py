@@ -59,7 +59,7 @@ def _point(problem: str, d: int, k: int, rows: list[Row]) -> dict:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """The largest p stored for each length of the list, beside the law for decoupled streams."""
+    """The largest p stored for each length of the list, compared with the law for decoupled streams."""
     comparisons = []
     for point in points:
         if point["streams"] < _FEWEST:

@@ -1,6 +1,6 @@
 """How alike are the memories that store everything, and how many are there?
 
-Both are sampled, and set beside what the replica-symmetric functional says of so many associations, and beside its
+Both are sampled, and compared with the replica-symmetric functional at this number of associations, and with its
 limit of large p.
 """
 
@@ -117,7 +117,7 @@ def _point(problem: str, d: int, p: int, rows: list[Row], without: int) -> dict:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """Mean overlap and mean free entropy beside the functional, where no stream had to be left out: those that can be
+    """Mean overlap and mean free entropy against the functional, where no stream had to be left out: those that can be
     sampled are easier to store than others. And whether both scatter less over streams as d grows."""
     comparisons: list[Comparison] = []
     for point in points:

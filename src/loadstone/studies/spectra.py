@@ -48,13 +48,13 @@ class Points(NamedTuple):
 
 
 def points(rows: list[Row]) -> Points:
-    """Non-zero singular values at capacity, and their distance to the law beside that of Gaussian matrices cut to the
+    """Non-zero singular values at capacity, and their distance to the law and that of Gaussian matrices cut to the
     same rank."""
     return Points(_histograms(rows, lambda kappa: 1.0), _distances(rows, at_capacity, capacity_reference))
 
 
 def initial_points(rows: list[Row]) -> Points:
-    """The same for W = Q R^T before training, beside square Gaussian matrices with as many singular values."""
+    """The same for W = Q R^T before training, compared with square Gaussian matrices with as many singular values."""
     histograms = _histograms(rows, lambda kappa: initial_factored(kappa).share)
     return Points(histograms, _distances(rows, initial_factored, lambda d, rank: square_reference(rank)))
 
@@ -99,7 +99,7 @@ def _distances(
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Distance to the law at capacity, beside that of Gaussian matrices cut to the same rank."""
+    """Distance to the law at capacity, compared with that of Gaussian matrices cut to the same rank."""
     comparisons = []
     for point in points.distances:
         # A rank fraction that was rounded to a whole rank has another capacity than the runs were made for.
@@ -110,7 +110,7 @@ def compare(points: Points) -> list[Comparison]:
 
 
 def compare_initial(points: Points) -> list[Comparison]:
-    """Distance to the law at initialisation, beside that of square Gaussian matrices."""
+    """Distance to the law at initialisation, compared with that of square Gaussian matrices."""
     return [_comparison(point, "at initialisation", "") for point in points.distances]
 
 

@@ -115,7 +115,7 @@ def _last_pairs(rows: list[Row]) -> list[tuple[Row, Row]]:
 
 def compare(points: Points) -> list[Comparison]:
     """Whether distances to the law fall to those of Gaussian matrices as d grows: the exponent of d in their excess.
-    And the two problems beside each other: each difference beside zero, and its exponent of d."""
+    And the two problems compared: each difference compared with zero, and its exponent of d."""
     comparisons: list[Comparison] = []
     repeated = [point for point in points.distances if point["streams"] >= FEWEST and point["error"] > 0]
     for (solver, problem, kappa), group in grouped(repeated, "solver", "problem", "kappa"):
@@ -149,7 +149,7 @@ def _falling(what: str, points: list[dict], values: list[float], name: str) -> l
 
 
 def remarks(points: Points) -> list[str]:
-    """The distance at the smallest and at the largest d, beside that of Gaussian matrices."""
+    """The distance at the smallest and at the largest d, compared with that of Gaussian matrices."""
     sentences = []
     for (solver, problem, kappa), group in grouped(points.distances, "solver", "problem", "kappa"):
         ends = " and ".join(

@@ -91,7 +91,7 @@ def _histograms(rows: list[Row]) -> dict[str, list[float]]:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """The fourth moment of typical solutions beside that of Gaussian matrices, and for all three memories whether they
+    """The fourth moment of typical solutions against that of Gaussian matrices, and for all three memories whether they
     come closer as d grows: the exponent of d in their difference, at each share of the capacity."""
     comparisons: list[Comparison | None] = []
     for point in points.excesses:

@@ -60,7 +60,7 @@ class Points(NamedTuple):
 
 
 def points(rows: list[Row]) -> Points:
-    """Moments and histograms of the proved memories, and both problems beside each other."""
+    """Moments and histograms of the proved memories, and both problems compared."""
     # Full memories of as many answers as facts, whose capacity is known.
     full = [row for row in rows if row.get("family", "full") == "full" and row.get("answers") is None]
     known = [row for row in full if row["solver"] == "capacity" and row["p_c"] is not None]
@@ -123,8 +123,8 @@ def falling_excess(excesses: list[dict], problem: str) -> Fit | None:
 
 
 def compare(points: Points) -> list[Comparison]:
-    """Both moments beside those of Gaussian matrices, the exponent with which the excess falls beside 1, and three
-    strands of the equivalence of both problems: capacity, target scores, spectra. And statements about large d."""
+    """Both moments against those of Gaussian matrices, the exponent with which the excess falls against 1, and three
+    parts of the equivalence of both problems: capacity, target scores, spectra. And statements about large d."""
     problems = sorted({point["problem"] for point in points.excesses})
     repeated = [point for point in points.excesses if point["streams"] >= FEWEST]
     comparisons: list[Comparison] = []

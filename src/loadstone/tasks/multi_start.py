@@ -49,7 +49,7 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class MultiStart:
-    """What is tried, in this order, until everything is stored, and how long. The first random start comes before all.
+    """What is tried, in this order, until everything is stored, and how long. The first random start comes first.
 
     grown: the memory that has stored the largest number of associations so far.
     starts: how many random starts there are in all.

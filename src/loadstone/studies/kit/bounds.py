@@ -22,11 +22,11 @@ BELOW, ABOVE = "below", "above"
 
 @dataclass(frozen=True)
 class BoundComparison(Comparison):
-    """A measured number beside a bound, `predicted`, on one side of which it is said to lie."""
+    """A measured number that is said to lie on one side of a bound, `predicted`."""
 
     #: The side on which it is said to lie, 'below' or 'above'.
     side: str = BELOW
-    #: Chance alone puts a number that lies on the bound on the one where it is.
+    #: The test is one-sided.
     sides: ClassVar[int] = 1
 
     @property
@@ -63,8 +63,8 @@ class BoundComparison(Comparison):
 def trend(
     what: str, sizes: ArrayLike, values: ArrayLike, errors: ArrayLike, *, side: str = BELOW, dof: float = math.inf
 ) -> BoundComparison | None:
-    """The exponent with which positive values change with the size, as a power law, beside zero; None with fewer than
-    three sizes.
+    """The exponent with which positive values change with the size, as a power law, compared with zero; None with fewer
+    than three sizes.
 
     The exponent is fitted by least squares with the errors as weights. Where the values scatter about the power law
     by more than their errors explain, the error of the exponent is larger by as much, and known from that scatter only.

@@ -1,4 +1,4 @@
-"""One predicted number beside the measured one: how far apart they are, what would have been seen, and a verdict.
+"""A predicted and a measured number: how far apart they are, what would have been seen, and a verdict.
 
 Each prediction is made without looking at the measurement. If it is for large sizes, or for a memory that training does
 not reach, the note says so: a difference is then a finding and not a failure.

@@ -14,7 +14,7 @@ from loadstone.studies.kit.comparison import CHANCE, POWER, Comparison
 
 @dataclass(frozen=True)
 class CountComparison(Comparison):
-    """A predicted share beside a counted one. `error` is that of the predicted law, and not used for the verdict."""
+    """A predicted and a counted share. `error` is that of the predicted law, and not used for the verdict."""
 
     #: How many cases there were.
     cases: int = 1

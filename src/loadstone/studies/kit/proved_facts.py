@@ -1,4 +1,4 @@
-"""How many facts are proved to fit, beside the law N D(M) = delta: few or many answers, and families of memories."""
+"""How many facts are proved to fit, and the law N D(M) = delta: few or many answers, and families of memories."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def expected_capacity(family: str, d: int, answers: int | None, decoupled: bool)
 
 
 def compare_proved_facts(points: list[dict]) -> list[Comparison]:
-    """Mean proved capacities (`proved_facts`) beside the law."""
+    """Mean proved capacities (`proved_facts`) compared with the law."""
     comparisons = []
     for point in points:
         if point["streams"] < FEWEST:

@@ -1,4 +1,4 @@
-"""Thresholds: proved capacities, and the loads at which training first fails, beside the predicted capacities."""
+"""Thresholds: proved capacities, the loads at which training first fails, and the predicted capacities."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _ran_out(row: Row) -> bool:
 
 
 def compare_reach(reached: list[dict], kind: str = "associations that L-BFGS stores") -> list[Comparison]:
-    """How far L-BFGS stores (`reached_thresholds`), beside the predicted capacity."""
+    """How far L-BFGS stores (`reached_thresholds`), compared with the predicted capacity."""
     comparisons = []
     for point in reached:
         if point["seeds"] < FEWEST:
@@ -152,7 +152,7 @@ def compare_capacity(capacities: Mapping[Kind, list[Bracket]]) -> list[Compariso
 
 
 def compare_thresholds(trained: list[dict]) -> list[Comparison]:
-    """Where training first fails (`trained_thresholds`), beside the capacity predicted for that size and rank."""
+    """Where training first fails (`trained_thresholds`), against the capacity predicted for that size and rank."""
     comparisons = []
     for point in trained:
         d, kappa = point["d"], point["kappa"]
