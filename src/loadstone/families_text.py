@@ -94,6 +94,5 @@ def told_dimension(family: str, d: int, directions: int) -> ToldDimension | None
 
     The import is by name and late, so that theory depends on no memory and answers without loading JAX.
     """
-    families = import_module("loadstone.memories.families")
-    dimension: ToldDimension | None = families.told_dimension(family, d, directions)
-    return dimension
+    known: ToldDimension | None = import_module("loadstone.memories.families").told_dimension(family, d, directions)
+    return known

@@ -108,16 +108,11 @@ def edit(
         raise refuse("method", method, f"refit for a book of the family {family}, which the updates leave")
     clock = Deadline()
     draft = drafted(book, changes_of(changes, columns), vectors, phrases, words)
-    facts, requested, stayed, regained = (
-        draft.facts,
-        draft.asked(),
-        draft.stayed(book.stored),
-        draft.stayed(~book.stored),
-    )
+    facts, edits, stayed, regained = draft.facts, draft.asked(), draft.stayed(book.stored), draft.stayed(~book.stored)
     if method == "refit":
-        refitted = refit(facts.arrays(), [*stayed, *requested, *regained], book.weights, seconds, family, progress)
+        refitted = refit(facts.arrays(), [*stayed, *edits, *regained], book.weights, seconds, family, progress)
     else:
-        refitted = _updated(book, facts.arrays(), requested, method, old)
+        refitted = _updated(book, facts.arrays(), edits, method, old)
     weights, impossible = refitted.weights, refitted.impossible
     rivals, margins = rivals_of(weights, facts)
     stored = margins > 0
@@ -149,14 +144,14 @@ def edit(
     return replace(edited, book=replace(after, about=about))
 
 
-def _updated(book: Book, facts: Arrays, requested: list[int], method: str, old: float | None) -> Refitted:
+def _updated(book: Book, facts: Arrays, edits: list[int], method: str, old: float | None) -> Refitted:
     """W after a rank-one or batch update, which proves nothing about the facts that it does not store."""
     margin = typical_margin(book)
     with one_thread():
         if method == "batch":
-            weights = all_at_once(book.weights, facts, requested, margin, old)
+            weights = all_at_once(book.weights, facts, edits, margin, old)
         else:
-            weights = one_at_a_time(book.weights, facts, requested, margin)
+            weights = one_at_a_time(book.weights, facts, edits, margin)
     return Refitted(weights, (), (), ())
 
 

@@ -80,7 +80,7 @@ def effect_of_lengths(p: int, room: float, d: int) -> Estimate:
 
 
 def compare(points: list[dict]) -> list[Comparison]:
-    """Free entropies against the functional, with lengths where they differ; and what is left of the difference, without
+    """Free entropies against the functional, with lengths where they differ; what is left of the difference, without
     and with them, where 1/d is zero."""
     comparisons = [_beside_the_functional(point) for point in points]
     gaussian = [point for point in points if point["law"] == DIFFERENT]
